@@ -1,0 +1,48 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := .setup
+
+.PHONY: run test check bench soak setup world lock clean
+
+run: setup world  ## open the demo
+	$(BIN)/zuno demo
+
+test: check  ## every check there is
+	$(BIN)/pytest -n 2 --dist loadgroup
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup world  ## ratios against named baselines, measured in this run
+	$(BIN)/python -m benchmarks
+
+soak: setup  ## the large counts, in slices that finish
+	$(BIN)/pytest -m soak
+
+setup: $(STAMPS)/packages $(STAMPS)/contracts
+
+$(STAMPS)/packages: requirements.lock pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 or newer is needed. Install it, or name it: make PYTHON=/path/to/python3"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --require-hashes --no-compile -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --no-compile --editable .
+	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib zuno_tui agents chain || true
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/contracts: $(STAMPS)/packages chain/devnet/contracts.lock.json
+	$(BIN)/python -m chain.devnet.contracts
+	@mkdir -p $(STAMPS) && touch $@
+
+world: setup  ## the demo's week of market history, made once per seed
+	$(BIN)/zuno devnet --build-only
+
+lock:  ## resolve pyproject.toml anew into requirements.lock
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-header --quiet --upgrade --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) $(STAMPS) .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,1 @@
+"""Ethereum and Uniswap: networks, RPC, exact math, positions, pools, history, the embedded chain."""

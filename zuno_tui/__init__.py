@@ -1,0 +1,1 @@
+"""People: the command line, the screen, the settings."""
