@@ -1,4 +1,4 @@
-"""The networks zuno knows, with their Uniswap v4 addresses, read from `chain/data/networks.toml`."""
+"""The networks zuno knows and their Uniswap v4 addresses, read from `data/networks.toml`."""
 
 from __future__ import annotations
 
@@ -47,11 +47,13 @@ class Network:
     """Where PoolManager was deployed: no log of ours can be older."""
     block_seconds: float
     clock: Literal["wall", "head"]
-    """Whose time decides how old a head is: live networks the wall's, the embedded chain its own."""
+    """Whose time tells how old a head is: the wall's on live networks, its own on the devnet."""
     stack: Literal["plain", "op", "arbitrum"]
     """How gas and block numbers differ: OP adds an L1 data fee, Arbitrum numbers blocks by L1."""
     endpoints: tuple[str, ...]
     testnet: bool
+    default_address: Address | None
+    """Whose positions to show when nobody is named: the demo wallet on the embedded chain."""
 
 
 @cache
@@ -94,6 +96,7 @@ def _network(name: str, entry: dict[str, object], common: dict[str, str]) -> Net
         stack=_stack(str(entry.get("stack", "plain"))),
         endpoints=tuple(str(url) for url in _list(entry.get("endpoints", []))),
         testnet=bool(entry.get("testnet", False)),
+        default_address=_optional(entry.get("default_address")),
     )
 
 

@@ -1,0 +1,110 @@
+"""Where zuno keeps its files, and the only way it writes them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+
+
+class HomeError(Exception):
+    """The home folder cannot be used as it is; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folders of one person: what must last, and what can be made again."""
+
+    root: Path
+    cache: Path
+
+    @classmethod
+    def locate(cls, environment: Mapping[str, str], chosen: Path | None = None) -> Home:
+        root = chosen or Path(environment.get("ZUNO_HOME") or Path.home() / ".zuno")
+        return cls(root=root.expanduser().absolute(), cache=cache_folder(environment))
+
+    @property
+    def settings(self) -> Path:
+        return self.root / "settings.toml"
+
+    @property
+    def database(self) -> Path:
+        return self.root / "zuno.db"
+
+    @property
+    def alerts(self) -> Path:
+        return self.root / "alerts.json"
+
+    @property
+    def plans(self) -> Path:
+        return self.root / "plans"
+
+    @property
+    def records(self) -> Path:
+        return self.root / "records"
+
+    @property
+    def keystore(self) -> Path:
+        return self.root / "keystore"
+
+    def prepare(self) -> None:
+        """Create the home folder, or refuse one that others can read or that is not ours."""
+        try:
+            self.root.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+            if self.root.stat().st_mode & 0o077:
+                self.root.chmod(FOLDER_MODE)
+        except OSError as error:
+            raise HomeError(
+                f"The home folder {self.root} cannot be used: {error.strerror}. "
+                "Choose another with --home DIR or ZUNO_HOME."
+            ) from error
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path:
+    """What can be fetched or built again: contracts and worlds of the embedded chain."""
+    chosen = environment.get("ZUNO_CACHE")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    base = environment.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "zuno"
+
+
+def write_atomically(path: Path, content: bytes, *, mode: int = FILE_MODE) -> None:
+    """Replace a file whole: a reader or a crash sees the old content or the new, never a part."""
+    path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def set_aside(path: Path, *, now: float) -> Path:
+    """Move a corrupt file out of the way, keeping it, and return where it went."""
+    aside = path.with_name(f"{path.name}.corrupt-{int(now)}")
+    path.replace(aside)
+    return aside
+
+
+def _sync_folder(folder: Path) -> None:
+    # A rename lives in the folder: without this a power cut can bring the old name back.
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,97 @@
+import multiprocessing
+import stat
+from pathlib import Path
+
+import pytest
+
+from chain.store import Store, StoreError
+
+
+def test_what_is_put_is_there_after_reopening(tmp_path: Path) -> None:
+    path = tmp_path / "zuno.db"
+    with Store.open(path, now=0)[0] as store:
+        store.put("cursor", "base", {"block": 7, "ids": ["1", "2"]}, now=5.0)
+
+    with Store.open(path, now=0)[0] as store:
+        assert store.get("cursor", "base") == {"block": 7, "ids": ["1", "2"]}
+        assert store.written_at("cursor", "base") == 5.0
+        assert store.get("cursor", "ethereum") is None
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_many_keys_are_read_in_one_question() -> None:
+    store = Store.in_memory()
+    store.put_many("pool", {str(i): i for i in range(2_000)}, now=1.0)
+
+    assert store.get_many("pool", ["3", "1999", "absent"]) == {"3": 3, "1999": 1999}
+    assert len(store.items("pool")) == 2_000
+
+
+def test_namespaces_do_not_mix() -> None:
+    store = Store.in_memory()
+    store.put("a", "key", 1, now=0)
+    store.put("b", "key", 2, now=0)
+
+    store.forget("a")
+
+    assert store.get("a", "key") is None
+    assert store.get("b", "key") == 2
+
+
+def test_a_value_json_cannot_hold_writes_nothing() -> None:
+    store = Store.in_memory()
+
+    with pytest.raises(TypeError):
+        store.put_many("a", {"good": 1, "bad": object()}, now=0)
+
+    assert store.items("a") == {}
+
+
+def test_a_corrupt_database_is_set_aside_and_said(tmp_path: Path) -> None:
+    path = tmp_path / "zuno.db"
+    path.write_bytes(b"this is not a database, not at all" * 100)
+
+    store, aside = Store.open(path, now=42)
+
+    assert aside is not None
+    assert aside.read_bytes().startswith(b"this is not")
+    store.put("a", "b", 1, now=0)
+    assert store.get("a", "b") == 1
+
+
+def test_a_database_of_a_newer_zuno_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "zuno.db"
+    with Store.open(path, now=0)[0] as store:
+        store._connection.execute("PRAGMA user_version = 99")
+
+    with pytest.raises(StoreError, match="newer"):
+        Store.open(path, now=0)
+    assert path.exists()
+
+
+def test_a_link_in_place_of_the_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_bytes(b"")
+    (tmp_path / "zuno.db").symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(OSError, match="symbolic"):
+        Store.open(tmp_path / "zuno.db", now=0)
+
+
+def _write_a_hundred(path: str, writer: int) -> None:
+    with Store.open(Path(path), now=0)[0] as store:
+        for i in range(100):
+            store.put("many", f"{writer}-{i}", i, now=0)
+
+
+def test_four_writers_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "zuno.db"
+    Store.open(path, now=0)[0].close()
+    spawn = multiprocessing.get_context("spawn")
+    writers = [spawn.Process(target=_write_a_hundred, args=(str(path), n)) for n in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(30)
+
+    with Store.open(path, now=0)[0] as store:
+        assert len(store.items("many")) == 400
