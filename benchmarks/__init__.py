@@ -1,0 +1,1 @@
+"""Speed, as ratios against a baseline named and measured in the same run."""

@@ -1,0 +1,68 @@
+from pathlib import Path
+
+import pytest
+
+from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
+
+WALLET = "0x" + "Ab" * 20
+
+
+def _load(path: Path, text: str = "", flags: Flags | None = None, **environment: str) -> Settings:
+    file = path / "settings.toml"
+    if text:
+        file.write_text(text)
+    return load_settings(file, environment, flags or Flags())
+
+
+def test_flags_beat_the_environment_and_the_environment_the_file(tmp_path: Path) -> None:
+    text = f'network = "base"\naddress = "{WALLET}"\n'
+
+    assert _load(tmp_path, text).network == "base"
+    assert _load(tmp_path, text, ZUNO_NETWORK="optimism").network == "optimism"
+    flags = Flags(network="unichain")
+    assert _load(tmp_path, text, flags, ZUNO_NETWORK="optimism").network == "unichain"
+
+
+def test_without_a_file_everything_has_a_default(tmp_path: Path) -> None:
+    assert _load(tmp_path) == Settings()
+
+
+def test_an_address_is_kept_in_lower_case(tmp_path: Path) -> None:
+    assert _load(tmp_path, ZUNO_ADDRESS=WALLET).address == WALLET.lower()
+
+
+def test_an_endpoint_for_this_run_belongs_to_the_network_of_this_run(tmp_path: Path) -> None:
+    text = '[rpc]\nbase = "http://one"\nethereum = ["http://two", "http://three"]\n'
+    settings = _load(tmp_path, text, Flags(network="base", rpc="http://flag,http://second"))
+
+    assert settings.endpoints["base"] == ("http://flag", "http://second")
+    assert settings.endpoints["ethereum"] == ("http://two", "http://three")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("network = 7", "network must be a text"),
+        ('netwrok = "base"', "Did you mean 'network'"),
+        ('address = "0x12"', "40 hexadecimal digits"),
+        ('unit = "gbp"', "may be usd or eth"),
+        ("[rpc]\nbase = 3", "URL or a list"),
+        ('[rpc]\nnowhere = "http://one"', "no network called 'nowhere'"),
+        ('[rpc]\nbase = "ftp://one"', "http:// or https://"),
+        ('[coingecko]\ncolour = "red"', "url and key"),
+        ("network = ", "not valid TOML"),
+    ],
+)
+def test_a_bad_setting_is_named_with_what_it_may_be(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        _load(tmp_path, text)
+
+
+def test_secrets_in_urls_and_keys_are_in_no_repr(tmp_path: Path) -> None:
+    text = '[rpc]\nbase = "https://host/v2/CANARY"\n[coingecko]\nkey = "CANARY"\n'
+
+    assert "CANARY" not in repr(_load(tmp_path, text))
+    assert "CANARY" not in repr(Flags(rpc="https://host/v2/CANARY"))
+    with pytest.raises(SettingsError) as refused:
+        _load(tmp_path, '[rpc]\nbase = "wss://host/CANARY"\n')
+    assert "CANARY" not in str(refused.value)

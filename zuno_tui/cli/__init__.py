@@ -1,0 +1,64 @@
+"""The command line: `zuno COMMAND`, one module a command, imported only when it runs."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+DONE, FAILED, USAGE, REFUSED, NETWORK = range(5)
+
+_COMMANDS = {
+    "positions": "positions",
+    "inspect": "inspect_position",
+    "pools": "pools",
+    "balances": "balances",
+    "doctor": "doctor",
+    "locate": "locate",
+    "demo": "demo",
+    "devnet": "devnet",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    from zuno_tui.cli.arguments import build_parser
+
+    parser = build_parser()
+    chosen = parser.parse_args(arguments)
+    if chosen.version:
+        return _print_version()
+    if chosen.command is None:
+        parser.print_help()
+        return DONE
+    try:
+        return _run(chosen)
+    except KeyboardInterrupt:
+        sys.stderr.write("\nStopped.\n")
+        return FAILED
+    except BrokenPipeError:
+        # `zuno positions | head` is no fault; without this Python complains at exit.
+        sys.stdout = None
+        return DONE
+
+
+def _run(chosen: Namespace) -> int:
+    from zuno_tui.cli.failures import explain
+
+    command = import_module(f"zuno_tui.cli.{_COMMANDS[chosen.command]}")
+    try:
+        return int(command.run(chosen))
+    except Exception as error:
+        code, words = explain(error)
+        sys.stderr.write(words + "\n")
+        return code
+
+
+def _print_version() -> int:
+    from importlib.metadata import version
+
+    sys.stdout.write(f"zuno {version('zuno-tui')}\n")
+    return DONE

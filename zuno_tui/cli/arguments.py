@@ -1,0 +1,67 @@
+"""The words and flags of the command line."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+_DESCRIPTION = "A terminal desk for people who provide liquidity on Uniswap v4."
+_EPILOG = (
+    "stdout is data, stderr is words. "
+    "Exit codes: 0 done, 1 failed, 2 usage, 3 refused by policy, 4 network."
+)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="zuno", description=_DESCRIPTION, epilog=_EPILOG, parents=[_shared_flags(None)]
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and stop")
+    # A flag may stand before or after the command; suppressed, the second does not undo the first.
+    shared = _shared_flags(argparse.SUPPRESS)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+
+    positions = commands.add_parser("positions", parents=[shared], help="a wallet's positions")
+    positions.add_argument("--since-entry", action="store_true", help="add profit against holding")
+
+    inspect = commands.add_parser("inspect", parents=[shared], help="one position, everything")
+    inspect.add_argument("token_id", metavar="ID", type=token_id)
+
+    pools = commands.add_parser("pools", parents=[shared], help="pools of the network's tokens")
+    pools.add_argument("--token", metavar="SYMBOL", help="only pools that hold this token")
+    pools.add_argument("--refresh", action="store_true", help="ask the chain, not the memory")
+
+    commands.add_parser("balances", parents=[shared], help="what the wallet holds")
+    commands.add_parser("doctor", parents=[shared], help="check everything zuno depends on")
+    commands.add_parser("locate", parents=[shared], help="where zuno keeps its files")
+    commands.add_parser("demo", parents=[shared], help="the demo wallet on the embedded chain")
+
+    devnet = commands.add_parser("devnet", help="the embedded chain as a JSON-RPC server")
+    devnet.add_argument("--port", type=int, default=8545, help="0 picks a free one (default 8545)")
+    devnet.add_argument("--seed", type=int, default=None, help="which market history")
+    devnet.add_argument(
+        "--speed", type=float, default=None, help="market time per real time; 0 pauses"
+    )
+    devnet.add_argument("--world", choices=("week", "small"), default="week")
+    devnet.add_argument("--build-only", action="store_true", help="build the world and stop")
+    return parser
+
+
+def token_id(text: str) -> int:
+    digits = text.removeprefix("#")
+    if not digits.isascii() or not digits.isdigit() or int(digits) >= 2**256:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a position's number, like 7 or #7")
+    return int(digits)
+
+
+def _shared_flags(absent: str | None) -> argparse.ArgumentParser:
+    shared = argparse.ArgumentParser(add_help=False, argument_default=absent)
+    shared.add_argument("--network", metavar="NAME", help="which network, by name or chain id")
+    shared.add_argument("--rpc", metavar="URL", help="endpoints for this run, comma-separated")
+    shared.add_argument("--address", metavar="0x…", help="whose positions")
+    shared.add_argument("--unit", choices=("usd", "eth"), help="show values in this")
+    shared.add_argument("--home", metavar="DIR", type=Path, help="instead of ~/.zuno")
+    shared.add_argument(
+        "--json", action="store_const", const=True, help="data for programs on stdout"
+    )
+    return shared

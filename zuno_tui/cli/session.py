@@ -1,0 +1,76 @@
+"""What one command works with: settings, home, memory and the connection to a network."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.home import Home
+from chain.store import Store
+from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import AsyncIterator
+
+    from chain.rpc.client import RpcClient
+
+    from chain.networks import Address, Network
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    home: Home
+    settings: Settings
+    network: Network
+    as_json: bool
+
+    @classmethod
+    def start(cls, arguments: Namespace) -> Session:
+        home = Home.locate(os.environ, arguments.home)
+        flags = Flags(arguments.network, arguments.rpc, arguments.address, arguments.unit)
+        settings = load_settings(home.settings, os.environ, flags)
+        return cls(home, settings, settings.chosen_network(), bool(arguments.json))
+
+    @property
+    def address(self) -> Address:
+        """Whose positions are meant."""
+        address = self.settings.address or self.network.default_address
+        if address is None:
+            raise SettingsError(
+                "No wallet is chosen. Name one with --address 0x…, "
+                f'or write address = "0x…" in {self.home.settings}.'
+            )
+        return address
+
+    def open_store(self) -> Store:
+        self.home.prepare()
+        store, aside = Store.open(self.home.database, now=time.time())
+        if aside is not None:
+            say(
+                f"{self.home.database} was damaged. It is kept as {aside.name}; a new one is begun."
+            )
+        return store
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[RpcClient]:
+        from chain.rpc.client import RpcClient
+
+        endpoints = self.settings.endpoints_for(self.network)
+        if not endpoints:
+            raise SettingsError(
+                f"No RPC endpoint is known for {self.network.title}. Give one with --rpc URL, "
+                f'or write {self.network.name} = "URL" under [rpc] in {self.home.settings}.'
+            )
+        async with RpcClient(self.network, endpoints) as client:
+            yield client
+
+
+def say(words: str) -> None:
+    """Narration goes to stderr, so that stdout stays data."""
+    sys.stderr.write(words + "\n")
+    sys.stderr.flush()

@@ -1,0 +1,183 @@
+"""What the person chose: `settings.toml`, then the environment, then flags; the last one wins."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Literal, cast
+
+from chain.networks import Network, UnknownNetworkError, network_named
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from chain.networks import Address
+
+Unit = Literal["usd", "eth"]
+"""What values are shown in."""
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+_KNOWN_KEYS = ("network", "address", "unit", "rpc", "coingecko")
+
+
+class SettingsError(ValueError):
+    """A setting that cannot be used; the message names it, its place and what it may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    network: str = "ethereum"
+    address: Address | None = None
+    unit: Unit = "usd"
+    # URLs may hold API keys: they are never part of a repr, and so of no log or traceback.
+    endpoints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    coingecko_url: str = "https://api.coingecko.com/api/v3"
+    coingecko_key: str | None = field(default=None, repr=False)
+
+    def chosen_network(self) -> Network:
+        try:
+            return network_named(self.network)
+        except UnknownNetworkError as error:
+            raise SettingsError(str(error)) from error
+
+    def endpoints_for(self, network: Network) -> tuple[str, ...]:
+        return self.endpoints.get(network.name) or network.endpoints
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """The global flags of one command."""
+
+    network: str | None = None
+    rpc: str | None = field(default=None, repr=False)
+    address: str | None = None
+    unit: str | None = None
+
+
+def load_settings(path: Path, environment: Mapping[str, str], flags: Flags) -> Settings:
+    settings = _from_file(path)
+    settings = _from_environment(settings, environment)
+    return _from_flags(settings, flags)
+
+
+def _from_file(path: Path) -> Settings:
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return Settings()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}.") from error
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(
+            f"{path} is not valid TOML: {error}. Mend it or move it away."
+        ) from error
+    for key in table:
+        if key not in _KNOWN_KEYS:
+            nearest = get_close_matches(key, _KNOWN_KEYS, 1)
+            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+            raise SettingsError(f"{path} has an unknown setting {key!r}.{hint}")
+    settings = Settings()
+    if "network" in table:
+        settings = replace(settings, network=_text(table["network"], "network"))
+    if "address" in table:
+        settings = replace(settings, address=_address(_text(table["address"], "address")))
+    if "unit" in table:
+        settings = replace(settings, unit=_unit(_text(table["unit"], "unit")))
+    if "rpc" in table:
+        settings = replace(settings, endpoints=_endpoints(table["rpc"]))
+    if "coingecko" in table:
+        settings = _coingecko(settings, table["coingecko"])
+    return settings
+
+
+def _from_environment(settings: Settings, environment: Mapping[str, str]) -> Settings:
+    if network := environment.get("ZUNO_NETWORK"):
+        settings = replace(settings, network=network)
+    if address := environment.get("ZUNO_ADDRESS"):
+        settings = replace(settings, address=_address(address))
+    if unit := environment.get("ZUNO_UNIT"):
+        settings = replace(settings, unit=_unit(unit))
+    if url := environment.get("ZUNO_COINGECKO_URL"):
+        settings = replace(settings, coingecko_url=_url(url, "ZUNO_COINGECKO_URL"))
+    if key := environment.get("ZUNO_COINGECKO_KEY"):
+        settings = replace(settings, coingecko_key=key)
+    if rpc := environment.get("ZUNO_RPC"):
+        settings = _with_endpoint(settings, rpc, "ZUNO_RPC")
+    return settings
+
+
+def _from_flags(settings: Settings, flags: Flags) -> Settings:
+    if flags.network:
+        settings = replace(settings, network=flags.network)
+    if flags.address:
+        settings = replace(settings, address=_address(flags.address))
+    if flags.unit:
+        settings = replace(settings, unit=_unit(flags.unit))
+    if flags.rpc:
+        settings = _with_endpoint(settings, flags.rpc, "--rpc")
+    return settings
+
+
+def _with_endpoint(settings: Settings, urls: str, place: str) -> Settings:
+    """Endpoints given for this run belong to the network of this run and replace its others."""
+    name = settings.chosen_network().name
+    chosen = tuple(_url(url, place) for url in urls.split(","))
+    return replace(settings, endpoints={**settings.endpoints, name: chosen})
+
+
+def _endpoints(table: object) -> dict[str, tuple[str, ...]]:
+    if not isinstance(table, dict):
+        raise SettingsError('[rpc] must name networks, like: base = ["https://…"].')
+    chosen: dict[str, tuple[str, ...]] = {}
+    for name, value in table.items():
+        urls = [value] if isinstance(value, str) else value
+        if not isinstance(urls, list) or not urls:
+            raise SettingsError(f"rpc.{name} must be a URL or a list of URLs.")
+        try:
+            network = network_named(str(name))
+        except UnknownNetworkError as error:
+            raise SettingsError(f"[rpc] {error}") from error
+        chosen[network.name] = tuple(_url(url, f"rpc.{name}") for url in urls)
+    return chosen
+
+
+def _coingecko(settings: Settings, table: object) -> Settings:
+    if not isinstance(table, dict) or not set(table) <= {"url", "key"}:
+        raise SettingsError("[coingecko] may hold url and key, nothing else.")
+    entries = cast("dict[str, object]", table)
+    if "url" in entries:
+        settings = replace(settings, coingecko_url=_url(entries["url"], "coingecko.url"))
+    if "key" in entries:
+        settings = replace(settings, coingecko_key=_text(entries["key"], "coingecko.key"))
+    return settings
+
+
+def _text(value: object, place: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise SettingsError(f"{place} must be a text.")
+    return value
+
+
+def _url(value: object, place: str) -> str:
+    text = _text(value, place).strip()
+    if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", text):
+        raise SettingsError(f"{place} must be a URL that starts with http:// or https://.")
+    return text
+
+
+def _address(text: str) -> Address:
+    if not _ADDRESS.fullmatch(text.strip()):
+        raise SettingsError(f"{text!r} is not an address: 0x and 40 hexadecimal digits are needed.")
+    return text.strip().lower()
+
+
+def _unit(text: str) -> Unit:
+    chosen = text.strip().lower()
+    if chosen not in ("usd", "eth"):
+        raise SettingsError(f"unit is {text!r}, but it may be usd or eth.")
+    return "usd" if chosen == "usd" else "eth"
