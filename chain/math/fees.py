@@ -1,0 +1,56 @@
+"""What a swap pays and to whom: liquidity providers' and protocol's fee, per direction."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+PIPS = 1_000_000
+"""Fees are counted in hundredths of a basis point, pips: a million is the whole."""
+
+
+class ProtocolFee(NamedTuple):
+    """Pips of the input, by the direction of the swap."""
+
+    zero_for_one: int
+    one_for_zero: int
+
+    def towards(self, *, zero_for_one: bool) -> int:
+        return self.zero_for_one if zero_for_one else self.one_for_zero
+
+
+class FeeSplit(NamedTuple):
+    liquidity_providers: int
+    protocol: int
+
+
+def unpack_protocol_fee(packed: int) -> ProtocolFee:
+    """The two directions of `slot0.protocolFee`, 12 bits each."""
+    return ProtocolFee(packed & 0xFFF, packed >> 12)
+
+
+def swap_fee(protocol_fee: int, lp_fee: int) -> int:
+    """Pips a swapper pays: the protocol takes first, providers from the rest, rounded up."""
+    return protocol_fee + lp_fee - protocol_fee * lp_fee // PIPS
+
+
+def protocol_fee_within(total_fee: int, lp_fee: int) -> int | None:
+    """The protocol fee that makes this total with this LP fee, or None when no fee does."""
+    if lp_fee >= PIPS:
+        return 0 if total_fee == PIPS else None
+    estimate = (total_fee - lp_fee) * PIPS // (PIPS - lp_fee)
+    return next(
+        (
+            fee
+            for fee in (estimate - 1, estimate, estimate + 1)
+            if fee >= 0 and swap_fee(fee, lp_fee) == total_fee
+        ),
+        None,
+    )
+
+
+def split_fee(amount_in: int, fee: int, *, protocol_fee: int, total_fee: int) -> FeeSplit:
+    """Who gets the fee of one swap step, whose input `amount_in` does not contain the fee."""
+    if total_fee == protocol_fee:
+        return FeeSplit(0, fee)
+    protocol = (amount_in + fee) * protocol_fee // PIPS
+    return FeeSplit(fee - protocol, protocol)
