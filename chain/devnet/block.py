@@ -1,0 +1,226 @@
+"""Filling a block on top of the head, and sealing it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA256, EMPTY_UNCLE_HASH
+from eth_bloom.bloom import BloomFilter
+from eth_hash.auto import keccak
+from rlp.codec import encode as rlp_encode
+from trie.hexary import HexaryTrie
+
+from chain.devnet.records import Block, Header, Log, Receipt, from_hex, to_hex
+from chain.devnet.transactions import TransactionRefusedError, refuse_unminable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chain.devnet.execution import BlockState
+    from chain.devnet.messages import Outcome
+    from chain.devnet.transactions import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Inclusion:
+    transaction: Transaction
+    outcome: Outcome
+    cumulative_gas_used: int
+
+
+class OpenBlock:
+    """A block under construction: transactions run as they are added."""
+
+    def __init__(self, parent_hash: str, state: BlockState) -> None:
+        self.parent_hash = parent_hash
+        self.state = state
+        self.inclusions: list[Inclusion] = []
+
+    @property
+    def gas_used(self) -> int:
+        return self.inclusions[-1].cumulative_gas_used if self.inclusions else 0
+
+    def add(self, transaction: Transaction) -> Outcome:
+        """Run a transaction; a refused one leaves the block as it was."""
+        self._refuse(transaction)
+        outcome = self.state.include(transaction)
+        cumulative = self.gas_used + outcome.gas_used
+        self.inclusions.append(Inclusion(transaction, outcome, cumulative))
+        return outcome
+
+    def seal(self) -> Block:
+        bloom = BloomFilter()
+        encoded_receipts = []
+        for inclusion in self.inclusions:
+            own = _bloom(inclusion.outcome)
+            bloom |= own
+            encoded_receipts.append(encode_receipt(inclusion, int(own)))
+        environment = self.state.environment
+        header = sealed_header(
+            number=environment.number,
+            parent_hash=self.parent_hash,
+            timestamp=environment.timestamp,
+            state_root=to_hex(self.state.persist()),
+            transactions_root=_list_root([item.transaction.raw for item in self.inclusions]),
+            receipts_root=_list_root(encoded_receipts),
+            logs_bloom=int(bloom),
+            gas_used=self.gas_used,
+            gas_limit=environment.gas_limit,
+            base_fee_per_gas=environment.base_fee_per_gas,
+        )
+        return Block(
+            header=header,
+            transactions=tuple(item.transaction.raw for item in self.inclusions),
+            receipts=self._receipts(header),
+        )
+
+    def _receipts(self, header: Header) -> tuple[Receipt, ...]:
+        receipts: list[Receipt] = []
+        logs_before = 0
+        for index, inclusion in enumerate(self.inclusions):
+            transaction, outcome = inclusion.transaction, inclusion.outcome
+            logs = tuple(
+                Log(
+                    address=log.address,
+                    topics=log.topics,
+                    data=log.data,
+                    block_number=header.number,
+                    block_hash=header.hash,
+                    transaction_hash=transaction.hash,
+                    transaction_index=index,
+                    log_index=log_index,
+                )
+                for log_index, log in enumerate(outcome.logs, start=logs_before)
+            )
+            logs_before += len(logs)
+            receipts.append(
+                Receipt(
+                    transaction_hash=transaction.hash,
+                    transaction_index=index,
+                    transaction_type=transaction.kind,
+                    block_number=header.number,
+                    block_hash=header.hash,
+                    sender=transaction.sender,
+                    to=transaction.to,
+                    contract_address=outcome.created,
+                    success=outcome.success,
+                    gas_used=outcome.gas_used,
+                    cumulative_gas_used=inclusion.cumulative_gas_used,
+                    effective_gas_price=transaction.gas_price(header.base_fee_per_gas),
+                    logs=logs,
+                    output=outcome.output,
+                )
+            )
+        return tuple(receipts)
+
+    def _refuse(self, transaction: Transaction) -> None:
+        environment = self.state.environment
+        refuse_unminable(transaction, block_gas_limit=environment.gas_limit)
+        if self.gas_used + transaction.gas > environment.gas_limit:
+            raise TransactionRefusedError("gas limit reached")
+        if transaction.max_fee_per_gas < environment.base_fee_per_gas:
+            raise TransactionRefusedError(
+                f"max fee per gas less than block base fee: address {transaction.sender}, "
+                f"maxFeePerGas: {transaction.max_fee_per_gas}, "
+                f"baseFee: {environment.base_fee_per_gas}"
+            )
+        expected = self.state.nonce(transaction.sender)
+        if transaction.nonce != expected:
+            fault = "low" if transaction.nonce < expected else "high"
+            raise TransactionRefusedError(
+                f"nonce too {fault}: address {transaction.sender}, "
+                f"tx: {transaction.nonce} state: {expected}"
+            )
+        balance = self.state.balance(transaction.sender)
+        if balance < transaction.cost:
+            raise TransactionRefusedError(
+                "insufficient funds for gas * price + value: "
+                f"address {transaction.sender} have {balance} want {transaction.cost}"
+            )
+
+
+def sealed_header(
+    *,
+    number: int,
+    parent_hash: str,
+    timestamp: int,
+    state_root: str,
+    transactions_root: str,
+    receipts_root: str,
+    logs_bloom: int,
+    gas_used: int,
+    gas_limit: int,
+    base_fee_per_gas: int,
+) -> Header:
+    """A Prague header with its hash; what nobody mined or voted on is zero: equal blocks match."""
+    fields: Sequence[bytes | int] = (
+        from_hex(parent_hash),
+        EMPTY_UNCLE_HASH,
+        bytes(20),  # fee recipient
+        from_hex(state_root),
+        from_hex(transactions_root),
+        from_hex(receipts_root),
+        logs_bloom.to_bytes(256, "big"),
+        0,  # difficulty
+        number,
+        gas_limit,
+        gas_used,
+        timestamp,
+        b"",  # extra data
+        bytes(32),  # prev randao
+        bytes(8),  # nonce
+        base_fee_per_gas,
+        BLANK_ROOT_HASH,  # withdrawals
+        0,  # blob gas used
+        0,  # excess blob gas
+        bytes(32),  # parent beacon block root
+        EMPTY_SHA256,  # requests
+    )
+    return Header(
+        number=number,
+        hash=to_hex(keccak(encode_rlp(fields))),
+        parent_hash=parent_hash,
+        timestamp=timestamp,
+        state_root=state_root,
+        transactions_root=transactions_root,
+        receipts_root=receipts_root,
+        logs_bloom=logs_bloom,
+        gas_used=gas_used,
+        gas_limit=gas_limit,
+        base_fee_per_gas=base_fee_per_gas,
+    )
+
+
+def encode_rlp(value: object) -> bytes:
+    return bytes(rlp_encode(value))  # type: ignore[no-untyped-call]
+
+
+def encode_receipt(inclusion: Inclusion, bloom: int) -> bytes:
+    outcome = inclusion.outcome
+    logs = [
+        [from_hex(log.address), [from_hex(topic) for topic in log.topics], log.data]
+        for log in outcome.logs
+    ]
+    body = encode_rlp(
+        [int(outcome.success), inclusion.cumulative_gas_used, bloom.to_bytes(256, "big"), logs]
+    )
+    kind = inclusion.transaction.kind
+    return bytes([kind]) + body if kind else body
+
+
+def _bloom(outcome: Outcome) -> BloomFilter:
+    bloom = BloomFilter()
+    for log in outcome.logs:
+        bloom.add(from_hex(log.address))
+        for topic in log.topics:
+            bloom.add(from_hex(topic))
+    return bloom
+
+
+def _list_root(items: Sequence[bytes]) -> str:
+    trie = HexaryTrie({}, BLANK_ROOT_HASH)
+    with trie.squash_changes() as squashed:
+        for index, item in enumerate(items):
+            squashed[encode_rlp(index)] = item
+    return to_hex(trie.root_hash)

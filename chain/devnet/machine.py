@@ -1,0 +1,93 @@
+"""py-evm, Prague rules, with two additions: a wall-clock limit and a trace of ether transfers."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, cast
+
+from eth.exceptions import Halt
+from eth.vm import mnemonics, opcode_values
+from eth.vm.forks.prague.computation import PragueComputation
+from eth.vm.forks.prague.opcodes import PRAGUE_OPCODES
+from eth.vm.forks.prague.state import PragueState
+from eth.vm.opcode import as_opcode
+from eth_hash.auto import keccak
+from eth_typing import Address
+
+if TYPE_CHECKING:
+    from eth.abc import (
+        ComputationAPI,
+        MessageAPI,
+        OpcodeAPI,
+        StateAPI,
+        TransactionContextAPI,
+    )
+
+TRANSFER_TOPIC = int.from_bytes(keccak(b"Transfer(address,address,uint256)"), "big")
+TRACED_ETHER = Address(b"\xee" * 20)
+"""`eth_simulateV1` reports ether moves as ERC-20 transfers of this address."""
+
+
+class CallTimedOutError(Exception):
+    """The wall-clock limit passed while the EVM was still running."""
+
+    def __init__(self) -> None:
+        super().__init__("execution aborted (timeout)")
+
+
+def _watched_jumpdest(computation: ComputationAPI) -> None:
+    _watch(computation)
+
+
+def _traced_selfdestruct(computation: ComputationAPI) -> None:
+    balance = computation.state.get_balance(computation.msg.storage_address)
+    try:
+        PRAGUE_OPCODES[opcode_values.SELFDESTRUCT](computation)
+    except Halt:
+        beneficiary = computation.beneficiaries[-1]
+        _trace_transfer(computation, computation.msg.storage_address, beneficiary, balance)
+        raise
+
+
+class Computation(PragueComputation):
+    """Every loop lands on a JUMPDEST and every call opens a frame: both look at the clock."""
+
+    opcodes: dict[int, OpcodeAPI] = {  # noqa: RUF012 - py-evm declares it so
+        **PRAGUE_OPCODES,
+        opcode_values.JUMPDEST: as_opcode(_watched_jumpdest, mnemonics.JUMPDEST, 1),
+        opcode_values.SELFDESTRUCT: as_opcode(_traced_selfdestruct, mnemonics.SELFDESTRUCT, 0),
+    }
+
+    def __init__(
+        self,
+        state: StateAPI,
+        message: MessageAPI,
+        transaction_context: TransactionContextAPI,
+    ) -> None:
+        super().__init__(state, message, transaction_context)
+        _watch(self)
+        if message.should_transfer_value:
+            _trace_transfer(self, message.sender, message.storage_address, message.value)
+
+
+class State(PragueState):
+    computation_class = Computation
+
+    deadline: float | None = None
+    """When to give up, on the monotonic clock; blocks being mined have none."""
+    traces_transfers: bool = False
+
+
+def _watch(computation: ComputationAPI) -> None:
+    deadline = cast("State", computation.state).deadline
+    if deadline is not None and time.monotonic() > deadline:
+        raise CallTimedOutError
+
+
+def _trace_transfer(
+    computation: ComputationAPI, sender: bytes, recipient: bytes, value: int
+) -> None:
+    if not value or not cast("State", computation.state).traces_transfers:
+        return
+    parties = (int.from_bytes(sender, "big"), int.from_bytes(recipient, "big"))
+    computation.add_log_entry(TRACED_ETHER, (TRANSFER_TOPIC, *parties), value.to_bytes(32, "big"))
