@@ -8,7 +8,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, Union
 
-from chain.clean_text import clean_line
+from chain.clean_text import DROP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ def print_lines(lines: Iterable[str]) -> None:
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
     """Aligned text columns, cleaned cell by cell, two spaces apart."""
-    cleaned = [[clean_line(cell) for cell in row] for row in rows]
+    cleaned = [[cell.translate(DROP) for cell in row] for row in rows]
     widths = [
         max(len(column.title), *(cell_width(row[index]) for row in cleaned), 0)
         for index, column in enumerate(columns)

@@ -1,0 +1,211 @@
+"""`zuno doctor`: check everything zuno depends on, each with what to do when it is not well."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from chain.home import HomeError
+from chain.rpc import requests
+from chain.rpc.errors import RpcError
+from zuno_tui.cli import DONE, FAILED, NETWORK
+from zuno_tui.cli.output import Column, print_json, print_lines, table
+from zuno_tui.cli.session import Session
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import AsyncIterator
+
+    from chain.rpc.client import RpcClient
+
+KEYRING_SECONDS = 3.0
+MODEL_SECONDS = 5.0
+TRUSTED_KEYRINGS = ("SecretService", "libsecret", "kwallet", "macOS", "Windows")
+
+
+class State(StrEnum):
+    WELL = "ok"
+    CAUTION = "caution"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    name: str
+    state: State
+    finding: str
+    next_step: str = ""
+    about_network: bool = False
+
+
+def run(arguments: Namespace) -> int:
+    session = Session.start(arguments)
+    checks = asyncio.run(_all_checks(session))
+    if session.as_json:
+        print_json({"network": session.network.name, "checks": [_as_json(c) for c in checks]})
+    else:
+        rows = [(_MARKS[c.state], c.name, c.finding) for c in checks]
+        lines = table((Column(""), Column(session.network.title), Column("")), rows)
+        print_lines(lines)
+        print_lines(f"  → {c.name}: {c.next_step}" for c in checks if c.next_step)
+    broken = [check for check in checks if check.state is State.BROKEN]
+    if not broken:
+        return DONE
+    return NETWORK if any(check.about_network for check in broken) else FAILED
+
+
+_MARKS = {State.WELL: "✓", State.CAUTION: "!", State.BROKEN: "✗"}
+
+
+async def _all_checks(session: Session) -> list[Check]:
+    checks = [check async for check in _network_checks(session)]
+    checks.append(_home_check(session))
+    checks.append(await _keyring_check())
+    checks.append(await _model_check())
+    checks.append(_node_check())
+    return checks
+
+
+async def _network_checks(session: Session) -> AsyncIterator[Check]:
+    from chain.rpc.client import RpcClient
+
+    endpoints = session.settings.endpoints_for(session.network)
+    if not endpoints:
+        yield Check(
+            "RPC",
+            State.BROKEN,
+            "no endpoint is set",
+            f"zuno --network {session.network.name} --rpc URL, or [rpc] in {session.home.settings}",
+            about_network=True,
+        )
+    # One client an endpoint: failover would hide the one that is not well.
+    for number, url in enumerate(endpoints, 1):
+        name = "RPC" if len(endpoints) == 1 else f"RPC {number}"
+        async with RpcClient(session.network, (url,)) as client:
+            try:
+                async for check in _endpoint_checks(session, client, name):
+                    yield check
+            except RpcError as error:
+                yield Check(name, State.BROKEN, error.sentence, error.next_step, about_network=True)
+
+
+async def _endpoint_checks(session: Session, client: RpcClient, name: str) -> AsyncIterator[Check]:
+    started = time.perf_counter()
+    chain_id = await client.ask(requests.chain_id())
+    milliseconds = (time.perf_counter() - started) * 1000
+    yield Check(name, State.WELL, f"answers in {milliseconds:.0f} ms")
+    yield Check("chain id", State.WELL, f"{chain_id}, as {session.network.title} should")
+    head = await client.head()
+    yield Check("head", State.WELL, f"block {head.number:,}, {_age(session, head.timestamp)}")
+    yield await _contracts_check(session, client)
+
+
+def _age(session: Session, timestamp: int) -> str:
+    if session.network.clock == "head":
+        return "by its own clock"
+    return f"{max(0, time.time() - timestamp):.0f} s old"
+
+
+async def _contracts_check(session: Session, client: RpcClient) -> Check:
+    contracts = session.network.contracts
+    places = {
+        "PoolManager": contracts.pool_manager,
+        "PositionManager": contracts.position_manager,
+        "StateView": contracts.state_view,
+        "V4Quoter": contracts.quoter,
+        "Permit2": contracts.permit2,
+        "Multicall3": contracts.multicall3,
+    }
+    if contracts.universal_router:
+        places["UniversalRouter"] = contracts.universal_router
+    codes = await client.settle([requests.code(at, "latest") for at in places.values()])
+    missing = [
+        name
+        for name, code in zip(places, codes, strict=True)
+        if isinstance(code, RpcError) or not code
+    ]
+    if missing:
+        return Check(
+            "contracts",
+            State.BROKEN,
+            f"no code at {', '.join(missing)}",
+            "This endpoint does not serve Uniswap v4 here. Set another: zuno --rpc URL",
+            about_network=True,
+        )
+    return Check("contracts", State.WELL, f"all {len(places)} have code")
+
+
+def _home_check(session: Session) -> Check:
+    try:
+        session.open_store().close()
+    except (HomeError, OSError) as error:
+        return Check("home", State.BROKEN, str(error), "Choose another: zuno --home DIR")
+    return Check("home", State.WELL, str(session.home.root))
+
+
+async def _keyring_check() -> Check:
+    advice = "Keys will be kept in an encrypted file with a passphrase instead."
+    try:
+        name = await asyncio.wait_for(asyncio.to_thread(_keyring_name), KEYRING_SECONDS)
+    except TimeoutError:
+        return Check("keyring", State.CAUTION, "does not answer", advice)
+    except Exception as error:
+        return Check("keyring", State.CAUTION, f"not usable ({type(error).__name__})", advice)
+    if not name.startswith(TRUSTED_KEYRINGS):
+        return Check("keyring", State.CAUTION, f"{name} is not one zuno trusts", advice)
+    return Check("keyring", State.WELL, name)
+
+
+def _keyring_name() -> str:
+    import keyring
+
+    backend = type(keyring.get_keyring())
+    return f"{backend.__module__.rpartition('.')[2]}.{backend.__qualname__}"
+
+
+async def _model_check() -> Check:
+    key = os.environ.get("OPENAI_API_KEY")
+    if not key or os.environ.get("ZUNO_DETERMINISTIC", "").lower() == "true":
+        why = "OPENAI_API_KEY is not set" if not key else "ZUNO_DETERMINISTIC is true"
+        return Check("model", State.WELL, f"none ({why}): debates run on the rules alone")
+    import httpx2
+
+    base = os.environ.get("OPENAI_BASE_URL", "https://api.openai.com/v1").rstrip("/")
+    try:
+        async with httpx2.AsyncClient(timeout=MODEL_SECONDS, trust_env=False) as client:
+            answer = await client.get(f"{base}/models", headers={"Authorization": f"Bearer {key}"})
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        return Check(
+            "model",
+            State.CAUTION,
+            f"cannot be reached ({type(error).__name__})",
+            "Check OPENAI_BASE_URL. Until then debates run on the rules alone.",
+        )
+    if answer.status_code != 200:
+        return Check(
+            "model",
+            State.CAUTION,
+            f"refused with HTTP {answer.status_code}",
+            "Check OPENAI_API_KEY. Until then debates run on the rules alone.",
+        )
+    return Check("model", State.WELL, "answers")
+
+
+def _node_check() -> Check:
+    if shutil.which("npm"):
+        return Check("Node", State.WELL, "npm is there; the embedded chain can be built")
+    return Check("Node", State.CAUTION, "npm is missing", "zuno demo needs Node.js 18 or newer.")
+
+
+def _as_json(check: Check) -> dict[str, str]:
+    return {
+        "name": check.name,
+        "state": check.state.value,
+        "finding": check.finding,
+        "nextStep": check.next_step,
+    }

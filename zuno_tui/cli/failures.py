@@ -1,0 +1,30 @@
+"""What a failed command tells: which exit code, a sentence, a next step."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+from chain.clean_text import clean_text
+from chain.home import HomeError
+from chain.rpc.errors import RpcError
+from chain.store import StoreError
+from zuno_tui.cli import FAILED, NETWORK, USAGE
+from zuno_tui.settings import SettingsError
+
+
+def explain(error: Exception) -> tuple[int, str]:
+    if isinstance(error, RpcError):
+        return NETWORK, str(error)
+    if isinstance(error, SettingsError):
+        return USAGE, str(error)
+    if isinstance(error, HomeError | StoreError) or type(error).__name__ == "ContractsError":
+        return FAILED, str(error)
+    if os.environ.get("ZUNO_DEBUG"):
+        traceback.print_exception(error, file=sys.stderr)
+    name = type(error).__name__
+    return FAILED, (
+        f"Something failed that zuno did not foresee ({name}: {clean_text(str(error))}).\n"
+        "Nothing was sent or signed. ZUNO_DEBUG=1 shows where it happened."
+    )
