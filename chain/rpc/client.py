@@ -1,0 +1,161 @@
+"""The one RPC client everything reads through: several endpoints of one network behind one door."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from typing import TYPE_CHECKING, Self, TypeVar, cast
+
+from chain.rpc.endpoint import Endpoint, endpoints_of
+from chain.rpc.errors import (
+    HttpFault,
+    Malformed,
+    NoEndpoint,
+    Reorged,
+    RpcError,
+    SendUnclear,
+    StaleHead,
+    TimedOut,
+    TooLarge,
+    Unreachable,
+)
+from chain.rpc.exchange import Exchange, Outcome
+from chain.rpc.failover import Failover
+from chain.rpc.limits import Limits
+from chain.rpc.pinned import PinnedReader
+from chain.rpc.reader import Reader
+from chain.rpc.requests import block as block_at
+from chain.rpc.status import EndpointStatus, status_of
+from chain.rpc.transport import Transport
+from chain.rpc.types import Block
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from types import TracebackType
+
+    from chain.networks import Network
+    from chain.rpc.requests import Request
+
+T = TypeVar("T")
+_LEAST_STALE_SECONDS = 60.0
+_STALE_BLOCKS = 10
+
+
+class RpcClient(Reader):
+    def __init__(
+        self,
+        network: Network,
+        endpoints: Sequence[str],
+        *,
+        clock: Callable[[], float] = time.time,
+        limits: Limits | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        if not endpoints:
+            raise NoEndpoint(
+                f"No RPC endpoint is set for {network.title}.",
+                f"Set one: zuno --network {network.name} --rpc URL",
+            )
+        self.network = network
+        self._clock = clock
+        self._monotonic = monotonic
+        self._limits = limits or Limits()
+        self._endpoints = endpoints_of(endpoints, self._limits)
+        self._transport = Transport(self._endpoints, self._limits)
+        self._exchange = Exchange(network, self._transport, self._limits, clock, itertools.count(1))
+        self._failover = Failover(network, self._endpoints, self._limits, monotonic, jitter)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._transport.close()
+
+    @property
+    def round_trips(self) -> int:
+        """How many HTTP requests were made."""
+        return self._transport.round_trips
+
+    @property
+    def endpoints(self) -> tuple[EndpointStatus, ...]:
+        """How each endpoint is doing, in order of preference."""
+        return tuple(status_of(endpoint, self._monotonic()) for endpoint in self._endpoints)
+
+    async def settle(self, requests: Sequence[Request[T]]) -> list[T | RpcError]:
+        """Each question's own outcome, in one HTTP request where the endpoint takes batches."""
+        if not requests:
+            return []
+        if not all(request.idempotent for request in requests):
+            if len(requests) > 1:
+                raise ValueError("A transaction is sent alone, never in a batch")
+            return [await self._sent(requests[0])]
+        answered = await self._failover.run(
+            lambda endpoint, seconds: self._exchange.ask(endpoint, requests, seconds)
+        )
+        return cast("list[T | RpcError]", answered.outcomes)
+
+    async def head(self, max_age: float | None = None) -> Block:
+        """The newest block, from an endpoint that keeps up by the network's clock."""
+        allowed = max_age
+        if allowed is None:
+            allowed = max(_LEAST_STALE_SECONDS, _STALE_BLOCKS * self.network.block_seconds)
+
+        async def attempt(endpoint: Endpoint, seconds: float) -> list[Outcome]:
+            [found] = await self._exchange.ask(endpoint, [block_at("latest")], seconds)
+            if found is None:
+                raise Malformed("it has no newest block", endpoint=endpoint.label)
+            if isinstance(found, Block) and self.network.clock == "wall":
+                age = self._clock() - found.timestamp
+                if age > allowed:
+                    raise StaleHead(found.number, age, allowed, endpoint=endpoint.label)
+                endpoint.lagging = False
+            return [found]
+
+        [found] = (await self._failover.run(attempt)).outcomes
+        if isinstance(found, RpcError):
+            raise found
+        return cast("Block", found)
+
+    def at(self, block: Block) -> PinnedReader:
+        """A reader whose every answer is about this very block."""
+        return PinnedReader(self._exchange, self._failover, block)
+
+    async def at_head(self, read: Callable[[PinnedReader], Awaitable[T]]) -> T:
+        """Read at the newest block; once more at the new one if that block is reorganised away."""
+        try:
+            return await read(self.at(await self.head()))
+        except Reorged:
+            pass
+        return await read(self.at(await self.head()))
+
+    async def _sent(self, request: Request[T]) -> T | RpcError:
+        """One attempt at one endpoint of the right chain: a second could send it twice."""
+        chosen = await self._failover.run(self._exchange.checked)
+        endpoint = chosen.endpoint
+        try:
+            outcome = await self._exchange.send(endpoint, request)
+        except RpcError as error:
+            outcome = error
+        if not isinstance(outcome, RpcError):
+            return cast("T", outcome)
+        self._failover.note(endpoint, outcome)
+        return outcome if _surely_not_taken(outcome) else SendUnclear(outcome)
+
+
+def _surely_not_taken(error: RpcError) -> bool:
+    match error:
+        case Unreachable() | TimedOut():
+            return error.before_sending
+        case HttpFault():
+            return error.status < 500
+        case Malformed() | TooLarge():
+            return False
+        case _:
+            return True

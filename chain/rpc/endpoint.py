@@ -1,0 +1,108 @@
+"""One RPC endpoint and what has been learned about it; its URL is used, never shown."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from chain.clean_text import clean_text
+from chain.rpc.breaker import Breaker
+from chain.rpc.errors import NoEndpoint, RpcError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chain.rpc.limits import Limits
+
+_SECRET_LENGTH = 8
+
+
+@dataclass(slots=True, eq=False)
+class Endpoint:
+    label: str
+    url: str = field(repr=False)
+    authorization: str | None = field(repr=False)
+    secrets: tuple[str, ...] = field(repr=False)
+    breaker: Breaker = field(repr=False)
+    chain_checked: bool = False
+    wrong_chain_id: int | None = None
+    """The other chain it answered for; it is not asked again."""
+    most_in_batch: int | None = None
+    """The largest batch it took after it refused a larger one."""
+    pins_by_hash: bool = True
+    """Whether it takes a block's hash where a block is named (EIP-1898)."""
+    lagging: bool = False
+    """Whether its head was stale when last looked at."""
+    rests_until: float = 0.0
+    """When it said it may be asked again."""
+    last_fault: RpcError | None = None
+
+    def wait(self, now: float) -> float:
+        """Seconds until it may be asked; 0 when it may be asked now."""
+        return max(self.rests_until - now, self.breaker.wait(now), 0.0)
+
+    def cleaned(self, server_text: str) -> str:
+        """What a server said, fit to show: servers like to quote the key they were called with."""
+        for secret in self.secrets:
+            server_text = server_text.replace(secret, "[hidden]")
+        return clean_text(server_text)
+
+
+def endpoints_of(urls: Sequence[str], limits: Limits) -> tuple[Endpoint, ...]:
+    """The endpoints in order of preference, each with a label of its own."""
+    parts = [_parts(url, place) for place, url in enumerate(urls, 1)]
+    hosts = [_host(part) for part in parts]
+    return tuple(
+        Endpoint(
+            label=host if hosts.count(host) == 1 else f"{host} (endpoint {place})",
+            url=_without_user(part),
+            authorization=_authorization(part),
+            secrets=_secrets(url, part),
+            breaker=Breaker(limits),
+        )
+        for place, (url, part, host) in enumerate(zip(urls, parts, hosts, strict=True), 1)
+    )
+
+
+def _parts(url: str, place: int) -> SplitResult:
+    try:
+        part = urlsplit(url)
+        usable = part.scheme in ("http", "https") and bool(part.hostname) and part.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise NoEndpoint(f"Endpoint {place} is not an http or https address.")
+    return part
+
+
+def _host(part: SplitResult) -> str:
+    host = clean_text(part.hostname or "", limit=80)
+    return host if part.port is None else f"{host}:{part.port}"
+
+
+def _without_user(part: SplitResult) -> str:
+    return part._replace(netloc=part.netloc.rpartition("@")[2]).geturl()
+
+
+def _authorization(part: SplitResult) -> str | None:
+    if part.username is None:
+        return None
+    pair = f"{unquote(part.username)}:{unquote(part.password or '')}"
+    return "Basic " + b64encode(pair.encode()).decode()
+
+
+def _secrets(url: str, part: SplitResult) -> tuple[str, ...]:
+    """Every piece of the URL that may be a key, the longest first."""
+    pieces = {
+        url,
+        part.path,
+        part.query,
+        part.username or "",
+        part.password or "",
+        *part.path.split("/"),
+        *(value for _, value in parse_qsl(part.query)),
+    }
+    pieces |= {unquote(piece) for piece in pieces}
+    return tuple(sorted((p for p in pieces if len(p) >= _SECRET_LENGTH), key=len, reverse=True))

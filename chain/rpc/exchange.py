@@ -1,0 +1,151 @@
+"""Questions asked of one endpoint: its chain checked first, its batches kept to a size it takes."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from chain.rpc import requests as ask
+from chain.rpc import wire
+from chain.rpc.errors import HttpFault, Malformed, RateLimited, RpcError, WrongChain
+from chain.rpc.retry_after import seconds_asked
+from chain.rpc.server_errors import is_rate_limit, smaller_batch, typed_error
+from chain.rpc.values import InvalidValueError
+
+if TYPE_CHECKING:
+    import itertools
+    from collections.abc import Callable, Sequence
+
+    from chain.networks import Network
+    from chain.rpc.endpoint import Endpoint
+    from chain.rpc.limits import Limits
+    from chain.rpc.requests import Request
+    from chain.rpc.transport import HttpAnswer, Transport
+
+Outcome: TypeAlias = object
+"""What a request's own check made of the answer, or the `RpcError` it ended in."""
+
+_OFF_LOOP_BYTES = 200_000
+_BATCH_REFUSED = frozenset((400, 405, 413, 422))
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    network: Network
+    transport: Transport
+    limits: Limits
+    wall_clock: Callable[[], float]
+    ids: itertools.count[int]
+
+    async def ask(
+        self, endpoint: Endpoint, questions: Sequence[Request[object]], seconds: float
+    ) -> list[Outcome]:
+        """Every question's outcome from this one endpoint, within these seconds altogether."""
+        checking = not endpoint.chain_checked
+        asked: list[Request[object]] = [*([ask.chain_id()] if checking else ()), *questions]
+        replies: list[wire.Reply] = []
+        time = asyncio.get_running_loop().time
+        ends = time() + seconds
+        size = endpoint.most_in_batch or len(asked)
+        while len(replies) < len(asked):
+            chunk = asked[len(replies) : len(replies) + size]
+            try:
+                replies += await self._post(endpoint, chunk, ends - time())
+            except wire.BatchRefusedError as refused:
+                size = smaller_batch(refused.error, len(chunk))
+                continue
+            if size < len(asked):
+                endpoint.most_in_batch = size
+            if checking:
+                # Before the rest of the answer is looked at, and before more is asked.
+                self._check_chain(endpoint, replies[0])
+                checking = False
+        own = replies[len(replies) - len(questions) :]
+        return [
+            self._outcome(endpoint, question, reply)
+            for question, reply in zip(questions, own, strict=True)
+        ]
+
+    async def checked(self, endpoint: Endpoint, seconds: float) -> list[Outcome]:
+        """Make sure of the chain before something is sent that must travel alone."""
+        if not endpoint.chain_checked:
+            await self.ask(endpoint, (), seconds)
+        return []
+
+    async def send(self, endpoint: Endpoint, transaction: Request[object]) -> Outcome:
+        """One HTTP request with nothing else in it."""
+        [reply] = await self._post(endpoint, [transaction], self.limits.answer_seconds)
+        return self._outcome(endpoint, transaction, reply)
+
+    async def _post(
+        self, endpoint: Endpoint, questions: Sequence[Request[object]], seconds: float
+    ) -> list[wire.Reply]:
+        first_id = next(self.ids)
+        for _ in questions[1:]:
+            next(self.ids)
+        answer = await self.transport.post(
+            endpoint,
+            wire.written(questions, first_id),
+            seconds=max(0.001, min(seconds, self.limits.answer_seconds)),
+            most_bytes=self._most_bytes(questions),
+        )
+        if answer.status == 429 or 300 <= answer.status < 400:
+            raise self._status_fault(endpoint, answer)
+        large = len(answer.body) > _OFF_LOOP_BYTES
+        numbers = (first_id, len(questions))
+        try:
+            if large:
+                replies = await asyncio.to_thread(wire.read, answer.body, *numbers)
+            else:
+                replies = wire.read(answer.body, *numbers)
+        except wire.InvalidReplyError as error:
+            replies = []
+            fault: RpcError = Malformed(str(error), endpoint=endpoint.label)
+        except wire.BatchRefusedError as refused:
+            if not is_rate_limit(refused.error):
+                raise
+            replies = []
+            fault = RateLimited(endpoint=endpoint.label, retry_after=self._wait(answer))
+        if answer.status >= 400 and not _all_errors(replies):
+            if len(questions) > 1 and answer.status in _BATCH_REFUSED:
+                raise wire.BatchRefusedError(wire.ServerError(answer.status, ""))
+            raise self._status_fault(endpoint, answer)
+        if not replies:
+            raise fault
+        return replies
+
+    def _check_chain(self, endpoint: Endpoint, reply: wire.Reply) -> None:
+        answered = self._outcome(endpoint, ask.chain_id(), reply)
+        if isinstance(answered, RpcError) and answered.retryable:
+            raise answered
+        if not isinstance(answered, int):
+            raise Malformed("it does not say which chain it is of", endpoint=endpoint.label)
+        if answered != self.network.chain_id:
+            raise WrongChain(answered, self.network, endpoint=endpoint.label)
+        endpoint.chain_checked = True
+
+    def _outcome(self, endpoint: Endpoint, question: Request[object], reply: wire.Reply) -> Outcome:
+        if isinstance(reply, wire.ServerError):
+            return typed_error(reply, question.method, endpoint)
+        try:
+            return question.parse(reply.value)
+        except InvalidValueError as error:
+            return Malformed(f"{error} ({question.method})", endpoint=endpoint.label)
+
+    def _status_fault(self, endpoint: Endpoint, answer: HttpAnswer) -> RpcError:
+        wait = self._wait(answer)
+        if answer.status == 429:
+            return RateLimited(endpoint=endpoint.label, retry_after=wait)
+        return HttpFault(answer.status, endpoint=endpoint.label, retry_after=wait)
+
+    def _wait(self, answer: HttpAnswer) -> float | None:
+        return seconds_asked(answer.retry_after, self.wall_clock())
+
+    def _most_bytes(self, questions: Sequence[Request[object]]) -> int:
+        wanted = max(question.answer_bytes or 0 for question in questions)
+        return min(max(wanted, self.limits.answer_bytes), self.limits.most_answer_bytes)
+
+
+def _all_errors(replies: Sequence[wire.Reply]) -> bool:
+    return bool(replies) and all(isinstance(reply, wire.ServerError) for reply in replies)

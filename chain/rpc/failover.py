@@ -1,0 +1,172 @@
+"""Which endpoint to ask, how long, and what follows a fault: the next one, a pause, an error."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from chain.rpc.errors import ErrorKind, NoEndpoint, RateLimited, RpcError, StaleHead, WrongChain
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from chain.networks import Network
+    from chain.rpc.endpoint import Endpoint
+    from chain.rpc.exchange import Outcome
+    from chain.rpc.limits import Limits
+
+Attempt: TypeAlias = "Callable[[Endpoint, float], Awaitable[list[Outcome]]]"
+"""Ask one endpoint within so many seconds."""
+
+_LEAST_SECONDS = 0.02
+_BREAKING = frozenset(
+    (ErrorKind.UNREACHABLE, ErrorKind.TIMED_OUT, ErrorKind.HTTP_FAULT, ErrorKind.MALFORMED)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    endpoint: Endpoint
+    outcomes: list[Outcome]
+
+
+@dataclass(slots=True)
+class _Run:
+    """What one run through the endpoints has learned so far."""
+
+    ends: float
+    partly: Answered | None = None
+    faults: dict[Endpoint, RpcError] = field(default_factory=dict)
+    given_up: set[Endpoint] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Failover:
+    network: Network
+    endpoints: Sequence[Endpoint]
+    limits: Limits
+    monotonic: Callable[[], float]
+    jitter: Callable[[], float]
+
+    async def run(self, attempt: Attempt, *, prefer: Endpoint | None = None) -> Answered:
+        """The first whole answer; else the best partial one; else the error that says most."""
+        run = _Run(ends=self.monotonic() + self.limits.total_seconds)
+        for turn in range(self.limits.rounds):
+            if turn and not await self._paused(run, turn):
+                break
+            order = self._order(run, prefer)
+            for place, endpoint in enumerate(order):
+                seconds = self._share(run, others=len(order) - place - 1)
+                if seconds < _LEAST_SECONDS or not endpoint.breaker.admit(self.monotonic()):
+                    continue
+                answered = await self._tried(run, endpoint, attempt, seconds)
+                if answered is not None:
+                    return answered
+        if run.partly is not None:
+            return run.partly
+        raise self._failure(run)
+
+    def note(self, endpoint: Endpoint, fault: RpcError) -> None:
+        """Remember a fault of an endpoint, so that it is asked later, less, or never."""
+        now = self.monotonic()
+        endpoint.last_fault = fault.with_traceback(None)
+        asked_to_wait = getattr(fault, "retry_after", None)
+        if asked_to_wait is not None:
+            endpoint.rests_until = now + min(asked_to_wait, self.limits.most_rest_seconds)
+        if isinstance(fault, WrongChain):
+            endpoint.wrong_chain_id = fault.answered
+        endpoint.lagging = endpoint.lagging or isinstance(fault, StaleHead)
+        if fault.kind in _BREAKING:
+            endpoint.breaker.failed(now)
+            # Whatever answers after a rest may be another machine.
+            endpoint.chain_checked = endpoint.chain_checked and endpoint.breaker.wait(now) == 0
+        else:
+            endpoint.breaker.released()
+
+    async def _tried(
+        self, run: _Run, endpoint: Endpoint, attempt: Attempt, seconds: float
+    ) -> Answered | None:
+        try:
+            answered = Answered(endpoint, await attempt(endpoint, seconds))
+        except RpcError as error:
+            fault = error
+        except BaseException:
+            endpoint.breaker.released()
+            raise
+        else:
+            passing = _passing_errors(answered)
+            if not passing:
+                endpoint.breaker.succeeded()
+                return answered
+            fault = passing[0]
+            if run.partly is None or len(passing) < len(_passing_errors(run.partly)):
+                run.partly = answered
+        self.note(endpoint, fault)
+        run.faults[endpoint] = fault
+        if fault.lasting:
+            run.given_up.add(endpoint)
+        if not fault.retryable and not isinstance(fault, WrongChain):
+            raise fault
+        return None
+
+    def _order(self, run: _Run, prefer: Endpoint | None) -> list[Endpoint]:
+        now = self.monotonic()
+        ready = [one for one in self._candidates(run) if one.wait(now) == 0]
+        return sorted(ready, key=lambda one: (one is not prefer, one.lagging, one.breaker.faults))
+
+    def _candidates(self, run: _Run) -> list[Endpoint]:
+        return [
+            endpoint
+            for endpoint in self.endpoints
+            if endpoint.wrong_chain_id is None and endpoint not in run.given_up
+        ]
+
+    def _share(self, run: _Run, *, others: int) -> float:
+        """This endpoint's time: all that is left but a reserve for those still to be asked."""
+        left = run.ends - self.monotonic()
+        reserve = self.limits.reserve_seconds * min(others, 2)
+        return max(left - reserve, left / (others + 1))
+
+    async def _paused(self, run: _Run, turn: int) -> bool:
+        """Wait before going round again; False when nobody is left, or could answer in time."""
+        now = self.monotonic()
+        waits = [endpoint.wait(now) for endpoint in self._candidates(run)]
+        if not waits:
+            return False
+        pause = self.limits.pause_seconds * 2.0 ** (turn - 1) * (0.5 + self.jitter())
+        delay = max(pause, min(waits))
+        if delay >= run.ends - now:
+            return False
+        await asyncio.sleep(delay)
+        return True
+
+    def _failure(self, run: _Run) -> RpcError:
+        wrong = [
+            WrongChain(endpoint.wrong_chain_id, self.network, endpoint=endpoint.label)
+            for endpoint in self.endpoints
+            if endpoint.wrong_chain_id is not None
+        ]
+        faults = [fault for fault in run.faults.values() if not isinstance(fault, WrongChain)]
+        if not faults and len(wrong) < len(self.endpoints):
+            faults = [self._resting()]
+        everything: list[RpcError] = [*faults, *wrong]
+        everything[0].elsewhere = tuple(everything[1:])
+        return everything[0]
+
+    def _resting(self) -> RpcError:
+        now = self.monotonic()
+        usable = [endpoint for endpoint in self.endpoints if endpoint.wrong_chain_id is None]
+        soonest = min(usable, key=lambda endpoint: endpoint.wait(now))
+        wait = soonest.wait(now)
+        if isinstance(soonest.last_fault, RateLimited):
+            return RateLimited(endpoint=soonest.label, retry_after=wait)
+        last = f" Last: {soonest.last_fault.sentence}" if soonest.last_fault else ""
+        return NoEndpoint(
+            f"{soonest.label} failed {soonest.breaker.faults} times in a row and is left alone"
+            f" for {wait:.0f} s.{last}"
+        )
+
+
+def _passing_errors(answered: Answered) -> list[RpcError]:
+    return [one for one in answered.outcomes if isinstance(one, RpcError) and one.retryable]

@@ -1,0 +1,171 @@
+"""JSON objects of a node turned into the frozen records of `chain.rpc.types`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from chain.rpc.types import Block, FeeHistory, Hash, Log, LogFilter, Receipt, Transaction
+from chain.rpc.values import (
+    InvalidValueError,
+    address,
+    boolean,
+    data,
+    fields,
+    hash32,
+    items,
+    quantity,
+    ratio,
+    small_quantity,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+T = TypeVar("T")
+_MOST_TOPICS = 4
+
+
+def block(value: object) -> Block:
+    given = fields(value)
+    return Block(
+        number=_field(given, "number", small_quantity),
+        hash=_field(given, "hash", hash32),
+        parent_hash=_field(given, "parentHash", hash32),
+        timestamp=_field(given, "timestamp", small_quantity),
+        base_fee_per_gas=_optional(given, "baseFeePerGas", quantity),
+        gas_used=_field(given, "gasUsed", small_quantity),
+        gas_limit=_field(given, "gasLimit", small_quantity),
+    )
+
+
+def log(value: object) -> Log:
+    given = fields(value)
+    topics = tuple(map(hash32, _field(given, "topics", items)))
+    if len(topics) > _MOST_TOPICS:
+        raise InvalidValueError("a log has more than four topics")
+    return Log(
+        address=_field(given, "address", address),
+        topics=topics,
+        data=_field(given, "data", data),
+        block_number=_field(given, "blockNumber", small_quantity),
+        block_hash=_field(given, "blockHash", hash32),
+        transaction_hash=_field(given, "transactionHash", hash32),
+        transaction_index=_field(given, "transactionIndex", small_quantity),
+        log_index=_field(given, "logIndex", small_quantity),
+        removed=_optional(given, "removed", boolean) or False,
+    )
+
+
+def logs(value: object, wanted: LogFilter) -> tuple[Log, ...]:
+    """The logs of an answer, each checked against the filter, in chain order, of one history."""
+    found = tuple(map(log, items(value)))
+    addresses = frozenset(wanted.addresses)
+    topics = tuple(map(_allowed_topics, wanted.topics))
+    hash_at: dict[int, Hash] = {}
+    before = (-1, -1)
+    for entry in found:
+        if addresses and entry.address not in addresses:
+            raise InvalidValueError("a log of an address that was not asked for")
+        if not _topics_match(entry.topics, topics):
+            raise InvalidValueError("a log with topics that were not asked for")
+        if not _in_range(entry.block_number, wanted):
+            raise InvalidValueError("a log of a block that was not asked for")
+        if entry.removed:
+            raise InvalidValueError("a log that was removed from the chain")
+        place = (entry.block_number, entry.log_index)
+        if place <= before:
+            raise InvalidValueError("logs out of order")
+        before = place
+        if hash_at.setdefault(entry.block_number, entry.block_hash) != entry.block_hash:
+            raise InvalidValueError("logs of two histories of one block")
+    return found
+
+
+def receipt(value: object) -> Receipt:
+    given = fields(value)
+    status = _field(given, "status", small_quantity)
+    if status > 1:
+        raise InvalidValueError("a receipt's status is 0 or 1")
+    return Receipt(
+        transaction_hash=_field(given, "transactionHash", hash32),
+        transaction_index=_field(given, "transactionIndex", small_quantity),
+        block_number=_field(given, "blockNumber", small_quantity),
+        block_hash=_field(given, "blockHash", hash32),
+        sender=_field(given, "from", address),
+        to=_optional(given, "to", address),
+        contract_address=_optional(given, "contractAddress", address),
+        succeeded=status == 1,
+        gas_used=_field(given, "gasUsed", small_quantity),
+        cumulative_gas_used=_field(given, "cumulativeGasUsed", small_quantity),
+        effective_gas_price=_field(given, "effectiveGasPrice", quantity),
+        l1_fee=_optional(given, "l1Fee", quantity),
+        logs=tuple(map(log, _field(given, "logs", items))),
+    )
+
+
+def transaction(value: object) -> Transaction:
+    given = fields(value)
+    return Transaction(
+        hash=_field(given, "hash", hash32),
+        nonce=_field(given, "nonce", small_quantity),
+        sender=_field(given, "from", address),
+        to=_optional(given, "to", address),
+        value=_field(given, "value", quantity),
+        data=_field(given, "input", data),
+        gas=_field(given, "gas", small_quantity),
+        gas_price=_optional(given, "gasPrice", quantity),
+        max_fee_per_gas=_optional(given, "maxFeePerGas", quantity),
+        max_priority_fee_per_gas=_optional(given, "maxPriorityFeePerGas", quantity),
+        block_number=_optional(given, "blockNumber", small_quantity),
+        block_hash=_optional(given, "blockHash", hash32),
+        transaction_index=_optional(given, "transactionIndex", small_quantity),
+    )
+
+
+def fee_history(value: object, *, percentiles: int) -> FeeHistory:
+    given = fields(value)
+    base_fees = tuple(map(quantity, _field(given, "baseFeePerGas", items)))
+    ratios = tuple(map(ratio, _field(given, "gasUsedRatio", items)))
+    rewards = tuple(
+        tuple(map(quantity, items(row))) for row in _optional(given, "reward", items) or []
+    )
+    if len(base_fees) != len(ratios) + 1:
+        raise InvalidValueError("a fee history needs one base fee more than blocks")
+    if percentiles and [len(row) for row in rewards] != [percentiles] * len(ratios):
+        raise InvalidValueError("a fee history without the rewards that were asked for")
+    return FeeHistory(
+        oldest_block=_field(given, "oldestBlock", small_quantity),
+        base_fees=base_fees,
+        gas_used_ratios=ratios,
+        rewards=rewards,
+    )
+
+
+def _field(given: Mapping[str, object], name: str, read: Callable[[object], T]) -> T:
+    try:
+        return read(given.get(name))
+    except InvalidValueError as error:
+        reason = str(error)
+    raise InvalidValueError(f"{reason} in {name}")
+
+
+def _optional(given: Mapping[str, object], name: str, read: Callable[[object], T]) -> T | None:
+    return None if given.get(name) is None else _field(given, name, read)
+
+
+def _allowed_topics(topic: Hash | tuple[Hash, ...] | None) -> frozenset[Hash] | None:
+    if topic is None or topic == ():
+        return None
+    return frozenset((topic.lower(),) if isinstance(topic, str) else map(str.lower, topic))
+
+
+def _topics_match(found: tuple[Hash, ...], wanted: tuple[frozenset[Hash] | None, ...]) -> bool:
+    return len(found) >= len(wanted) and all(
+        allowed is None or topic in allowed for topic, allowed in zip(found, wanted, strict=False)
+    )
+
+
+def _in_range(number: int, wanted: LogFilter) -> bool:
+    return (not isinstance(wanted.from_block, int) or number >= wanted.from_block) and (
+        not isinstance(wanted.to_block, int) or number <= wanted.to_block
+    )

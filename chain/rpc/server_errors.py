@@ -1,0 +1,154 @@
+"""The error objects of nodes and providers, sorted by what can be done about them.
+
+Codes are not enough: -32000 is used for everything, so the words decide.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from chain.rpc.errors import (
+    RangeTooWide,
+    RateLimited,
+    Refused,
+    Reverted,
+    RpcError,
+    SendRefusal,
+    SendRefused,
+    StatePruned,
+)
+from chain.rpc.revert_reason import revert_data, revert_reason
+
+if TYPE_CHECKING:
+    from chain.rpc.endpoint import Endpoint
+    from chain.rpc.wire import ServerError
+
+_LOOKED_AT = 2_000
+_REVERT_CODES = frozenset((3, -32015))
+_RATE_CODES = frozenset((429, -32005, -32029, -32097))
+
+_REVERTED = re.compile(r"\brevert(ed)?\b")
+_RATE = re.compile(
+    r"rate.?limit|too many requests|request(s)? (limit|rate)|throttl|quota|compute units|capacity"
+    r"|per second|call rate"
+)
+_RANGE = re.compile(
+    r"more than [\d,]+ (results|logs|blocks)|query returned more|block range|blocks range"
+    r"|range is too|range too|ranges? (over|exceeds|[\d,]+ (exceeds|is bigger))"
+    r"|exceeds? (the )?range|limited to|response size|response (is )?too (big|large)"
+    r"|too many (results|logs|blocks)|limit exceeded|exceeds? max results|result set too large"
+    r"|query (timeout|exceeds max|duration)"
+)
+_NOT_RANGE = re.compile(r"invalid block range|beyond (the )?(current )?head")
+_NO_STATE = re.compile(
+    r"missing trie node|header (for hash )?not found|state (is )?not available|no state available"
+    r"|pruned|pruning|historical state|unknown block|block (is )?not found|could not find block"
+    r"|block .{0,70}not (available|found)|archive|not (currently )?canonical"
+    r"|beyond (the )?(current )?head|exceeds maximum proof window|state .{0,40}unavailable"
+)
+_BRIEF = re.compile(r"busy|time(d )?.?out|try again|overload|unavailable|temporar")
+_RANGE_NAMED = re.compile(r"\[\s*(0x[0-9a-f]{1,16})\s*,\s*(0x[0-9a-f]{1,16})\s*\]")
+_SPAN_NAMED = re.compile(
+    r"(?:maximum(?: is)?|max block range ?[:=]?|limited to(?: a)?|limit(?: of)?|up to(?: a)?"
+    r"|over|range:)\s*([\d,]{1,12})(k?)\b"
+)
+
+_SEND_REFUSALS: tuple[tuple[re.Pattern[str], SendRefusal], ...] = (
+    (
+        re.compile(r"already (known|imported|exists|in mempool)|known transaction|alreadyknown"),
+        SendRefusal.ALREADY_KNOWN,
+    ),
+    (re.compile(r"nonce (is )?too low|oldnonce"), SendRefusal.NONCE_TOO_LOW),
+    (re.compile(r"nonce (is )?too high|nonce gap"), SendRefusal.NONCE_TOO_HIGH),
+    (
+        re.compile(r"replacement .{0,40}underpriced|replacementnotallowed|too low to replace"),
+        SendRefusal.REPLACEMENT_UNDERPRICED,
+    ),
+    (
+        re.compile(r"underpriced|fee ?too ?low|gas price too low|less than block base fee"),
+        SendRefusal.UNDERPRICED,
+    ),
+    (re.compile(r"insufficient ?(funds|balance)"), SendRefusal.INSUFFICIENT_FUNDS),
+    (re.compile(r"chain ?id|invalid sender"), SendRefusal.WRONG_CHAIN_ID),
+    (re.compile(r"intrinsic gas|gas limit|gas too low|floor data gas"), SendRefusal.GAS_LIMIT),
+)
+
+
+def typed_error(error: ServerError, method: str, endpoint: Endpoint) -> RpcError:
+    """The error a caller can act on, with the server's words cleaned and cut."""
+    words = error.message[:_LOOKED_AT].lower()
+    shown = endpoint.cleaned(error.message) or "it gave no reason"
+    label = endpoint.label
+    if method == "eth_sendRawTransaction":
+        return _send_error(error, words, shown, label)
+    if method == "eth_getLogs":
+        told = f"{words} {_payload(error.data)}"
+        if _RANGE.search(told) and not _NOT_RANGE.search(told) and not _RATE.search(told):
+            first_last, span = _suggestion(told)
+            return RangeTooWide(shown, endpoint=label, suggested=first_last, suggested_span=span)
+    elif error.code in _REVERT_CODES or _REVERTED.search(words):
+        data = revert_data(error.data)
+        return Reverted(data, endpoint.cleaned(revert_reason(data)), endpoint=label)
+    if is_rate_limit(error):
+        return RateLimited(endpoint=label, retry_after=_backoff(error.data))
+    if _NO_STATE.search(words):
+        return StatePruned(shown, endpoint=label)
+    server_side = error.code == -32603 or -32099 <= error.code <= -32000
+    return Refused(
+        error.code,
+        shown,
+        endpoint=label,
+        retryable=server_side,
+        lasting=not _BRIEF.search(words),
+    )
+
+
+def is_rate_limit(error: ServerError) -> bool:
+    return error.code in _RATE_CODES or bool(_RATE.search(error.message[:_LOOKED_AT].lower()))
+
+
+def smaller_batch(error: ServerError, size: int) -> int:
+    """How many to put into the next batch after one of `size` was refused."""
+    words = error.message[:_LOOKED_AT].lower()
+    if re.search(r"not (supported|allowed|enabled|permitted)|unsupported|disabled", words):
+        return 1
+    named = re.search(r"(?:max\w*|limit\w*|up to|than)\D{0,30}(\d{1,6})", words)
+    if named and 0 < int(named[1]) < size:
+        return int(named[1])
+    return max(1, size // 2)
+
+
+def _send_error(error: ServerError, words: str, shown: str, label: str) -> RpcError:
+    for pattern, reason in _SEND_REFUSALS:
+        if pattern.search(words):
+            return SendRefused(reason, error.code, shown, endpoint=label)
+    if is_rate_limit(error):
+        return RateLimited(endpoint=label, retry_after=_backoff(error.data))
+    return SendRefused(SendRefusal.OTHER, error.code, shown, endpoint=label)
+
+
+def _suggestion(words: str) -> tuple[tuple[int, int] | None, int | None]:
+    named = _RANGE_NAMED.search(words)
+    first_last = (int(named[1], 16), int(named[2], 16)) if named else None
+    if first_last and first_last[0] > first_last[1]:
+        first_last = None
+    spanned = _SPAN_NAMED.search(words)
+    digits = spanned[1].replace(",", "") if spanned else ""
+    span = int(digits) * (1_000 if spanned and spanned[2] else 1) if digits else 0
+    return first_last, span or None
+
+
+def _payload(data: object) -> str:
+    """Some providers put the telling words into `data`, plain or one level down."""
+    if isinstance(data, dict):
+        data = data.get("payload")
+    return data[:_LOOKED_AT].lower() if isinstance(data, str) else ""
+
+
+def _backoff(data: object) -> float | None:
+    rate = data.get("rate") if isinstance(data, dict) else None
+    seconds = rate.get("backoff_seconds") if isinstance(rate, dict) else None
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds < 0:
+        return None
+    return float(seconds)
