@@ -1,0 +1,1 @@
+"""Everything a wallet can know about its Uniswap v4 positions, from the chain alone."""

@@ -1,0 +1,204 @@
+"""All positions of a wallet, found without an indexer and counted against `balanceOf`.
+
+The PositionManager cannot list a wallet's tokens. Its Transfer logs can; `ownerOf` confirms each
+token at the block of the snapshot, and `balanceOf` at that block proves that none is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.positions.custody import balance_call, decode_count, decode_flag, operator_call
+from chain.positions.holdings import Holdings, custody_topics
+from chain.positions.log_scan import NARROWABLE, ScanProgress, in_chain_order, scan_logs
+from chain.positions.one_block import BlockMovedError, NoSuchBlockError, OneBlock, expected
+from chain.positions.reader import AlsoWords, Gathering, no_more_words
+from chain.rpc import requests
+from chain.rpc.errors import Reorged, RpcError
+from chain.rpc.types import Block, LogFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from chain.multicall import Call
+    from chain.networks import Address, Network
+    from chain.positions.memory import PositionMemory
+    from chain.positions.snapshot import PositionSnapshot
+    from chain.rpc.client import RpcClient
+    from chain.rpc.requests import Request
+    from chain.rpc.types import Log
+
+_MOST_ATTEMPTS = 4
+"""A scan, a whole rescan, a moved head and one more: past that the node is not to be relied on."""
+
+
+@dataclass(frozen=True, slots=True)
+class WalletPositions:
+    owner: Address
+    block: Block
+    positions: tuple[PositionSnapshot, ...]
+    """Confirmed by `ownerOf`, in the order of their token ids."""
+    balance_of: int
+    operators: tuple[Address, ...]
+    """Strangers that may move every position of this wallet."""
+    unconfirmed: tuple[int, ...]
+    """Tokens the logs give to this wallet and `ownerOf` does not."""
+    scanned_from: int
+    words: Mapping[int, int]
+    """Every storage word of the PoolManager that was read at this block, by its slot."""
+
+    @property
+    def found(self) -> int:
+        return len(self.positions)
+
+    @property
+    def complete(self) -> bool:
+        return self.found == self.balance_of
+
+    @property
+    def missing(self) -> str | None:
+        """What is not here and why, when something is not."""
+        if self.complete:
+            return None
+        return (
+            f"The wallet holds {self.balance_of} positions at block {self.block.number}, but the"
+            f" Transfer logs since block {self.scanned_from} show {self.found}: the node leaves"
+            " logs out. Ask another endpoint: zuno --rpc URL positions"
+        )
+
+
+class Discovery:
+    """Reads wallets of one network, remembering how far their logs were read."""
+
+    def __init__(
+        self,
+        client: RpcClient,
+        network: Network,
+        memory: PositionMemory,
+        *,
+        also: AlsoWords = no_more_words,
+        watch: Callable[[ScanProgress], None] = lambda _: None,
+    ) -> None:
+        self._client = client
+        self._network = network
+        self._memory = memory
+        self._also = also
+        self._watch = watch
+        self._position_manager = network.contracts.position_manager
+
+    async def read(self, owner: Address) -> WalletPositions:
+        """Every position of the wallet at the newest block.
+
+        One request when nothing arrived since the last time, three when nothing is remembered.
+        """
+        nothing = Holdings.before(self._network.first_block)
+        holdings = self._memory.holdings(owner) or nothing
+        from_the_start = holdings is nothing
+        failure: Exception | None = None
+        for _ in range(_MOST_ATTEMPTS):
+            try:
+                wallet = await self._look(owner, holdings)
+            except (BlockMovedError, Reorged) as moved:
+                failure = moved
+            except NARROWABLE as refusal:
+                failure = refusal
+                holdings = await self._scan(owner, holdings)
+            else:
+                if wallet is not None and (wallet.complete or from_the_start):
+                    return wallet
+                # What was remembered is of another chain, or left something out.
+                holdings, from_the_start = nothing, True
+        raise failure or RuntimeError("Every attempt ended, and none said why.")
+
+    async def _look(self, owner: Address, holdings: Holdings) -> WalletPositions | None:
+        """The wallet by these holdings and the logs since; None when they are of another chain."""
+        at = OneBlock(self._client, self._network)
+        gathering = Gathering(at, self._network, self._memory, self._also)
+        operators = sorted(holdings.operators)
+        answers = await gathering.advance(
+            holdings.held,
+            (balance_call(self._position_manager, owner), *self._approvals(owner, operators)),
+            self._news_since(owner, holdings),
+        )
+        balance, *approvals = answers.outcomes
+        news = _news(holdings, answers.beside)
+        if news is None:
+            return None
+        now = holdings.after(news.logs, owner, at.block.number, at.block.hash)
+        newcomers = sorted(now.operators - holdings.operators)
+        if newcomers:
+            more = await gathering.advance(now.held, self._approvals(owner, newcomers))
+            approvals += more.outcomes
+        await gathering.complete(holdings.held | now.held)
+
+        mine = [one for one in gathering.snapshots().values() if one.owner == owner]
+        wallet = WalletPositions(
+            owner=owner,
+            block=at.block,
+            positions=tuple(mine),
+            balance_of=decode_count(balance),
+            operators=tuple(
+                operator
+                for operator, approval in zip((*operators, *newcomers), approvals, strict=True)
+                if decode_flag(approval)
+            ),
+            unconfirmed=tuple(sorted(now.held - {one.token_id for one in mine})),
+            scanned_from=self._network.first_block,
+            words=gathering.words,
+        )
+        final = news.finalized
+        if wallet.complete and final is not None and holdings.through < final.number:
+            settled = holdings.after(news.logs, owner, final.number, final.hash)
+            self._memory.remember_holdings(owner, settled)
+        return wallet
+
+    def _approvals(self, owner: Address, operators: Sequence[Address]) -> tuple[Call, ...]:
+        return tuple(operator_call(self._position_manager, owner, one) for one in operators)
+
+    def _news_since(self, owner: Address, holdings: Holdings) -> list[Request[object]]:
+        # From the last block read and not the one after: at the head that one is yet to come.
+        first = max(self._network.first_block, holdings.through)
+        filters = [
+            LogFilter(self._position_manager, topics, first, "latest")
+            for topics in custody_topics(owner)
+        ]
+        landmark = [] if holdings.block_hash is None else [requests.block(holdings.through)]
+        return [requests.block("finalized"), *landmark, *map(requests.logs, filters)]
+
+    async def _scan(self, owner: Address, holdings: Holdings) -> Holdings:
+        """The holdings at the newest block, by logs read range after range."""
+        head = await self._client.ask(requests.block("latest"))
+        final = await self._client.ask(requests.block("finalized"))
+        if head is None:
+            raise NoSuchBlockError("latest")
+        first = holdings.through + 1
+        scanned = scan_logs(
+            self._client, self._position_manager, custody_topics(owner), first, head.number
+        )
+        async for part in scanned:
+            holdings = holdings.after(part.logs, owner, part.last.number, part.last.hash)
+            if final is not None and holdings.through <= final.number:
+                self._memory.remember_holdings(owner, holdings)
+            self._watch(ScanProgress(first, head.number, holdings.through, len(holdings.held)))
+        return holdings
+
+
+@dataclass(frozen=True, slots=True)
+class _News:
+    finalized: Block | None
+    """None where the node does not say: then nothing new is remembered."""
+    logs: tuple[Log, ...]
+
+
+def _news(holdings: Holdings, answers: Sequence[object]) -> _News | None:
+    """What happened since the holdings, or None when their block is not of this chain."""
+    finalized, *others = answers
+    if holdings.block_hash is not None:
+        landmark = others.pop(0)
+        if isinstance(landmark, RpcError):
+            raise landmark
+        if not isinstance(landmark, Block) or landmark.hash != holdings.block_hash:
+            return None
+    logs = in_chain_order([expected(answer, tuple) for answer in others])
+    return _News(finalized if isinstance(finalized, Block) else None, logs)

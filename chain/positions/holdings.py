@@ -1,0 +1,70 @@
+"""Which positions a wallet holds and who may move them, told by the PositionManager's logs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from chain import abi
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from chain.networks import Address
+    from chain.rpc.types import Log
+
+TRANSFER = abi.topic("Transfer(address,address,uint256)")
+APPROVAL_FOR_ALL = abi.topic("ApprovalForAll(address,address,bool)")
+
+Topics = tuple[str | tuple[str, ...] | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """What the logs up to a block add up to; `block_hash` names the chain they were read from."""
+
+    through: int
+    block_hash: str | None
+    held: frozenset[int] = frozenset()
+    operators: frozenset[Address] = frozenset()
+
+    @classmethod
+    def before(cls, first_block: int) -> Holdings:
+        """Of a wallet nothing is known about yet."""
+        return cls(through=first_block - 1, block_hash=None)
+
+    def after(
+        self, logs: Iterable[Log], owner: Address, through: int, block_hash: str | None
+    ) -> Holdings:
+        """The holdings once the logs of later blocks, up to `through`, have had their say."""
+        held, operators = set(self.held), set(self.operators)
+        for log in sorted(logs, key=lambda log: (log.block_number, log.log_index)):
+            if log.removed or not self.through < log.block_number <= through:
+                continue
+            if log.topics[0] == TRANSFER:
+                token_id = int(log.topics[3], 16)
+                # A transfer to oneself both leaves and arrives, in this order.
+                if _address(log.topics[1]) == owner:
+                    held.discard(token_id)
+                if _address(log.topics[2]) == owner:
+                    held.add(token_id)
+            elif log.topics[0] == APPROVAL_FOR_ALL:
+                operator = _address(log.topics[2])
+                (operators.add if int.from_bytes(log.data, "big") else operators.discard)(operator)
+        return replace(
+            self,
+            through=through,
+            block_hash=block_hash,
+            held=frozenset(held),
+            operators=frozenset(operators),
+        )
+
+
+def custody_topics(owner: Address) -> tuple[Topics, Topics]:
+    """The filters that catch what arrives, and what leaves or is given into others' hands."""
+    word = "0x" + "00" * 12 + owner.removeprefix("0x")
+    return (TRANSFER, None, word), ((TRANSFER, APPROVAL_FOR_ALL), word)
+
+
+def _address(topic: str) -> Address:
+    return "0x" + topic[-40:]

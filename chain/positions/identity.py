@@ -1,0 +1,96 @@
+"""What never changes about a position: its pool, its range, and where its state is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from chain.math.ticks import sqrt_price_at_tick
+from chain.pool_key import PoolId, PoolKey, position_key
+from chain.storage import (
+    PoolSlots,
+    PositionInfo,
+    PositionSlots,
+    TickSlots,
+    pool_slots,
+    position_slots,
+    tick_slots,
+)
+
+if TYPE_CHECKING:
+    from chain.networks import Address
+
+_LAYOUTS_KEPT = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class PositionIdentity:
+    token_id: int
+    pool_key: PoolKey
+    pool_id: PoolId
+    tick_lower: int
+    tick_upper: int
+
+    def agrees_with(self, info: PositionInfo) -> bool:
+        """Whether the word the PositionManager keeps for this token tells the same position.
+
+        The word holds 25 bytes of the pool id, so a remembered key cannot be passed off as another.
+        """
+        return (
+            info.tick_lower == self.tick_lower
+            and info.tick_upper == self.tick_upper
+            and self.pool_id.startswith("0x" + info.pool_id_prefix.hex())
+        )
+
+
+def identify(token_id: int, key: PoolKey, tick_lower: int, tick_upper: int) -> PositionIdentity:
+    return PositionIdentity(token_id, key, key.pool_id, tick_lower, tick_upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the PoolManager stores a position, and the prices at the ends of its range."""
+
+    pool: PoolSlots
+    lower: TickSlots
+    upper: TickSlots
+    position: PositionSlots
+    sqrt_price_lower: int
+    sqrt_price_upper: int
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """Every word that amounts, fees and range status are computed from."""
+        return (
+            self.pool.slot0,
+            self.pool.fee_growth_global0,
+            self.pool.fee_growth_global1,
+            self.pool.liquidity,
+            self.lower.fee_growth_outside0,
+            self.lower.fee_growth_outside1,
+            self.upper.fee_growth_outside0,
+            self.upper.fee_growth_outside1,
+            self.position.liquidity,
+            self.position.fee_growth_inside0_last,
+            self.position.fee_growth_inside1_last,
+        )
+
+
+# Eight hashes a position: computed once, because a monitor asks for thousands on every poll.
+@lru_cache(maxsize=_LAYOUTS_KEPT)
+def layout_of(identity: PositionIdentity, position_manager: Address) -> Layout:
+    key = position_key(
+        position_manager, identity.tick_lower, identity.tick_upper, identity.token_id
+    )
+    return Layout(
+        pool=_pool_slots(identity.pool_id),
+        lower=tick_slots(identity.pool_id, identity.tick_lower),
+        upper=tick_slots(identity.pool_id, identity.tick_upper),
+        position=position_slots(identity.pool_id, key),
+        sqrt_price_lower=sqrt_price_at_tick(identity.tick_lower),
+        sqrt_price_upper=sqrt_price_at_tick(identity.tick_upper),
+    )
+
+
+_pool_slots = lru_cache(maxsize=_LAYOUTS_KEPT)(pool_slots)

@@ -1,0 +1,97 @@
+"""What is remembered about positions between runs: who they are, and how far logs were read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.pool_key import PoolKey
+from chain.positions.holdings import Holdings
+from chain.positions.identity import PositionIdentity, identify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from chain.networks import Address, Network
+    from chain.store import Store
+
+_POSITIONS = "position"
+_HOLDINGS = "holdings"
+
+
+class PositionMemory:
+    """Nothing here is trusted: each identity is proven anew by the read that uses it."""
+
+    def __init__(self, store: Store, network: Network, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._clock = clock
+        self._place = f"{network.chain_id}/{network.contracts.position_manager}"
+        self._identities: dict[int, PositionIdentity] = {}
+
+    def identities(self, token_ids: Iterable[int]) -> dict[int, PositionIdentity]:
+        """Those that are remembered."""
+        wanted = list(token_ids)
+        unread = [token_id for token_id in wanted if token_id not in self._identities]
+        if unread:
+            keys = {self._key(token_id): token_id for token_id in unread}
+            for key, value in self._store.get_many(_POSITIONS, keys).items():
+                identity = _identity(keys[key], value)
+                if identity is not None:
+                    self._identities[identity.token_id] = identity
+        return {one: self._identities[one] for one in wanted if one in self._identities}
+
+    def remember(self, identities: Iterable[PositionIdentity]) -> None:
+        new = [one for one in identities if self._identities.get(one.token_id) != one]
+        self._identities.update((one.token_id, one) for one in new)
+        values = {
+            self._key(one.token_id): [*one.pool_key.values, one.tick_lower, one.tick_upper]
+            for one in new
+        }
+        self._store.put_many(_POSITIONS, values, now=self._clock())
+
+    def holdings(self, owner: Address) -> Holdings | None:
+        return _holdings(self._store.get(_HOLDINGS, f"{self._place}/{owner}"))
+
+    def remember_holdings(self, owner: Address, holdings: Holdings) -> None:
+        value = {
+            "through": holdings.through,
+            "hash": holdings.block_hash,
+            "held": sorted(holdings.held),
+            "operators": sorted(holdings.operators),
+        }
+        self._store.put(_HOLDINGS, f"{self._place}/{owner}", value, now=self._clock())
+
+    def _key(self, token_id: int) -> str:
+        return f"{self._place}/{token_id}"
+
+
+def _identity(token_id: int, value: object) -> PositionIdentity | None:
+    match value:
+        case [
+            str() as currency0,
+            str() as currency1,
+            int() as fee,
+            int() as tick_spacing,
+            str() as hooks,
+            int() as tick_lower,
+            int() as tick_upper,
+        ]:
+            key = PoolKey(currency0, currency1, fee, tick_spacing, hooks)
+            return identify(token_id, key, tick_lower, tick_upper)
+    return None
+
+
+def _holdings(value: object) -> Holdings | None:
+    match value:
+        case {
+            "through": int() as through,
+            "hash": str() as block_hash,
+            "held": [*held],
+            "operators": [*operators],
+        }:
+            return Holdings(
+                through,
+                block_hash,
+                frozenset(one for one in held if isinstance(one, int)),
+                frozenset(one for one in operators if isinstance(one, str)),
+            )
+    return None

@@ -1,0 +1,190 @@
+"""One position at one block: what it holds, what it earned, whether it works, who may touch it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from chain.hooks import HookPassport, hook_passport
+from chain.math.fee_growth import FeeGrowth, fee_growth_inside, fees_owed
+from chain.math.fees import ProtocolFee, swap_fee, unpack_protocol_fee
+from chain.math.liquidity import amounts_for_liquidity
+from chain.positions.identity import PositionIdentity, layout_of
+from chain.storage import decode_slot0
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chain.networks import Address
+    from chain.pool_key import PoolId, PoolKey
+    from chain.positions.custody import Custody
+    from chain.rpc.types import Block
+
+STORAGE = "PoolManager storage"
+CUSTODY = "PositionManager"
+
+
+class RangeStatus(StrEnum):
+    BELOW = "below"
+    """The price is under the range: the position is all currency0."""
+    IN_RANGE = "in range"
+    ABOVE = "above"
+    """The price is over the range: the position is all currency1."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSnapshot:
+    """What all positions of a pool share at one block."""
+
+    pool_id: PoolId
+    key: PoolKey
+    sqrt_price_x96: int
+    tick: int
+    """As the pool keeps it: at a boundary it may be one less than the tick of the price."""
+    lp_fee: int
+    """Pips the providers take now; of a dynamic-fee pool, what its hook last set."""
+    protocol_fee: ProtocolFee
+    liquidity: int
+    """Of all positions the price is inside of."""
+    fee_growth: FeeGrowth
+    hook: HookPassport
+
+    def swap_fee(self, *, zero_for_one: bool) -> int:
+        """Pips a swapper pays in this direction, the protocol's share included."""
+        return swap_fee(self.protocol_fee.towards(zero_for_one=zero_for_one), self.lp_fee)
+
+
+@dataclass(frozen=True, slots=True)
+class PositionSnapshot:
+    identity: PositionIdentity
+    block: Block
+    pool: PoolSnapshot
+    custody: Custody
+    liquidity: int
+    amount0: int
+    amount1: int
+    """What burning pays besides the fees, where no hook takes a part."""
+    fees0: int
+    fees1: int
+    """Uncollected, to the last unit."""
+    fee_growth_inside: FeeGrowth
+    status: RangeStatus
+
+    @property
+    def token_id(self) -> int:
+        return self.identity.token_id
+
+    @property
+    def owner(self) -> Address | None:
+        return self.custody.owner
+
+    @property
+    def in_range(self) -> bool:
+        return self.status is RangeStatus.IN_RANGE
+
+    @property
+    def share(self) -> Fraction:
+        """Of the liquidity that earns fees now; nothing while out of range."""
+        if not self.in_range or not self.pool.liquidity:
+            return Fraction(0)
+        return Fraction(self.liquidity, self.pool.liquidity)
+
+    @property
+    def delta(self) -> int:
+        """Units of currency0 by which the value moves when its price moves by one.
+
+        The derivative of L(2√P − √Pa − P/√Pb) is the amount of currency0 itself.
+        """
+        return self.amount0
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Where each group of numbers was read, and at which block."""
+        at = f"block {self.block.number}"
+        return {
+            "amounts": f"{STORAGE}, {at}",
+            "fees": f"{STORAGE}, {at}",
+            "price": f"{STORAGE}, {at}",
+            "owner": f"{CUSTODY}.ownerOf, {at}",
+        }
+
+
+def pool_snapshot(
+    identity: PositionIdentity,
+    position_manager: Address,
+    words: Mapping[int, int],
+    hook_code: bytes | None,
+) -> PoolSnapshot:
+    slots = layout_of(identity, position_manager).pool
+    slot0 = decode_slot0(words[slots.slot0])
+    key = identity.pool_key
+    return PoolSnapshot(
+        pool_id=identity.pool_id,
+        key=key,
+        sqrt_price_x96=slot0.sqrt_price_x96,
+        tick=slot0.tick,
+        lp_fee=slot0.lp_fee,
+        protocol_fee=unpack_protocol_fee(slot0.protocol_fee),
+        liquidity=words[slots.liquidity],
+        fee_growth=FeeGrowth(words[slots.fee_growth_global0], words[slots.fee_growth_global1]),
+        hook=hook_passport(key.hooks, key.fee, hook_code),
+    )
+
+
+def position_snapshot(
+    identity: PositionIdentity,
+    position_manager: Address,
+    words: Mapping[int, int],
+    *,
+    block: Block,
+    pool: PoolSnapshot,
+    custody: Custody,
+) -> PositionSnapshot:
+    layout = layout_of(identity, position_manager)
+    liquidity = words[layout.position.liquidity]
+    amounts = amounts_for_liquidity(
+        pool.sqrt_price_x96,
+        layout.sqrt_price_lower,
+        layout.sqrt_price_upper,
+        liquidity,
+        round_up=False,
+    )
+    inside = fee_growth_inside(
+        pool.tick,
+        identity.tick_lower,
+        identity.tick_upper,
+        global_growth=pool.fee_growth,
+        outside_lower=FeeGrowth(
+            words[layout.lower.fee_growth_outside0], words[layout.lower.fee_growth_outside1]
+        ),
+        outside_upper=FeeGrowth(
+            words[layout.upper.fee_growth_outside0], words[layout.upper.fee_growth_outside1]
+        ),
+    )
+    last = FeeGrowth(
+        words[layout.position.fee_growth_inside0_last],
+        words[layout.position.fee_growth_inside1_last],
+    )
+    fees = fees_owed(inside, last, liquidity)
+    return PositionSnapshot(
+        identity=identity,
+        block=block,
+        pool=pool,
+        custody=custody,
+        liquidity=liquidity,
+        amount0=amounts.amount0,
+        amount1=amounts.amount1,
+        fees0=fees.fees0,
+        fees1=fees.fees1,
+        fee_growth_inside=inside,
+        status=range_status(pool.tick, identity.tick_lower, identity.tick_upper),
+    )
+
+
+def range_status(tick: int, tick_lower: int, tick_upper: int) -> RangeStatus:
+    """By `slot0.tick`, as the pool itself decides whose liquidity is active."""
+    if tick < tick_lower:
+        return RangeStatus.BELOW
+    return RangeStatus.IN_RANGE if tick < tick_upper else RangeStatus.ABOVE

@@ -1,0 +1,48 @@
+"""Storage words of the PoolManager, any number of them in one call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.abi import AbiError, selector
+from chain.multicall import Call
+from chain.storage import EXTSLOAD, slot_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from chain.multicall import CallOutcome
+    from chain.networks import Address
+
+WORDS_PER_CALL = 1_000
+"""About 2.3 million gas: small enough to be packed beside others, large enough to be few."""
+
+_WORD = 32
+_ARRAY_OFFSET = _WORD.to_bytes(_WORD, "big")
+
+
+def word_chunks(slots: Iterable[int]) -> list[tuple[int, ...]]:
+    """The slots, each once, in groups that one call can read."""
+    unique = tuple(dict.fromkeys(slots))
+    return [unique[at : at + WORDS_PER_CALL] for at in range(0, len(unique), WORDS_PER_CALL)]
+
+
+def read_words(pool_manager: Address, slots: Sequence[int]) -> Call:
+    # Spelled out for speed: a monitor asks for tens of thousands of words a poll.
+    data = [selector(EXTSLOAD), _ARRAY_OFFSET, slot_bytes(len(slots)), *map(slot_bytes, slots)]
+    return Call(pool_manager, b"".join(data))
+
+
+def decode_words(slots: Sequence[int], outcome: CallOutcome) -> dict[int, int]:
+    """The value of each slot."""
+    data = outcome.data
+    header = _ARRAY_OFFSET + slot_bytes(len(slots))
+    if not outcome.success or len(data) != len(header) + _WORD * len(slots):
+        raise AbiError(f"The PoolManager did not answer with {len(slots)} storage words.")
+    if not data.startswith(header):
+        raise AbiError("The PoolManager's storage words are not the canonical encoding.")
+    starts = range(len(header), len(data), _WORD)
+    return {
+        slot: int.from_bytes(data[at : at + _WORD], "big")
+        for slot, at in zip(slots, starts, strict=True)
+    }
