@@ -103,12 +103,23 @@ class RpcClient(Reader):
 
     async def head(self, max_age: float | None = None) -> Block:
         """The newest block, from an endpoint that keeps up by the network's clock."""
+        found, _ = await self.with_head((), max_age)
+        return found
+
+    async def with_head(
+        self, requests: Sequence[Request[T]], max_age: float | None = None
+    ) -> tuple[Block, list[T | RpcError]]:
+        """The newest block and each question's own outcome, in the same HTTP request.
+
+        The head may move in between: what must be of this very block has to prove it.
+        """
         allowed = max_age
         if allowed is None:
             allowed = max(_LEAST_STALE_SECONDS, _STALE_BLOCKS * self.network.block_seconds)
 
         async def attempt(endpoint: Endpoint, seconds: float) -> list[Outcome]:
-            [found] = await self._exchange.ask(endpoint, [block_at("latest")], seconds)
+            questions = [block_at("latest"), *requests]
+            found, *others = await self._exchange.ask(endpoint, questions, seconds)
             if found is None:
                 raise Malformed("it has no newest block", endpoint=endpoint.label)
             if isinstance(found, Block) and self.network.clock == "wall":
@@ -116,12 +127,12 @@ class RpcClient(Reader):
                 if age > allowed:
                     raise StaleHead(found.number, age, allowed, endpoint=endpoint.label)
                 endpoint.lagging = False
-            return [found]
+            return [found, *others]
 
-        [found] = (await self._failover.run(attempt)).outcomes
+        found, *others = (await self._failover.run(attempt)).outcomes
         if isinstance(found, RpcError):
             raise found
-        return cast("Block", found)
+        return cast("Block", found), cast("list[T | RpcError]", others)
 
     def at(self, block: Block) -> PinnedReader:
         """A reader whose every answer is about this very block."""
