@@ -34,7 +34,10 @@ def swap_fee(protocol_fee: int, lp_fee: int) -> int:
 
 
 def protocol_fee_within(total_fee: int, lp_fee: int) -> int | None:
-    """The protocol fee that makes this total with this LP fee, or None when no fee does."""
+    """A protocol fee that makes this total with this LP fee, or None when none does.
+
+    The total is rounded, so two neighbouring fees can make the same one; `slot0` knows which.
+    """
     if lp_fee >= PIPS:
         return 0 if total_fee == PIPS else None
     estimate = (total_fee - lp_fee) * PIPS // (PIPS - lp_fee)

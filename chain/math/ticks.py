@@ -48,8 +48,8 @@ _LOW_MASK = (1 << _LOW_BITS) - 1
 _TICKS_PER_NATURAL_LOG = 2 / log(1.0001)
 _LOG_OF_ONE = 96 * log(2)
 
-# The float estimate is off by less than 0.00001 tick over the whole range (tested at every tick),
-# so only an estimate this close to a whole tick needs the exact comparison.
+# The estimate's error is a tenth of this at most (tested at every tick), so only an estimate this
+# close to a whole tick needs the exact comparison.
 _ESTIMATE_MARGIN = 0.0001
 
 
@@ -78,11 +78,16 @@ def tick_at_sqrt_price(sqrt_price_x96: int) -> int:
     """The greatest tick whose square-root price is not above this one."""
     if not MIN_SQRT_PRICE <= sqrt_price_x96 < MAX_SQRT_PRICE:
         raise TickError(f"The square-root price {sqrt_price_x96} is outside what a pool can hold.")
-    estimate = (log(sqrt_price_x96) - _LOG_OF_ONE) * _TICKS_PER_NATURAL_LOG
+    estimate = estimated_tick(sqrt_price_x96)
     nearest = round(estimate)
     if abs(estimate - nearest) > _ESTIMATE_MARGIN:
         return floor(estimate)
     return nearest if sqrt_price_at_tick(nearest) <= sqrt_price_x96 else nearest - 1
+
+
+def estimated_tick(sqrt_price_x96: int) -> float:
+    """The tick of a price with its fraction, off by less than 0.00001."""
+    return (log(sqrt_price_x96) - _LOG_OF_ONE) * _TICKS_PER_NATURAL_LOG
 
 
 def usable_ticks(spacing: int) -> tuple[int, int]:

@@ -1,0 +1,80 @@
+"""Installs the pinned SDK once per lockfile and asks it questions in bulk."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+HERE = Path(__file__).parent
+FILES = ("package.json", "package-lock.json", ".npmrc")
+
+
+class NodeMissingError(RuntimeError):
+    """Node or npm is not on PATH."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sdk:
+    modules: Path
+
+    def answers(self, questions: Iterable[str]) -> list[str]:
+        """One answer per question; see `answer.js` for what can be asked."""
+        with tempfile.TemporaryFile("w+") as asked, tempfile.TemporaryFile("w+") as answered:
+            count = 0
+            for question in questions:
+                asked.write(question + "\n")
+                count += 1
+            asked.seek(0)
+            subprocess.run(
+                ["node", HERE / "answer.js"],
+                stdin=asked,
+                stdout=answered,
+                env={**os.environ, "NODE_PATH": str(self.modules)},
+                check=True,
+            )
+            answered.seek(0)
+            lines = answered.read().splitlines()
+        if len(lines) != count:
+            raise RuntimeError(f"The SDK answered {len(lines)} of {count} questions.")
+        return lines
+
+
+def installed() -> Sdk:
+    """The SDK of the lockfile, from the cache when it was installed before."""
+    missing = [tool for tool in ("node", "npm") if shutil.which(tool) is None]
+    if missing:
+        raise NodeMissingError(f"{' and '.join(missing)} not found; install Node 20 or newer")
+    digest = hashlib.sha256(b"".join((HERE / name).read_bytes() for name in FILES)).hexdigest()
+    cache = Path(os.environ.get("ZUNO_CACHE") or Path.home() / ".cache") / "zuno" / "sdk"
+    cache.mkdir(parents=True, exist_ok=True)
+    target = cache / digest[:16]
+    # Test workers start together: the first installs, the others wait for it.
+    with (cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            _install(target)
+    return Sdk(target / "node_modules")
+
+
+def _install(target: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        folder = Path(scratch) / "sdk"
+        folder.mkdir()
+        for name in FILES:
+            shutil.copy(HERE / name, folder)
+        done = subprocess.run(
+            ["npm", "ci"], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"npm ci of the SDK failed:\n{done.stdout}\n{done.stderr}")
+        folder.rename(target)
