@@ -20,7 +20,7 @@ _ONE = 1 << 128
 _LARGEST_WORD = (1 << 256) - 1
 
 # 2^128 / √1.0001^(2^i), as the contract rounds them.
-_FACTORS = (
+FACTORS = (
     0xFFFCB933BD6FAD37AA2D162D1A594001,
     0xFFF97272373D413259A46990580E213A,
     0xFFF2E50F5F656932EF12357CF3C7FDCC,
@@ -109,7 +109,7 @@ def nearest_usable_tick(tick: int, spacing: int) -> int:
 @cache
 def _low_ratios() -> tuple[int, ...]:
     ratios = [_ONE]
-    for factor in _FACTORS[:_LOW_BITS]:
+    for factor in FACTORS[:_LOW_BITS]:
         ratios += [ratio * factor >> 128 for ratio in ratios]
     return tuple(ratios)
 
@@ -117,7 +117,7 @@ def _low_ratios() -> tuple[int, ...]:
 @cache
 def _high_factors() -> tuple[tuple[int, ...], ...]:
     """For each value of the bits above the table, the factors still to multiply."""
-    high = _FACTORS[_LOW_BITS:]
+    high = FACTORS[_LOW_BITS:]
     return tuple(
         tuple(factor for bit, factor in enumerate(high) if value >> bit & 1)
         for value in range(1 << len(high))
