@@ -1,0 +1,26 @@
+"""Tokens: identity by address against a bundled list, names cleaned and never trusted."""
+
+from chain.tokens.listed import (
+    Kind,
+    ListedToken,
+    TokenList,
+    listed_token,
+    listed_tokens,
+)
+from chain.tokens.reading import TokenQuestion, ask_tokens, read_tokens, unlisted_token
+from chain.tokens.token import MOST_DECIMALS, Token, amount_text
+
+__all__ = [
+    "MOST_DECIMALS",
+    "Kind",
+    "ListedToken",
+    "Token",
+    "TokenList",
+    "TokenQuestion",
+    "amount_text",
+    "ask_tokens",
+    "listed_token",
+    "listed_tokens",
+    "read_tokens",
+    "unlisted_token",
+]

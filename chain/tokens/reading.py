@@ -1,0 +1,182 @@
+"""Reading tokens nobody listed: what their contracts call themselves, believed no further.
+
+Any number of tokens is one multicall. A token may answer anything or nothing; it stays a token
+with an address, and whatever cannot be used of its answer is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from chain.abi import WORD, AbiError, decode, encode_call
+from chain.clean_text import SYMBOL_LIMIT, clean_symbol
+from chain.multicall import Call, CallOutcome, multicall
+from chain.rpc.errors import Refused, Reverted, TooLarge
+from chain.tokens.listed import all_listed_symbols, listed_token
+from chain.tokens.lookalike import mixes_scripts, skeletons
+from chain.tokens.token import MOST_DECIMALS, Token
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from chain.networks import Address, Network
+    from chain.rpc.reader import Reader
+    from chain.rpc.types import BlockRef
+    from chain.store import Store
+
+_REMEMBERED = "tokens"
+_SYMBOL_BYTES = SYMBOL_LIMIT * 8
+_CALLS_A_TOKEN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TokenQuestion:
+    """What must be asked of the chain about some tokens, to be put into any multicall."""
+
+    network: Network
+    known: Mapping[Address, Token]
+    """Those the list or the memory already answers."""
+    asked: tuple[Address, ...]
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """Two calls for each token asked about, in order."""
+        return tuple(
+            Call(address, encode_call(signature))
+            for address in self.asked
+            for signature in ("symbol()", "decimals()")
+        )
+
+    def answered(
+        self, outcomes: Sequence[CallOutcome], store: Store | None, *, now: float
+    ) -> dict[Address, Token]:
+        """All the tokens, from the outcomes of `calls`; what was read well is remembered."""
+        if len(outcomes) != len(self.asked) * _CALLS_A_TOKEN:
+            raise ValueError(f"{len(outcomes)} outcomes do not answer {len(self.asked)} tokens")
+        tokens = dict(self.known)
+        lasting: dict[str, object] = {}
+        for index, address in enumerate(self.asked):
+            symbol, decimals = outcomes[index * _CALLS_A_TOKEN : (index + 1) * _CALLS_A_TOKEN]
+            raw_symbol = _raw_symbol(symbol)
+            whole_decimals = _decimals(decimals)
+            tokens[address] = unlisted_token(address, raw_symbol or b"", whole_decimals)
+            # A call may have failed for want of gas: only answers are facts.
+            if raw_symbol is not None and whole_decimals is not None:
+                lasting[_key(self.network, address)] = {
+                    "symbol": raw_symbol.hex(),
+                    "decimals": whole_decimals,
+                }
+        if store is not None:
+            store.put_many(_REMEMBERED, lasting, now=now)
+        return tokens
+
+
+def ask_tokens(
+    network: Network, addresses: Iterable[Address], store: Store | None = None
+) -> TokenQuestion:
+    """What is known of these tokens, and what has to be asked."""
+    wanted = dict.fromkeys(addresses)
+    known: dict[Address, Token] = {}
+    for address in wanted:
+        listed = listed_token(network, address)
+        if listed is not None:
+            known[address] = listed.token
+    unlisted = [address for address in wanted if address not in known]
+    if store is not None and unlisted:
+        remembered = store.get_many(_REMEMBERED, (_key(network, address) for address in unlisted))
+        for address in unlisted:
+            token = _recalled(address, remembered.get(_key(network, address)))
+            if token is not None:
+                known[address] = token
+    return TokenQuestion(network, known, tuple(a for a in wanted if a not in known))
+
+
+async def read_tokens(
+    client: Reader,
+    network: Network,
+    addresses: Iterable[Address],
+    at: BlockRef,
+    *,
+    store: Store | None = None,
+    now: float,
+) -> dict[Address, Token]:
+    """These tokens, with one request for all that are unknown."""
+    question = ask_tokens(network, addresses, store)
+    outcomes = await _outcomes(client, network, question.calls, at)
+    return question.answered(outcomes, store, now=now)
+
+
+def unlisted_token(address: Address, raw_symbol: bytes, decimals: int | None) -> Token:
+    """A token that no list vouches for, marked when its symbol passes for one of a list."""
+    symbol = clean_symbol(raw_symbol)
+    imitates = not skeletons(symbol.text).isdisjoint(_listed_skeletons())
+    return Token(
+        address=address,
+        symbol=symbol.text,
+        decimals=decimals,
+        verified=False,
+        suspicious=symbol.altered or imitates or mixes_scripts(symbol.text),
+    )
+
+
+async def _outcomes(
+    client: Reader, network: Network, calls: Sequence[Call], at: BlockRef
+) -> list[CallOutcome]:
+    """The outcomes of these calls; one that spoils the request for all is found by halving."""
+    if not calls:
+        return []
+    try:
+        return await client.ask(multicall(network.contracts.multicall3, calls, at))
+    except (Reverted, Refused, TooLarge):
+        if len(calls) == 1:
+            return [CallOutcome(success=False, data=b"")]
+    middle = len(calls) // 2
+    first = await _outcomes(client, network, calls[:middle], at)
+    return first + await _outcomes(client, network, calls[middle:], at)
+
+
+def _raw_symbol(outcome: CallOutcome) -> bytes | None:
+    """The bytes of a symbol, whether declared `string` or, as the oldest tokens do, `bytes32`."""
+    if not outcome.success or not outcome.data:
+        return None
+    if len(outcome.data) == WORD:
+        return outcome.data.rstrip(b"\0")
+    try:
+        (symbol,) = decode(("string",), outcome.data)
+    except AbiError:
+        return None
+    return bytes(symbol[:_SYMBOL_BYTES])
+
+
+def _decimals(outcome: CallOutcome) -> int | None:
+    if not outcome.success or len(outcome.data) != WORD:
+        return None
+    return _usable(int.from_bytes(outcome.data, "big"))
+
+
+def _usable(decimals: object) -> int | None:
+    if isinstance(decimals, int) and 0 <= decimals <= MOST_DECIMALS:
+        return decimals
+    return None
+
+
+def _recalled(address: Address, value: object) -> Token | None:
+    match value:
+        case {"symbol": str(written), "decimals": int(decimals)}:
+            try:
+                symbol = bytes.fromhex(written)
+            except ValueError:
+                return None
+            return unlisted_token(address, symbol, _usable(decimals))
+    return None
+
+
+def _key(network: Network, address: Address) -> str:
+    return f"{network.chain_id}:{address}"
+
+
+@cache
+def _listed_skeletons() -> frozenset[str]:
+    return frozenset().union(*(skeletons(symbol) for symbol in all_listed_symbols()))

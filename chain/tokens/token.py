@@ -1,0 +1,49 @@
+"""A token as zuno speaks of it: an address first, then a name that may or may not be believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.checksum import shortened
+
+if TYPE_CHECKING:
+    from chain.networks import Address
+
+MOST_DECIMALS = 77
+"""Ten to the 78th is beyond any uint256: with more decimals no amount could reach one token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    address: Address
+    symbol: str
+    """What its contract calls it, cleaned; empty when it says nothing that can be shown."""
+    decimals: int | None
+    """None when its contract gives none that can be used; amounts then stay in raw units."""
+    verified: bool
+    """Its address is in the bundled list, and symbol and decimals are the list's."""
+    suspicious: bool
+    """Its symbol passes for a listed one, or held characters meant not to be seen."""
+
+    @property
+    def label(self) -> str:
+        """The name to print: a bare symbol only for a token known by its address."""
+        if self.verified:
+            return self.symbol
+        told = f"?{self.symbol} {shortened(self.address)}"
+        return f"{told} look-alike" if self.suspicious else told
+
+
+def amount_text(amount: int, token: Token) -> str:
+    """An amount to the last unit, with the token's name; raw units where decimals are unknown."""
+    if token.decimals is None:
+        return f"{amount} raw units of {token.label} (decimals unknown)"
+    return f"{_decimal_text(amount, token.decimals)} {token.label}"
+
+
+def _decimal_text(amount: int, decimals: int) -> str:
+    sign = "-" if amount < 0 else ""
+    whole, rest = divmod(abs(amount), 10**decimals)
+    fraction = f"{rest:0{decimals}d}".rstrip("0") if rest else ""
+    return f"{sign}{whole}.{fraction}" if fraction else f"{sign}{whole}"

@@ -1,0 +1,134 @@
+"""Symbols made to pass for others: none is verified, all are marked."""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chain.networks import all_networks, network_named
+from chain.tokens import ListedToken, Token, listed_token, listed_tokens, unlisted_token
+from chain.tokens.lookalike import skeletons
+
+STRANGER = "0x" + "5a" * 20
+ETHEREUM = network_named("ethereum")
+
+# Written down apart from the table under test: letters as confusables.txt of UTS 39 pairs them.
+CONFUSABLE = {
+    "A": "АΑᎪꓮ𝐀Ａ",
+    "B": "ВΒᏴꓐ𝐁Ｂ",
+    "C": "СϹᏟꓚ𝐂Ｃ",
+    "D": "Ꭰꓓ𝐃Ｄ",
+    "E": "ЕΕᎬꓰ𝐄Ｅ",
+    "G": "Ꮐꓖ𝐆Ｇ",
+    "H": "НΗᎻꓧ𝐇Ｈ",
+    "I": "ІΙӀꓲ𝐈Ｉ",
+    "K": "КΚᏦꓗ𝐊Ｋ",
+    "L": "Ꮮꓡ𝐋Ｌ",
+    "M": "МΜᎷꓟ𝐌Ｍ",
+    "N": "Νꓠ𝐍Ｎ",
+    "O": "ОΟՕꓳ𝐎Ｏ0",
+    "P": "РΡᏢꓑ𝐏Ｐ",
+    "R": "Ꭱꓣ𝐑Ｒ",
+    "S": "ЅՏᏚꓢ𝐒Ｓ",
+    "T": "ТΤᎢꓔ𝐓Ｔ",
+    "U": "Սꓴ𝐔Ｕ",
+    "V": "ᏙꓦѴ𝐕Ｖ",
+    "W": "ԜᎳꓪ𝐖Ｗ",
+    "b": "Ь𝐛ｂ",
+    "c": "сϲ𝐜ｃ",
+    "e": "еҽ𝐞ｅ",
+    "s": "ѕ𝐬ｓ",
+    "t": "𝐭ｔ",
+    "w": "ԝ𝐰ｗ",
+}
+INVISIBLE = ("\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e", "\u3164", "\ufe0f")
+
+
+def majors() -> list[str]:
+    symbols = {item.token.symbol for item in _everywhere()}
+    return sorted(symbol for symbol in symbols if set(symbol) <= CONFUSABLE.keys())
+
+
+def _everywhere() -> list[ListedToken]:
+    return [item for network in all_networks() for item in listed_tokens(network).tokens]
+
+
+def confusables(count: int) -> list[str]:
+    """Majors with one to all letters replaced, or with something unseen put between them."""
+    chance = random.Random(500)
+    made: dict[str, None] = {}
+    while len(made) < count:
+        symbol = list(chance.choice(majors()))
+        for place in chance.sample(range(len(symbol)), chance.randint(1, len(symbol))):
+            symbol[place] = chance.choice(CONFUSABLE[symbol[place]])
+        if chance.random() < 0.3:
+            symbol.insert(chance.randint(0, len(symbol)), chance.choice(INVISIBLE))
+        made["".join(symbol)] = None
+    return list(made)
+
+
+def test_five_hundred_confusables_of_majors_are_all_marked() -> None:
+    fakes = confusables(500)
+    assert len(majors()) >= 15
+    tokens = [unlisted_token(STRANGER, fake.encode(), 18) for fake in fakes]
+    unmarked = [fake for fake, token in zip(fakes, tokens, strict=True) if not token.suspicious]
+    assert unmarked == []
+    assert not any(token.verified for token in tokens)
+    assert all(token.label.startswith("?") for token in tokens)
+    assert all(token.label.endswith("0x5a5A…5A5A look-alike") for token in tokens)
+
+
+@pytest.mark.parametrize(
+    "fake",
+    [
+        "USDC",
+        "usdc",
+        "U5DC",
+        "VVETH",
+        "$USDC",
+        "USDC.",
+        "USDC ",
+        "(USDC)",
+        "ÚSDĆ",
+        "🆄🆂🅳🅲",
+        "wstΞTH",
+    ],
+)
+def test_an_exact_or_dressed_copy_of_a_symbol_is_marked(fake: str) -> None:
+    assert unlisted_token(STRANGER, fake.encode(), 6).suspicious
+
+
+@pytest.mark.parametrize("symbol", ["PEPE", "SHIB", "GMX", "币安人生", "STRK", "sUSDx"])
+def test_a_symbol_of_its_own_is_only_unknown(symbol: str) -> None:
+    token = unlisted_token(STRANGER, symbol.encode(), 18)
+    assert not token.suspicious
+    assert token.label == f"?{symbol} 0x5a5A…5A5A"
+
+
+def test_identity_is_the_address_and_the_network() -> None:
+    usdc = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"
+    listed = listed_token(ETHEREUM, usdc)
+    assert listed is not None
+    assert listed.token == Token(usdc, "USDC", 6, verified=True, suspicious=False)
+    assert listed.token.label == "USDC"
+    assert listed_token(network_named("base"), usdc) is None
+    assert listed_token(ETHEREUM, usdc[:-1] + "9") is None
+
+
+@given(st.binary(max_size=400))
+def test_no_bytes_get_a_control_character_into_a_label(raw: bytes) -> None:
+    token = unlisted_token(STRANGER, raw, 18)
+    assert not token.verified
+    assert len(token.symbol) <= 24
+    assert all(unicodedata.category(character)[0] != "C" for character in token.label)
+
+
+@given(st.text(max_size=40))
+def test_what_is_left_of_a_symbol_is_plain_letters(symbol: str) -> None:
+    for left in skeletons(symbol):
+        assert left.isascii()
+        assert left.isalnum()
