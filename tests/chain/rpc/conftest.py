@@ -1,0 +1,55 @@
+"""Limits short enough for a test, a clock that stands still, and the marks of a leak."""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.networks import Network, network_named
+from chain.rpc.client import RpcClient
+from chain.rpc.limits import Limits
+from tests.fakes.fault_server import SECRET
+from tests.fakes.honest_node import HonestNode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chain.rpc.errors import RpcError
+
+QUICK = Limits(
+    connect_seconds=0.3,
+    answer_seconds=0.4,
+    total_seconds=1.2,
+    rounds=2,
+    pause_seconds=0.01,
+    rest_seconds=0.2,
+    reserve_seconds=0.4,
+)
+NOW = float(HonestNode.head_time + 5)
+
+
+@pytest.fixture(scope="session")
+def base() -> Network:
+    return network_named("base")
+
+
+def client_of(network: Network, urls: Sequence[str], limits: Limits = QUICK) -> RpcClient:
+    return RpcClient(network, urls, clock=lambda: NOW, limits=limits, jitter=lambda: 0.5)
+
+
+def assert_fit_to_show(error: RpcError) -> None:
+    """A sentence for people: short, clean, and with nothing of the URL anywhere in its chain."""
+    shown = str(error)
+    assert error.sentence
+    assert error.sentence.endswith(".")
+    assert len(shown) < 900
+    assert all(character.isprintable() or character == "\n" for character in shown), repr(shown)
+    seen: list[BaseException] = [error, *error.elsewhere]
+    for one in seen:
+        seen += [linked for linked in (one.__cause__, one.__context__) if linked is not None]
+        told = f"{one}{one!r}{one.args}{vars(one)}"
+        assert SECRET not in told
+        assert "http://" not in told
+    assert SECRET not in "".join(traceback.format_exception(error))
