@@ -1,0 +1,1 @@
+"""What happened in a pool: its events, the path of its price, and what providing there paid."""
