@@ -1,0 +1,96 @@
+"""A pool as the PoolManager stores it at one block: price, live fee and active liquidity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from chain.math.fees import ProtocolFee, unpack_protocol_fee
+from chain.math.liquidity import Amounts, amounts_for_liquidity
+from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
+from chain.storage import decode_slot0, pool_slots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from chain.pool_key import PoolId, PoolKey
+
+NEARBY_TICKS = 200
+"""About two per cent: how far around the price a pool's depth is counted."""
+
+_PRICE_DENOMINATOR = 1 << 192
+_POOLS_KEPT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class PoolState:
+    key: PoolKey
+    pool_id: PoolId
+    sqrt_price_x96: int
+    tick: int
+    lp_fee: int
+    """Pips that providers take now; in a dynamic-fee pool what the hook last set."""
+    protocol_fee: ProtocolFee
+    liquidity: int
+    """Of all positions the price is inside of."""
+
+    def price(self, decimals0: int, decimals1: int) -> Fraction:
+        """Whole currency1 for one whole currency0, exactly."""
+        return Fraction(self.sqrt_price_x96**2 * 10**decimals0, _PRICE_DENOMINATOR * 10**decimals1)
+
+    def depth(self) -> Amounts:
+        """What active liquidity trades within `NEARBY_TICKS` of the price, if it reached so far.
+
+        Currency0 is what buyers could take before the price rose out of it, currency1 what sellers
+        could. Counted from the active liquidity alone, it costs no read beyond the pool's own.
+        """
+        return amounts_for_liquidity(
+            self.sqrt_price_x96,
+            min(_nearby_sqrt_price(self.tick - NEARBY_TICKS), self.sqrt_price_x96),
+            max(_nearby_sqrt_price(self.tick + NEARBY_TICKS), self.sqrt_price_x96),
+            self.liquidity,
+            round_up=False,
+        )
+
+
+def pool_state_slots(keys: Iterable[PoolKey]) -> tuple[int, ...]:
+    """The storage words `pool_states` needs."""
+    return tuple(slot for key in keys for slot in _slots(key))
+
+
+def pool_states(keys: Iterable[PoolKey], words: Mapping[int, int]) -> tuple[PoolState, ...]:
+    """Those of the pools that exist: a pool nobody initialised has no price."""
+    states = (_pool_state(key, words) for key in keys)
+    return tuple(state for state in states if state.sqrt_price_x96)
+
+
+def _pool_state(key: PoolKey, words: Mapping[int, int]) -> PoolState:
+    slot0_slot, liquidity_slot = _slots(key)
+    slot0 = decode_slot0(words[slot0_slot])
+    return PoolState(
+        key=key,
+        pool_id=_pool_id(key),
+        sqrt_price_x96=slot0.sqrt_price_x96,
+        tick=slot0.tick,
+        lp_fee=slot0.lp_fee,
+        protocol_fee=unpack_protocol_fee(slot0.protocol_fee),
+        liquidity=words[liquidity_slot] % (1 << 128),
+    )
+
+
+# Three hashes a pool, the same for every poll of a monitor.
+@lru_cache(maxsize=_POOLS_KEPT)
+def _slots(key: PoolKey) -> tuple[int, int]:
+    slots = pool_slots(_pool_id(key))
+    return slots.slot0, slots.liquidity
+
+
+@lru_cache(maxsize=_POOLS_KEPT)
+def _pool_id(key: PoolKey) -> PoolId:
+    return key.pool_id
+
+
+def _nearby_sqrt_price(tick: int) -> int:
+    return sqrt_price_at_tick(min(max(tick, MIN_TICK), MAX_TICK))

@@ -1,0 +1,179 @@
+"""CoinGecko: US dollar prices by coin or by contract, and hourly series, every value checked."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
+
+from chain.prices.market_http import MarketError, MarketHttp, MarketLimits
+from chain.quantity import Known, Quantity, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import TracebackType
+
+    from chain.networks import Address
+
+SOURCE = "CoinGecko"
+OLDEST_SECONDS = 1800.0
+"""A market price older than this is not the market any more."""
+AHEAD_SECONDS = 300.0
+"""How far a server's clock may run ahead of ours."""
+KEPT_SECONDS = 60.0
+"""How long an answer is used again: CoinGecko itself renews prices about once a minute."""
+
+_MOST_DOLLARS = 1e12
+_LEAST_DOLLARS = 1e-24
+
+
+@dataclass(frozen=True, slots=True)
+class CoinGeckoSettings:
+    base_url: str = "https://api.coingecko.com/api/v3"
+    api_key: str | None = field(default=None, repr=False)
+    limits: MarketLimits = field(default_factory=MarketLimits)
+
+
+@dataclass(frozen=True, slots=True)
+class PricePoint:
+    time: float
+    usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class PriceSeries:
+    """Prices in order of time, each moment once."""
+
+    coin: str
+    points: tuple[PricePoint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    answer: object
+    time: float
+
+
+class CoinGecko:
+    """A client whose questions raise `MarketError` when the server cannot be used at all."""
+
+    def __init__(
+        self,
+        settings: CoinGeckoSettings = CoinGeckoSettings(),  # noqa: B008 - frozen
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._http = MarketHttp(
+            settings.base_url, _key_header(settings), name=SOURCE, limits=settings.limits
+        )
+        self._clock = clock
+        self._kept: dict[tuple[str, str], _Kept] = {}
+
+    async def __aenter__(self) -> CoinGecko:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._http.close()
+
+    async def usd_by_coin(self, coins: Iterable[str]) -> dict[str, Quantity[Fraction]]:
+        """Dollars for one of each coin, by CoinGecko's ids."""
+        wanted = sorted(set(coins))
+        if not wanted:
+            return {}
+        answer = await self._asked("/simple/price", {"ids": ",".join(wanted)})
+        return {coin: self._price(answer, coin) for coin in wanted}
+
+    async def usd_by_address(
+        self, platform: str, addresses: Iterable[Address]
+    ) -> dict[Address, Quantity[Fraction]]:
+        """Dollars for one of each token, by its contract."""
+        wanted = sorted(set(addresses))
+        if not wanted:
+            return {}
+        path = f"/simple/token_price/{quote(platform, safe='')}"
+        answer = await self._asked(path, {"contract_addresses": ",".join(wanted)})
+        return {address: self._price(answer, address) for address in wanted}
+
+    async def hourly(self, coin: str, *, days: int) -> PriceSeries:
+        """Hourly prices of the last days; CoinGecko chooses the hour for 2 to 90 of them."""
+        path = f"/coins/{quote(coin, safe='')}/market_chart"
+        answer = await self._fetched(path, {"vs_currency": "usd", "days": str(days)})
+        return PriceSeries(coin, _points(answer, self._clock() + AHEAD_SECONDS))
+
+    async def _asked(self, path: str, parameters: dict[str, str]) -> dict[str, object]:
+        precise = {"vs_currencies": "usd", "include_last_updated_at": "true", "precision": "full"}
+        answer = await self._fetched(path, {**parameters, **precise})
+        if not isinstance(answer, dict):
+            raise MarketError(f"{SOURCE}'s answer is wrong: it is not an object")
+        return answer
+
+    async def _fetched(self, path: str, parameters: dict[str, str]) -> object:
+        now = self._clock()
+        key = (path, repr(sorted(parameters.items())))
+        kept = self._kept.get(key)
+        if kept is not None and 0 <= now - kept.time < KEPT_SECONDS:
+            return kept.answer
+        answer = await self._http.get(path, parameters, now=now)
+        self._kept[key] = _Kept(answer, now)
+        return answer
+
+    def _price(self, answer: dict[str, object], name: str) -> Quantity[Fraction]:
+        entry = answer.get(name)
+        if entry is None or entry == {}:
+            return Unknown(f"{SOURCE} has no price for it")
+        if not isinstance(entry, dict):
+            return Unknown(f"{SOURCE}'s price for it is wrong")
+        usd = _dollars(entry.get("usd"))
+        updated = entry.get("last_updated_at")
+        if usd is None or not isinstance(updated, int) or isinstance(updated, bool):
+            return Unknown(f"{SOURCE}'s price for it is wrong")
+        age = self._clock() - updated
+        if age < -AHEAD_SECONDS:
+            return Unknown(f"{SOURCE}'s price for it is from the future")
+        if age > OLDEST_SECONDS:
+            return Unknown(f"{SOURCE}'s price for it is {age / 3600:.1f} h old")
+        return Known(usd, SOURCE, time=float(updated))
+
+
+def _points(answer: object, latest: float) -> tuple[PricePoint, ...]:
+    rows = answer.get("prices") if isinstance(answer, dict) else None
+    if not isinstance(rows, list):
+        raise MarketError(f"{SOURCE}'s price series is wrong")
+    points: dict[float, PricePoint] = {}
+    for row in rows:
+        match row:
+            case [int() | float() as milliseconds, int() | float() as price]:
+                usd = _dollars(price)
+                moment = milliseconds / 1000
+                if usd is None or isinstance(milliseconds, bool) or not 0 < moment <= latest:
+                    raise MarketError(f"{SOURCE}'s price series is wrong")
+                points[moment] = PricePoint(moment, float(usd))
+            case _:
+                raise MarketError(f"{SOURCE}'s price series is wrong")
+    return tuple(points[moment] for moment in sorted(points))
+
+
+def _dollars(value: object) -> Fraction | None:
+    """The price as an exact decimal, or None for what no price can be."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    if not math.isfinite(value) or not _LEAST_DOLLARS <= value <= _MOST_DOLLARS:
+        return None
+    return Fraction(repr(value))
+
+
+def _key_header(settings: CoinGeckoSettings) -> dict[str, str]:
+    if not settings.api_key:
+        return {}
+    if not (settings.api_key.isascii() and settings.api_key.isprintable()):
+        raise MarketError(f"the key set for {SOURCE} holds characters that no key has")
+    paid = (urlsplit(settings.base_url).hostname or "").startswith("pro-")
+    return {"x-cg-pro-api-key" if paid else "x-cg-demo-api-key": settings.api_key}

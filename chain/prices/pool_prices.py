@@ -1,0 +1,193 @@
+"""Prices from the pools themselves: against the network's declared stable, at one block.
+
+A token is priced by the deepest plain pool it has with the stable, or with the network's coin and
+that against the stable. The coin and its wrapped form are one. Depth is counted on the side that a
+seller would be paid in, so a pool that holds nothing but the token proves no price.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from chain.hooks import Permission, permissions_of
+from chain.networks import NATIVE
+from chain.pools.candidates import candidate_pools, plain_pools
+from chain.pools.state import PoolState, pool_state_slots, pool_states
+from chain.quantity import Known, Quantity, Unknown
+from chain.tokens.listed import listed_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from chain.networks import Address, Network
+    from chain.pool_key import PoolKey
+    from chain.rpc.types import Block
+    from chain.tokens import Token
+
+LEAST_DEPTH_USD = 100
+"""A pool that pays a seller less than this within two per cent tells nothing."""
+MOST_FEE = 10_000
+"""Above one per cent nobody bothers to keep a pool at the market's price."""
+
+_PIPS_PER_CENT = 10_000
+_TOUCHES_SWAPS = (
+    Permission.BEFORE_SWAP
+    | Permission.AFTER_SWAP
+    | Permission.BEFORE_SWAP_RETURNS_DELTA
+    | Permission.AFTER_SWAP_RETURNS_DELTA
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolPriceQuestion:
+    """The storage words that price some tokens, to be put into any read of the PoolManager."""
+
+    network: Network
+    wanted: tuple[Address, ...]
+    keys: tuple[PoolKey, ...]
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        return pool_state_slots(self.keys)
+
+    def answered(
+        self, words: Mapping[int, int], tokens: Mapping[Address, Token], block: Block
+    ) -> dict[Address, Quantity[Fraction]]:
+        """Dollars for one of each token asked about."""
+        states = pool_states(self.keys, words)
+        return prices_from_pools(self.network, self.wanted, states, tokens, block)
+
+
+def ask_pool_prices(
+    network: Network, wanted: Iterable[Address], also: Iterable[PoolKey] = ()
+) -> PoolPriceQuestion:
+    """The pools that may price these tokens: the usual ones, and `also` those known to exist."""
+    asked = tuple(dict.fromkeys(wanted))
+    if network.stable is None:
+        return PoolPriceQuestion(network, asked, ())
+    anchors = _anchors(network)
+    keys = dict.fromkeys(candidate_pools(anchors))
+    for token in asked:
+        for anchor in anchors:
+            if token not in anchors:
+                keys.update(dict.fromkeys(plain_pools(token, anchor)))
+    keys.update(dict.fromkeys(also))
+    return PoolPriceQuestion(network, asked, tuple(keys))
+
+
+def prices_from_pools(
+    network: Network,
+    wanted: Iterable[Address],
+    states: Iterable[PoolState],
+    tokens: Mapping[Address, Token],
+    block: Block,
+) -> dict[Address, Quantity[Fraction]]:
+    """Dollars for one of each token, from pools read at this block."""
+    if network.stable is None:
+        reason = Unknown(f"no stable token is declared on {network.title}")
+        return dict.fromkeys(wanted, reason)
+    listed = {item.token.address: item.token for item in listed_tokens(network).tokens}
+    market = _Market(network, {**listed, **tokens}, states)
+    return {address: market.price(address, block) for address in wanted}
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """What one pool, or two in a row, say a token is worth, and how much they would pay for it."""
+
+    usd: Fraction
+    depth_usd: Fraction
+    source: str
+
+
+_A_DOLLAR = _Offer(Fraction(1), Fraction(10**18), "")
+"""The declared stable itself, of which there is always enough."""
+
+
+class _Market:
+    """The trustworthy pools of one block."""
+
+    def __init__(
+        self, network: Network, tokens: Mapping[Address, Token], states: Iterable[PoolState]
+    ) -> None:
+        self._network = network
+        self._labels = {address: token.label for address, token in tokens.items()}
+        self._decimals = {
+            address: token.decimals
+            for address, token in tokens.items()
+            if token.decimals is not None
+        }
+        self._states = [
+            state
+            for state in states
+            if _keeps_the_market_price(state)
+            and state.key.currency0 in self._decimals
+            and state.key.currency1 in self._decimals
+        ]
+        self._coin = self._deepest(NATIVE, {network.stable: _A_DOLLAR})
+
+    def price(self, address: Address, block: Block) -> Quantity[Fraction]:
+        if address not in self._decimals:
+            return Unknown("its contract gives no usable decimals")
+        if address == self._network.stable:
+            source = f"{self._labels[address]} counts as one dollar"
+            return Known(Fraction(1), source, block.number, float(block.timestamp))
+        offer = self._offer(self._one(address))
+        if offer is None:
+            return Unknown(f"no plain pool on {self._network.title} is deep enough to price it")
+        return Known(offer.usd, f"pool {offer.source}", block.number, float(block.timestamp))
+
+    def _offer(self, address: Address) -> _Offer | None:
+        if address == NATIVE or self._coin is None:
+            return self._deepest(address, {self._network.stable: _A_DOLLAR})
+        return self._deepest(address, {self._network.stable: _A_DOLLAR, NATIVE: self._coin})
+
+    def _deepest(self, address: Address, paid_in: Mapping[Address | None, _Offer]) -> _Offer | None:
+        """The best offer of one pool for a token, among those that pay in something priced."""
+        offers = []
+        for state in self._states:
+            currency0, currency1 = self._one(state.key.currency0), self._one(state.key.currency1)
+            if currency0 == address and currency1 in paid_in:
+                offers.append(self._offered(state, paid_in[currency1], sells_currency0=True))
+            elif currency1 == address and currency0 in paid_in:
+                offers.append(self._offered(state, paid_in[currency0], sells_currency0=False))
+        best = max(offers, key=lambda offer: offer.depth_usd, default=None)
+        return best if best is not None and best.depth_usd >= LEAST_DEPTH_USD else None
+
+    def _offered(self, state: PoolState, payment: _Offer, *, sells_currency0: bool) -> _Offer:
+        decimals0 = self._decimals[state.key.currency0]
+        decimals1 = self._decimals[state.key.currency1]
+        price = state.price(decimals0, decimals1)
+        depth = state.depth()
+        if sells_currency0:
+            paid = Fraction(depth.amount1, 10**decimals1)
+        else:
+            price, paid = 1 / price, Fraction(depth.amount0, 10**decimals0)
+        name = self._name(state)
+        return _Offer(
+            usd=price * payment.usd,
+            depth_usd=min(paid * payment.usd, payment.depth_usd),
+            source=f"{name} and {payment.source}" if payment.source else name,
+        )
+
+    def _one(self, address: Address) -> Address:
+        """The coin and its wrapped form, which anyone may change into each other, as one."""
+        return NATIVE if address == self._network.wrapped_native else address
+
+    def _name(self, state: PoolState) -> str:
+        pair = f"{self._labels[state.key.currency0]}/{self._labels[state.key.currency1]}"
+        return f"{pair} {state.lp_fee / _PIPS_PER_CENT:g} %"
+
+
+def _keeps_the_market_price(state: PoolState) -> bool:
+    """Whether anyone may trade the pool freely and cheaply, so that it cannot stay wrong."""
+    meddling = permissions_of(state.key.hooks) & _TOUCHES_SWAPS
+    return not meddling and state.liquidity > 0 and state.lp_fee <= MOST_FEE
+
+
+def _anchors(network: Network) -> tuple[Address, ...]:
+    """What other tokens are priced in: the stable, the coin and its wrapped form."""
+    anchors = (network.stable, NATIVE, network.wrapped_native)
+    return tuple(address for address in anchors if address is not None)

@@ -1,0 +1,81 @@
+"""Prices of tokens, exact as fractions, and the worth of amounts in the unit a person counts in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from chain.quantity import Known, Quantity, Unknown, combine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chain.networks import Address
+    from chain.tokens import Token
+
+DISPUTED_FROM = Fraction(2, 100)
+"""From this relative difference on, two sources are said to disagree."""
+
+
+class Unit(StrEnum):
+    """What a person counts their worth in."""
+
+    USD = "USD"
+    ETH = "ETH"
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for one whole token."""
+
+    usd: Quantity[Fraction]
+    """By the best source that answered."""
+    beside: Known[Fraction] | None
+    """What a second source says, where one answered too."""
+
+    @property
+    def difference(self) -> Fraction | None:
+        """How far the two sources are apart, in parts of the larger; None without a second."""
+        if isinstance(self.usd, Unknown) or self.beside is None:
+            return None
+        larger = max(self.usd.value, self.beside.value)
+        return abs(self.usd.value - self.beside.value) / larger
+
+    @property
+    def disputed(self) -> bool:
+        difference = self.difference
+        return difference is not None and difference >= DISPUTED_FROM
+
+
+_NEVER_ASKED = Unknown("its price was not asked for")
+
+
+@dataclass(frozen=True, slots=True)
+class PriceBook:
+    """The prices read together, and what one ether was worth beside them."""
+
+    prices: Mapping[Address, Price]
+    ether: Quantity[Fraction]
+    """US dollars for one ether."""
+
+    def price(self, address: Address, unit: Unit = Unit.USD) -> Quantity[Fraction]:
+        """The price of one whole token in this unit."""
+        entry = self.prices.get(address)
+        usd = _NEVER_ASKED if entry is None else entry.usd
+        return usd if unit is Unit.USD else combine(Fraction.__truediv__, usd, self.ether)
+
+    def value(self, token: Token, amount: int, unit: Unit = Unit.USD) -> Quantity[Fraction]:
+        """What an amount in the token's smallest units is worth."""
+        if amount == 0:
+            return Known(Fraction(0), "nothing held")
+        if token.decimals is None:
+            return Unknown(f"{token.label} gives no usable decimals")
+        whole = Fraction(amount, 10**token.decimals)
+        return self.price(token.address, unit).map(lambda price: price * whole)
+
+    @property
+    def disputed(self) -> tuple[Address, ...]:
+        """The tokens whose sources disagree."""
+        return tuple(address for address, entry in self.prices.items() if entry.disputed)
