@@ -1,0 +1,183 @@
+"""Prices told by pools: the deepest, at most two in a row, none that can be kept wrong."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import isqrt
+
+import pytest
+
+from chain.hooks import NO_HOOK
+from chain.math.fees import ProtocolFee
+from chain.math.ticks import tick_at_sqrt_price
+from chain.networks import NATIVE, network_named
+from chain.pool_key import DYNAMIC_FEE, PoolKey
+from chain.pools.candidates import candidate_pools, plain_pools
+from chain.pools.state import PoolState, pool_state_slots, pool_states
+from chain.prices.pool_prices import ask_pool_prices, prices_from_pools
+from chain.quantity import Known, Unknown
+from chain.rpc.types import Block
+from chain.tokens import Token, listed_tokens
+
+ETHEREUM = network_named("ethereum")
+LISTED = {item.token.symbol: item.token for item in listed_tokens(ETHEREUM).tokens}
+USDC, WETH, WBTC, DAI = (LISTED[symbol].address for symbol in ("USDC", "WETH", "WBTC", "DAI"))
+STRANGER = Token("0x" + "5a" * 20, "FOO", 9, verified=False, suspicious=False)
+TOKENS = {**{token.address: token for token in LISTED.values()}, STRANGER.address: STRANGER}
+BLOCK = Block(100, "0x" + "11" * 32, "0x" + "22" * 32, 1_760_000_000, 10**9, 0, 30_000_000)
+
+
+def pool(
+    one: str,
+    other: str,
+    price: Fraction | int,
+    *,
+    depth: int = 10**6,
+    fee: int = 500,
+    hooks: str = NO_HOOK,
+    lp_fee: int | None = None,
+) -> PoolState:
+    """A pool where one whole `one` costs `price` whole `other`, `depth` of `other` deep by 2 %."""
+    worth = Fraction(price) * 10 ** decimals(other) / 10 ** decimals(one)
+    currency0, currency1 = sorted((one, other))
+    ratio = worth if currency0 == one else 1 / worth
+    sqrt_price = isqrt(int(ratio * 2**192))
+    key = PoolKey(currency0, currency1, fee, 10, hooks)
+    tick = tick_at_sqrt_price(sqrt_price)
+    protocol = ProtocolFee(0, 0)
+    shallow = PoolState(key, key.pool_id, sqrt_price, tick, lp_fee or fee, protocol, 10**18)
+    amounts = shallow.depth()
+    unit = amounts.amount1 if currency1 == other else amounts.amount0
+    liquidity = 10**18 * depth * 10 ** decimals(other) // unit
+    return PoolState(key, key.pool_id, sqrt_price, tick, lp_fee or fee, protocol, liquidity)
+
+
+def decimals(address: str) -> int:
+    known = TOKENS[address].decimals
+    assert known is not None
+    return known
+
+
+def priced(address: str, *states: PoolState) -> float:
+    price = prices_from_pools(ETHEREUM, [address], states, TOKENS, BLOCK)[address]
+    assert isinstance(price, Known)
+    assert (price.block, price.time) == (BLOCK.number, float(BLOCK.timestamp))
+    return float(price.value)
+
+
+def unpriced(address: str, *states: PoolState) -> str:
+    price = prices_from_pools(ETHEREUM, [address], states, TOKENS, BLOCK)[address]
+    assert isinstance(price, Unknown)
+    return price.reason
+
+
+def test_the_price_of_a_pool_is_exact() -> None:
+    state = pool(WETH, USDC, 3000)
+    price = state.price(6, 18)
+    assert state.key.currency0 == USDC
+    assert price == Fraction(state.sqrt_price_x96**2 * 10**6, 2**192 * 10**18)
+    assert float(1 / price) == pytest.approx(3000, rel=1e-15)
+
+
+def test_a_token_is_priced_against_the_stable_in_either_order() -> None:
+    assert priced(WETH, pool(WETH, USDC, 3000)) == pytest.approx(3000)
+    assert priced(WBTC, pool(WBTC, USDC, 90_000)) == pytest.approx(90_000)
+    assert priced(DAI, pool(USDC, DAI, Fraction(1001, 1000))) == pytest.approx(1 / 1.001)
+
+
+def test_the_stable_is_a_dollar_by_declaration() -> None:
+    price = prices_from_pools(ETHEREUM, [USDC], [], TOKENS, BLOCK)[USDC]
+    assert price == Known(Fraction(1), "USDC counts as one dollar", 100, float(BLOCK.timestamp))
+
+
+def test_the_coin_and_its_wrapped_form_are_one() -> None:
+    wrapped, native = pool(WETH, USDC, 3000), pool(NATIVE, USDC, 3010, depth=2 * 10**6)
+    assert priced(NATIVE, wrapped) == pytest.approx(3000)
+    assert priced(WETH, native) == pytest.approx(3010)
+    assert priced(WETH, wrapped, native) == pytest.approx(3010), "the deeper one"
+    assert priced(NATIVE, wrapped, native) == pytest.approx(3010)
+
+
+def test_the_deepest_pool_tells_the_price() -> None:
+    deep, shallow = pool(WETH, USDC, 3000, depth=10**6), pool(WETH, USDC, 9000, depth=10**4)
+    assert priced(WETH, shallow, deep) == pytest.approx(3000)
+
+
+def test_two_pools_in_a_row_go_through_the_coin() -> None:
+    foo, ether = (
+        pool(STRANGER.address, WETH, Fraction(1, 1000), depth=100),
+        pool(NATIVE, USDC, 3000),
+    )
+    price = prices_from_pools(ETHEREUM, [STRANGER.address], [foo, ether], TOKENS, BLOCK)
+    known = price[STRANGER.address]
+    assert isinstance(known, Known)
+    assert float(known.value) == pytest.approx(3)
+    assert known.source == f"pool {STRANGER.label}/WETH 0.05 % and ETH/USDC 0.05 %"
+
+
+def test_a_long_way_is_only_as_deep_as_its_shallowest_pool() -> None:
+    through = pool(STRANGER.address, WETH, Fraction(1, 1000), depth=10**6)
+    thin_ether = pool(NATIVE, USDC, 3000, depth=5_000)
+    direct = pool(STRANGER.address, USDC, 4, depth=6_000)
+    assert priced(STRANGER.address, through, thin_ether, direct) == pytest.approx(4)
+
+
+def test_three_pools_in_a_row_are_not_followed() -> None:
+    foo, bitcoin = pool(STRANGER.address, WBTC, 1, depth=100), pool(WBTC, WETH, 30, depth=1000)
+    assert "no plain pool" in unpriced(STRANGER.address, foo, bitcoin, pool(WETH, USDC, 3000))
+
+
+def test_depth_is_counted_in_what_a_seller_is_paid() -> None:
+    assert "deep enough" in unpriced(WETH, pool(WETH, USDC, 3000, depth=50))
+    assert priced(WETH, pool(WETH, USDC, 3000, depth=200)) == pytest.approx(3000)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        pool(WETH, USDC, 9000, hooks="0x" + "00" * 18 + "0080"),
+        pool(WETH, USDC, 9000, hooks="0x" + "00" * 18 + "0008"),
+        pool(WETH, USDC, 9000, fee=1_000_000),
+        pool(WETH, USDC, 9000, fee=DYNAMIC_FEE, lp_fee=20_000, hooks="0x" + "ab" * 18 + "c000"),
+        pool(WETH, USDC, 9000, depth=0),
+    ],
+    ids=["refuses swaps", "holds swaps", "takes all", "dear dynamic fee", "empty"],
+)
+def test_a_pool_that_can_stay_wrong_tells_no_price(state: PoolState) -> None:
+    unpriced(WETH, state)
+    assert priced(WETH, state, pool(WETH, USDC, 3000, depth=1000)) == pytest.approx(3000)
+
+
+def test_a_token_without_decimals_has_no_price() -> None:
+    nameless = Token(STRANGER.address, "FOO", None, verified=False, suspicious=False)
+    prices = prices_from_pools(
+        ETHEREUM, [STRANGER.address], [], {STRANGER.address: nameless}, BLOCK
+    )
+    assert prices[STRANGER.address] == Unknown("its contract gives no usable decimals")
+
+
+def test_the_question_covers_stable_coin_and_wrapped_coin() -> None:
+    question = ask_pool_prices(ETHEREUM, [STRANGER.address, USDC])
+    expected = {
+        *candidate_pools((USDC, NATIVE, WETH)),
+        *(key for anchor in (USDC, NATIVE, WETH) for key in plain_pools(STRANGER.address, anchor)),
+    }
+    assert set(question.keys) == expected
+    assert len(question.keys) == 24
+    assert len(question.slots) == 48
+    known = pool(STRANGER.address, USDC, 2, hooks="0x" + "ab" * 18 + "c200").key
+    assert known in ask_pool_prices(ETHEREUM, [STRANGER.address], also=[known]).keys
+
+
+def test_pools_are_read_back_from_storage_words() -> None:
+    state = pool(WETH, USDC, 3000, lp_fee=777)
+    absent = pool(WBTC, USDC, 1)
+    keys = [absent.key, state.key]
+    slots = pool_state_slots(keys)
+    words = dict.fromkeys(slots, 0)
+    words[slots[2]] = state.sqrt_price_x96 | (state.tick % 2**24) << 160 | 777 << 208 | 3 << 184
+    words[slots[3]] = state.liquidity
+    [read] = pool_states(keys, words)
+    assert read.pool_id == state.key.pool_id
+    assert (read.tick, read.lp_fee, read.protocol_fee) == (state.tick, 777, ProtocolFee(3, 0))
+    assert read.liquidity == state.liquidity
