@@ -1,0 +1,266 @@
+"""The bus: flows do not mix, keep their order, and always end, once."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+
+import pytest
+
+from agents.bus import Ambient, Bus, BusFullError, BusLimits
+from agents.envelope import Envelope, FailureCause, FlowFailed, Kind, Role
+from agents.transport import QueueTransport
+from agents.worker import Context, Outgoing, StageFailedError
+from tests.fakes.small_debate import (
+    AGENTS,
+    REGISTRY,
+    Ids,
+    Plan,
+    Script,
+    Start,
+    Turn,
+    scout,
+    small_bus,
+    thought,
+)
+
+
+def failure(envelope: Envelope) -> FlowFailed:
+    assert isinstance(envelope.payload, FlowFailed), envelope
+    return envelope.payload
+
+
+async def one(bus: Bus[Script], script: Script, *, rounds: int = 2) -> Envelope:
+    flow = await bus.start(Kind.FLOW_START, Start(position=7, rounds=rounds), services=script)
+    return await flow.outcome()
+
+
+async def test_a_debate_passes_from_role_to_role_and_ends_in_a_plan() -> None:
+    seen: list[Envelope] = []
+    async with small_bus() as bus:
+        flow = await bus.start(
+            Kind.FLOW_START,
+            Start(position=7, rounds=2),
+            services=Script(),
+            observers=[seen.append],
+        )
+        reached = [envelope async for envelope in flow]
+    structural = [envelope.kind for envelope in seen if envelope.kind != Kind.AGENT_THOUGHT]
+    assert structural == [
+        "flow_start",
+        "context_observed",
+        "proposal",
+        "critique",
+        "revision",
+        "plan_ready",
+    ]
+    assert reached[-1].payload == Plan(position=7, rounds=2)
+    assert reached == [envelope for envelope in seen if envelope.recipient == Role.CLI]
+    assert await flow.outcome() == reached[-1]
+    assert [envelope.sender for envelope in seen if envelope.kind == "revision"] == ["strategist"]
+
+
+async def test_the_same_script_gives_the_same_bytes() -> None:
+    async def run() -> list[bytes]:
+        wires: list[bytes] = []
+        async with small_bus() as bus:
+            flow = await bus.start(
+                Kind.FLOW_START,
+                Start(position=7, rounds=3),
+                services=Script(),
+                observers=[lambda envelope: wires.append(envelope.wire)],
+            )
+            await flow.outcome()
+        return wires
+
+    first = await run()
+    assert len(first) == 22
+    assert all([await run() == first for _ in range(20)])
+
+
+async def test_debates_at_once_do_not_mix() -> None:
+    random = Random(5)
+
+    async def dawdle(envelope: Envelope, context: Context[Script]) -> None:
+        assert envelope.request_id == context.request_id
+        await asyncio.sleep(random.random() * 0.003)
+
+    async def debate(bus: Bus[Script], position: int) -> None:
+        seen: list[Envelope] = []
+        script = Script(dawdle)
+        flow = await bus.start(
+            Kind.FLOW_START,
+            Start(position=position, rounds=1 + position % 4),
+            services=script,
+            observers=[seen.append],
+        )
+        outcome = await flow.outcome()
+        assert outcome.payload == Plan(position=position, rounds=1 + position % 4)
+        assert {envelope.request_id for envelope in seen} == {flow.request_id}
+        assert len(script.turns) == 1 + 2 * (1 + position % 4)
+
+    async with small_bus() as bus:
+        await asyncio.gather(*(debate(bus, position) for position in range(100)))
+        assert bus.active == frozenset()
+
+
+async def test_one_requests_messages_are_handled_in_order() -> None:
+    handled: list[int] = []
+    random = Random(3)
+
+    async def burst(envelope: Envelope, context: Context[Script]):  # type: ignore[no-untyped-def]
+        for round_ in range(30):
+            turn = Turn(position=1, rounds=30, round=round_)
+            yield Outgoing(Kind.CONTEXT_OBSERVED, Role.STRATEGIST, turn)
+
+    async def slowly(envelope: Envelope, context: Context[Script]):  # type: ignore[no-untyped-def]
+        assert isinstance(envelope.payload, Turn)
+        await asyncio.sleep(random.random() * 0.002)
+        handled.append(envelope.payload.round)
+        if envelope.payload.round == 29:
+            yield Outgoing(Kind.PLAN_READY, Role.CLI, Plan(position=1, rounds=30))
+
+    bus = small_bus(handlers={Role.SCOUT: burst, Role.STRATEGIST: slowly})
+    async with bus:
+        assert (await one(bus, Script())).kind == Kind.PLAN_READY
+    assert handled == list(range(30))
+
+
+async def test_a_slow_request_does_not_hold_up_the_others() -> None:
+    forever = asyncio.Event()
+
+    async def stuck(envelope: Envelope, context: Context[Script]) -> None:
+        await forever.wait()
+
+    async with small_bus() as bus:
+        slow = await bus.start(Kind.FLOW_START, Start(position=1, rounds=1), services=Script(stuck))
+        outcomes = await asyncio.wait_for(
+            asyncio.gather(*(one(bus, Script()) for _ in range(30))), timeout=2
+        )
+        assert {outcome.kind for outcome in outcomes} == {"plan_ready"}
+        assert bus.active == {slow.request_id}
+        forever.set()
+        assert (await slow.outcome()).kind == Kind.PLAN_READY
+
+
+async def test_agents_with_full_queues_do_not_lock_each_other() -> None:
+    limits = BusLimits(side_by_side=1, quiet_seconds=2, deadline_seconds=10)
+    async with small_bus(transport=QueueTransport(Role, capacity=1), limits=limits) as bus:
+        outcomes = await asyncio.gather(*(one(bus, Script(), rounds=6) for _ in range(60)))
+    assert {outcome.kind for outcome in outcomes} == {"plan_ready"}
+
+
+async def test_a_full_queue_drops_thoughts_and_no_structural_message() -> None:
+    chatter = 200
+
+    async def chatty(envelope: Envelope, context: Context[Script]):  # type: ignore[no-untyped-def]
+        for index in range(chatter):
+            yield thought(f"thought {index}")
+        async for outgoing in scout(envelope, context):
+            yield outgoing
+
+    seen: list[Envelope] = []
+    bus = small_bus(
+        handlers={**AGENTS, Role.SCOUT: chatty},
+        transport=QueueTransport(Role, capacity=4),
+        limits=BusLimits(inbox=10, quiet_seconds=2),
+    )
+    async with bus:
+        flow = await bus.start(
+            Kind.FLOW_START,
+            Start(position=7, rounds=2),
+            services=Script(),
+            observers=[seen.append],
+        )
+        assert (await flow.outcome()).payload == Plan(position=7, rounds=2)
+        reached = [envelope async for envelope in flow]
+    assert bus.counters.dropped > 0
+    assert reached[-1].kind == Kind.PLAN_READY
+    assert len(reached) <= 11
+    assert sum(envelope.kind == Kind.AGENT_THOUGHT for envelope in seen) == chatter + 10
+
+
+async def test_prose_is_heard_while_it_is_written_and_is_no_message() -> None:
+    heard: list[tuple[Role, str]] = []
+    seen: list[Envelope] = []
+
+    async def speak(envelope: Envelope, context: Context[Script]) -> None:
+        context.prose("so ")
+        await asyncio.sleep(0)
+        context.prose("it goes")
+
+    def listen(role: Role, text: str) -> None:
+        heard.append((role, text))
+        if role == Role.CRITIC:
+            raise RuntimeError("a torn pane")
+
+    async with small_bus() as bus:
+        flow = await bus.start(
+            Kind.FLOW_START,
+            Start(position=7, rounds=1),
+            services=Script(speak),
+            observers=[seen.append],
+            on_prose=listen,
+        )
+        assert (await flow.outcome()).kind == Kind.PLAN_READY
+    assert heard[:2] == [(Role.SCOUT, "so "), (Role.SCOUT, "it goes")]
+    assert not any(b"it goes" in envelope.wire for envelope in seen)
+
+
+async def test_too_many_flows_and_repeated_ids_are_refused_at_the_door() -> None:
+    async def stuck(envelope: Envelope, context: Context[Script]) -> None:
+        await asyncio.Event().wait()
+
+    async with small_bus(limits=BusLimits(flows=2)) as bus:
+        payload = Start(position=1, rounds=1)
+        await bus.start(Kind.FLOW_START, payload, services=Script(stuck), request_id="a")
+        with pytest.raises(ValueError, match="under way already"):
+            await bus.start(Kind.FLOW_START, payload, services=Script(), request_id="a")
+        await bus.start(Kind.FLOW_START, payload, services=Script(stuck), request_id="b")
+        with pytest.raises(BusFullError, match="cancel one"):
+            await bus.start(Kind.FLOW_START, payload, services=Script())
+        assert await bus.cancel("a")
+        assert (await one(bus, Script())).kind == Kind.PLAN_READY
+
+
+async def test_a_handler_that_gives_up_says_why() -> None:
+    async def refuse(envelope: Envelope, context: Context[Script]) -> None:
+        raise StageFailedError("Position 7 is not on this network. Try: zuno positions")
+
+    async with small_bus() as bus:
+        failed = failure(await one(bus, Script(refuse)))
+    assert (failed.stage, failed.cause) == ("scout", FailureCause.REFUSED)
+    assert failed.reason == "Position 7 is not on this network. Try: zuno positions"
+
+
+async def test_time_and_ids_come_from_outside() -> None:
+    ticks = iter(range(1, 100))
+    ambient = Ambient(clock=lambda: next(ticks) / 4, new_id=Ids())
+    stamps: list[int] = []
+    async with small_bus(ambient=ambient) as bus:
+        flow = await bus.start(
+            Kind.FLOW_START,
+            Start(position=7, rounds=1),
+            services=Script(),
+            observers=[lambda envelope: stamps.append(envelope.ts)],
+        )
+        await flow.outcome()
+    assert flow.request_id == "req_1"
+    assert stamps == [250 * count for count in range(1, len(stamps) + 1)]
+
+
+async def test_a_registry_of_another_flow_runs_on_the_same_bus() -> None:
+    registry = REGISTRY.extended({"trade_start": Start, "trade_ready": Plan}, final=["trade_ready"])
+
+    async def trader(envelope: Envelope, context: Context[Script]):  # type: ignore[no-untyped-def]
+        yield Outgoing("trade_ready", Role.CLI, Plan(position=3, rounds=0))
+
+    bus = Bus[Script](
+        registry,
+        QueueTransport(Role),
+        {Role.SCOUT: trader},
+        ambient=Ambient(clock=lambda: 0.0, new_id=Ids()),
+    )
+    async with bus:
+        flow = await bus.start("trade_start", Start(position=3, rounds=0), services=Script())
+        assert (await flow.outcome()).kind == "trade_ready"
