@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA256, EMPTY_UNCLE_HASH
@@ -15,11 +17,14 @@ from chain.devnet.records import Block, Header, Log, Receipt, from_hex, to_hex
 from chain.devnet.transactions import TransactionRefusedError, refuse_unminable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from chain.devnet.execution import BlockState
-    from chain.devnet.messages import Outcome
+    from chain.devnet.messages import EmittedLog, Outcome
     from chain.devnet.transactions import Transaction
+
+LIST_PREFIX = 0xC0
+LIST_SHORT = 56
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,30 +46,41 @@ class OpenBlock:
     def gas_used(self) -> int:
         return self.inclusions[-1].cumulative_gas_used if self.inclusions else 0
 
+    @property
+    def gas_left(self) -> int:
+        return self.state.environment.gas_limit - self.gas_used
+
+    @property
+    def base_fee(self) -> int:
+        return self.state.environment.base_fee_per_gas
+
     def add(self, transaction: Transaction) -> Outcome:
         """Run a transaction; a refused one leaves the block as it was."""
         self._refuse(transaction)
         outcome = self.state.include(transaction)
-        cumulative = self.gas_used + outcome.gas_used
-        self.inclusions.append(Inclusion(transaction, outcome, cumulative))
+        self.record(transaction, outcome)
         return outcome
 
-    def seal(self) -> Block:
-        bloom = BloomFilter()
-        encoded_receipts = []
-        for inclusion in self.inclusions:
-            own = _bloom(inclusion.outcome)
-            bloom |= own
-            encoded_receipts.append(encode_receipt(inclusion, int(own)))
+    def record(self, transaction: Transaction, outcome: Outcome) -> None:
+        """Count a transaction in that has already run on this block's state."""
+        cumulative = self.gas_used + outcome.gas_used
+        self.inclusions.append(Inclusion(transaction, outcome, cumulative))
+
+    def seal(self, state_root: bytes) -> Block:
+        blooms = [bloom_of(inclusion.outcome.logs) for inclusion in self.inclusions]
+        receipts = [
+            encode_receipt(inclusion, bloom)
+            for inclusion, bloom in zip(self.inclusions, blooms, strict=True)
+        ]
         environment = self.state.environment
         header = sealed_header(
             number=environment.number,
             parent_hash=self.parent_hash,
             timestamp=environment.timestamp,
-            state_root=to_hex(self.state.persist()),
+            state_root=to_hex(state_root),
             transactions_root=_list_root([item.transaction.raw for item in self.inclusions]),
-            receipts_root=_list_root(encoded_receipts),
-            logs_bloom=int(bloom),
+            receipts_root=_list_root(receipts),
+            logs_bloom=reduce(or_, blooms, 0),
             gas_used=self.gas_used,
             gas_limit=environment.gas_limit,
             base_fee_per_gas=environment.base_fee_per_gas,
@@ -115,15 +131,14 @@ class OpenBlock:
         return tuple(receipts)
 
     def _refuse(self, transaction: Transaction) -> None:
-        environment = self.state.environment
-        refuse_unminable(transaction, block_gas_limit=environment.gas_limit)
-        if self.gas_used + transaction.gas > environment.gas_limit:
+        refuse_unminable(transaction, block_gas_limit=self.state.environment.gas_limit)
+        if transaction.gas > self.gas_left:
             raise TransactionRefusedError("gas limit reached")
-        if transaction.max_fee_per_gas < environment.base_fee_per_gas:
+        if transaction.max_fee_per_gas < self.base_fee:
             raise TransactionRefusedError(
                 f"max fee per gas less than block base fee: address {transaction.sender}, "
                 f"maxFeePerGas: {transaction.max_fee_per_gas}, "
-                f"baseFee: {environment.base_fee_per_gas}"
+                f"baseFee: {self.base_fee}"
             )
         expected = self.state.nonce(transaction.sender)
         if transaction.nonce != expected:
@@ -154,32 +169,9 @@ def sealed_header(
     base_fee_per_gas: int,
 ) -> Header:
     """A Prague header with its hash; what nobody mined or voted on is zero: equal blocks match."""
-    fields: Sequence[bytes | int] = (
-        from_hex(parent_hash),
-        EMPTY_UNCLE_HASH,
-        bytes(20),  # fee recipient
-        from_hex(state_root),
-        from_hex(transactions_root),
-        from_hex(receipts_root),
-        logs_bloom.to_bytes(256, "big"),
-        0,  # difficulty
-        number,
-        gas_limit,
-        gas_used,
-        timestamp,
-        b"",  # extra data
-        bytes(32),  # prev randao
-        bytes(8),  # nonce
-        base_fee_per_gas,
-        BLANK_ROOT_HASH,  # withdrawals
-        0,  # blob gas used
-        0,  # excess blob gas
-        bytes(32),  # parent beacon block root
-        EMPTY_SHA256,  # requests
-    )
-    return Header(
+    header = Header(
         number=number,
-        hash=to_hex(keccak(encode_rlp(fields))),
+        hash="",
         parent_hash=parent_hash,
         timestamp=timestamp,
         state_root=state_root,
@@ -190,6 +182,44 @@ def sealed_header(
         gas_limit=gas_limit,
         base_fee_per_gas=base_fee_per_gas,
     )
+    return replace(header, hash=to_hex(keccak(encode_header(header))))
+
+
+def encode_header(header: Header) -> bytes:
+    return encode_rlp(
+        (
+            from_hex(header.parent_hash),
+            EMPTY_UNCLE_HASH,
+            bytes(20),  # fee recipient
+            from_hex(header.state_root),
+            from_hex(header.transactions_root),
+            from_hex(header.receipts_root),
+            header.logs_bloom.to_bytes(256, "big"),
+            0,  # difficulty
+            header.number,
+            header.gas_limit,
+            header.gas_used,
+            header.timestamp,
+            b"",  # extra data
+            bytes(32),  # prev randao
+            bytes(8),  # nonce
+            header.base_fee_per_gas,
+            BLANK_ROOT_HASH,  # withdrawals
+            0,  # blob gas used
+            0,  # excess blob gas
+            bytes(32),  # parent beacon block root
+            EMPTY_SHA256,  # requests
+        )
+    )
+
+
+def block_size(block: Block) -> int:
+    """The length of the block's RLP: header, transactions, no uncles, no withdrawals."""
+    transactions = sum(
+        len(raw) if raw[0] >= LIST_PREFIX else len(encode_rlp(raw)) for raw in block.transactions
+    )
+    body = len(encode_header(block.header)) + _list_length(transactions) + 2 * _list_length(0)
+    return _list_length(body)
 
 
 def encode_rlp(value: object) -> bytes:
@@ -209,13 +239,18 @@ def encode_receipt(inclusion: Inclusion, bloom: int) -> bytes:
     return bytes([kind]) + body if kind else body
 
 
-def _bloom(outcome: Outcome) -> BloomFilter:
+def bloom_of(logs: Iterable[Log | EmittedLog]) -> int:
     bloom = BloomFilter()
-    for log in outcome.logs:
+    for log in logs:
         bloom.add(from_hex(log.address))
         for topic in log.topics:
             bloom.add(from_hex(topic))
-    return bloom
+    return int(bloom)
+
+
+def _list_length(payload: int) -> int:
+    """RLP writes short lengths into one byte and longer ones behind it."""
+    return payload + (1 if payload < LIST_SHORT else 1 + (payload.bit_length() + 7) // 8)
 
 
 def _list_root(items: Sequence[bytes]) -> str:

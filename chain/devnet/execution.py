@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from eth.constants import CREATE_CONTRACT_ADDRESS
+from eth.constants import CREATE_CONTRACT_ADDRESS, ZERO_ADDRESS, ZERO_HASH32
 from eth.db.atomic import AtomicDB
 from eth.db.backends.memory import MemoryDB
 from eth.exceptions import (
@@ -121,6 +121,15 @@ class BlockState:
         self._prepare(self.environment, time_limit=None)
         return self._run(transaction.signed)
 
+    def advance(self, environment: Environment, parent_hash: str) -> None:
+        """Go on to the next block of a simulated sequence."""
+        self.environment = environment
+        self._ancestors = (Hash32(from_hex(parent_hash)), *self._ancestors)
+
+    def root(self) -> Hash32:
+        """The state root as it stands, without writing anything to the store."""
+        return self._state.make_state_root()
+
     def persist(self) -> Hash32:
         """Write all changes to the store and return the new state root."""
         self._state.persist()
@@ -141,7 +150,7 @@ class BlockState:
         computation = self._state.apply_transaction(transaction)
         spent = transaction.gas - computation.get_gas_remaining()
         refunded = min(computation.get_gas_refund(), spent // REFUND_QUOTIENT)
-        created = computation.msg.create_address if computation.msg.is_create else None
+        created = computation.msg.storage_address if computation.msg.is_create else None
         return Outcome(
             success=computation.is_success,
             output=bytes(computation.output),
@@ -193,11 +202,11 @@ class BlockState:
 
     def _context(self, environment: Environment) -> ExecutionContext:
         return ExecutionContext(
-            coinbase=_account(environment.coinbase),
+            coinbase=ZERO_ADDRESS,
             timestamp=environment.timestamp,
             block_number=BlockNumber(environment.number),
             difficulty=0,
-            mix_hash=Hash32(environment.prev_randao),
+            mix_hash=ZERO_HASH32,
             gas_limit=environment.gas_limit,
             prev_hashes=self._ancestors,
             chain_id=CHAIN_ID,

@@ -13,7 +13,7 @@ from chain.devnet.execution import BlockState
 from chain.devnet.fees import BASE_FEE_FLOOR, BLOCK_GAS_LIMIT, next_base_fee
 from chain.devnet.index import Index, LogFilter
 from chain.devnet.messages import Environment, Override
-from chain.devnet.records import ZERO_HASH, Block, from_hex, to_hex
+from chain.devnet.records import ZERO_HASH, Block, from_hex
 from chain.devnet.transactions import Transaction, TransactionRefusedError, decode_transaction
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Ledger:
                 for address, account in accounts.items()
             }
         )
-        block = OpenBlock(ZERO_HASH, state).seal()
+        block = OpenBlock(ZERO_HASH, state).seal(state.persist())
         return cls(Archive(store, [block], [from_hex(block.header.state_root)]))
 
     @classmethod
@@ -75,6 +75,11 @@ class Ledger:
     @property
     def head(self) -> Header:
         return self._blocks[-1].header
+
+    @property
+    def trie_nodes(self) -> dict[bytes, bytes]:
+        """Every node of every state trie, by hash."""
+        return self._store
 
     def block(self, number: int) -> Block:
         if not 0 <= number < len(self._blocks):
@@ -126,7 +131,7 @@ class Ledger:
     def commit(self, opened: OpenBlock) -> Block:
         if opened.parent_hash != self.head.hash:
             raise UnknownBlockError("the block was opened on another head")
-        block = opened.seal()
+        block = opened.seal(opened.state.persist())
         self._blocks.append(block)
         self._roots.append(from_hex(block.header.state_root))
         self._hashes.append(from_hex(block.header.hash))
@@ -154,39 +159,38 @@ class Ledger:
             del self._numbers[block.header.hash]
             self._orphans[block.header.hash] = (block.header, self._roots.pop())
 
-    def state(self, at: int | None = None) -> BlockState:
+    def state(self, at: int | str | None = None) -> BlockState:
         """The state a block left, kept open between reads: read it, call it, never apply to it."""
-        number = self.head.number if at is None else at
-        header = self.block(number).header
-        return self._warm_state(header, self._roots[number])
-
-    def orphan_state(self, block_hash: str) -> BlockState:
-        header, root = self._orphans[block_hash]
-        return self._warm_state(header, root)
+        header, root = self._moment(at)
+        key = (header.hash, root)
+        state = self._warm.get(key)
+        if state is None:
+            state = self._warm[key] = self._open(header, root)
+            if len(self._warm) > WARM_STATES:
+                self._warm.popitem(last=False)
+        self._warm.move_to_end(key)
+        return state
 
     def fork(
         self,
-        at: int | None = None,
+        at: int | str | None = None,
         *,
-        environment: Environment | None = None,
         overrides: Mapping[Address, Override] | None = None,
     ) -> BlockState:
         """A private copy of a block's state, free to be changed and thrown away."""
-        number = self.head.number if at is None else at
-        header = self.block(number).header
-        state = self._fresh_state(header, self._roots[number])
-        if environment is not None:
-            state = BlockState(
-                self._store, environment, self._roots[number], self._ancestors(number + 1)
-            )
+        state = self._open(*self._moment(at))
         if overrides:
             state.override(overrides)
         return state
 
+    def cool(self) -> None:
+        """Close the states kept open, after one of them was left half-changed."""
+        self._warm.clear()
+
     def call(
         self,
         message: Message,
-        at: int | None = None,
+        at: int | str | None = None,
         *,
         overrides: Mapping[Address, Override] | None = None,
         time_limit: float | None = None,
@@ -199,13 +203,12 @@ class Ledger:
         except TransactionRefusedError:
             raise
         except BaseException:
-            self._warm.clear()
+            self.cool()
             raise
 
-    @property
-    def root(self) -> str:
-        """The head's state, irregular changes included."""
-        return to_hex(self._roots[-1])
+    def root(self, at: int | str | None = None) -> bytes:
+        """The state root as it stands: the header's, unless the state was changed irregularly."""
+        return self._moment(at)[1]
 
     def change(self, overrides: Mapping[Address, Override]) -> None:
         """Change the head's state without a transaction, visible at once; the header stays."""
@@ -226,17 +229,16 @@ class Ledger:
     def set_storage(self, address: Address, slot: int, value: int) -> None:
         self.change({address: Override(changed_slots={slot: value})})
 
-    def _warm_state(self, header: Header, root: bytes) -> BlockState:
-        key = (header.hash, root)
-        state = self._warm.get(key)
-        if state is None:
-            state = self._warm[key] = self._fresh_state(header, root)
-            if len(self._warm) > WARM_STATES:
-                self._warm.popitem(last=False)
-        self._warm.move_to_end(key)
-        return state
+    def _moment(self, at: int | str | None) -> tuple[Header, bytes]:
+        """A header and its state: of the head, of a height, or of a hash, even an orphaned one."""
+        if isinstance(at, str):
+            if at in self._orphans:
+                return self._orphans[at]
+            at = self._numbers.get(at, -1)
+        number = self.head.number if at is None else at
+        return self.block(number).header, self._roots[number]
 
-    def _fresh_state(self, header: Header, root: bytes) -> BlockState:
+    def _open(self, header: Header, root: bytes) -> BlockState:
         environment = Environment(
             header.number, header.timestamp, header.base_fee_per_gas, header.gas_limit
         )

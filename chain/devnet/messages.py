@@ -23,8 +23,6 @@ class Environment:
     timestamp: int
     base_fee_per_gas: int
     gas_limit: int
-    coinbase: Address = NATIVE
-    prev_randao: bytes = b"\x00" * 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from chain.devnet.records import CHAIN_ID, from_hex, to_hex
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI
 
+    from chain.devnet.messages import Message
     from chain.networks import Address
 
 LEGACY, ACCESS_LIST, DYNAMIC_FEE, BLOB, SET_CODE = range(5)
@@ -55,6 +56,10 @@ class Transaction:
         """The most its sender can be asked to pay."""
         return self.gas * self.max_fee_per_gas + self.value
 
+    @property
+    def is_dynamic_fee(self) -> bool:
+        return self.kind in (DYNAMIC_FEE, SET_CODE)
+
     def tip(self, base_fee: int) -> int:
         return min(self.max_priority_fee_per_gas, self.max_fee_per_gas - base_fee)
 
@@ -72,12 +77,17 @@ def decode_transaction(raw: bytes) -> Transaction:
         raise TransactionRefusedError("invalid transaction v, r, s values") from error
     except (RLPException, ValidationError, ValueError, TypeError, IndexError) as error:
         raise TransactionRefusedError("rlp: the bytes are not a signed transaction") from error
+    return _transaction(signed, sender=to_hex(sender))
+
+
+def _transaction(signed: SignedTransactionAPI, *, sender: Address) -> Transaction:
+    raw = signed.encode()
     return Transaction(
         raw=raw,
         hash=to_hex(keccak(raw)),
         kind=signed.type_id or LEGACY,
         chain_id=signed.chain_id,
-        sender=to_hex(sender),
+        sender=sender,
         nonce=signed.nonce,
         to=to_hex(signed.to) if signed.to else None,
         value=signed.value,
@@ -118,6 +128,27 @@ def sign_transaction(
         access_list=(),
     ).as_signed_transaction(key)
     return decode_transaction(signed.encode())
+
+
+def unsigned_transaction(message: Message, *, nonce: int) -> Transaction:
+    """A simulated message as the transaction it would be, under an empty signature."""
+    signed = PragueTransactionBuilder.new_dynamic_fee_transaction(
+        chain_id=CHAIN_ID,
+        nonce=nonce,
+        max_priority_fee_per_gas=message.max_priority_fee_per_gas,
+        max_fee_per_gas=message.max_fee_per_gas,
+        gas=message.gas or 0,
+        to=AccountBytes(from_hex(message.to) if message.to else b""),
+        value=message.value,
+        data=message.data,
+        access_list=[
+            (AccountBytes(from_hex(account)), slots) for account, slots in message.access_list
+        ],
+        y_parity=0,
+        r=0,
+        s=0,
+    )
+    return _transaction(signed, sender=message.sender)
 
 
 def floor_gas(data: bytes) -> int:
