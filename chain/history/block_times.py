@@ -1,0 +1,119 @@
+"""When blocks happened, in few requests: exact where it is affordable, else between exact ones."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from chain.rpc import requests
+from chain.rpc.errors import Malformed, Reorged, RpcError, StatePruned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from chain.networks import Network
+    from chain.rpc.client import RpcClient
+    from chain.rpc.types import Block, Hash
+
+MOST_EXACT = 300
+"""More headers than this are not fetched: the rest is interpolated, and said to be."""
+
+_BATCH = 100
+"""Headers per request; public endpoints refuse much larger batches."""
+
+_PROBES = 8
+_TOLERANCE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTimes:
+    """Timestamps by block number, some of them estimated between their neighbours."""
+
+    seconds: Mapping[int, int]
+    estimated: frozenset[int]
+
+    def __getitem__(self, block_number: int) -> int:
+        return self.seconds[block_number]
+
+
+async def read_block_times(
+    client: RpcClient,
+    wanted: Mapping[int, Hash],
+    known: Iterable[Block],
+    *,
+    most_exact: int = MOST_EXACT,
+) -> BlockTimes:
+    """The times of these blocks, each of which must still have this hash; `known` costs nothing."""
+    headers = {block.number: block for block in known}
+    missing = sorted(wanted.keys() - headers.keys())
+    asked = spread(missing, most_exact)
+    for start in range(0, len(asked), _BATCH):
+        for block in await read_headers(client, asked[start : start + _BATCH]):
+            headers[block.number] = block
+    for number, block in headers.items():
+        if wanted.get(number, block.hash) != block.hash:
+            raise Reorged(number, wanted[number], block.hash, endpoint="the RPC")
+    anchors = sorted((number, block.timestamp) for number, block in headers.items())
+    estimated = frozenset(missing) - frozenset(asked)
+    guessed = {number: interpolated(anchors, number) for number in estimated}
+    return BlockTimes({**dict(anchors), **guessed}, estimated)
+
+
+async def first_block_since(client: RpcClient, network: Network, since: float, head: Block) -> int:
+    """A block at or shortly before a time, or the network's first when that is later.
+
+    "Shortly" is two hundredths of the way from there to the head: enough to start reading from.
+    """
+    if since >= head.timestamp:
+        return head.number
+    low, high = network.first_block, head.number
+    low_time: float | None = None
+    high_time = float(head.timestamp)
+    slack = (high_time - since) * _TOLERANCE
+    guess = round(high - (high_time - since) / network.block_seconds)
+    while high - low > 1 and (low_time is None or since - low_time > slack):
+        step = max(1, (high - low) // (_PROBES + 1))
+        probes = {number for number in range(low + step, high, step) if low < number < high}
+        probes.add(min(max(guess, low + 1), high - 1))
+        for block in await read_headers(client, sorted(probes)):
+            if block.timestamp <= since:
+                if block.number > low:
+                    low, low_time = block.number, float(block.timestamp)
+            elif block.number < high:
+                high, high_time = block.number, float(block.timestamp)
+        if low_time is not None:
+            share = (since - low_time) / max(1.0, high_time - low_time)
+            guess = low + int((high - low) * share)
+    return low
+
+
+async def read_headers(client: RpcClient, numbers: Sequence[int]) -> list[Block]:
+    """The headers of these blocks, in one request."""
+    headers: list[Block] = []
+    outcomes = await client.settle([requests.block(number) for number in numbers])
+    for number, outcome in zip(numbers, outcomes, strict=True):
+        if isinstance(outcome, RpcError):
+            raise outcome
+        if outcome is None:
+            raise StatePruned(f"it has no block {number}")
+        headers.append(outcome)
+    if any(late.timestamp < early.timestamp for early, late in pairwise(headers)):
+        raise Malformed("blocks whose times run backwards", endpoint="The RPC")
+    return headers
+
+
+def spread(numbers: Sequence[int], most: int) -> list[int]:
+    """At most so many of these, evenly, the first and the last among them."""
+    if len(numbers) <= most:
+        return list(numbers)
+    last = len(numbers) - 1
+    return [numbers[index * last // (most - 1)] for index in range(most)]
+
+
+def interpolated(anchors: Sequence[tuple[int, int]], number: int) -> int:
+    """The time of a block that lies between two known ones, as if blocks came evenly."""
+    after = bisect_left(anchors, (number, 0))
+    (low, low_time), (high, high_time) = anchors[after - 1], anchors[after]
+    return low_time + (high_time - low_time) * (number - low) // (high - low)

@@ -1,0 +1,83 @@
+"""The path of a pool's price, as its swaps drew it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from chain.quantity import Known, Quantity, Unknown
+
+if TYPE_CHECKING:
+    from chain.history.swaps import SwapHistory
+    from chain.pool_key import PoolId
+
+HOUR = 3600
+
+LEAST_COVERED = 0.9
+"""A figure over some hours needs prices for this share of them, or it is unknown."""
+
+
+class PricePoint(NamedTuple):
+    """The pool after a swap."""
+
+    time: int
+    time_estimated: bool
+    sqrt_price_x96: int
+    tick: int
+    liquidity: int
+
+
+@dataclass(frozen=True, slots=True)
+class PricePath:
+    """Prices in the order they were reached; each holds until the next, the last until `until`."""
+
+    pool_id: PoolId
+    points: tuple[PricePoint, ...]
+    until: int
+    until_block: int
+
+    @property
+    def source(self) -> str:
+        """What a number drawn from this path says about its origin."""
+        estimated = sum(point.time_estimated for point in self.points)
+        note = f", {estimated} times interpolated" if estimated else ""
+        return f"{len(self.points)} pool swaps{note}"
+
+    def last(self, hours: int) -> PricePath:
+        """What happened in the last so many hours."""
+        start = bisect_right(self._times(), self.until - hours * HOUR)
+        return replace(self, points=self.points[start:])
+
+    def closes(self, hours: int) -> Quantity[tuple[int, ...]]:
+        """The square-root prices at each full hour back from the end, oldest first.
+
+        Where the first swap is younger than the window by a tenth at most, hours are missing.
+        """
+        times = self._times()
+        covered = (self.until - times[0]) // HOUR if times else 0
+        if covered < LEAST_COVERED * hours:
+            return Unknown(f"the pool's swaps reach back {covered} of {hours} hours")
+        recent = self.last(hours)
+        if not recent.points:
+            return Unknown(f"nobody swapped in the last {hours} hours")
+        hourly = [self.until - back * HOUR for back in range(min(hours, covered), -1, -1)]
+        closes = tuple(self.points[bisect_right(times, at) - 1].sqrt_price_x96 for at in hourly)
+        return Known(closes, recent.source, self.until_block, float(self.until))
+
+    def _times(self) -> list[int]:
+        return [point.time for point in self.points]
+
+
+def price_path(history: SwapHistory) -> PricePath:
+    points = tuple(
+        PricePoint(
+            timed.time,
+            timed.time_estimated,
+            timed.swap.sqrt_price_x96,
+            timed.swap.tick,
+            timed.swap.liquidity,
+        )
+        for timed in history.swaps
+    )
+    return PricePath(history.pool_id, points, history.last.timestamp, history.last.number)
