@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from chain.pools.reading import read_slots
 from chain.positions.one_block import OneBlock
-from chain.positions.words import decode_words, read_words, word_chunks
 from chain.prices.market_http import MarketError
 from chain.prices.pool_prices import ask_pool_prices
 from chain.prices.price import Price, PriceBook
@@ -107,13 +107,8 @@ async def _pool_prices(
     client: RpcClient, question: PoolPriceQuestion, tokens: Mapping[Address, Token], at: BlockRef
 ) -> dict[Address, Quantity[Fraction]]:
     here = OneBlock(client, question.network, at)
-    pool_manager = question.network.contracts.pool_manager
-    chunks = word_chunks(question.slots)
-    answers = await here.read([read_words(pool_manager, chunk) for chunk in chunks])
-    words: dict[int, int] = {}
-    for chunk, outcome in zip(chunks, answers.outcomes, strict=True):
-        words.update(decode_words(chunk, outcome))
-    return question.answered(words, tokens, here.block)
+    answers = await read_slots(here, question.network, question.slots)
+    return question.answered(answers.words, tokens, here.block)
 
 
 async def _or_reason(

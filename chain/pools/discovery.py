@@ -1,0 +1,184 @@
+"""Which pools there are between the tokens a network is known for, the most valuable first.
+
+Plain pools at the usual fees are probed: their ids follow from their keys, so one read of storage
+tells which exist. All others, hooked and with dynamic fees, announce themselves in Initialize logs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from chain.hooks import NO_HOOK, HookPassport, hook_passport
+from chain.pools.candidates import candidate_pools
+from chain.pools.initialised import ScanPlan, initialised_pools
+from chain.pools.memory import LogCoverage, PoolMemory, RememberedSurvey
+from chain.pools.reading import read_slots
+from chain.pools.state import PoolState, pool_state_slots, pool_states
+from chain.positions.one_block import OneBlock, expected
+from chain.prices.ladder import market_prices, price_book, with_ether
+from chain.prices.pool_prices import prices_from_pools
+from chain.quantity import Quantity, Unknown, combine
+from chain.rpc import requests
+from chain.tokens import Token, ask_tokens, listed_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from chain.networks import Address, Network
+    from chain.pool_key import PoolKey
+    from chain.prices.coingecko import CoinGecko
+    from chain.prices.price import PriceBook
+    from chain.rpc.client import RpcClient
+    from chain.rpc.types import Block
+    from chain.store import Store
+
+MOST_AGE = 1800.0
+"""For this many seconds the list of pools is not looked for anew; prices are read every time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    state: PoolState
+    token0: Token
+    token1: Token
+    hook: HookPassport
+    depth_usd: Quantity[Fraction]
+    """What its active liquidity would trade within two per cent of the price, both ways."""
+
+    @property
+    def key(self) -> PoolKey:
+        return self.state.key
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSurvey:
+    network: Network
+    block: Block
+    """Where every price, fee and liquidity was read."""
+    pools: tuple[Pool, ...]
+    """The most valuable first; those nobody can value last."""
+    found: int
+    """How many exist, shown or not."""
+    listed_at: float
+    """When the list of pools was made, by the wall's clock."""
+    coverage: LogCoverage
+    """How far the Initialize logs were read for that list, and why not further."""
+    prices: PriceBook
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyPlan:
+    tokens: tuple[Address, ...] = ()
+    """Looked for beside those the network is known for."""
+    most_pools: int | None = None
+    most_age: float = MOST_AGE
+    scan: ScanPlan = field(default_factory=ScanPlan)
+
+
+async def discover_pools(
+    client: RpcClient,
+    network: Network,
+    store: Store,
+    *,
+    clock: Callable[[], float],
+    coingecko: CoinGecko | None,
+    plan: SurveyPlan | None = None,
+) -> PoolSurvey:
+    """The pools of this network at its newest block; the chain is asked once for a known list."""
+    plan = plan or SurveyPlan()
+    listed = (item.token.address for item in listed_tokens(network).tokens)
+    wanted = tuple(dict.fromkeys((*listed, *plan.tokens)))
+    memory = PoolMemory(store, network, wanted)
+    listing = await _listing(client, network, wanted, memory, plan, now=clock())
+
+    here = OneBlock(client, network)
+    question = ask_tokens(network, wanted, store)
+    market, answers = await asyncio.gather(
+        market_prices(coingecko, network, with_ether(network, wanted)),
+        read_slots(here, network, pool_state_slots(listing.keys), question.calls),
+    )
+    tokens = question.answered(answers.outcomes, store, now=clock())
+    states = pool_states(listing.keys, answers.words)
+    existing = tuple(state.key for state in states)
+    memory.keep_survey(RememberedSurvey(existing, listing.coverage, listing.time))
+
+    priced = prices_from_pools(network, market, states, tokens, here.block)
+    book = price_book(network, market, priced)
+    shown = rank_pools(states, tokens, book)[: plan.most_pools]
+    codes = await _hook_codes(here, shown)
+    return PoolSurvey(
+        network=network,
+        block=here.block,
+        pools=tuple(
+            Pool(
+                state=state,
+                token0=tokens[state.key.currency0],
+                token1=tokens[state.key.currency1],
+                hook=hook_passport(state.key.hooks, state.key.fee, codes.get(state.key.hooks)),
+                depth_usd=depth_value(state, tokens, book),
+            )
+            for state in shown
+        ),
+        found=len(states),
+        listed_at=listing.time,
+        coverage=listing.coverage,
+        prices=book,
+    )
+
+
+def rank_pools(
+    states: Sequence[PoolState], tokens: Mapping[Address, Token], book: PriceBook
+) -> list[PoolState]:
+    """By the worth of what they would trade near their price, not by raw liquidity."""
+
+    def place(state: PoolState) -> tuple[bool, Fraction, str]:
+        value = depth_value(state, tokens, book)
+        if isinstance(value, Unknown):
+            return True, Fraction(0), state.pool_id
+        return False, -value.value, state.pool_id
+
+    return sorted(states, key=place)
+
+
+def depth_value(
+    state: PoolState, tokens: Mapping[Address, Token], book: PriceBook
+) -> Quantity[Fraction]:
+    """US dollars a pool's active liquidity would trade within two per cent of its price."""
+    depth = state.depth()
+    return combine(
+        Fraction.__add__,
+        book.value(tokens[state.key.currency0], depth.amount0),
+        book.value(tokens[state.key.currency1], depth.amount1),
+    )
+
+
+async def _listing(
+    client: RpcClient,
+    network: Network,
+    wanted: Sequence[Address],
+    memory: PoolMemory,
+    plan: SurveyPlan,
+    *,
+    now: float,
+) -> RememberedSurvey:
+    """The pools to look at: those remembered, or every one that may exist."""
+    remembered = memory.survey()
+    if remembered is not None and remembered.coverage.complete:
+        age = now - remembered.time
+        if 0 <= age < plan.most_age:
+            return remembered
+    announced = await initialised_pools(client, network, wanted, memory, plan.scan, now=now)
+    keys = dict.fromkeys((*candidate_pools(wanted), *announced.keys))
+    return RememberedSurvey(tuple(keys), announced.coverage, now)
+
+
+async def _hook_codes(here: OneBlock, states: Sequence[PoolState]) -> dict[Address, bytes]:
+    hooks = sorted({state.key.hooks for state in states} - {NO_HOOK})
+    if not hooks:
+        return {}
+    answers = await here.read((), [requests.code(hook, here.ref) for hook in hooks])
+    codes = (expected(answer, bytes) for answer in answers.beside)
+    return dict(zip(hooks, codes, strict=True))
