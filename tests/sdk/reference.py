@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -11,6 +10,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from chain.devnet.locking import locked
+from chain.home import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,12 +57,9 @@ def installed() -> Sdk:
     if missing:
         raise NodeMissingError(f"{' and '.join(missing)} not found; install Node 20 or newer")
     digest = hashlib.sha256(b"".join((HERE / name).read_bytes() for name in FILES)).hexdigest()
-    cache = Path(os.environ.get("ZUNO_CACHE") or Path.home() / ".cache") / "zuno" / "sdk"
-    cache.mkdir(parents=True, exist_ok=True)
-    target = cache / digest[:16]
+    target = cache_folder(os.environ) / "sdk" / digest[:16]
     # Test workers start together: the first installs, the others wait for it.
-    with (cache / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(target.with_suffix(".lock")):
         if not target.exists():
             _install(target)
     return Sdk(target / "node_modules")

@@ -18,6 +18,7 @@ from chain.math.sqrt_price import (
     next_sqrt_price_from_output,
 )
 from chain.math.swap_step import swap_step
+from tests.chain.math.random_prices import random_price
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,19 +44,6 @@ def test_every_tick(sdk: Sdk, part: int) -> None:
             assert ticks.tick_at_sqrt_price(sqrt_price) == tick
         if tick > ticks.MIN_TICK:
             assert ticks.tick_at_sqrt_price(sqrt_price - 1) == tick - 1
-
-
-def random_price(draw: random.Random) -> int:
-    """A price of any magnitude; a third of them on or beside a tick, where mistakes live."""
-    kind = draw.randrange(3)
-    if kind == 0:
-        return draw.randrange(ticks.MIN_SQRT_PRICE, ticks.MAX_SQRT_PRICE)
-    tick = draw.randint(ticks.MIN_TICK, ticks.MAX_TICK - 1)
-    lowest = ticks.sqrt_price_at_tick(tick)
-    if kind == 1:
-        return draw.randrange(lowest, ticks.sqrt_price_at_tick(tick + 1))
-    beside = lowest + draw.choice((-1, 0, 1))
-    return min(max(beside, ticks.MIN_SQRT_PRICE), ticks.MAX_SQRT_PRICE - 1)
 
 
 @pytest.mark.parametrize("part", range(PARTS))
