@@ -36,7 +36,7 @@ def swap_fee(protocol_fee: int, lp_fee: int) -> int:
 def protocol_fee_within(total_fee: int, lp_fee: int) -> int | None:
     """A protocol fee that makes this total with this LP fee, or None when none does.
 
-    The total is rounded, so two neighbouring fees can make the same one; `slot0` knows which.
+    The total is rounded up, so two neighbouring fees can make the same one: this is the higher.
     """
     if lp_fee >= PIPS:
         return 0 if total_fee == PIPS else None
@@ -44,7 +44,7 @@ def protocol_fee_within(total_fee: int, lp_fee: int) -> int | None:
     return next(
         (
             fee
-            for fee in (estimate - 1, estimate, estimate + 1)
+            for fee in (estimate + 1, estimate, estimate - 1)
             if fee >= 0 and swap_fee(fee, lp_fee) == total_fee
         ),
         None,
