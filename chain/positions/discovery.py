@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain.positions.custody import balance_call, decode_count, decode_flag, operator_call
-from chain.positions.holdings import Holdings, custody_topics
+from chain.positions.holdings import Holdings, custody_topics, minted_in
 from chain.positions.log_scan import NARROWABLE, ScanProgress, in_chain_order, scan_logs
 from chain.positions.one_block import BlockMovedError, NoSuchBlockError, OneBlock, expected
 from chain.positions.reader import AlsoWords, Gathering, no_more_words
@@ -151,6 +151,7 @@ class Discovery:
         if wallet.complete and final is not None and holdings.through < final.number:
             settled = holdings.after(news.logs, owner, final.number, final.hash)
             self._memory.remember_holdings(owner, settled)
+            self._memory.remember_minted(minted_in(news.logs, final.number))
         return wallet
 
     def _approvals(self, owner: Address, operators: Sequence[Address]) -> tuple[Call, ...]:
@@ -180,6 +181,7 @@ class Discovery:
             holdings = holdings.after(part.logs, owner, part.last.number, part.last.hash)
             if final is not None and holdings.through <= final.number:
                 self._memory.remember_holdings(owner, holdings)
+                self._memory.remember_minted(minted_in(part.logs, final.number))
             self._watch(ScanProgress(first, head.number, holdings.through, len(holdings.held)))
         return holdings
 

@@ -39,7 +39,7 @@ class Holdings:
         """The holdings once the logs of later blocks, up to `through`, have had their say."""
         held, operators = set(self.held), set(self.operators)
         for log in sorted(logs, key=lambda log: (log.block_number, log.log_index)):
-            if log.removed or not self.through < log.block_number <= through:
+            if not self.through < log.block_number <= through:
                 continue
             if log.topics[0] == TRANSFER:
                 token_id = int(log.topics[3], 16)
@@ -64,6 +64,15 @@ def custody_topics(owner: Address) -> tuple[Topics, Topics]:
     """The filters that catch what arrives, and what leaves or is given into others' hands."""
     word = "0x" + "00" * 12 + owner.removeprefix("0x")
     return (TRANSFER, None, word), ((TRANSFER, APPROVAL_FOR_ALL), word)
+
+
+def minted_in(logs: Iterable[Log], through: int) -> dict[int, int]:
+    """The tokens that came to be in these logs, up to a block, and in which."""
+    return {
+        int(log.topics[3], 16): log.block_number
+        for log in logs
+        if log.topics[0] == TRANSFER and not int(log.topics[1], 16) and log.block_number <= through
+    }
 
 
 def _address(topic: str) -> Address:

@@ -9,13 +9,14 @@ from chain.positions.holdings import Holdings
 from chain.positions.identity import PositionIdentity, identify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from chain.networks import Address, Network
     from chain.store import Store
 
 _POSITIONS = "position"
 _HOLDINGS = "holdings"
+_MINTED = "minted"
 
 
 class PositionMemory:
@@ -59,6 +60,16 @@ class PositionMemory:
             "operators": sorted(holdings.operators),
         }
         self._store.put(_HOLDINGS, f"{self._place}/{owner}", value, now=self._clock())
+
+    def minted(self, token_ids: Iterable[int]) -> dict[int, int]:
+        """The blocks in which those tokens came to be, as far as a scan has met them."""
+        keys = {self._key(token_id): token_id for token_id in token_ids}
+        values = self._store.get_many(_MINTED, keys).items()
+        return {keys[key]: value for key, value in values if isinstance(value, int)}
+
+    def remember_minted(self, blocks: Mapping[int, int]) -> None:
+        values = {self._key(token_id): block for token_id, block in blocks.items()}
+        self._store.put_many(_MINTED, values, now=self._clock())
 
     def _key(self, token_id: int) -> str:
         return f"{self._place}/{token_id}"

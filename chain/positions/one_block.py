@@ -96,11 +96,13 @@ class OneBlock:
     async def _ask(self, questions: Sequence[Request[object]]) -> list[object]:
         if self._block is not None:
             return await self._client.at(self._block).settle(questions)
-        header, *answers = await self._client.settle([requests.block(self.ref), *questions])
-        if isinstance(header, RpcError):
-            raise header
-        if not isinstance(header, Block):
-            raise NoSuchBlockError(self.ref)
+        if self.ref == "latest":
+            header, answers = await self._client.with_head(questions)
+        else:
+            first, *answers = await self._client.settle([requests.block(self.ref), *questions])
+            if first is None:
+                raise NoSuchBlockError(self.ref)
+            header = expected(first, Block)
         self._block = header
         self.ref = header.hash
         return answers

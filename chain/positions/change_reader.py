@@ -1,0 +1,150 @@
+"""Every change of liquidity of some positions, read from logs and remembered once it is final."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from chain.history.events import MODIFY_LIQUIDITY, modify_liquidity_event
+from chain.positions.change_memory import PastChanges, is_whole
+from chain.positions.changes import accounted
+from chain.positions.circumstances import read_circumstances
+from chain.positions.log_scan import ScanProgress, scan_logs
+from chain.positions.since_entry import SinceEntry, since_entry
+from chain.rpc import requests
+from chain.rpc.errors import RpcError
+from chain.rpc.types import Block
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from chain.history.events import ModifyLiquidityEvent
+    from chain.networks import Network
+    from chain.positions.change_memory import ChangeMemory
+    from chain.positions.changes import Circumstances
+    from chain.positions.memory import PositionMemory
+    from chain.positions.snapshot import PositionSnapshot
+    from chain.rpc.client import RpcClient
+
+Seen: TypeAlias = "tuple[ModifyLiquidityEvent, Circumstances]"
+
+
+class ChangeReader:
+    def __init__(
+        self,
+        client: RpcClient,
+        network: Network,
+        positions: PositionMemory,
+        changes: ChangeMemory,
+        *,
+        watch: Callable[[ScanProgress], None] = lambda _: None,
+    ) -> None:
+        self._client = client
+        self._network = network
+        self._positions = positions
+        self._changes = changes
+        self._watch = watch
+
+    async def since_entry(self, snapshots: Sequence[PositionSnapshot]) -> dict[int, SinceEntry]:
+        """The account of each of these positions, all read at one block, by token id."""
+        if not snapshots:
+            return {}
+        past, final = await self._still_valid(snapshots)
+        minted = self._positions.minted(one.token_id for one in snapshots)
+        seen = await self._changes_of(snapshots, past, minted)
+        astray = [one for one in snapshots if not _adds_up(one, seen[one.token_id])]
+        if any(one.token_id in past or one.token_id in minted for one in astray):
+            # What was remembered is of another history: read theirs from the beginning.
+            seen |= await self._changes_of(astray, {}, {})
+        if final is not None:
+            self._changes.save(_final(seen, final))
+        return {
+            one.token_id: since_entry(one, accounted(one.identity, seen[one.token_id]))
+            for one in snapshots
+        }
+
+    async def _still_valid(
+        self, snapshots: Sequence[PositionSnapshot]
+    ) -> tuple[dict[int, PastChanges], Block | None]:
+        """What is remembered of this chain and not of another, and the last final block."""
+        past = self._changes.load(one.identity for one in snapshots)
+        numbers = sorted({one.through for one in past.values()})
+        final, *headers = await self._client.settle(
+            [requests.block("finalized"), *(requests.block(number) for number in numbers)]
+        )
+        hashes: dict[int, str] = {}
+        for header in headers:
+            if isinstance(header, RpcError):
+                raise header
+            if header is not None:
+                hashes[header.number] = header.hash
+        valid = {
+            token_id: one
+            for token_id, one in past.items()
+            if hashes.get(one.through) == one.block_hash
+        }
+        return valid, final if isinstance(final, Block) else None
+
+    async def _changes_of(
+        self,
+        snapshots: Sequence[PositionSnapshot],
+        past: Mapping[int, PastChanges],
+        minted: Mapping[int, int],
+    ) -> dict[int, list[Seen]]:
+        """Those remembered, and after them those the logs tell."""
+        starts = {
+            one.token_id: past[one.token_id].through + 1
+            if one.token_id in past
+            else minted.get(one.token_id, self._network.first_block)
+            for one in snapshots
+        }
+        until = snapshots[0].block.number
+        events = await self._scan(snapshots, starts, until)
+        flat = [(one.identity, event) for one in snapshots for event in events[one.token_id]]
+        found = iter(await read_circumstances(self._client, self._network, flat) if flat else ())
+        return {
+            one.token_id: [
+                *(seen for seen in _events(past, one) if seen[0].place.block_number <= until),
+                *((event, next(found)) for event in events[one.token_id]),
+            ]
+            for one in snapshots
+        }
+
+    async def _scan(
+        self, snapshots: Sequence[PositionSnapshot], starts: Mapping[int, int], last: int
+    ) -> dict[int, list[ModifyLiquidityEvent]]:
+        """The changes from each position's start on; one pass over the logs serves them all."""
+        found: dict[int, list[ModifyLiquidityEvent]] = {one.token_id: [] for one in snapshots}
+        contracts = self._network.contracts
+        pools = tuple(sorted({one.pool.pool_id for one in snapshots}))
+        sender = "0x" + "00" * 12 + contracts.position_manager.removeprefix("0x")
+        topics = (MODIFY_LIQUIDITY, pools, sender)
+        first = min(starts.values())
+        async for scanned in scan_logs(self._client, contracts.pool_manager, [topics], first, last):
+            for event in map(modify_liquidity_event, scanned.logs):
+                if event.salt in found and event.place.block_number >= starts[event.salt]:
+                    found[event.salt].append(event)
+            known = sum(map(len, found.values()))
+            self._watch(ScanProgress(first, last, scanned.last.number, known))
+        return found
+
+
+def _events(past: Mapping[int, PastChanges], snapshot: PositionSnapshot) -> tuple[Seen, ...]:
+    known = past.get(snapshot.token_id)
+    return () if known is None else known.events
+
+
+def _adds_up(snapshot: PositionSnapshot, seen: Sequence[Seen]) -> bool:
+    return sum(event.liquidity_delta for event, _ in seen) == snapshot.liquidity and bool(seen)
+
+
+def _final(seen: Mapping[int, Sequence[Seen]], final: Block) -> dict[int, PastChanges]:
+    """The positions whose changes up to the final block are all known."""
+    settled = {
+        token_id: tuple(one for one in events if one[0].place.block_number <= final.number)
+        for token_id, events in seen.items()
+    }
+    return {
+        token_id: PastChanges(final.number, final.hash, events)
+        for token_id, events in settled.items()
+        if events and all(is_whole(circumstances) for _, circumstances in events)
+    }

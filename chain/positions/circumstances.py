@@ -1,0 +1,233 @@
+"""The price, the fees paid up to, the time and the gas of past changes of liquidity."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from chain.history.events import (
+    DONATE,
+    INITIALIZE,
+    MODIFY_LIQUIDITY,
+    SWAP,
+    initialize_event,
+    modify_liquidity_event,
+    swap_event,
+)
+from chain.math.fee_growth import FeeGrowth
+from chain.multicall import CallOutcome
+from chain.positions.changes import Circumstances
+from chain.positions.identity import layout_of
+from chain.positions.log_scan import scan_logs
+from chain.positions.one_block import expected
+from chain.positions.words import decode_words, read_words
+from chain.quantity import Known, Quantity, Unknown
+from chain.rpc import requests
+from chain.rpc.errors import StatePruned
+from chain.rpc.types import Block, LogFilter, Receipt
+from chain.storage import decode_slot0
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from chain.history.events import ModifyLiquidityEvent
+    from chain.networks import Network
+    from chain.pool_key import PoolId
+    from chain.positions.identity import Layout, PositionIdentity
+    from chain.rpc.client import RpcClient
+    from chain.rpc.requests import Request
+    from chain.rpc.types import Hash, Log
+
+_REQUESTS_AT_ONCE = 100
+_FIRST_WINDOW = 1_000
+
+Event: TypeAlias = "tuple[PositionIdentity, ModifyLiquidityEvent]"
+PastWords: TypeAlias = "dict[int, Quantity[Mapping[int, int]]]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """What lies around the events in the chain, read for all of them together."""
+
+    blocks: Mapping[int, Block]
+    logs: Mapping[tuple[PoolId, int], tuple[Log, ...]]
+    """Whatever else moved a pool's price or fees in the blocks of its events."""
+    words: PastWords
+    receipts: Mapping[Hash, Receipt | None]
+
+
+async def read_circumstances(
+    client: RpcClient, network: Network, events: Sequence[Event]
+) -> list[Circumstances]:
+    """The circumstances of each event; what only an archive node can tell may be unknown."""
+    around = await _read_surroundings(client, network, events)
+    last_in_block: dict[tuple[int, int], int] = {}
+    for identity, event in events:
+        last_in_block[identity.token_id, event.place.block_number] = event.place.log_index
+    found: list[Circumstances] = []
+    for identity, event in events:
+        number = event.place.block_number
+        layout = layout_of(identity, network.contracts.position_manager)
+        beside = around.logs[identity.pool_id, number]
+        price = _price_before(event, beside, around.words[number - 1], layout)
+        if isinstance(price, Unknown):
+            price = await _price_by_logs(client, network, identity.pool_id, number - 1)
+        last = last_in_block[identity.token_id, number]
+        found.append(
+            Circumstances(
+                timestamp=around.blocks[number].timestamp,
+                sqrt_price=price,
+                growth_paid=_growth_paid(event, last, beside, around.words[number], layout),
+                gas=_gas(network, around.receipts[event.place.transaction_hash]),
+            )
+        )
+    return found
+
+
+async def _read_surroundings(
+    client: RpcClient, network: Network, events: Sequence[Event]
+) -> _Surroundings:
+    numbers = sorted({event.place.block_number for _, event in events})
+    pool_blocks = sorted({(one.pool_id, event.place.block_number) for one, event in events})
+    transactions = sorted({event.place.transaction_hash for _, event in events})
+    answers = await _settle(
+        client,
+        [
+            *(requests.block(number) for number in numbers),
+            *(requests.receipt(one) for one in transactions),
+            *(requests.logs(_movements(network, *pool_block)) for pool_block in pool_blocks),
+        ],
+    )
+    blocks = [expected(answer, Block) for answer in answers[: len(numbers)]]
+    receipts = answers[len(numbers) : len(numbers) + len(transactions)]
+    logs = [expected(answer, tuple) for answer in answers[len(numbers) + len(transactions) :]]
+    return _Surroundings(
+        blocks={block.number: block for block in blocks},
+        logs=dict(zip(pool_blocks, logs, strict=True)),
+        words=await _read_past_words(client, network, _words_wanted(network, events)),
+        receipts={
+            one: answer if isinstance(answer, Receipt) else None
+            for one, answer in zip(transactions, receipts, strict=True)
+        },
+    )
+
+
+def _movements(network: Network, pool_id: PoolId, block_number: int) -> LogFilter:
+    topics = ((SWAP, INITIALIZE, DONATE), pool_id)
+    return LogFilter(network.contracts.pool_manager, topics, block_number, block_number)
+
+
+def _words_wanted(network: Network, events: Iterable[Event]) -> dict[int, list[int]]:
+    """By block: the price before the events' blocks, and the growth paid up to after them."""
+    wanted: dict[int, dict[int, None]] = defaultdict(dict)
+    for identity, event in events:
+        layout = layout_of(identity, network.contracts.position_manager)
+        wanted[event.place.block_number - 1][layout.pool.slot0] = None
+        wanted[event.place.block_number][layout.position.fee_growth_inside0_last] = None
+        wanted[event.place.block_number][layout.position.fee_growth_inside1_last] = None
+    return {number: list(slots) for number, slots in wanted.items()}
+
+
+async def _read_past_words(
+    client: RpcClient, network: Network, wanted: Mapping[int, Sequence[int]]
+) -> PastWords:
+    pool_manager = network.contracts.pool_manager
+    calls = [
+        requests.call(pool_manager, read_words(pool_manager, slots).data, number)
+        for number, slots in wanted.items()
+    ]
+    words: PastWords = {}
+    answers = await _settle(client, calls)
+    for (number, slots), answer in zip(wanted.items(), answers, strict=True):
+        if isinstance(answer, StatePruned):
+            words[number] = Unknown(f"the state of block {number} needs an archive node")
+            continue
+        data = expected(answer, bytes)
+        # Before the PoolManager existed there was nothing in its storage.
+        read = decode_words(slots, CallOutcome(True, data)) if data else dict.fromkeys(slots, 0)
+        words[number] = Known(read, "PoolManager storage", number)
+    return words
+
+
+async def _settle(client: RpcClient, asked: Sequence[Request[object]]) -> list[object]:
+    answers: list[object] = []
+    for start in range(0, len(asked), _REQUESTS_AT_ONCE):
+        answers += await client.settle(asked[start : start + _REQUESTS_AT_ONCE])
+    return answers
+
+
+def _price_before(
+    event: ModifyLiquidityEvent,
+    beside: Sequence[Log],
+    before: Quantity[Mapping[int, int]],
+    layout: Layout,
+) -> Quantity[int]:
+    """The pool's square-root price when the event happened."""
+    place = event.place
+    price = _last_price([log for log in beside if log.log_index < place.log_index])
+    if price is not None:
+        return Known(price, "pool swaps", place.block_number)
+    return before.map(lambda words: decode_slot0(words[layout.pool.slot0]).sqrt_price_x96)
+
+
+async def _price_by_logs(
+    client: RpcClient, network: Network, pool_id: PoolId, last: int
+) -> Quantity[int]:
+    """The price the last swap up to a block left behind, looked for further and further back."""
+    window = _FIRST_WINDOW
+    topics = ((SWAP, INITIALIZE), pool_id)
+    while last >= network.first_block:
+        first = max(network.first_block, last - window + 1)
+        ranges = scan_logs(client, network.contracts.pool_manager, [topics], first, last)
+        logs = [log async for scanned in ranges for log in scanned.logs]
+        price = _last_price(logs)
+        if price is not None:
+            return Known(price, "pool swaps", logs[-1].block_number)
+        last, window = first - 1, window * 4
+    return Unknown("the node has no log of the pool's first price")
+
+
+def _last_price(logs: Sequence[Log]) -> int | None:
+    for log in reversed(logs):
+        if log.topics[0] == SWAP:
+            return swap_event(log).sqrt_price_x96
+        if log.topics[0] == INITIALIZE:
+            return initialize_event(log).sqrt_price_x96
+    return None
+
+
+def _growth_paid(
+    event: ModifyLiquidityEvent,
+    last: int,
+    beside: Sequence[Log],
+    after: Quantity[Mapping[int, int]],
+    layout: Layout,
+) -> Quantity[FeeGrowth]:
+    """The state at the block's end tells of its last change, and of any that saw no fee since."""
+    number, index = event.place.block_number, event.place.log_index
+    if any(index < log.log_index < last for log in beside):
+        return Unknown(f"the position changed several times between swaps of block {number}")
+    slots = layout.position
+    return after.map(
+        lambda words: FeeGrowth(
+            words[slots.fee_growth_inside0_last], words[slots.fee_growth_inside1_last]
+        )
+    )
+
+
+def _gas(network: Network, receipt: Receipt | None) -> Quantity[int]:
+    """The transaction's cost, shared evenly by the positions it changed."""
+    if receipt is None:
+        return Unknown("the node has no receipt of the transaction")
+    if network.stack == "op" and receipt.l1_fee is None:
+        return Unknown("the node does not tell what the data cost on the parent chain")
+    manager = network.contracts.position_manager
+    changes = [
+        modify_liquidity_event(log)
+        for log in receipt.logs
+        if log.address == network.contracts.pool_manager and log.topics[0] == MODIFY_LIQUIDITY
+    ]
+    positions = {change.salt for change in changes if change.sender == manager}
+    cost = receipt.gas_used * receipt.effective_gas_price + (receipt.l1_fee or 0)
+    return Known(cost // max(1, len(positions)), "receipt", receipt.block_number)
