@@ -6,18 +6,16 @@ import re
 import tomllib
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 from chain.networks import Network, UnknownNetworkError, network_named
+from chain.prices.price import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from chain.networks import Address
-
-Unit = Literal["usd", "eth"]
-"""What values are shown in."""
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _KNOWN_KEYS = ("network", "address", "unit", "rpc", "coingecko")
@@ -31,7 +29,7 @@ class SettingsError(ValueError):
 class Settings:
     network: str = "ethereum"
     address: Address | None = None
-    unit: Unit = "usd"
+    unit: Unit = Unit.USD
     # URLs may hold API keys: they are never part of a repr, and so of no log or traceback.
     endpoints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     coingecko_url: str = "https://api.coingecko.com/api/v3"
@@ -177,7 +175,7 @@ def _address(text: str) -> Address:
 
 
 def _unit(text: str) -> Unit:
-    chosen = text.strip().lower()
-    if chosen not in ("usd", "eth"):
-        raise SettingsError(f"unit is {text!r}, but it may be usd or eth.")
-    return "usd" if chosen == "usd" else "eth"
+    try:
+        return Unit(text.strip().upper())
+    except ValueError:
+        raise SettingsError(f"unit is {text!r}, but it may be usd or eth.") from None

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import AsyncIterator
 
-    from chain.rpc.client import RpcClient
-
     from chain.networks import Address, Network
+    from chain.prices.coingecko import CoinGecko
+    from chain.rpc.client import RpcClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,18 @@ class Session:
             )
         async with RpcClient(self.network, endpoints) as client:
             yield client
+
+    @asynccontextmanager
+    async def market(self) -> AsyncIterator[CoinGecko | None]:
+        """Market data, where the network's tokens are traded anywhere but on itself."""
+        from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
+
+        if self.network.testnet:
+            yield None
+            return
+        chosen = CoinGeckoSettings(self.settings.coingecko_url, self.settings.coingecko_key)
+        async with CoinGecko(chosen) as coingecko:
+            yield coingecko
 
 
 def say(words: str) -> None:

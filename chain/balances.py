@@ -1,0 +1,57 @@
+"""What a wallet holds in tokens, all of it at one block and in one request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.abi import WORD, encode_call
+from chain.multicall import Call, CallOutcome
+from chain.networks import NATIVE
+from chain.positions.one_block import OneBlock
+from chain.quantity import Known, Quantity, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from chain.networks import Address, Network
+    from chain.rpc.client import RpcClient
+    from chain.rpc.types import Block
+
+
+@dataclass(frozen=True, slots=True)
+class Balances:
+    owner: Address
+    block: Block
+    held: Mapping[Address, Quantity[int]]
+    """In the smallest units, for every token asked about."""
+
+
+async def read_balances(
+    client: RpcClient, network: Network, owner: Address, tokens: Iterable[Address]
+) -> Balances:
+    wanted = tuple(dict.fromkeys(tokens))
+    here = OneBlock(client, network)
+    answers = await here.read([_balance_call(network, owner, token) for token in wanted])
+    return Balances(
+        owner,
+        here.block,
+        {
+            token: _amount(outcome, here.block)
+            for token, outcome in zip(wanted, answers.outcomes, strict=True)
+        },
+    )
+
+
+def _balance_call(network: Network, owner: Address, token: Address) -> Call:
+    if token == NATIVE:
+        return Call(network.contracts.multicall3, encode_call("getEthBalance(address)", owner))
+    return Call(token, encode_call("balanceOf(address)", owner))
+
+
+def _amount(outcome: CallOutcome, block: Block) -> Quantity[int]:
+    # Where there is no contract a call succeeds and returns nothing.
+    if not outcome.success or len(outcome.data) != WORD:
+        return Unknown("its contract does not tell balances")
+    amount = int.from_bytes(outcome.data, "big")
+    return Known(amount, "balanceOf", block.number, float(block.timestamp))

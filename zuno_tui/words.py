@@ -1,0 +1,80 @@
+"""Numbers as people read them: dollars, percents, fees, and `unknown` in words."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from chain.math.price import format_amount
+from chain.prices.price import Unit
+from chain.quantity import Quantity, Unknown
+
+if TYPE_CHECKING:
+    from chain.tokens import Token
+
+UNKNOWN = "unknown"
+_SMALL_ETHER_PLACES = 6
+
+
+def amount_of(units: int, token: Token) -> str:
+    """An amount without its symbol, as `1.25`; raw units where decimals are unknown."""
+    if token.decimals is None:
+        return f"{units} raw"
+    return format_amount(units, token.decimals)
+
+
+def worth(value: Quantity[Fraction], unit: Unit) -> str:
+    """A value in the unit a person counts in, as `$1,204.50` or `0.4013 ETH`."""
+    if isinstance(value, Unknown):
+        return UNKNOWN
+    return money(value.value, unit)
+
+
+def money(value: Fraction, unit: Unit) -> str:
+    sign = "−" if value < 0 else ""
+    size = abs(value)
+    if unit is Unit.ETH:
+        places = 4 if size >= 1 else _SMALL_ETHER_PLACES
+        return f"{sign}{_fixed(size, places)} ETH"
+    # Below a cent two decimals would call something nothing.
+    places = 2 if size >= Fraction(1, 100) or size == 0 else 6
+    return f"{sign}${_fixed(size, places)}"
+
+
+def signed_money(value: Quantity[Fraction], unit: Unit) -> str:
+    """A gain or a loss, its sign always shown."""
+    if isinstance(value, Unknown):
+        return UNKNOWN
+    text = money(value.value, unit)
+    return text if value.value < 0 else f"+{text}"
+
+
+def fee_text(pips: int) -> str:
+    """A fee as pools quote it: `0.05%`."""
+    return f"{_fixed(Fraction(pips, 10_000), 4).rstrip('0').rstrip('.')}%"
+
+
+def percent(part: Fraction | float) -> str:
+    size = float(part) * 100
+    if 0 < size < 0.01:
+        return "<0.01%"
+    return f"{size:.3g}%" if size < 100 else f"{size:.0f}%"
+
+
+def decimal_text(value: Quantity[int] | Quantity[Fraction]) -> str | None:
+    """A number for programs, as decimal text; None where it is unknown."""
+    if isinstance(value, Unknown):
+        return None
+    number = value.value
+    if isinstance(number, int):
+        return str(number)
+    return _fixed(number, 8, grouped=False).rstrip("0").rstrip(".")
+
+
+def _fixed(value: Fraction, places: int, *, grouped: bool = True) -> str:
+    """The fraction with so many decimals, rounded half up, exactly."""
+    sign = "-" if value < 0 else ""
+    scaled = (abs(value) * 10**places * 2 + 1) // 2
+    whole, rest = divmod(scaled, 10**places)
+    head = f"{whole:,}" if grouped else str(whole)
+    return f"{sign}{head}.{rest:0{places}d}" if places else f"{sign}{head}"
