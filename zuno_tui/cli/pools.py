@@ -1,0 +1,132 @@
+"""`zuno pools`: the pools between the network's known tokens, the most valuable first."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from chain.hooks import Danger
+from chain.pool_key import DYNAMIC_FEE
+from chain.pools.discovery import SurveyPlan, discover_pools
+from chain.prices.price import Unit
+from zuno_tui.cli.output import Column, Json, print_json, print_lines, table
+from zuno_tui.cli.session import Session, say
+from zuno_tui.pair import pair_of
+from zuno_tui.words import decimal_text, fee_text, worth
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from chain.pools.discovery import Pool, PoolSurvey
+
+_COLUMNS = (
+    Column("POOL"),
+    Column("FEE", "right"),
+    Column("PRICE", "right"),
+    Column("DEPTH ±2%", "right"),
+    Column("HOOK"),
+    Column("POOL ID"),
+)
+
+
+def run(arguments: Namespace) -> int:
+    return asyncio.run(_pools(Session.start(arguments), arguments))
+
+
+async def _pools(session: Session, arguments: Namespace) -> int:
+    plan = SurveyPlan(most_age=0.0) if arguments.refresh else SurveyPlan()
+    with session.open_store() as store:
+        async with session.connect() as client, session.market() as coingecko:
+            survey = await discover_pools(
+                client, session.network, store, clock=time.time, coingecko=coingecko, plan=plan
+            )
+    pools = [pool for pool in survey.pools if _holds(pool, arguments.token)]
+    if session.as_json:
+        print_json(_document(survey, pools))
+        return 0
+    say(_headline(survey, len(pools)))
+    if pools:
+        print_lines(table(_COLUMNS, [_row(survey, pool) for pool in pools]))
+    return 0
+
+
+def _holds(pool: Pool, symbol: str | None) -> bool:
+    if symbol is None:
+        return True
+    wanted = symbol.lower()
+    return any(wanted in (t.symbol.lower(), t.address) for t in (pool.token0, pool.token1))
+
+
+def _headline(survey: PoolSurvey, shown: int) -> str:
+    age = max(0.0, time.time() - survey.listed_at)
+    line = (
+        f"{survey.network.title} · block {survey.block.number:,} · {shown} of {survey.found} pools"
+        f" · listed {age:.0f} s ago"
+    )
+    coverage = survey.coverage
+    if not coverage.complete:
+        why = f" ({coverage.failure})" if coverage.failure else ""
+        line += (
+            f"\nHooked and dynamic-fee pools made after block {coverage.through:,} are not in this"
+            f" list{why}. Run it again to read further."
+        )
+    return line
+
+
+def _row(survey: PoolSurvey, pool: Pool) -> tuple[str, ...]:
+    state = pool.state
+    pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
+    dynamic = " dynamic" if pool.key.fee == DYNAMIC_FEE else ""
+    hook = "" if not pool.hook.present else _HOOK_WORDS[pool.hook.danger]
+    return (
+        pair.name,
+        f"{fee_text(state.lp_fee)}{dynamic}",
+        pair.price_text(state.sqrt_price_x96),
+        worth(pool.depth_usd, Unit.USD),
+        hook,
+        f"{state.pool_id[:10]}…",
+    )
+
+
+_HOOK_WORDS = {Danger.NONE: "harmless", Danger.CAUTION: "caution", Danger.DANGEROUS: "dangerous"}
+
+
+def _document(survey: PoolSurvey, pools: list[Pool]) -> Json:
+    return {
+        "network": survey.network.name,
+        "chainId": survey.network.chain_id,
+        "block": survey.block.number,
+        "found": survey.found,
+        "listedAt": survey.listed_at,
+        "complete": survey.coverage.complete,
+        "pools": [_pool_document(survey, pool) for pool in pools],
+    }
+
+
+def _pool_document(survey: PoolSurvey, pool: Pool) -> Json:
+    state = pool.state
+    pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
+    price = pair.price(state.sqrt_price_x96)
+    return {
+        "poolId": state.pool_id,
+        "currency0": pool.key.currency0,
+        "currency1": pool.key.currency1,
+        "symbol0": pool.token0.label,
+        "symbol1": pool.token1.label,
+        "fee": pool.key.fee,
+        "lpFee": state.lp_fee,
+        "protocolFee": {
+            "zeroForOne": state.protocol_fee.zero_for_one,
+            "oneForZero": state.protocol_fee.one_for_zero,
+        },
+        "tickSpacing": pool.key.tick_spacing,
+        "hooks": pool.key.hooks,
+        "hookDanger": pool.hook.danger.value,
+        "hookSentences": list(pool.hook.sentences),
+        "tick": state.tick,
+        "sqrtPriceX96": str(state.sqrt_price_x96),
+        "liquidity": str(state.liquidity),
+        "price": None if price is None else str(price),
+        "depthUsd": decimal_text(pool.depth_usd),
+    }
