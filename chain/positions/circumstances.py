@@ -16,15 +16,13 @@ from chain.history.events import (
     swap_event,
 )
 from chain.math.fee_growth import FeeGrowth
-from chain.multicall import CallOutcome
 from chain.positions.changes import Circumstances
 from chain.positions.identity import layout_of
 from chain.positions.log_scan import scan_logs
 from chain.positions.one_block import expected
-from chain.positions.words import decode_words, read_words
+from chain.positions.past_words import PastWords, read_past_words, settle_all
 from chain.quantity import Known, Quantity, Unknown
 from chain.rpc import requests
-from chain.rpc.errors import StatePruned
 from chain.rpc.types import Block, LogFilter, Receipt
 from chain.storage import decode_slot0
 
@@ -36,14 +34,11 @@ if TYPE_CHECKING:
     from chain.pool_key import PoolId
     from chain.positions.identity import Layout, PositionIdentity
     from chain.rpc.client import RpcClient
-    from chain.rpc.requests import Request
     from chain.rpc.types import Hash, Log
 
-_REQUESTS_AT_ONCE = 100
 _FIRST_WINDOW = 1_000
 
 Event: TypeAlias = "tuple[PositionIdentity, ModifyLiquidityEvent]"
-PastWords: TypeAlias = "dict[int, Quantity[Mapping[int, int]]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +86,7 @@ async def _read_surroundings(
     numbers = sorted({event.place.block_number for _, event in events})
     pool_blocks = sorted({(one.pool_id, event.place.block_number) for one, event in events})
     transactions = sorted({event.place.transaction_hash for _, event in events})
-    answers = await _settle(
+    answers = await settle_all(
         client,
         [
             *(requests.block(number) for number in numbers),
@@ -105,7 +100,7 @@ async def _read_surroundings(
     return _Surroundings(
         blocks={block.number: block for block in blocks},
         logs=dict(zip(pool_blocks, logs, strict=True)),
-        words=await _read_past_words(client, network, _words_wanted(network, events)),
+        words=await read_past_words(client, network, _words_wanted(network, events)),
         receipts={
             one: answer if isinstance(answer, Receipt) else None
             for one, answer in zip(transactions, receipts, strict=True)
@@ -127,34 +122,6 @@ def _words_wanted(network: Network, events: Iterable[Event]) -> dict[int, list[i
         wanted[event.place.block_number][layout.position.fee_growth_inside0_last] = None
         wanted[event.place.block_number][layout.position.fee_growth_inside1_last] = None
     return {number: list(slots) for number, slots in wanted.items()}
-
-
-async def _read_past_words(
-    client: RpcClient, network: Network, wanted: Mapping[int, Sequence[int]]
-) -> PastWords:
-    pool_manager = network.contracts.pool_manager
-    calls = [
-        requests.call(pool_manager, read_words(pool_manager, slots).data, number)
-        for number, slots in wanted.items()
-    ]
-    words: PastWords = {}
-    answers = await _settle(client, calls)
-    for (number, slots), answer in zip(wanted.items(), answers, strict=True):
-        if isinstance(answer, StatePruned):
-            words[number] = Unknown(f"the state of block {number} needs an archive node")
-            continue
-        data = expected(answer, bytes)
-        # Before the PoolManager existed there was nothing in its storage.
-        read = decode_words(slots, CallOutcome(True, data)) if data else dict.fromkeys(slots, 0)
-        words[number] = Known(read, "PoolManager storage", number)
-    return words
-
-
-async def _settle(client: RpcClient, asked: Sequence[Request[object]]) -> list[object]:
-    answers: list[object] = []
-    for start in range(0, len(asked), _REQUESTS_AT_ONCE):
-        answers += await client.settle(asked[start : start + _REQUESTS_AT_ONCE])
-    return answers
 
 
 def _price_before(

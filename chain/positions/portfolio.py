@@ -1,0 +1,103 @@
+"""What positions are worth, one by one and together, in dollars or in ether."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from chain.prices.ladder import with_ether
+from chain.prices.pool_prices import PoolPriceQuestion, ask_pool_prices
+from chain.prices.price import PriceBook, Unit
+from chain.quantity import Quantity, Unknown, combine
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from chain.networks import Address, Network
+    from chain.positions.identity import PositionIdentity
+    from chain.positions.reader import AlsoWords
+    from chain.positions.snapshot import PositionSnapshot
+    from chain.tokens import Token
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    token_id: int
+    principal: Quantity[Fraction]
+    fees: Quantity[Fraction]
+    total: Quantity[Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class Unpriced:
+    """An amount that is in no total, and why."""
+
+    token: Token
+    amount: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Portfolio:
+    unit: Unit
+    positions: tuple[Worth, ...]
+    principal: Fraction
+    fees: Fraction
+    """Both without what could not be priced."""
+    unpriced: tuple[Unpriced, ...]
+
+    @property
+    def total(self) -> Fraction:
+        return self.principal + self.fees
+
+
+def currencies(identities: Iterable[PositionIdentity]) -> tuple[Address, ...]:
+    """The tokens these positions are made of, each once."""
+    pairs = ((one.pool_key.currency0, one.pool_key.currency1) for one in identities)
+    return tuple(dict.fromkeys(address for pair in pairs for address in pair))
+
+
+def price_question(network: Network, identities: Collection[PositionIdentity]) -> PoolPriceQuestion:
+    """What must be read of the pools to price these positions; their own pools count too."""
+    keys = dict.fromkeys(one.pool_key for one in identities)
+    return ask_pool_prices(network, with_ether(network, currencies(identities)), keys)
+
+
+def price_words(network: Network) -> AlsoWords:
+    """Lets a read of positions also read what prices them, at the same block."""
+    return lambda identities: price_question(network, identities).slots
+
+
+def portfolio(
+    snapshots: Sequence[PositionSnapshot],
+    tokens: Mapping[Address, Token],
+    prices: PriceBook,
+    unit: Unit = Unit.USD,
+) -> Portfolio:
+    worths: list[Worth] = []
+    unpriced: dict[Address, Unpriced] = {}
+    sums = {"principal": Fraction(0), "fees": Fraction(0)}
+
+    def value(kind: str, token: Token, amount: int) -> Quantity[Fraction]:
+        worth = prices.value(token, amount, unit)
+        if isinstance(worth, Unknown):
+            before = unpriced[token.address].amount if token.address in unpriced else 0
+            unpriced[token.address] = Unpriced(token, before + amount, worth.reason)
+        else:
+            sums[kind] += worth.value
+        return worth
+
+    for one in snapshots:
+        key = one.pool.key
+        token0, token1 = tokens[key.currency0], tokens[key.currency1]
+        principal = _sum(
+            value("principal", token0, one.amount0), value("principal", token1, one.amount1)
+        )
+        fees = _sum(value("fees", token0, one.fees0), value("fees", token1, one.fees1))
+        worths.append(Worth(one.token_id, principal, fees, _sum(principal, fees)))
+    return Portfolio(unit, tuple(worths), sums["principal"], sums["fees"], tuple(unpriced.values()))
+
+
+def _sum(*parts: Quantity[Fraction]) -> Quantity[Fraction]:
+    return combine(lambda *values: sum(values, Fraction(0)), *parts)
