@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from chain.history.events import Place, SwapEvent
 from chain.history.path import PricePath, PricePoint
-from chain.math.sqrt_price import amount0_delta, amount1_delta
 from chain.math.swap_step import swap_step
 from chain.math.ticks import tick_at_sqrt_price
 
@@ -40,14 +39,6 @@ def path_of(prices: Iterable[tuple[int, int]], until: int) -> PricePath:
         for time, price in prices
     )
     return PricePath(POOL, points, until, until_block=99)
-
-
-def amounts_between(start: int, end: int, liquidity: int) -> tuple[int, int]:
-    """What a range of this liquidity holds between two prices, rounded down."""
-    return (
-        amount0_delta(start, end, liquidity, round_up=False),
-        amount1_delta(start, end, liquidity, round_up=False),
-    )
 
 
 def swaps_through(prices: Sequence[int], *, fee: int = 3000) -> list[SwapEvent]:
