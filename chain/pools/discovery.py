@@ -105,7 +105,7 @@ async def discover_pools(
     existing = tuple(state.key for state in states)
     memory.keep_survey(RememberedSurvey(existing, listing.coverage, listing.time))
 
-    priced = prices_from_pools(network, market, states, tokens, here.block)
+    priced = prices_from_pools(network, market, states, here.block)
     book = price_book(network, market, priced)
     shown = rank_pools(states, tokens, book)[: plan.most_pools]
     codes = await _hook_codes(here, shown)

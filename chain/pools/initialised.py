@@ -27,7 +27,8 @@ class ScanPlan:
     """How a scan is to go: whom to tell of its progress, and when to stop for this time."""
 
     watch: Callable[[ScanProgress], None] = lambda _: None
-    most_ranges: int | None = None
+    most_ranges: int | None = 60
+    """The next run goes on from there; None reads to the head, however long that takes."""
 
 
 @dataclass(frozen=True, slots=True)

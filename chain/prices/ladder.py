@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from chain.prices.pool_prices import PoolPriceQuestion
     from chain.rpc.client import RpcClient
     from chain.rpc.types import BlockRef
-    from chain.tokens import Token
 
 _NO_ETHER = Unknown("no ether is listed on this network")
 
@@ -82,7 +81,7 @@ def price_book(
 async def read_prices(
     client: RpcClient,
     network: Network,
-    tokens: Mapping[Address, Token],
+    tokens: Iterable[Address],
     *,
     coingecko: CoinGecko | None,
     at: BlockRef = "latest",
@@ -92,7 +91,7 @@ async def read_prices(
     wanted = with_ether(network, tokens)
     question = ask_pool_prices(network, wanted, also)
     market, pools = await asyncio.gather(
-        market_prices(coingecko, network, wanted), _pool_prices(client, question, tokens, at)
+        market_prices(coingecko, network, wanted), _pool_prices(client, question, at)
     )
     return price_book(network, market, pools)
 
@@ -104,11 +103,11 @@ def with_ether(network: Network, wanted: Iterable[Address]) -> tuple[Address, ..
 
 
 async def _pool_prices(
-    client: RpcClient, question: PoolPriceQuestion, tokens: Mapping[Address, Token], at: BlockRef
+    client: RpcClient, question: PoolPriceQuestion, at: BlockRef
 ) -> dict[Address, Quantity[Fraction]]:
     here = OneBlock(client, question.network, at)
     answers = await read_slots(here, question.network, question.slots)
-    return question.answered(answers.words, tokens, here.block)
+    return question.answered(answers.words, here.block)
 
 
 async def _or_reason(

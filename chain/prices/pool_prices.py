@@ -1,8 +1,9 @@
 """Prices from the pools themselves: against the network's declared stable, at one block.
 
-A token is priced by the deepest plain pool it has with the stable, or with the network's coin and
+A listed token is priced by the deepest pool it has with the stable, or with the network's coin and
 that against the stable. The coin and its wrapped form are one. Depth is counted on the side that a
-seller would be paid in, so a pool that holds nothing but the token proves no price.
+seller would be paid in, so a pool that holds nothing but the token proves no price. A token that is
+not listed is not priced by pools: whoever made it can make them say anything.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from chain.networks import NATIVE
 from chain.pools.candidates import candidate_pools, plain_pools
 from chain.pools.state import PoolState, pool_state_slots, pool_states
 from chain.quantity import Known, Quantity, Unknown
-from chain.tokens.listed import listed_tokens
+from chain.tokens.listed import listed_token, listed_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from chain.networks import Address, Network
     from chain.pool_key import PoolKey
     from chain.rpc.types import Block
-    from chain.tokens import Token
 
 LEAST_DEPTH_USD = 100
 """A pool that pays a seller less than this within two per cent tells nothing."""
@@ -52,12 +52,9 @@ class PoolPriceQuestion:
     def slots(self) -> tuple[int, ...]:
         return pool_state_slots(self.keys)
 
-    def answered(
-        self, words: Mapping[int, int], tokens: Mapping[Address, Token], block: Block
-    ) -> dict[Address, Quantity[Fraction]]:
+    def answered(self, words: Mapping[int, int], block: Block) -> dict[Address, Quantity[Fraction]]:
         """Dollars for one of each token asked about."""
-        states = pool_states(self.keys, words)
-        return prices_from_pools(self.network, self.wanted, states, tokens, block)
+        return prices_from_pools(self.network, self.wanted, pool_states(self.keys, words), block)
 
 
 def ask_pool_prices(
@@ -70,8 +67,8 @@ def ask_pool_prices(
     anchors = _anchors(network)
     keys = dict.fromkeys(candidate_pools(anchors))
     for token in asked:
-        for anchor in anchors:
-            if token not in anchors:
+        if token not in anchors and listed_token(network, token) is not None:
+            for anchor in anchors:
                 keys.update(dict.fromkeys(plain_pools(token, anchor)))
     keys.update(dict.fromkeys(also))
     return PoolPriceQuestion(network, asked, tuple(keys))
@@ -81,15 +78,13 @@ def prices_from_pools(
     network: Network,
     wanted: Iterable[Address],
     states: Iterable[PoolState],
-    tokens: Mapping[Address, Token],
     block: Block,
 ) -> dict[Address, Quantity[Fraction]]:
     """Dollars for one of each token, from pools read at this block."""
     if network.stable is None:
         reason = Unknown(f"no stable token is declared on {network.title}")
         return dict.fromkeys(wanted, reason)
-    listed = {item.token.address: item.token for item in listed_tokens(network).tokens}
-    market = _Market(network, {**listed, **tokens}, states)
+    market = _Market(network, states)
     return {address: market.price(address, block) for address in wanted}
 
 
@@ -109,15 +104,12 @@ _A_DOLLAR = _Offer(Fraction(1), Fraction(10**18), "")
 class _Market:
     """The trustworthy pools of one block."""
 
-    def __init__(
-        self, network: Network, tokens: Mapping[Address, Token], states: Iterable[PoolState]
-    ) -> None:
+    def __init__(self, network: Network, states: Iterable[PoolState]) -> None:
         self._network = network
-        self._labels = {address: token.label for address, token in tokens.items()}
+        listed = [item.token for item in listed_tokens(network).tokens]
+        self._symbols = {token.address: token.symbol for token in listed}
         self._decimals = {
-            address: token.decimals
-            for address, token in tokens.items()
-            if token.decimals is not None
+            token.address: token.decimals for token in listed if token.decimals is not None
         }
         self._states = [
             state
@@ -130,9 +122,9 @@ class _Market:
 
     def price(self, address: Address, block: Block) -> Quantity[Fraction]:
         if address not in self._decimals:
-            return Unknown("its contract gives no usable decimals")
+            return Unknown("pools price only listed tokens")
         if address == self._network.stable:
-            source = f"{self._labels[address]} counts as one dollar"
+            source = f"{self._symbols[address]} counts as one dollar"
             return Known(Fraction(1), source, block.number, float(block.timestamp))
         offer = self._offer(self._one(address))
         if offer is None:
@@ -177,7 +169,7 @@ class _Market:
         return NATIVE if address == self._network.wrapped_native else address
 
     def _name(self, state: PoolState) -> str:
-        pair = f"{self._labels[state.key.currency0]}/{self._labels[state.key.currency1]}"
+        pair = f"{self._symbols[state.key.currency0]}/{self._symbols[state.key.currency1]}"
         return f"{pair} {state.lp_fee / _PIPS_PER_CENT:g} %"
 
 

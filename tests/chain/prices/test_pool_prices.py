@@ -17,13 +17,15 @@ from chain.pools.state import PoolState, pool_state_slots, pool_states
 from chain.prices.pool_prices import ask_pool_prices, prices_from_pools
 from chain.quantity import Known, Unknown
 from chain.rpc.types import Block
-from chain.tokens import Token, listed_tokens
+from chain.tokens import listed_tokens
 
 ETHEREUM = network_named("ethereum")
 LISTED = {item.token.symbol: item.token for item in listed_tokens(ETHEREUM).tokens}
-USDC, WETH, WBTC, DAI = (LISTED[symbol].address for symbol in ("USDC", "WETH", "WBTC", "DAI"))
-STRANGER = Token("0x" + "5a" * 20, "FOO", 9, verified=False, suspicious=False)
-TOKENS = {**{token.address: token for token in LISTED.values()}, STRANGER.address: STRANGER}
+USDC, WETH, WBTC, DAI, UNI = (
+    LISTED[symbol].address for symbol in ("USDC", "WETH", "WBTC", "DAI", "UNI")
+)
+STRANGER = "0x" + "5a" * 20
+DECIMALS = {token.address: token.decimals for token in LISTED.values()} | {STRANGER: 6}
 BLOCK = Block(100, "0x" + "11" * 32, "0x" + "22" * 32, 1_760_000_000, 10**9, 0, 30_000_000)
 
 
@@ -53,20 +55,20 @@ def pool(
 
 
 def decimals(address: str) -> int:
-    known = TOKENS[address].decimals
+    known = DECIMALS[address]
     assert known is not None
     return known
 
 
 def priced(address: str, *states: PoolState) -> float:
-    price = prices_from_pools(ETHEREUM, [address], states, TOKENS, BLOCK)[address]
+    price = prices_from_pools(ETHEREUM, [address], states, BLOCK)[address]
     assert isinstance(price, Known)
     assert (price.block, price.time) == (BLOCK.number, float(BLOCK.timestamp))
     return float(price.value)
 
 
 def unpriced(address: str, *states: PoolState) -> str:
-    price = prices_from_pools(ETHEREUM, [address], states, TOKENS, BLOCK)[address]
+    price = prices_from_pools(ETHEREUM, [address], states, BLOCK)[address]
     assert isinstance(price, Unknown)
     return price.reason
 
@@ -86,7 +88,7 @@ def test_a_token_is_priced_against_the_stable_in_either_order() -> None:
 
 
 def test_the_stable_is_a_dollar_by_declaration() -> None:
-    price = prices_from_pools(ETHEREUM, [USDC], [], TOKENS, BLOCK)[USDC]
+    price = prices_from_pools(ETHEREUM, [USDC], [], BLOCK)[USDC]
     assert price == Known(Fraction(1), "USDC counts as one dollar", 100, float(BLOCK.timestamp))
 
 
@@ -105,26 +107,26 @@ def test_the_deepest_pool_tells_the_price() -> None:
 
 def test_two_pools_in_a_row_go_through_the_coin() -> None:
     foo, ether = (
-        pool(STRANGER.address, WETH, Fraction(1, 1000), depth=100),
+        pool(UNI, WETH, Fraction(1, 1000), depth=100),
         pool(NATIVE, USDC, 3000),
     )
-    price = prices_from_pools(ETHEREUM, [STRANGER.address], [foo, ether], TOKENS, BLOCK)
-    known = price[STRANGER.address]
+    price = prices_from_pools(ETHEREUM, [UNI], [foo, ether], BLOCK)
+    known = price[UNI]
     assert isinstance(known, Known)
     assert float(known.value) == pytest.approx(3)
-    assert known.source == f"pool {STRANGER.label}/WETH 0.05 % and ETH/USDC 0.05 %"
+    assert known.source == "pool UNI/WETH 0.05 % and ETH/USDC 0.05 %"
 
 
 def test_a_long_way_is_only_as_deep_as_its_shallowest_pool() -> None:
-    through = pool(STRANGER.address, WETH, Fraction(1, 1000), depth=10**6)
+    through = pool(UNI, WETH, Fraction(1, 1000), depth=10**6)
     thin_ether = pool(NATIVE, USDC, 3000, depth=5_000)
-    direct = pool(STRANGER.address, USDC, 4, depth=6_000)
-    assert priced(STRANGER.address, through, thin_ether, direct) == pytest.approx(4)
+    direct = pool(UNI, USDC, 4, depth=6_000)
+    assert priced(UNI, through, thin_ether, direct) == pytest.approx(4)
 
 
 def test_three_pools_in_a_row_are_not_followed() -> None:
-    foo, bitcoin = pool(STRANGER.address, WBTC, 1, depth=100), pool(WBTC, WETH, 30, depth=1000)
-    assert "no plain pool" in unpriced(STRANGER.address, foo, bitcoin, pool(WETH, USDC, 3000))
+    foo, bitcoin = pool(UNI, WBTC, 1, depth=100), pool(WBTC, WETH, 30, depth=1000)
+    assert "no plain pool" in unpriced(UNI, foo, bitcoin, pool(WETH, USDC, 3000))
 
 
 def test_depth_is_counted_in_what_a_seller_is_paid() -> None:
@@ -148,25 +150,26 @@ def test_a_pool_that_can_stay_wrong_tells_no_price(state: PoolState) -> None:
     assert priced(WETH, state, pool(WETH, USDC, 3000, depth=1000)) == pytest.approx(3000)
 
 
-def test_a_token_without_decimals_has_no_price() -> None:
-    nameless = Token(STRANGER.address, "FOO", None, verified=False, suspicious=False)
-    prices = prices_from_pools(
-        ETHEREUM, [STRANGER.address], [], {STRANGER.address: nameless}, BLOCK
-    )
-    assert prices[STRANGER.address] == Unknown("its contract gives no usable decimals")
+def test_a_token_that_is_not_listed_is_never_priced_by_pools() -> None:
+    reason = unpriced(STRANGER, pool(STRANGER, USDC, 1, depth=10**9), pool(NATIVE, USDC, 3000))
+    assert reason == "pools price only listed tokens"
+
+
+def test_a_pool_with_a_stranger_prices_nothing() -> None:
+    unpriced(WETH, pool(WETH, STRANGER, 3000))
 
 
 def test_the_question_covers_stable_coin_and_wrapped_coin() -> None:
-    question = ask_pool_prices(ETHEREUM, [STRANGER.address, USDC])
+    question = ask_pool_prices(ETHEREUM, [UNI, USDC])
     expected = {
         *candidate_pools((USDC, NATIVE, WETH)),
-        *(key for anchor in (USDC, NATIVE, WETH) for key in plain_pools(STRANGER.address, anchor)),
+        *(key for anchor in (USDC, NATIVE, WETH) for key in plain_pools(UNI, anchor)),
     }
     assert set(question.keys) == expected
     assert len(question.keys) == 24
     assert len(question.slots) == 48
-    known = pool(STRANGER.address, USDC, 2, hooks="0x" + "ab" * 18 + "c200").key
-    assert known in ask_pool_prices(ETHEREUM, [STRANGER.address], also=[known]).keys
+    known = pool(UNI, USDC, 2, hooks="0x" + "ab" * 18 + "c200").key
+    assert known in ask_pool_prices(ETHEREUM, [UNI], also=[known]).keys
 
 
 def test_pools_are_read_back_from_storage_words() -> None:
