@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
+from struct import Struct
 
 ONE_SIGMA = 1 << 16
 """One standard deviation of a `normal` draw."""
 
-_UNIFORMS = 12
-_CENTRE = _UNIFORMS * (ONE_SIGMA - 1) // 2
+_TWELVE = Struct(">12H")
+_CENTRE = 12 * (ONE_SIGMA - 1) // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,7 @@ class Draws:
 
         The sum of twelve uniforms has a variance of one, so libm and its last digit stay out.
         """
-        digest = self._digest(purpose, index)
-        total = sum(int.from_bytes(digest[at : at + 2], "big") for at in range(0, 2 * _UNIFORMS, 2))
-        return total - _CENTRE
+        return sum(_TWELVE.unpack(self._digest(purpose, index))) - _CENTRE
 
     def _digest(self, purpose: str, index: int) -> bytes:
-        return blake2b(f"{self.seed}/{purpose}/{index}".encode(), digest_size=24).digest()
+        return blake2b(f"{self.seed}/{purpose}/{index}".encode(), digest_size=_TWELVE.size).digest()

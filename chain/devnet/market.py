@@ -7,7 +7,8 @@ crowd trades for its own reasons, out and back, and its fees are what they earn.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
 
 from chain.abi import encode_call
 from chain.actions import SwapExactIn, execute, swap_exact_in
@@ -26,24 +27,32 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from chain.devnet.accounts import Account
-    from chain.devnet.execution import BlockState
     from chain.devnet.pool_walk import ReadWord, Walk
     from chain.devnet.price_path import Asset, PricePath
+    from chain.networks import Address
+
+
+class Storage(Protocol):
+    """What the market needs of a block's state."""
+
+    def storage(self, address: Address, slot: int) -> int: ...
+
 
 MARKET_OPENS = GENESIS_TIME + 3600
 MINUTE = 60
 WEEK = 7 * 24 * 3600
 HISTORY_ENDS = MARKET_OPENS + WEEK
 
-STEWARD_FEES = {Mood.CALM: 500, Mood.TREND: 3000, Mood.SHOCK: 10_000}
+STEWARD_FEES = {Mood.CALM: 1000, Mood.TREND: 3000, Mood.SHOCK: 10_000}
 """What the dynamic-fee pool charges, in pips, by the market's mood."""
 
 # A tick is a hundred pips, so a fee of one pip is a band of ten milliticks.
 _MILLITICKS_PER_PIP = 10
-_SMALLEST_GAIN = 200
+# Arbitrage does not get up for less than this: four fifths of the fee, but at most six ticks.
+_SMALLEST_GAIN = Fraction(4, 5)
+_LARGEST_SLACK = 6 * MILLITICKS
 _DEADLINE_SECONDS = 60
 _SWAP_GAS = 600_000
-_SHOCK_CROWD = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +61,47 @@ class Visit:
 
     index: int
     time: int
-    dense: bool
+    reach: int
+    """How much farther than usual the crowd pushes where it comes seldom, in percent."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSwap:
+    trader: Account
+    pool: DevnetPool
+    start: PoolPoint
+    walk: Walk
+    deadline: int
+
+    @property
+    def intent(self) -> Intent:
+        key, walk = self.pool.key, self.walk
+        # Nobody on this chain reorders swaps, so its traders need no protection from that.
+        swap = SwapExactIn(key, walk.zero_for_one, walk.amount_in, amount_out_minimum=0)
+        pays_ether = walk.zero_for_one and key.currency0 == NATIVE
+        return Intent(
+            self.trader,
+            UNIVERSAL_ROUTER,
+            execute([swap_exact_in(swap)], self.deadline),
+            value=walk.amount_in if pays_ether else 0,
+            gas=_SWAP_GAS,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What a visit sends: swaps, and before them a change of the dynamic fee if one is due."""
+    """What a visit sends: a new dynamic fee if one is due, then swaps."""
 
-    intents: tuple[Intent, ...]
-    swaps: int
+    new_fee: int | None
+    swaps: tuple[PlannedSwap, ...]
+
+    @property
+    def intents(self) -> list[Intent]:
+        swaps = [swap.intent for swap in self.swaps]
+        if self.new_fee is None:
+            return swaps
+        data = encode_call(UPDATE_FEE, DYNAMIC.key.values, self.new_fee)
+        return [Intent(KEEPER, FEE_STEWARD, data), *swaps]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,32 +117,33 @@ class Market:
     def phase(self, time: int) -> Phase:
         return self.path.phase_at(self.minute(time))
 
-    def opening(self, state: BlockState, time: int) -> Round:
+    def opening(self, state: Storage, time: int) -> Round:
         """The fee of the dynamic pool alone, before anybody trades."""
-        return Round(tuple(self._fee_changes(state, time)), 0)
+        return Round(self._new_fee(state, time), ())
 
-    def round(self, state: BlockState, visit: Visit, *, most_swaps: int | None = None) -> Round:
+    def round(self, state: Storage, visit: Visit, *, most_swaps: int | None = None) -> Round:
         """The transactions of one visit, planned on the state the head left."""
         floor = Floor(state, self.prices(visit.time), visit.time)
-        intents = self._fee_changes(state, visit.time)
         chosen = self._chosen_pool(visit.index)
-        trades = floor.arbitrage(chosen) + self._crowd(floor, chosen, visit)
-        for pool in floor.by_misprice(but=chosen):
-            trades += floor.arbitrage(pool)
-        trades = trades[:most_swaps]
-        return Round((*intents, *trades), len(trades))
+        groups = [floor.arbitrage(chosen), self._crowd(floor, chosen, visit)]
+        groups += [floor.arbitrage(pool) for pool in floor.by_misprice(but=chosen)]
+        swaps: list[PlannedSwap] = []
+        for group in groups:
+            # A crowd that went out must come back, so a group is sent whole or not at all.
+            if most_swaps is not None and len(swaps) + len(group) > most_swaps:
+                break
+            swaps += group
+        return Round(self._new_fee(state, visit.time), tuple(swaps))
 
-    def closing(self, state: BlockState, time: int) -> Round:
+    def closing(self, state: Storage, time: int) -> Round:
         """Arbitrage in every pool, so that all agree on the price."""
         floor = Floor(state, self.prices(time), time)
-        trades = [trade for pool in POOLS for trade in floor.arbitrage(pool)]
-        return Round(tuple(trades), len(trades))
+        swaps = [swap for pool in POOLS for swap in floor.arbitrage(pool, eager=True)]
+        return Round(None, tuple(swaps))
 
-    def _fee_changes(self, state: BlockState, time: int) -> list[Intent]:
+    def _new_fee(self, state: Storage, time: int) -> int | None:
         wanted = STEWARD_FEES[self.phase(time).mood]
-        if point_of(state, DYNAMIC).lp_fee == wanted:
-            return []
-        return [Intent(KEEPER, FEE_STEWARD, encode_call(UPDATE_FEE, DYNAMIC.key.values, wanted))]
+        return None if point_of(state, DYNAMIC).lp_fee == wanted else wanted
 
     def _chosen_pool(self, index: int) -> DevnetPool:
         ticket = self.path.draws.below(sum(pool.crowd.weight for pool in POOLS), "pool", index)
@@ -111,12 +153,10 @@ class Market:
                 return pool
         raise AssertionError("the weights cover every ticket")
 
-    def _crowd(self, floor: Floor, pool: DevnetPool, visit: Visit) -> list[Intent]:
+    def _crowd(self, floor: Floor, pool: DevnetPool, visit: Visit) -> list[PlannedSwap]:
         draws, index = self.path.draws, visit.index
-        ticks = pool.crowd.dense_ticks if visit.dense else pool.crowd.sparse_ticks
-        if self.phase(visit.time).mood is Mood.SHOCK:
-            ticks *= _SHOCK_CROWD
-        reach = draws.between(ticks * 500, ticks * 1500, "crowd reach", index)
+        milliticks = pool.crowd.ticks * visit.reach * MILLITICKS // 100
+        reach = draws.between(milliticks // 2, milliticks * 3 // 2, "crowd reach", index)
         start = floor.milliticks(pool)
         first, second = (
             CROWD[(draws.below(len(CROWD), "crowd", index) + offset) % len(CROWD)]
@@ -132,7 +172,7 @@ class Market:
 class Floor:
     """The pools during one visit: trades planned earlier are seen by those planned after."""
 
-    def __init__(self, state: BlockState, prices: Mapping[Asset, int], time: int) -> None:
+    def __init__(self, state: Storage, prices: Mapping[Asset, int], time: int) -> None:
         self._state = state
         self._read = reader(state)
         self._prices = prices
@@ -167,37 +207,29 @@ class Floor:
     def by_misprice(self, *, but: DevnetPool) -> list[DevnetPool]:
         return sorted((pool for pool in POOLS if pool is not but), key=self.gain, reverse=True)
 
-    def arbitrage(self, pool: DevnetPool) -> list[Intent]:
-        if self.gain(pool) < _SMALLEST_GAIN:
+    def arbitrage(self, pool: DevnetPool, *, eager: bool = False) -> list[PlannedSwap]:
+        """The trade that pays after the fee, if any; an eager one, however little it pays."""
+        here = self.milliticks(pool)
+        goal = self.settled(pool, here)
+        band = self.point(pool).fee(zero_for_one=goal < here) * _MILLITICKS_PER_PIP
+        worthwhile = abs(goal - here) >= min(_SMALLEST_GAIN * band, _LARGEST_SLACK)
+        if goal == here or not (worthwhile or eager):
             return []
-        return self.trade(ARBITRAGEUR, pool, self.settled(pool, self.milliticks(pool)))
+        return self.trade(ARBITRAGEUR, pool, goal)
 
-    def trade(self, trader: Account, pool: DevnetPool, milliticks: int) -> list[Intent]:
+    def trade(self, trader: Account, pool: DevnetPool, milliticks: int) -> list[PlannedSwap]:
         """The swap that carries a pool to this price, or none where it already stands there."""
-        walk = walk_to(self._read, self.point(pool), sqrt_price_at(milliticks))
+        start = self.point(pool)
+        walk = walk_to(self._read, start, sqrt_price_at(milliticks))
         if walk.amount_in == 0:
             return []
         self._points[pool] = walk.end
-        return [_swap(trader, pool, walk, self._deadline)]
+        return [PlannedSwap(trader, pool, start, walk, self._deadline)]
 
 
-def reader(state: BlockState) -> ReadWord:
+def reader(state: Storage) -> ReadWord:
     return lambda slot: state.storage(CONTRACTS.pool_manager, slot)
 
 
-def point_of(state: BlockState, pool: DevnetPool) -> PoolPoint:
+def point_of(state: Storage, pool: DevnetPool) -> PoolPoint:
     return read_point(reader(state), pool.key.pool_id, pool.tick_spacing)
-
-
-def _swap(trader: Account, pool: DevnetPool, walk: Walk, deadline: int) -> Intent:
-    key = pool.key
-    # Nobody on this chain reorders swaps, so its traders need no protection from that.
-    swap = SwapExactIn(key, walk.zero_for_one, walk.amount_in, amount_out_minimum=0)
-    pays_ether = walk.zero_for_one and key.currency0 == NATIVE
-    return Intent(
-        trader,
-        UNIVERSAL_ROUTER,
-        execute([swap_exact_in(swap)], deadline),
-        value=walk.amount_in if pays_ether else 0,
-        gas=_SWAP_GAS,
-    )

@@ -44,8 +44,7 @@ class Crowd:
 
     weight: int
     """Visits out of a hundred."""
-    sparse_ticks: int
-    dense_ticks: int
+    ticks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,35 +83,35 @@ _PEGGED = (60, 12)
 
 WETH_USDC_LOW = DevnetPool(
     "WETH/USDC 0.05%", WETH_CURRENCY, USDC_CURRENCY, 500, 10, NATIVE,
-    12_000_000, Crowd(24, 60, 30), _VOLATILE,
+    12_000_000, Crowd(28, 30), _VOLATILE,
 )  # fmt: skip
 WETH_USDC = DevnetPool(
     "WETH/USDC 0.30%", WETH_CURRENCY, USDC_CURRENCY, 3000, 60, NATIVE,
-    6_000_000, Crowd(15, 60, 24), _VOLATILE,
+    6_000_000, Crowd(14, 24), _VOLATILE,
 )  # fmt: skip
 ETH_USDC = DevnetPool(
-    "ETH/USDC 0.05%", ETH_CURRENCY, USDC_CURRENCY, 500, 10, NATIVE,
-    5_000_000, Crowd(15, 60, 30), _VOLATILE,
+    "ETH/USDC 0.30%", ETH_CURRENCY, USDC_CURRENCY, 3000, 60, NATIVE,
+    5_000_000, Crowd(13, 24), _VOLATILE,
 )  # fmt: skip
 DYNAMIC = DevnetPool(
     "WETH/USDC dynamic", WETH_CURRENCY, USDC_CURRENCY, DYNAMIC_FEE, 60, FEE_STEWARD,
-    3_000_000, Crowd(12, 60, 24), _VOLATILE,
+    3_000_000, Crowd(14, 30), _VOLATILE,
 )  # fmt: skip
 STABLE = DevnetPool(
     "USDC/USDT 0.01%", USDC_CURRENCY, USDT_CURRENCY, 100, 1, NATIVE,
-    8_000_000, Crowd(12, 4, 3), _PEGGED,
+    8_000_000, Crowd(10, 3), _PEGGED,
 )  # fmt: skip
 GUARDED = DevnetPool(
     "WETH/USDC 0.30% guarded", WETH_CURRENCY, USDC_CURRENCY, 3000, 60, EXIT_GUARD,
-    1_500_000, Crowd(8, 60, 24), _VOLATILE,
+    1_500_000, Crowd(8, 24), _VOLATILE,
 )  # fmt: skip
 SLEEPY = DevnetPool(
-    "WETH/WBTC 0.30%", WETH_CURRENCY, WBTC_CURRENCY, 3000, 60, NATIVE,
-    4_000_000, Crowd(6, 4, 2), _VOLATILE,
+    "WETH/WBTC 0.05%", WETH_CURRENCY, WBTC_CURRENCY, 500, 10, NATIVE,
+    4_000_000, Crowd(5, 2), _VOLATILE,
 )  # fmt: skip
 USDC_WBTC = DevnetPool(
     "USDC/WBTC 0.30%", USDC_CURRENCY, WBTC_CURRENCY, 3000, 60, NATIVE,
-    4_000_000, Crowd(8, 60, 24), _VOLATILE,
+    4_000_000, Crowd(8, 24), _VOLATILE,
 )  # fmt: skip
 
 POOLS = (WETH_USDC_LOW, WETH_USDC, ETH_USDC, DYNAMIC, STABLE, GUARDED, SLEEPY, USDC_WBTC)

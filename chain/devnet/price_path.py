@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import count
 
 from chain.devnet.draws import ONE_SIGMA, Draws
 from chain.devnet.phases import Calendar, Mood, Phase
@@ -30,8 +31,8 @@ class Asset(StrEnum):
 # ln(price) / ln(1.0001) of 3,200 and 96,000 dollars.
 OPENING = {Asset.DOLLAR: 0, Asset.ETHER: 80_712_807, Asset.BITCOIN: 114_726_484, Asset.TETHER: 0}
 
-# Milliticks a minute, one standard deviation: 0.9, 1.2 and 8 % a day for ether.
-_ETHER_STEP = {Mood.CALM: 2_370, Mood.TREND: 3_160, Mood.SHOCK: 21_080}
+# Milliticks a minute, one standard deviation: 0.8, 1.2 and 8 % a day for ether.
+_ETHER_STEP = {Mood.CALM: 2_110, Mood.TREND: 3_160, Mood.SHOCK: 21_080}
 _TREND_DRIFT = 710
 """About 3 % over seven hours."""
 
@@ -45,6 +46,7 @@ _TETHER_STEP = {Mood.CALM: 50, Mood.TREND: 60, Mood.SHOCK: 250}
 _TETHER_PULL_MINUTES = 500
 
 _WEEK_MINUTES = 7 * 24 * 60
+_SETTLED_MINUTES = 2 * 60
 _WANDERING_MINUTES = 5 * 24 * 60
 _WANDERING = 350 * MILLITICKS
 
@@ -66,19 +68,26 @@ class PricePath:
     def phase_at(self, minute: int) -> Phase:
         return self.calendar.at(minute)
 
+    def early_extremes(self) -> tuple[int, int]:
+        """The minutes of ether's highest and lowest price in the first days."""
+        minutes = range(_SETTLED_MINUTES, _WANDERING_MINUTES)
+        high = max(minutes, key=lambda minute: self.at(minute)[Asset.ETHER])
+        low = min(minutes, key=lambda minute: self.at(minute)[Asset.ETHER])
+        return high, low
+
     def _next(self, minute: int) -> dict[Asset, int]:
         before = self._minutes[-1]
         phase = self.calendar.at(minute)
-        common = self.draws.normal("ether", minute)
-        bitcoin = (4 * common + 3 * self.draws.normal("bitcoin", minute)) // 5
-        drift = _drift(phase, minute)
-        ether_step = _ETHER_STEP[phase.mood]
+        ether = self.draws.normal("ether", minute)
+        bitcoin = (4 * ether + 3 * self.draws.normal("bitcoin", minute)) // 5
+        tether = self.draws.normal("tether", minute) * _TETHER_STEP[phase.mood] // ONE_SIGMA
+        step, drift = _ETHER_STEP[phase.mood] * 3 // 4, _drift(phase, minute) // 2
         return {
             Asset.DOLLAR: 0,
-            Asset.ETHER: _walked(before, Asset.ETHER, common, ether_step, drift),
-            Asset.BITCOIN: _walked(before, Asset.BITCOIN, bitcoin, ether_step * 3 // 4, drift // 2),
+            Asset.ETHER: _ether_after(before[Asset.ETHER], ether, phase, minute),
+            Asset.BITCOIN: _walked(before[Asset.BITCOIN], Asset.BITCOIN, bitcoin, step, drift),
             Asset.TETHER: before[Asset.TETHER]
-            + self.draws.normal("tether", minute) * _TETHER_STEP[phase.mood] // ONE_SIGMA
+            + tether
             - before[Asset.TETHER] // _TETHER_PULL_MINUTES,
         }
 
@@ -88,15 +97,11 @@ def seeded_path(seed: int) -> PricePath:
 
     A wallet with positions left behind above and below the market needs a market that moved.
     """
-    attempt = 0
-    while True:
+    for attempt in count():
         draws = Draws(seed * 1_000 + attempt)
-        path = PricePath(draws, Calendar(draws))
-        week = [path.at(minute)[Asset.ETHER] for minute in range(_WEEK_MINUTES + 1)]
-        early, last = week[:_WANDERING_MINUTES], week[-1]
-        if min(early) < last - _WANDERING and max(early) > last + _WANDERING:
-            return path
-        attempt += 1
+        if _wanders(draws):
+            return PricePath(draws, Calendar(draws))
+    raise AssertionError("count never ends")
 
 
 def sqrt_price_at(milliticks: int) -> int:
@@ -106,8 +111,22 @@ def sqrt_price_at(milliticks: int) -> int:
     return lower + (sqrt_price_at_tick(tick + 1) - lower) * part // MILLITICKS
 
 
-def _walked(before: dict[Asset, int], asset: Asset, draw: int, step: int, drift: int) -> int:
-    price = before[asset]
+def _wanders(draws: Draws) -> bool:
+    """Walk through the week with ether alone: most walks are refused, and the others are slow."""
+    calendar, ether = Calendar(draws), OPENING[Asset.ETHER]
+    week = [ether]
+    for minute in range(1, _WEEK_MINUTES + 1):
+        ether = _ether_after(ether, draws.normal("ether", minute), calendar.at(minute), minute)
+        week.append(ether)
+    early = week[_SETTLED_MINUTES:_WANDERING_MINUTES]
+    return min(early) < ether - _WANDERING and max(early) > ether + _WANDERING
+
+
+def _ether_after(price: int, draw: int, phase: Phase, minute: int) -> int:
+    return _walked(price, Asset.ETHER, draw, _ETHER_STEP[phase.mood], _drift(phase, minute))
+
+
+def _walked(price: int, asset: Asset, draw: int, step: int, drift: int) -> int:
     return price + draw * step // ONE_SIGMA + drift - (price - OPENING[asset]) // _PULL_MINUTES
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.devnet.fees import BASE_FEE_FLOOR, SUGGESTED_TIP
+from chain.devnet.fees import SUGGESTED_TIP
 from chain.devnet.transactions import sign_transaction
 
 if TYPE_CHECKING:
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 GAS = 1_000_000
 """Enough for anything but a deployment; what is left comes back."""
 
-# The base fee of this chain rests at its floor; ten times that outlives any crowd of transactions.
-MAX_FEE = 10 * BASE_FEE_FLOOR
-
 
 class WorldError(Exception):
     """A step of the world's making that the contracts refused."""
@@ -41,13 +38,13 @@ class Intent:
     value: int = 0
     gas: int = GAS
 
-    def signed(self, nonce: int) -> Transaction:
+    def signed(self, nonce: int, base_fee: int) -> Transaction:
         return sign_transaction(
             self.account.key,
             nonce=nonce,
             to=self.to,
             gas=self.gas,
-            max_fee_per_gas=MAX_FEE,
+            max_fee_per_gas=2 * base_fee + SUGGESTED_TIP,
             max_priority_fee_per_gas=SUGGESTED_TIP,
             value=self.value,
             data=self.data,
@@ -70,7 +67,7 @@ class Page:
 
     def send(self, intent: Intent) -> Outcome:
         nonce = self.state.nonce(intent.account.address)
-        outcome = self.opened.add(intent.signed(nonce))
+        outcome = self.opened.add(intent.signed(nonce, self.opened.base_fee))
         if not outcome.success:
             raise WorldError(
                 f"{intent.account.name} could not call {intent.to} with 0x{intent.data[:4].hex()}: "

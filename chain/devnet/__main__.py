@@ -1,0 +1,10 @@
+"""`python -m chain.devnet`: the embedded chain on its own."""
+
+from __future__ import annotations
+
+import sys
+
+from chain.devnet.process import main
+
+if __name__ == "__main__":
+    sys.exit(main())

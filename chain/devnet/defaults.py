@@ -1,0 +1,9 @@
+"""What the demo starts with, in a module that costs nothing to import."""
+
+from __future__ import annotations
+
+DEMO_SEED = 1
+"""A calm day behind, a position that leaves its range within the hour, a shock some hours on."""
+
+DEMO_SPEED = 60.0
+"""A simulated minute each second."""

@@ -1,0 +1,116 @@
+"""Starting the embedded chain as a child process, and ending it; nothing here imports py-evm."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import PIPE, Popen, TimeoutExpired
+from typing import TYPE_CHECKING, Literal
+
+from chain.devnet.defaults import DEMO_SEED
+from chain.networks import Contracts
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from chain.networks import Address
+
+_PATIENCE = 10.0
+"""Seconds a child gets to end by itself."""
+
+
+class DevnetError(Exception):
+    """The embedded chain did not start; what it said stands on stderr."""
+
+
+@dataclass(frozen=True, slots=True)
+class DevnetReady:
+    """The line a child prints when it is ready to answer."""
+
+    url: str
+    chain_id: int
+    wallet: Address
+    keystore: Path
+    seed: int
+    contracts: Contracts
+
+
+@asynccontextmanager
+async def running_devnet(
+    *,
+    seed: int = DEMO_SEED,
+    world: Literal["week", "small"] = "week",
+    speed: float = 0,
+    port: int = 0,
+) -> AsyncIterator[DevnetReady]:
+    """A child process for as long as the block lasts; it ends with us, however we end."""
+    child = await asyncio.create_subprocess_exec(
+        *_command(seed=seed, world=world, speed=speed, port=port), stdin=PIPE, stdout=PIPE
+    )
+    if child.stdout is None:
+        raise DevnetError("The embedded chain has no stdout to read.")
+    try:
+        yield _ready(await child.stdout.readline())
+    finally:
+        with suppress(ProcessLookupError):
+            child.terminate()
+        try:
+            await asyncio.wait_for(child.wait(), _PATIENCE)
+        except TimeoutError:
+            child.kill()
+            await child.wait()
+
+
+@contextmanager
+def devnet_process(
+    *,
+    seed: int = DEMO_SEED,
+    world: Literal["week", "small"] = "week",
+    speed: float = 0,
+    port: int = 0,
+) -> Iterator[DevnetReady]:
+    """The same for callers without an event loop."""
+    command = _command(seed=seed, world=world, speed=speed, port=port)
+    with Popen(command, stdin=PIPE, stdout=PIPE) as child:  # noqa: S603 - our own module
+        try:
+            yield _ready(child.stdout.readline() if child.stdout else b"")
+        finally:
+            child.terminate()
+            try:
+                child.wait(_PATIENCE)
+            except TimeoutExpired:
+                child.kill()
+
+
+def _command(*, seed: int, world: str, speed: float, port: int) -> list[str]:
+    options = {"--seed": seed, "--world": world, "--speed": speed, "--port": port}
+    flat = [str(part) for pair in options.items() for part in pair]
+    # The child watches its stdin, a pipe of ours: should we die, it ends.
+    return [sys.executable, "-m", "chain.devnet", *flat, "--with-parent"]
+
+
+def _ready(line: bytes) -> DevnetReady:
+    if not line:
+        raise DevnetError("The embedded chain ended before it was ready; it said why on stderr.")
+    fields = json.loads(line)
+    contracts = fields["contracts"]
+    return DevnetReady(
+        url=fields["url"],
+        chain_id=fields["chainId"],
+        wallet=fields["wallet"],
+        keystore=Path(fields["keystore"]),
+        seed=fields["seed"],
+        contracts=Contracts(
+            pool_manager=contracts["poolManager"],
+            position_manager=contracts["positionManager"],
+            state_view=contracts["stateView"],
+            quoter=contracts["quoter"],
+            universal_router=contracts["universalRouter"],
+            permit2=contracts["permit2"],
+            multicall3=contracts["multicall3"],
+        ),
+    )
