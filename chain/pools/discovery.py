@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from chain.hooks import NO_HOOK, HookPassport, hook_passport
 from chain.pools.candidates import candidate_pools
+from chain.pools.depth import read_depths
 from chain.pools.initialised import ScanPlan, initialised_pools
 from chain.pools.memory import LogCoverage, PoolMemory, RememberedSurvey
 from chain.pools.reading import read_slots
@@ -25,10 +26,11 @@ from chain.rpc import requests
 from chain.tokens import Token, ask_tokens, listed_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from chain.math.liquidity import Amounts
     from chain.networks import Address, Network
-    from chain.pool_key import PoolKey
+    from chain.pool_key import PoolId, PoolKey
     from chain.prices.coingecko import CoinGecko
     from chain.prices.price import PriceBook
     from chain.rpc.client import RpcClient
@@ -45,8 +47,10 @@ class Pool:
     token0: Token
     token1: Token
     hook: HookPassport
+    depth: Amounts
+    """What it would trade within two per cent of its price, each way."""
     depth_usd: Quantity[Fraction]
-    """What its active liquidity would trade within two per cent of the price, both ways."""
+    """The worth of both."""
 
     @property
     def key(self) -> PoolKey:
@@ -105,9 +109,12 @@ async def discover_pools(
     existing = tuple(state.key for state in states)
     memory.keep_survey(RememberedSurvey(existing, listing.coverage, listing.time))
 
-    priced = prices_from_pools(network, market, states, here.block)
-    book = price_book(network, market, priced)
-    shown = rank_pools(states, tokens, book)[: plan.most_pools]
+    book = price_book(network, market, prices_from_pools(network, market, states, here.block))
+    depths = await read_depths(here, network, states)
+    values = {
+        state.pool_id: _worth(depths[state.pool_id], state.key, tokens, book) for state in states
+    }
+    shown = ranked(states, values)[: plan.most_pools]
     codes = await _hook_codes(here, shown)
     return PoolSurvey(
         network=network,
@@ -118,7 +125,8 @@ async def discover_pools(
                 token0=tokens[state.key.currency0],
                 token1=tokens[state.key.currency1],
                 hook=hook_passport(state.key.hooks, state.key.fee, codes.get(state.key.hooks)),
-                depth_usd=depth_value(state, tokens, book),
+                depth=depths[state.pool_id],
+                depth_usd=values[state.pool_id],
             )
             for state in shown
         ),
@@ -129,13 +137,13 @@ async def discover_pools(
     )
 
 
-def rank_pools(
-    states: Sequence[PoolState], tokens: Mapping[Address, Token], book: PriceBook
+def ranked(
+    states: Iterable[PoolState], values: Mapping[PoolId, Quantity[Fraction]]
 ) -> list[PoolState]:
-    """By the worth of what they would trade near their price, not by raw liquidity."""
+    """The most valuable first, those of unknown worth last."""
 
-    def place(state: PoolState) -> tuple[bool, Fraction, str]:
-        value = depth_value(state, tokens, book)
+    def place(state: PoolState) -> tuple[bool, Fraction, PoolId]:
+        value = values[state.pool_id]
         if isinstance(value, Unknown):
             return True, Fraction(0), state.pool_id
         return False, -value.value, state.pool_id
@@ -143,15 +151,13 @@ def rank_pools(
     return sorted(states, key=place)
 
 
-def depth_value(
-    state: PoolState, tokens: Mapping[Address, Token], book: PriceBook
+def _worth(
+    depth: Amounts, key: PoolKey, tokens: Mapping[Address, Token], book: PriceBook
 ) -> Quantity[Fraction]:
-    """US dollars a pool's active liquidity would trade within two per cent of its price."""
-    depth = state.depth()
     return combine(
         Fraction.__add__,
-        book.value(tokens[state.key.currency0], depth.amount0),
-        book.value(tokens[state.key.currency1], depth.amount1),
+        book.value(tokens[key.currency0], depth.amount0),
+        book.value(tokens[key.currency1], depth.amount1),
     )
 
 

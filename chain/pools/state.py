@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from chain.math.fees import ProtocolFee, unpack_protocol_fee
 from chain.math.liquidity import Amounts, amounts_for_liquidity
@@ -40,19 +40,30 @@ class PoolState:
         """Whole currency1 for one whole currency0, exactly."""
         return Fraction(self.sqrt_price_x96**2 * 10**decimals0, _PRICE_DENOMINATOR * 10**decimals1)
 
-    def depth(self) -> Amounts:
-        """What active liquidity trades within `NEARBY_TICKS` of the price, if it reached so far.
+    def virtual_depth(self) -> Amounts:
+        """What the active liquidity would trade near the price, if it reached that far.
 
-        Currency0 is what buyers could take before the price rose out of it, currency1 what sellers
-        could. Counted from the active liquidity alone, it costs no read beyond the pool's own.
+        Currency0 is what buyers could take before the price rose out of reach, currency1 what
+        sellers could. Counted from the active liquidity alone, it costs no read beyond the pool's.
         """
+        nearby = nearby_ticks(self.tick)
         return amounts_for_liquidity(
             self.sqrt_price_x96,
-            min(_nearby_sqrt_price(self.tick - NEARBY_TICKS), self.sqrt_price_x96),
-            max(_nearby_sqrt_price(self.tick + NEARBY_TICKS), self.sqrt_price_x96),
+            min(sqrt_price_at_tick(nearby.lowest), self.sqrt_price_x96),
+            max(sqrt_price_at_tick(nearby.highest), self.sqrt_price_x96),
             self.liquidity,
             round_up=False,
         )
+
+
+class NearbyTicks(NamedTuple):
+    lowest: int
+    highest: int
+
+
+def nearby_ticks(tick: int) -> NearbyTicks:
+    """The ticks within which a pool's depth is counted."""
+    return NearbyTicks(max(tick - NEARBY_TICKS, MIN_TICK), min(tick + NEARBY_TICKS, MAX_TICK))
 
 
 def pool_state_slots(keys: Iterable[PoolKey]) -> tuple[int, ...]:
@@ -90,7 +101,3 @@ def _slots(key: PoolKey) -> tuple[int, int]:
 @lru_cache(maxsize=_POOLS_KEPT)
 def _pool_id(key: PoolKey) -> PoolId:
     return key.pool_id
-
-
-def _nearby_sqrt_price(tick: int) -> int:
-    return sqrt_price_at_tick(min(max(tick, MIN_TICK), MAX_TICK))

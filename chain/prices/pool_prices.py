@@ -152,7 +152,7 @@ class _Market:
         decimals0 = self._decimals[state.key.currency0]
         decimals1 = self._decimals[state.key.currency1]
         price = state.price(decimals0, decimals1)
-        depth = state.depth()
+        depth = state.virtual_depth()
         if sells_currency0:
             paid = Fraction(depth.amount1, 10**decimals1)
         else:

@@ -48,7 +48,7 @@ def pool(
     tick = tick_at_sqrt_price(sqrt_price)
     protocol = ProtocolFee(0, 0)
     shallow = PoolState(key, key.pool_id, sqrt_price, tick, lp_fee or fee, protocol, 10**18)
-    amounts = shallow.depth()
+    amounts = shallow.virtual_depth()
     unit = amounts.amount1 if currency1 == other else amounts.amount0
     liquidity = 10**18 * depth * 10 ** decimals(other) // unit
     return PoolState(key, key.pool_id, sqrt_price, tick, lp_fee or fee, protocol, liquidity)
