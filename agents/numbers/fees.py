@@ -1,0 +1,79 @@
+"""What a range earns and what it loses to better-informed traders, in the unit its value is in.
+
+A position of liquidity L holds V = L(2√P − √P_a − P/√P_b). Its loss to rebalancing (LVR) runs at
+V·M·σ²/8 with M = 1/(1 − ½(√(P_a/P) + √(P/P_b))); V·M = 2L√P, the value the same liquidity would
+have over the full range, so the rate is σ²·L√P/4 for any range around the price.
+"""
+
+from __future__ import annotations
+
+from math import exp, expm1, sqrt
+from typing import TYPE_CHECKING
+
+from agents.numbers.edges import TICK_LOG
+
+if TYPE_CHECKING:
+    from agents.numbers.edges import Edges
+
+_HALF_TICK_LOG = TICK_LOG / 2
+
+
+def full_range_value(liquidity: int, price: float, unit1_value: float) -> float:
+    """2L√P: what this liquidity would be worth over the full range, `price` being a tick.
+
+    `unit1_value` is the worth of one smallest unit of currency1.
+    """
+    return 2 * liquidity * exp(price * _HALF_TICK_LOG) * unit1_value
+
+
+def position_value(liquidity: int, price: float, edges: Edges, unit1_value: float) -> float:
+    """V = L(2√P − √P_a − P/√P_b), or its one-sided form when the price is outside."""
+    root_price = exp(price * _HALF_TICK_LOG)
+    # Outside, the near edge takes the price's place; the other token's two terms cancel.
+    held0 = exp(min(edges.below, 0.0) * _HALF_TICK_LOG) - exp(
+        -max(edges.above, 0.0) * _HALF_TICK_LOG
+    )
+    held1 = exp(min(edges.above, 0.0) * _HALF_TICK_LOG) - exp(
+        -max(edges.below, 0.0) * _HALF_TICK_LOG
+    )
+    return liquidity * root_price * (held0 + held1) * unit1_value
+
+
+def concentration(edges: Edges) -> float:
+    """M: how many times a full-range position's fees and LVR this range has per unit of value."""
+    if not edges.inside:
+        raise ValueError("Concentration is defined only while the price is inside the range.")
+    empty = -expm1(-edges.below * _HALF_TICK_LOG) - expm1(-edges.above * _HALF_TICK_LOG)
+    return 2 / empty
+
+
+def liquidity_share(own: int, others: int) -> float:
+    """Own part of the active liquidity once it is in; `others` must not contain it already."""
+    if own < 0 or others < 0:
+        raise ValueError("Liquidity cannot be negative.")
+    return own / (own + others) if own else 0.0
+
+
+def others_liquidity(active: int, own: int, *, inside: bool) -> int:
+    """The pool's active liquidity without a position that is part of it only while in range."""
+    return max(0, active - own) if inside else active
+
+
+def fee_yield_24h(pool_fees_24h: float, own: int, others: int, in_range_share: float) -> float:
+    """Pool fees of the last 24 h × own/(own + others' active) × expected share of time in range."""
+    return pool_fees_24h * liquidity_share(own, others) * in_range_share
+
+
+def lvr_24h(full_range_worth: float, daily_sigma: float, in_range_share: float) -> float:
+    """(σ²/8)·M·V a day, while in range."""
+    return daily_sigma * daily_sigma / 8 * full_range_worth * in_range_share
+
+
+def implied_daily_sigma(pool_fees_per_day: float, active_full_range_worth: float) -> float | None:
+    """σ_IV = √(8 · full-range fee rate): the volatility these fees pay for; None for an empty pool.
+
+    An LP earns only while the market moves less than this.
+    """
+    if active_full_range_worth <= 0:
+        return None
+    return sqrt(8 * pool_fees_per_day / active_full_range_worth)

@@ -1,0 +1,53 @@
+"""The three risk profiles: the floors and ceilings moves are held to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class RiskProfile(StrEnum):
+    CONSERVATIVE = "conservative"
+    BALANCED = "balanced"
+    AGGRESSIVE = "aggressive"
+
+
+class Tiebreak(StrEnum):
+    """What decides between candidates that judge alike."""
+
+    STRESSED_BUFFER = "largest 2× volatility buffer"
+    BUFFER_AND_YIELD = "largest min(buffer, 2 × floor) × yield"
+    YIELD = "highest yield"
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRules:
+    """One row of the table."""
+
+    profile: RiskProfile
+    buffer_floor_hours: float
+    gas_yield_ceiling: float
+    break_even_life_share: float
+    """Of the median life within which a move must have paid for itself."""
+    tiebreak: Tiebreak
+    create_multiplier: float
+    """Width proposed for a new position without a model."""
+
+
+PROFILES = {
+    rules.profile: rules
+    for rules in (
+        ProfileRules(RiskProfile.CONSERVATIVE, 36, 1.2, 0.5, Tiebreak.STRESSED_BUFFER, 1.6),
+        ProfileRules(RiskProfile.BALANCED, 24, 1.6, 0.75, Tiebreak.BUFFER_AND_YIELD, 1.0),
+        ProfileRules(RiskProfile.AGGRESSIVE, 14, 2.4, 1.0, Tiebreak.YIELD, 0.65),
+    )
+}
+
+
+def profile_rules(name: str) -> ProfileRules:
+    """The rules of a profile by its name; an unknown name is refused, never guessed."""
+    try:
+        return PROFILES[RiskProfile(name)]
+    except ValueError:
+        known = ", ".join(profile.value for profile in RiskProfile)
+        raise ValueError(f"There is no risk profile called {name!r}. Known: {known}.") from None

@@ -1,0 +1,150 @@
+"""Judging a move by the profile's floors; HOLD and EXIT are never judged by them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agents.numbers.profiles import ProfileRules
+    from agents.numbers.survival import StressBuffers
+
+
+class JudgmentVerdict(StrEnum):
+    ACCEPT = "accept"
+    REVISE = "revise"
+    VETO = "veto"
+
+
+class Decision(StrEnum):
+    ACCEPT = "accept"
+    REVISE = "revise"
+    VETO_ALL = "veto_all"
+
+
+class Rule(StrEnum):
+    PRICE_INSIDE = "price-inside"
+    BUFFER_FLOOR = "buffer-floor"
+    GAS_YIELD = "gas-yield"
+    BREAK_EVEN = "break-even"
+
+
+_STRICTNESS = (JudgmentVerdict.ACCEPT, JudgmentVerdict.REVISE, JudgmentVerdict.VETO)
+
+
+class MoveNumbers(NamedTuple):
+    """What a move is judged by; None is unknown, infinity is never."""
+
+    price_inside: bool
+    buffers: StressBuffers
+    median_life_hours: float
+    fee_24h: float | None
+    gas_yield: float | None
+    break_even_hours: float | None
+
+
+class Finding(NamedTuple):
+    """What one rule says, with the number and the limit it was held to."""
+
+    rule: Rule
+    verdict: JudgmentVerdict
+    value: float | None
+    limit: float | None
+    words: str
+
+
+class Judgment(NamedTuple):
+    verdict: JudgmentVerdict
+    findings: tuple[Finding, ...]
+
+    @property
+    def objections(self) -> tuple[Finding, ...]:
+        """The findings that kept the move from being accepted."""
+        return tuple(
+            finding for finding in self.findings if finding.verdict is not JudgmentVerdict.ACCEPT
+        )
+
+
+def judge_move(move: MoveNumbers, rules: ProfileRules) -> Judgment:
+    """Veto, revise or accept: the strictest of what the four rules find."""
+    findings = (
+        _price_inside(move),
+        _buffer_floor(move, rules),
+        _gas_yield(move, rules),
+        _break_even(move, rules),
+    )
+    return Judgment(strictest(finding.verdict for finding in findings), findings)
+
+
+def strictest(verdicts: Iterable[JudgmentVerdict]) -> JudgmentVerdict:
+    """The strictest of several; a model's verdict joined with the rules' can only harden."""
+    return max(verdicts, key=_STRICTNESS.index)
+
+
+def decide(verdicts: Iterable[JudgmentVerdict]) -> Decision:
+    """Accept when any move passes, veto_all when none may be kept, else revise."""
+    seen = set(verdicts)
+    if JudgmentVerdict.ACCEPT in seen:
+        return Decision.ACCEPT
+    return Decision.REVISE if JudgmentVerdict.REVISE in seen else Decision.VETO_ALL
+
+
+def _price_inside(move: MoveNumbers) -> Finding:
+    if move.price_inside:
+        words = "the price is inside the range"
+        return Finding(Rule.PRICE_INSIDE, JudgmentVerdict.ACCEPT, None, None, words)
+    words = "the price is outside the range: it would earn nothing"
+    return Finding(Rule.PRICE_INSIDE, JudgmentVerdict.VETO, None, None, words)
+
+
+def _buffer_floor(move: MoveNumbers, rules: ProfileRules) -> Finding:
+    hours, floor = move.buffers.at_1x, rules.buffer_floor_hours
+    buffer = f"1× buffer of {hours:.3g} h (model 95 %)"
+    if hours < floor / 2:
+        verdict, words = JudgmentVerdict.VETO, f"{buffer} is under half the {floor:g} h floor"
+    elif hours < floor:
+        verdict, words = JudgmentVerdict.REVISE, f"{buffer} is under the {floor:g} h floor"
+    else:
+        verdict, words = JudgmentVerdict.ACCEPT, f"{buffer} keeps the {floor:g} h floor"
+    return Finding(Rule.BUFFER_FLOOR, verdict, hours, floor, words)
+
+
+def _gas_yield(move: MoveNumbers, rules: ProfileRules) -> Finding:
+    ratio, ceiling = move.gas_yield, rules.gas_yield_ceiling
+    if ratio is None:
+        verdict, words = (
+            JudgmentVerdict.REVISE,
+            "gas over yield is unknown, so nothing shows it pays",
+        )
+    elif ratio == inf:
+        verdict, words = JudgmentVerdict.VETO, "no fees are expected to pay for the gas"
+    else:
+        cost = f"gas is {ratio:.3g} × a day's fees"
+        if ratio > 2 * ceiling:
+            verdict, words = JudgmentVerdict.VETO, f"{cost}, over twice the ceiling of {ceiling:g}"
+        elif ratio > ceiling:
+            verdict, words = JudgmentVerdict.REVISE, f"{cost}, over the ceiling of {ceiling:g}"
+        else:
+            verdict, words = JudgmentVerdict.ACCEPT, f"{cost}, within the ceiling of {ceiling:g}"
+    return Finding(Rule.GAS_YIELD, verdict, ratio, ceiling, words)
+
+
+def _break_even(move: MoveNumbers, rules: ProfileRules) -> Finding:
+    hours = move.break_even_hours
+    limit = rules.break_even_life_share * move.median_life_hours
+    within = f"{rules.break_even_life_share:g} × its median life, {limit:.3g} h"
+    if hours is None:
+        verdict, words = JudgmentVerdict.REVISE, "break-even against HOLD is unknown"
+    elif hours == inf:
+        verdict, words = JudgmentVerdict.REVISE, "it never earns its cost back against HOLD"
+    elif hours > limit:
+        verdict, words = (
+            JudgmentVerdict.REVISE,
+            f"break-even in {hours:.3g} h is later than {within}",
+        )
+    else:
+        verdict, words = JudgmentVerdict.ACCEPT, f"break-even in {hours:.3g} h is within {within}"
+    return Finding(Rule.BREAK_EVEN, verdict, hours, limit, words)

@@ -1,0 +1,174 @@
+"""The swap a range needs first: solved in whole units against the pool's own swap step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from chain.math.fees import PIPS, swap_fee, unpack_protocol_fee
+from chain.math.liquidity import Amounts
+from chain.math.sqrt_price import Q96
+from chain.math.swap_step import swap_step
+from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PATIENCE = 3
+"""Probes that may fail to halve the bracket before one that surely does."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwapTerms:
+    """What a swap through the pool meets: the whole fee of each direction, and its depth."""
+
+    fee_zero_for_one: int
+    fee_one_for_zero: int
+    liquidity: int | None
+    """Active liquidity without the position that leaves; None takes the price as fixed."""
+
+    def fee(self, *, zero_for_one: bool) -> int:
+        return self.fee_zero_for_one if zero_for_one else self.fee_one_for_zero
+
+
+class PrepSwap(NamedTuple):
+    """The swap that brings what is held into the proportion a range needs.
+
+    It is told at the pool's present active liquidity; a quote may differ where ticks are crossed.
+    """
+
+    zero_for_one: bool
+    amount_in: int
+    amount_out: int
+    fee_pips: int
+    sqrt_price_after: int
+
+    def applied_to(self, holding: Amounts) -> Amounts:
+        if self.zero_for_one:
+            return Amounts(holding.amount0 - self.amount_in, holding.amount1 + self.amount_out)
+        return Amounts(holding.amount0 + self.amount_out, holding.amount1 - self.amount_in)
+
+
+class PriceSpan(NamedTuple):
+    """A range by its square-root prices."""
+
+    sqrt_lower: int
+    sqrt_upper: int
+
+
+def swap_terms(lp_fee: int, packed_protocol_fee: int, liquidity: int | None) -> SwapTerms:
+    """The terms of a pool by its live fee and `slot0.protocolFee`."""
+    protocol = unpack_protocol_fee(packed_protocol_fee)
+    return SwapTerms(
+        swap_fee(protocol.zero_for_one, lp_fee), swap_fee(protocol.one_for_zero, lp_fee), liquidity
+    )
+
+
+def balancing_swaps(
+    span: PriceSpan, sqrt_price: int, holding: Amounts, terms: SwapTerms
+) -> tuple[PrepSwap, ...]:
+    """The two swaps, a unit apart, between which neither side has more than the other can match.
+
+    Liquidity rises with the input up to there and falls after it, so one of them is the best;
+    none when the holding is in proportion already or the pool has no depth.
+    """
+    imbalance = _imbalance(span, sqrt_price, holding)
+    if imbalance == 0 or terms.liquidity == 0:
+        return ()
+    zero_for_one = imbalance > 0
+    sign = 1 if zero_for_one else -1
+    fee = terms.fee(zero_for_one=zero_for_one)
+
+    def swapping(amount_in: int) -> PrepSwap:
+        return _swap(sqrt_price, amount_in, fee, terms.liquidity, zero_for_one=zero_for_one)
+
+    def probe(amount_in: int) -> _Probe:
+        swap = swapping(amount_in)
+        left = _imbalance(span, swap.sqrt_price_after, swap.applied_to(holding))
+        return _Probe(sign * left, swap.amount_out)
+
+    budget = holding.amount0 if zero_for_one else holding.amount1
+    guess = _at_fixed_price(span, sqrt_price, abs(imbalance), fee, zero_for_one=zero_for_one)
+    bracket = _bracket_of_balance(probe, _Probe(abs(imbalance), 0), budget, guess)
+    return tuple(swapping(amount) for amount in bracket if amount > 0)
+
+
+class _Probe(NamedTuple):
+    surplus: int
+    amount_out: int
+
+
+def _imbalance(span: PriceSpan, sqrt_price: int, holding: Amounts) -> int:
+    """Positive when currency0 could fund more liquidity than currency1, negative the other way.
+
+    It is amount0·√P·√P_b·(√P − √P_a) − amount1·(√P_b − √P), the two liquidities crosswise.
+    """
+    inside = min(max(sqrt_price, span.sqrt_lower), span.sqrt_upper)
+    funds0 = holding.amount0 * inside * span.sqrt_upper * (inside - span.sqrt_lower)
+    funds1 = holding.amount1 * Q96 * Q96 * (span.sqrt_upper - inside)
+    return funds0 - funds1
+
+
+def _at_fixed_price(
+    span: PriceSpan, sqrt_price: int, imbalance: int, fee: int, *, zero_for_one: bool
+) -> int:
+    """The input that would balance both sides if the swap moved no price; closed form."""
+    inside = min(max(sqrt_price, span.sqrt_lower), span.sqrt_upper)
+    per_unit0 = inside * span.sqrt_upper * (inside - span.sqrt_lower)
+    per_unit1 = Q96 * Q96 * (span.sqrt_upper - inside)
+    kept = PIPS - fee
+    if zero_for_one:
+        bought = sqrt_price * sqrt_price * kept * per_unit1 // (Q96 * Q96 * PIPS)
+        return imbalance // max(1, per_unit0 + bought)
+    bought = Q96 * Q96 * kept * per_unit0 // (sqrt_price * sqrt_price * PIPS)
+    return imbalance // max(1, per_unit1 + bought)
+
+
+def _swap(
+    sqrt_price: int, amount_in: int, fee: int, liquidity: int | None, *, zero_for_one: bool
+) -> PrepSwap:
+    if liquidity is None:
+        after_fee = amount_in * (PIPS - fee) // PIPS
+        if zero_for_one:
+            amount_out = after_fee * sqrt_price * sqrt_price >> 192
+        else:
+            amount_out = (after_fee << 192) // (sqrt_price * sqrt_price)
+        return PrepSwap(zero_for_one, amount_in, amount_out, fee, sqrt_price)
+    limit = MIN_SQRT_PRICE + 1 if zero_for_one else MAX_SQRT_PRICE - 1
+    step = swap_step(sqrt_price, limit, liquidity, -amount_in, fee)
+    return PrepSwap(zero_for_one, step.amount_in + step.fee, step.amount_out, fee, step.sqrt_price)
+
+
+def _bracket_of_balance(
+    probe: Callable[[int], _Probe], nothing: _Probe, budget: int, guess: int
+) -> tuple[int, ...]:
+    """Two inputs side by side: after the first the sold side still has more than it needs.
+
+    The surplus falls as the input grows, so false position closes in on the place, with the weight
+    of an end that stays halved to bring it along (Illinois) and a bisection whenever that is slow.
+    Side by side are inputs one unit apart, or outputs: where one unit bought costs many sold, what
+    lies between is dust.
+    """
+    low, high, at_low, at_high = 0, budget, nothing, probe(budget)
+    if at_high.surplus > 0:
+        return (budget,)
+    weight_low, weight_high = at_low.surplus, -at_high.surplus
+    low_moved, high_moved, slow = False, False, 0
+    while high - low > 1 and at_high.amount_out - at_low.amount_out > 1:
+        before = high - low
+        guess = min(max(guess, low + 1), high - 1)
+        found = probe(guess)
+        if found.surplus > 0:
+            low, at_low, weight_low = guess, found, found.surplus
+            weight_high >>= low_moved
+            low_moved, high_moved = True, False
+        else:
+            high, at_high, weight_high = guess, found, -found.surplus
+            weight_low >>= high_moved
+            low_moved, high_moved = False, True
+        slow = slow + 1 if 2 * (high - low) > before else 0
+        if slow == _PATIENCE:
+            guess, slow = (low + high) // 2, 0
+        else:
+            guess = low + (high - low) * weight_low // max(1, weight_low + weight_high)
+    return low, high
