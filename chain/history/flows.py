@@ -65,14 +65,14 @@ def fees_of_swap(swap: SwapEvent, terms: FeeTerms) -> SwapFees:
     """The fee inside a swap's input, to within one unit per initialised tick it crossed."""
     paid = swap.amount_in
     gross = divide_up(paid * swap.fee, PIPS)
-    protocol_fee = _protocol_fee(swap, terms)
+    protocol_fee = protocol_fee_of(swap, terms)
     protocol = gross if protocol_fee == swap.fee else paid * protocol_fee // PIPS
     if swap.zero_for_one:
         return SwapFees(gross0=gross, providers0=gross - protocol)
     return SwapFees(gross1=gross, providers1=gross - protocol)
 
 
-def _protocol_fee(swap: SwapEvent, terms: FeeTerms) -> int:
+def protocol_fee_of(swap: SwapEvent, terms: FeeTerms) -> int:
     """Pips the protocol took of this swap's input."""
     now = terms.protocol_fee.towards(zero_for_one=swap.zero_for_one)
     if terms.key_fee == DYNAMIC_FEE:

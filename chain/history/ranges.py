@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from chain.history.flows import FeeTerms, fees_of_swap
+from chain.history.flows import FeeTerms, protocol_fee_of
+from chain.math.fees import PIPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -53,40 +54,31 @@ def realised_lvr(sqrt_prices: Iterable[int], held: LiquidityRange) -> int:
 def range_fees(
     swaps: Sequence[SwapEvent], held: LiquidityRange, terms: FeeTerms, *, included: bool
 ) -> RangeFees:
-    """The fees a range earned from swaps, by its share of the active liquidity.
+    """The fees a range earned from swaps; the first swap only says where the path starts.
 
-    `included` says whether the pool's liquidity already contained it; otherwise its own is added,
-    as if nobody had traded differently. A swap that crosses ticks is approximated: its fee is
-    spread along its price path, and its liquidity taken from the end of it that lies inside.
-    The first swap only says where the path starts. Fee growth gives the exact figure for a
-    position that exists.
+    A range that was in the pool (`included`) sold L·Δ of its own wherever the price went through
+    it, and was paid the fee on that, whoever else was there: exact but for rounding. One that was
+    not would have held the price back by its share: its fee is cut to active/(active + L), and
+    active liquidity is known only at the ends of a swap, so a swap that crosses ticks is
+    approximated by the end that lies inside.
     """
+    if held.liquidity <= 0:
+        return RangeFees(0, 0, 0)
     fees0 = fees1 = inside = 0
     for before, swap in pairwise(swaps):
-        part, whole = _part_inside(before.sqrt_price_x96, swap, held)
-        if part == 0:
+        start, end = held.clamp(before.sqrt_price_x96), held.clamp(swap.sqrt_price_x96)
+        if start == end or swap.fee >= PIPS:
             continue
-        ends_inside = held.clamp(swap.sqrt_price_x96) == swap.sqrt_price_x96
-        active = swap.liquidity if ends_inside else before.liquidity
-        active += 0 if included else held.liquidity
-        if active == 0:
-            continue
+        pips = swap.fee - protocol_fee_of(swap, terms)
         inside += 1
-        share = min(held.liquidity, active)
-        paid = fees_of_swap(swap, terms)
-        fees0 += (paid.providers0 * share * part << _FINER) // (active * whole)
-        fees1 += (paid.providers1 * share * part << _FINER) // (active * whole)
+        numerator = held.liquidity * abs(end - start) * pips << _FINER
+        denominator = PIPS - swap.fee
+        if not included:
+            active = (swap if end == swap.sqrt_price_x96 else before).liquidity
+            numerator *= active
+            denominator *= active + held.liquidity
+        if swap.zero_for_one:
+            fees0 += (numerator << 96) // (start * end * denominator)
+        else:
+            fees1 += numerator // (denominator << 96)
     return RangeFees(fees0 >> _FINER, fees1 >> _FINER, inside)
-
-
-def _part_inside(start: int, swap: SwapEvent, held: LiquidityRange) -> tuple[int, int]:
-    """How much of the swap's way through the price lies inside the range, of how much."""
-    end = swap.sqrt_price_x96
-    if start == end:
-        return int(held.clamp(end) == end), 1
-    from_inside, to_inside = held.clamp(start), held.clamp(end)
-    if swap.zero_for_one:
-        # Input of currency0 grows with 1/√P: between prices a and b it is in proportion to
-        # (a − b)/(a·b).
-        return (from_inside - to_inside) * start * end, (start - end) * from_inside * to_inside
-    return to_inside - from_inside, end - start

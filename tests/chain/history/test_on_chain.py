@@ -157,8 +157,8 @@ def inside(world: World, minted: ModifyLiquidityEvent, block: int) -> FeeGrowth:
     )
 
 
-def test_fees_of_a_range_told_from_swaps_are_close_to_what_it_really_earned(world: World) -> None:
-    exact = []
+def test_fees_of_a_range_told_from_swaps_are_what_it_really_earned(world: World) -> None:
+    checked = 0
     for pool in POOLS:
         for minted, swaps in left_alone(world, pool):
             earned = fees_owed(
@@ -172,7 +172,8 @@ def test_fees_of_a_range_told_from_swaps_are_close_to_what_it_really_earned(worl
                 minted.liquidity_delta,
             )
             told = range_fees(swaps, held, terms(world, pool), included=True)
-            assert told[:2] == pytest.approx(earned, rel=0.02)
-            exact.append(told[:2] == earned)
-    # Only swaps that cross an initialised tick are approximated.
-    assert sum(exact) > len(exact) / 2 >= 10
+            # Rounding favours the pool by a unit a swap at most.
+            for ours, paid in zip(told, earned, strict=False):
+                assert 0 <= paid - ours <= told.swaps_inside
+            checked += 1
+    assert checked >= 20
