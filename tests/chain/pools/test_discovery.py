@@ -1,0 +1,238 @@
+"""Pools found on the embedded chain: all of them, worth what they hold, never silently partial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.abi import decode, encode_call
+from chain.depth import liquidity_steps, read_depth
+from chain.devnet.founding import LOOK_ALIKE_POOL
+from chain.devnet.pools import DYNAMIC, ETH_USDC, GUARDED, POOLS, STABLE, WETH_USDC_LOW
+from chain.hooks import Danger
+from chain.math.sqrt_price import amount0_delta, amount1_delta
+from chain.math.ticks import sqrt_price_at_tick
+from chain.networks import network_named
+from chain.pools.discovery import MOST_AGE, PoolSurvey, SurveyPlan, discover_pools
+from chain.pools.initialised import ScanPlan
+from chain.pools.state import nearby_ticks
+from chain.quantity import Known, Unknown
+from chain.rpc import requests
+from chain.store import Store
+from tests.chain.pools.conftest import Served
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from chain.positions.log_scan import ScanProgress
+
+DEVNET = network_named("devnet")
+WALL = 1_900_000_000.0
+
+ServedWorld = Callable[[], AbstractAsyncContextManager[Served]]
+
+
+async def survey(
+    chain: Served, store: Store, *, at: float = WALL, plan: SurveyPlan | None = None
+) -> PoolSurvey:
+    return await discover_pools(
+        chain.client, DEVNET, store, clock=lambda: at, coingecko=None, plan=plan
+    )
+
+
+async def test_every_pool_between_known_tokens_is_found(served: ServedWorld) -> None:
+    async with served() as chain:
+        found = await survey(chain, Store.in_memory())
+        head = chain.world.ledger.head
+    assert {pool.key for pool in found.pools} == {pool.key for pool in POOLS}
+    assert found.found == len(POOLS)
+    assert found.coverage.complete
+    assert found.coverage.failure is None
+    assert (found.block.number, found.block.hash) == (head.number, head.hash)
+    assert all(pool.token0.verified and pool.token1.verified for pool in found.pools)
+
+
+async def test_state_and_fees_are_what_the_contracts_say(served: ServedWorld) -> None:
+    async with served() as chain:
+        found = await survey(chain, Store.in_memory())
+        for pool in found.pools:
+            pool_id = bytes.fromhex(pool.state.pool_id[2:])
+            view = DEVNET.contracts.state_view
+            slot0, liquidity = await chain.client.together(
+                requests.call(view, encode_call("getSlot0(bytes32)", pool_id), found.block.hash),
+                requests.call(
+                    view, encode_call("getLiquidity(bytes32)", pool_id), found.block.hash
+                ),
+            )
+            state = pool.state
+            packed = state.protocol_fee.one_for_zero << 12 | state.protocol_fee.zero_for_one
+            expected = (state.sqrt_price_x96, state.tick, packed, state.lp_fee)
+            assert decode(("uint160", "int24", "uint24", "uint24"), slot0) == expected
+            assert decode(("uint128",), liquidity) == (state.liquidity,)
+    by_key = {pool.key: pool for pool in found.pools}
+    assert by_key[ETH_USDC.key].state.protocol_fee == (200, 300)
+    dynamic = by_key[DYNAMIC.key]
+    assert 0 < dynamic.state.lp_fee < 10_000
+    assert dynamic.hook.can_change_fee
+    assert dynamic.hook.danger is Danger.CAUTION
+    guarded = by_key[GUARDED.key].hook
+    assert guarded.danger is Danger.DANGEROUS
+    assert guarded.can_refuse_exit
+    assert guarded.code is not None
+    assert not guarded.code.empty
+
+
+async def test_depth_is_what_the_ticks_near_the_price_hold(served: ServedWorld) -> None:
+    async with served() as chain:
+        found = await survey(chain, Store.in_memory())
+        for pool in found.pools:
+            state, nearby = pool.state, nearby_ticks(pool.state.tick)
+            ladder = await read_depth(
+                chain.client, DEVNET, pool.key, found.block.hash, around=state.tick, reach=600
+            )
+            price = state.sqrt_price_x96
+            lower, upper = (sqrt_price_at_tick(tick) for tick in nearby)
+            amount0 = amount1 = 0
+            for start, end, liquidity in liquidity_steps(ladder):
+                low = max(sqrt_price_at_tick(start), lower)
+                high = min(sqrt_price_at_tick(end), upper)
+                if low < min(high, price):
+                    amount1 += amount1_delta(low, min(high, price), liquidity, round_up=False)
+                if max(low, price) < high:
+                    amount0 += amount0_delta(max(low, price), high, liquidity, round_up=False)
+            assert pool.depth == (amount0, amount1), pool.state.pool_id
+    stable = next(pool for pool in found.pools if pool.key == STABLE.key)
+    virtual = stable.state.virtual_depth()
+    assert stable.depth.amount0 < virtual.amount0 / 4, "its liquidity is crowded near the price"
+
+
+async def test_pools_are_ranked_by_worth(served: ServedWorld) -> None:
+    async with served() as chain:
+        found = await survey(chain, Store.in_memory())
+    worth: list[Fraction] = []
+    for pool in found.pools:
+        assert isinstance(pool.depth_usd, Known)
+        worth.append(pool.depth_usd.value)
+    assert worth == sorted(worth, reverse=True)
+    raw = [pool.state.liquidity for pool in found.pools]
+    assert raw != sorted(raw, reverse=True), "by raw liquidity the order would be another"
+
+
+async def test_prices_come_from_the_deepest_pools_of_that_block(served: ServedWorld) -> None:
+    async with served() as chain:
+        found = await survey(chain, Store.in_memory())
+    assert DEVNET.wrapped_native is not None
+    ether = found.prices.prices[DEVNET.wrapped_native].usd
+    assert isinstance(ether, Known)
+    deepest = next(pool for pool in found.pools if pool.key == WETH_USDC_LOW.key)
+    assert ether.value == deepest.state.price(18, 6)
+    assert ether.source == "pool WETH/USDC 0.05 %"
+    assert ether.block == found.block.number
+    assert ether.time == found.block.timestamp
+    assert found.prices.ether == ether
+
+
+async def test_a_remembered_list_is_read_again_at_the_new_head(served: ServedWorld) -> None:
+    store = Store.in_memory()
+    async with served() as chain:
+        first = await survey(chain, store)
+        asked = chain.client.round_trips
+        logs = len(chain.spans)
+        chain.node.mine()
+        again = await survey(chain, store, at=WALL + 60)
+        assert len(chain.spans) == logs, "no logs are read for a list this young"
+        assert chain.client.round_trips - asked <= 4
+        assert again.block.number == first.block.number + 1
+        assert again.listed_at == WALL
+        assert [pool.key for pool in again.pools] == [pool.key for pool in first.pools]
+        late = await survey(chain, store, at=WALL + MOST_AGE)
+        assert len(chain.spans) > logs
+        assert late.listed_at == WALL + MOST_AGE
+
+
+async def test_logs_are_read_in_ranges_the_node_allows_and_never_twice(served: ServedWorld) -> None:
+    store = Store.in_memory()
+    seen: list[ScanProgress] = []
+    plan = SurveyPlan(most_age=0.0, scan=ScanPlan(watch=seen.append, most_ranges=None))
+    async with served() as chain:
+        chain.widest = 9
+        found = await survey(chain, store, plan=plan)
+        assert {pool.key for pool in found.pools} == {pool.key for pool in POOLS}
+        read = [block for first, last in chain.spans for block in range(first, last + 1)]
+        assert sorted(read) == list(range(DEVNET.first_block, found.block.number + 1))
+        assert seen[-1].fraction == 1
+        chain.spans.clear()
+        again = await survey(chain, store, plan=plan)
+        assert again.coverage.complete
+        assert {pool.key for pool in again.pools} == {pool.key for pool in POOLS}
+        final = found.block.number - 64
+        assert min(first for first, _ in chain.spans) > final, "only what may have been replaced"
+
+
+async def test_a_scan_stopped_halfway_says_so_and_goes_on(served: ServedWorld) -> None:
+    store = Store.in_memory()
+    async with served() as chain:
+        chain.widest = 2
+        plan = SurveyPlan(scan=ScanPlan(most_ranges=1))
+        partial = await survey(chain, store, plan=plan)
+        assert not partial.coverage.complete
+        assert partial.coverage.failure is None
+        assert partial.coverage.through < partial.coverage.head
+        hooked = {DYNAMIC.key, GUARDED.key}
+        assert {pool.key for pool in partial.pools} == {p.key for p in POOLS} - hooked
+        chain.widest = None
+        whole = await survey(chain, store, at=WALL + 1, plan=plan)
+        assert whole.coverage.complete, "an unfinished list is not kept for half an hour"
+        assert {pool.key for pool in whole.pools} == {pool.key for pool in POOLS}
+
+
+async def test_logs_that_fail_leave_a_reason(served: ServedWorld) -> None:
+    async with served() as chain:
+        chain.broken_from = 0
+        found = await survey(chain, Store.in_memory())
+    assert not found.coverage.complete
+    assert found.coverage.failure is not None
+    assert "rebuilt" in found.coverage.failure
+    assert WETH_USDC_LOW.key in {pool.key for pool in found.pools}, "what can be probed is there"
+
+
+async def test_what_is_remembered_of_another_chain_is_forgotten(served: ServedWorld) -> None:
+    store = Store.in_memory()
+    plan = SurveyPlan(most_age=0.0)
+    async with served() as chain:
+        await survey(chain, store, plan=plan)
+        [key] = store.items("initialised pools")
+        value = store.get("initialised pools", key)
+        assert isinstance(value, dict)
+        value |= {"hash": "0x" + "99" * 32, "keys": []}
+        store.put("initialised pools", key, value, now=WALL)
+        found = await survey(chain, store, plan=plan)
+    assert {pool.key for pool in found.pools} == {pool.key for pool in POOLS}
+
+
+async def test_a_stranger_is_looked_for_when_asked_and_worth_nothing_known(
+    served: ServedWorld,
+) -> None:
+    fake = LOOK_ALIKE_POOL.currency1.address
+    if fake == DEVNET.wrapped_native:
+        fake = LOOK_ALIKE_POOL.currency0.address
+    async with served() as chain:
+        found = await survey(chain, Store.in_memory(), plan=SurveyPlan(tokens=(fake,)))
+    last = found.pools[-1]
+    assert last.key == LOOK_ALIKE_POOL.key
+    assert isinstance(last.depth_usd, Unknown)
+    [stranger] = [token for token in (last.token0, last.token1) if not token.verified]
+    assert stranger.address == fake
+    assert stranger.suspicious
+    assert stranger.label.endswith("look-alike")
+
+
+@pytest.mark.parametrize("most", [0, 3])
+async def test_fewer_pools_can_be_shown_than_exist(served: ServedWorld, most: int) -> None:
+    async with served() as chain:
+        found = await survey(chain, Store.in_memory(), plan=SurveyPlan(most_pools=most))
+    assert len(found.pools) == most
+    assert found.found == len(POOLS)
