@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING, cast
 
+from eth import EVM_RECURSION_LIMIT
 from eth.exceptions import Halt
 from eth.vm import mnemonics, opcode_values
 from eth.vm.forks.prague.computation import PragueComputation
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
         StateAPI,
         TransactionContextAPI,
     )
+
+# py-evm asks for 12,288 frames, enough for 1,024 nested calls; a library below it raises that to
+# 100,000, with which a body of brackets would overflow the C stack of the JSON parser.
+sys.setrecursionlimit(EVM_RECURSION_LIMIT)
 
 TRANSFER_TOPIC = int.from_bytes(keccak(b"Transfer(address,address,uint256)"), "big")
 TRACED_ETHER = Address(b"\xee" * 20)
