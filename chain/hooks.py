@@ -163,13 +163,12 @@ _MINIMAL_PROXY = (
 _DELEGATED_ACCOUNT = bytes.fromhex("ef0100")
 
 
-def _erc1967_slot(name: str) -> bytes:
-    """EIP-1967 takes one from the hash, so that no mapping can land on the slot."""
-    return (int.from_bytes(keccak(name.encode()), "big") - 1).to_bytes(32, "big")
-
-
-_BEACON_SLOT = _erc1967_slot("eip1967.proxy.beacon")
-_IMPLEMENTATION_SLOTS = (_erc1967_slot("eip1967.proxy.implementation"), keccak(b"PROXIABLE"))
+# Where EIP-1967 and EIP-1822 keep the address of the code that runs; a proxy's own code names them.
+_BEACON_SLOT = bytes.fromhex("a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50")
+_IMPLEMENTATION_SLOTS = (
+    bytes.fromhex("360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc"),
+    bytes.fromhex("c5f16f0fcc639fa48a6947836d9850f504798523bf8c9a3a87d5876cf622bcf7"),
+)
 
 
 def _read_code(code: bytes) -> HookCode:
