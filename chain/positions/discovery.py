@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain.positions.custody import balance_call, decode_count, decode_flag, operator_call
-from chain.positions.holdings import Holdings, custody_topics, minted_in
+from chain.positions.holdings import Holdings, custody_topics, kept, minted_in
 from chain.positions.log_scan import NARROWABLE, ScanProgress, in_chain_order, scan_logs
-from chain.positions.one_block import BlockMovedError, NoSuchBlockError, OneBlock, expected
+from chain.positions.one_block import BlockMovedError, OneBlock, expected
 from chain.positions.reader import AlsoWords, Gathering, no_more_words
 from chain.rpc import requests
 from chain.rpc.errors import Reorged, RpcError
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from chain.rpc.requests import Request
     from chain.rpc.types import Log
 
-_MOST_ATTEMPTS = 4
-"""A scan, a whole rescan, a moved head and one more: past that the node is not to be relied on."""
+_MOST_SETBACKS = 3
+"""Moved heads and refused ranges: past these the node is not to be relied on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,27 +92,33 @@ class Discovery:
 
         One request when nothing arrived since the last time, three when nothing is remembered.
         """
-        nothing = Holdings.before(self._network.first_block)
-        holdings = self._memory.holdings(owner) or nothing
-        from_the_start = holdings is nothing
-        failure: Exception | None = None
-        for _ in range(_MOST_ATTEMPTS):
+        checkpoints = [Holdings.before(self._network.first_block), *self._memory.checkpoints(owner)]
+        from_the_start = len(checkpoints) == 1
+        setbacks = 0
+        while True:
             try:
-                wallet = await self._look(owner, holdings)
-            except (BlockMovedError, Reorged) as moved:
-                failure = moved
-            except NARROWABLE as refusal:
-                failure = refusal
-                holdings = await self._scan(owner, holdings)
+                wallet = await self._look(owner, checkpoints)
+            except (BlockMovedError, Reorged, *NARROWABLE) as setback:
+                setbacks += 1
+                if setbacks > _MOST_SETBACKS:
+                    raise
+                if isinstance(setback, NARROWABLE):
+                    checkpoints.append(await self._scan(owner, checkpoints))
             else:
-                if wallet is not None and (wallet.complete or from_the_start):
+                if wallet is None:
+                    checkpoints.pop()
+                elif wallet.complete or from_the_start:
                     return wallet
-                # What was remembered is of another chain, or left something out.
-                holdings, from_the_start = nothing, True
-        raise failure or RuntimeError("Every attempt ended, and none said why.")
+                else:
+                    # What was remembered, or a log since, left something out: read all again.
+                    del checkpoints[1:]
+                from_the_start = len(checkpoints) == 1
 
-    async def _look(self, owner: Address, holdings: Holdings) -> WalletPositions | None:
-        """The wallet by these holdings and the logs since; None when they are of another chain."""
+    async def _look(
+        self, owner: Address, checkpoints: Sequence[Holdings]
+    ) -> WalletPositions | None:
+        """The wallet by its last checkpoint and the logs since; None if it is of another chain."""
+        holdings = checkpoints[-1]
         at = OneBlock(self._client, self._network)
         gathering = Gathering(at, self._network, self._memory, self._also)
         operators = sorted(holdings.operators)
@@ -147,11 +153,10 @@ class Discovery:
             scanned_from=self._network.first_block,
             words=gathering.words,
         )
-        final = news.finalized
-        if wallet.complete and final is not None and holdings.through < final.number:
-            settled = holdings.after(news.logs, owner, final.number, final.hash)
-            self._memory.remember_holdings(owner, settled)
-            self._memory.remember_minted(minted_in(news.logs, final.number))
+        if wallet.complete and now != holdings:
+            final = -1 if news.finalized is None else news.finalized.number
+            self._memory.remember_checkpoints(owner, kept((*checkpoints[1:], now), final))
+            self._memory.remember_minted(minted_in(news.logs))
         return wallet
 
     def _approvals(self, owner: Address, operators: Sequence[Address]) -> tuple[Call, ...]:
@@ -167,21 +172,19 @@ class Discovery:
         landmark = [] if holdings.block_hash is None else [requests.block(holdings.through)]
         return [requests.block("finalized"), *landmark, *map(requests.logs, filters)]
 
-    async def _scan(self, owner: Address, holdings: Holdings) -> Holdings:
+    async def _scan(self, owner: Address, checkpoints: Sequence[Holdings]) -> Holdings:
         """The holdings at the newest block, by logs read range after range."""
-        head = await self._client.ask(requests.block("latest"))
-        final = await self._client.ask(requests.block("finalized"))
-        if head is None:
-            raise NoSuchBlockError("latest")
+        head = await self._client.head()
+        holdings = checkpoints[-1]
         first = holdings.through + 1
         scanned = scan_logs(
             self._client, self._position_manager, custody_topics(owner), first, head.number
         )
         async for part in scanned:
             holdings = holdings.after(part.logs, owner, part.last.number, part.last.hash)
-            if final is not None and holdings.through <= final.number:
-                self._memory.remember_holdings(owner, holdings)
-                self._memory.remember_minted(minted_in(part.logs, final.number))
+            # However the scan ends, the next one goes on from here.
+            self._memory.remember_checkpoints(owner, (*checkpoints[1:], holdings))
+            self._memory.remember_minted(minted_in(part.logs))
             self._watch(ScanProgress(first, head.number, holdings.through, len(holdings.held)))
         return holdings
 
@@ -189,7 +192,7 @@ class Discovery:
 @dataclass(frozen=True, slots=True)
 class _News:
     finalized: Block | None
-    """None where the node does not say: then nothing new is remembered."""
+    """None where the node does not say."""
     logs: tuple[Log, ...]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from chain import abi
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from chain.networks import Address
     from chain.rpc.types import Log
@@ -60,18 +60,29 @@ class Holdings:
         )
 
 
+def kept(checkpoints: Sequence[Holdings], final: int) -> tuple[Holdings, ...]:
+    """The checkpoints worth keeping: the newest, the newest final one, and the next to be final.
+
+    The newest makes the next read short; should its block be reorganised away, an older one is
+    still good.
+    """
+    settled = [one for one in checkpoints if one.through <= final]
+    open_ones = [one for one in checkpoints if one.through > final]
+    return tuple(dict.fromkeys((*settled[-1:], *open_ones[:1], *open_ones[-1:])))
+
+
 def custody_topics(owner: Address) -> tuple[Topics, Topics]:
     """The filters that catch what arrives, and what leaves or is given into others' hands."""
     word = "0x" + "00" * 12 + owner.removeprefix("0x")
     return (TRANSFER, None, word), ((TRANSFER, APPROVAL_FOR_ALL), word)
 
 
-def minted_in(logs: Iterable[Log], through: int) -> dict[int, int]:
-    """The tokens that came to be in these logs, up to a block, and in which."""
+def minted_in(logs: Iterable[Log]) -> dict[int, int]:
+    """The tokens that came to be in these logs, and in which block."""
     return {
         int(log.topics[3], 16): log.block_number
         for log in logs
-        if log.topics[0] == TRANSFER and not int(log.topics[1], 16) and log.block_number <= through
+        if log.topics[0] == TRANSFER and not int(log.topics[1], 16)
     }
 
 

@@ -9,7 +9,7 @@ from chain.positions.holdings import Holdings
 from chain.positions.identity import PositionIdentity, identify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from chain.networks import Address, Network
     from chain.store import Store
@@ -49,16 +49,22 @@ class PositionMemory:
         }
         self._store.put_many(_POSITIONS, values, now=self._clock())
 
-    def holdings(self, owner: Address) -> Holdings | None:
-        return _holdings(self._store.get(_HOLDINGS, f"{self._place}/{owner}"))
+    def checkpoints(self, owner: Address) -> tuple[Holdings, ...]:
+        """What the wallet held at some blocks, oldest first."""
+        value = self._store.get(_HOLDINGS, f"{self._place}/{owner}")
+        found = map(_holdings, value) if isinstance(value, list) else ()
+        return tuple(one for one in found if one is not None)
 
-    def remember_holdings(self, owner: Address, holdings: Holdings) -> None:
-        value = {
-            "through": holdings.through,
-            "hash": holdings.block_hash,
-            "held": sorted(holdings.held),
-            "operators": sorted(holdings.operators),
-        }
+    def remember_checkpoints(self, owner: Address, checkpoints: Sequence[Holdings]) -> None:
+        value = [
+            {
+                "through": one.through,
+                "hash": one.block_hash,
+                "held": sorted(one.held),
+                "operators": sorted(one.operators),
+            }
+            for one in checkpoints
+        ]
         self._store.put(_HOLDINGS, f"{self._place}/{owner}", value, now=self._clock())
 
     def minted(self, token_ids: Iterable[int]) -> dict[int, int]:
