@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from chain.history.volatility import path_efficiency, realised_volatility
 from chain.networks import NATIVE
+from chain.prices.pair_series import market_closes
 from chain.quantity import Known, Quantity, Unknown
 from chain.tokens.listed import Kind, listed_token
 
 if TYPE_CHECKING:
     from chain.history.path import PricePath
     from chain.networks import Address, Network
+    from chain.pool_key import PoolKey
+    from chain.prices.coingecko import CoinGecko
 
 DAY_HOURS = 24
 
@@ -95,6 +98,21 @@ def class_of(network: Network, currency0: Address, currency1: Address) -> PairCl
         return PairClass.PEGGED
     one, other = listed_token(network, currency0), listed_token(network, currency1)
     return PairClass.OTHER if one is None or other is None else pair_class(one.kind, other.kind)
+
+
+async def read_volatility(
+    coingecko: CoinGecko | None,
+    network: Network,
+    key: PoolKey,
+    swaps: PricePath | None,
+    *,
+    hours: int = DAY_HOURS,
+    now: float,
+) -> Volatility:
+    """How much the price of this pool's pair moves, the market asked first."""
+    currency0, currency1 = key.currency0, key.currency1
+    market = await market_closes(coingecko, network, currency0, currency1, hours=hours, now=now)
+    return volatility(market, swaps, class_of(network, currency0, currency1), hours=hours)
 
 
 def volatility(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
 from dataclasses import dataclass, field
@@ -25,6 +26,12 @@ AHEAD_SECONDS = 300.0
 """How far a server's clock may run ahead of ours."""
 KEPT_SECONDS = 60.0
 """How long an answer is used again: CoinGecko itself renews prices about once a minute."""
+
+CONTRACTS_A_REQUEST = 30
+CONTRACTS_A_FREE_REQUEST = 1
+"""Without a key CoinGecko prices one contract a request, and refuses more."""
+MOST_CONTRACT_REQUESTS = 5
+"""A wallet full of strangers' gifts must not use up the requests of an hour."""
 
 _MOST_DOLLARS = 1e12
 _LEAST_DOLLARS = 1e-24
@@ -62,10 +69,12 @@ class CoinGecko:
 
     def __init__(
         self,
-        settings: CoinGeckoSettings = CoinGeckoSettings(),  # noqa: B008 - frozen
+        settings: CoinGeckoSettings | None = None,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        settings = settings or CoinGeckoSettings()
+        self._keyed = bool(settings.api_key)
         self._http = MarketHttp(
             settings.base_url, _key_header(settings), name=SOURCE, limits=settings.limits
         )
@@ -94,13 +103,23 @@ class CoinGecko:
     async def usd_by_address(
         self, platform: str, addresses: Iterable[Address]
     ) -> dict[Address, Quantity[Fraction]]:
-        """Dollars for one of each token, by its contract."""
-        wanted = sorted(set(addresses))
-        if not wanted:
-            return {}
+        """Dollars for one of each token, by its contract; those beyond the limit are not asked."""
+        wanted = list(dict.fromkeys(addresses))
+        size = CONTRACTS_A_REQUEST if self._keyed else CONTRACTS_A_FREE_REQUEST
+        asked = wanted[: size * MOST_CONTRACT_REQUESTS]
+        too_many = Unknown(f"{SOURCE} was asked about {len(asked)} other tokens first")
+        prices: dict[Address, Quantity[Fraction]] = dict.fromkeys(wanted, too_many)
+        batches = [asked[start : start + size] for start in range(0, len(asked), size)]
+        for answer in await asyncio.gather(*(self._batch(platform, batch) for batch in batches)):
+            prices.update(answer)
+        return prices
+
+    async def _batch(
+        self, platform: str, addresses: list[Address]
+    ) -> dict[Address, Quantity[Fraction]]:
         path = f"/simple/token_price/{quote(platform, safe='')}"
-        answer = await self._asked(path, {"contract_addresses": ",".join(wanted)})
-        return {address: self._price(answer, address) for address in wanted}
+        answer = await self._asked(path, {"contract_addresses": ",".join(addresses)})
+        return {address: self._price(answer, address) for address in addresses}
 
     async def hourly(self, coin: str, *, days: int) -> PriceSeries:
         """Hourly prices of the last days; CoinGecko chooses the hour for 2 to 90 of them."""

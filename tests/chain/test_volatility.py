@@ -9,8 +9,10 @@ from random import Random
 import pytest
 
 from chain.history.path import PricePath, PricePoint
+from chain.hooks import NO_HOOK
 from chain.math.ticks import sqrt_price_at_tick
 from chain.networks import NATIVE, network_named
+from chain.pool_key import PoolKey
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
 from chain.prices.pair_series import market_closes
 from chain.quantity import Known, Quantity, Unknown
@@ -21,6 +23,7 @@ from chain.volatility import (
     VolatilityStep,
     class_of,
     pair_class,
+    read_volatility,
     volatility,
 )
 from tests.fakes.coingecko import Answer, CoinGeckoDouble
@@ -201,3 +204,20 @@ def test_a_coin_and_its_wrapped_form_are_pegged_whatever_the_coin() -> None:
 def test_known_closes_must_move_to_count() -> None:
     flat = Known((3000.0,) * 25, "CoinGecko", time=float(NOW))
     assert volatility(flat, None, PairClass.MAJOR).step is VolatilityStep.ASSUMED
+
+
+async def test_a_pool_is_asked_about_by_its_key() -> None:
+    key = PoolKey(USDC, WETH, 500, 10, NO_HOOK)
+    swaps = path([0, 100] * 15)
+    double = CoinGeckoDouble(charts={"ethereum": chart(walk(3))})
+    async with (
+        double.running() as url,
+        CoinGecko(CoinGeckoSettings(url), clock=lambda: NOW) as coingecko,
+    ):
+        found = await read_volatility(coingecko, ETHEREUM, key, swaps, now=NOW)
+        assert found.step is VolatilityStep.MARKET
+        week = await read_volatility(coingecko, ETHEREUM, key, swaps, hours=168, now=NOW)
+        assert week.window_hours == 168
+        assert len(double.asked) == 1, "one series serves the day and the week"
+    without = await read_volatility(None, ETHEREUM, key, swaps, now=NOW)
+    assert without.step is VolatilityStep.SWAPS

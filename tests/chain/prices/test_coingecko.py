@@ -45,6 +45,10 @@ def quote(usd: object, updated: object = NOW - 30) -> dict[str, object]:
     return {"usd": usd, "last_updated_at": updated}
 
 
+def quoted(usd: int) -> Known[Fraction]:
+    return Known(Fraction(usd), "CoinGecko", None, NOW - 30)
+
+
 async def test_a_price_is_exact_and_carries_its_time() -> None:
     double = CoinGeckoDouble(coins={"ethereum": quote(3123.45), "usd-coin": quote(1)})
     async with market(double, key="CG-demo") as coingecko:
@@ -66,6 +70,24 @@ async def test_a_token_is_priced_by_its_contract() -> None:
         prices = await coingecko.usd_by_address("base", [TOKEN])
     assert prices[TOKEN] == Known(Fraction(15, 10**10), "CoinGecko", None, NOW - 30)
     assert double.asked[0].path == "/simple/token_price/base"
+
+
+@pytest.mark.parametrize(("key", "requests", "priced"), [(None, 5, 5), ("CG-demo", 2, 40)])
+async def test_contracts_are_asked_in_the_portions_allowed(
+    key: str | None, requests: int, priced: int
+) -> None:
+    wanted = [f"0x{number:040x}" for number in range(40)]
+    double = CoinGeckoDouble(contracts={("base", one): quote(2) for one in wanted})
+    async with market(double, key=key) as coingecko:
+        prices = await coingecko.usd_by_address("base", wanted)
+    assert len(double.asked) == requests
+    assert [isinstance(prices[one], Known) for one in wanted] == [True] * priced + [False] * (
+        40 - priced
+    )
+    assert prices[wanted[-1]] in (
+        quoted(2),
+        Unknown("CoinGecko was asked about 5 other tokens first"),
+    )
 
 
 async def test_asking_for_nothing_asks_nobody() -> None:
