@@ -14,13 +14,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chain.devnet.block import sealed_header
-from chain.devnet.records import Block, Log, Receipt, from_hex, to_hex
+from eth_hash.auto import keccak
+
+from chain.devnet.block import encode_header
+from chain.devnet.records import Block, Header, Log, Receipt, from_hex, to_hex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from chain.devnet.records import Header
 
 MAGIC = b"zuno chain 1\n"
 _LENGTH = struct.Struct(">I")
@@ -97,6 +97,9 @@ def _unpack(data: bytes) -> Archive:
     for parent, child in pairwise(blocks):
         if child.header.parent_hash != parent.header.hash:
             raise ValueError("a block does not follow its parent")
+    head = blocks[-1].header
+    if to_hex(keccak(encode_header(head))) != head.hash:
+        raise ValueError("the head does not match its hash")
     return Archive(store, blocks, [from_hex(entry["root"]) for entry in entries])
 
 
@@ -110,6 +113,7 @@ def _block_to_json(block: Block, root: bytes) -> Mapping[str, object]:
     header = block.header
     return {
         "number": header.number,
+        "hash": header.hash,
         "parent": header.parent_hash,
         "timestamp": header.timestamp,
         "stateRoot": header.state_root,
@@ -142,8 +146,9 @@ def _receipt_to_json(receipt: Receipt) -> Sequence[object]:
 
 
 def _block_from_json(entry: Mapping[str, Any]) -> Block:
-    header = sealed_header(
+    header = Header(
         number=entry["number"],
+        hash=entry["hash"],
         parent_hash=entry["parent"],
         timestamp=entry["timestamp"],
         state_root=entry["stateRoot"],

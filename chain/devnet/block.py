@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
@@ -10,18 +11,20 @@ from typing import TYPE_CHECKING
 from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA256, EMPTY_UNCLE_HASH
 from eth_bloom.bloom import BloomFilter
 from eth_hash.auto import keccak
-from rlp.codec import encode as rlp_encode
+from rlp.codec import encode_raw
 from trie.hexary import HexaryTrie
 
 from chain.devnet.records import Block, Header, Log, Receipt, from_hex, to_hex
 from chain.devnet.transactions import TransactionRefusedError, refuse_unminable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from chain.devnet.execution import BlockState
     from chain.devnet.messages import EmittedLog, Outcome
     from chain.devnet.transactions import Transaction
+
+Rlp = bytes | Sequence["Rlp"]
 
 LIST_PREFIX = 0xC0
 LIST_SHORT = 56
@@ -195,18 +198,18 @@ def encode_header(header: Header) -> bytes:
             from_hex(header.transactions_root),
             from_hex(header.receipts_root),
             header.logs_bloom.to_bytes(256, "big"),
-            0,  # difficulty
-            header.number,
-            header.gas_limit,
-            header.gas_used,
-            header.timestamp,
+            b"",  # difficulty
+            integer(header.number),
+            integer(header.gas_limit),
+            integer(header.gas_used),
+            integer(header.timestamp),
             b"",  # extra data
             bytes(32),  # prev randao
             bytes(8),  # nonce
-            header.base_fee_per_gas,
+            integer(header.base_fee_per_gas),
             BLANK_ROOT_HASH,  # withdrawals
-            0,  # blob gas used
-            0,  # excess blob gas
+            b"",  # blob gas used
+            b"",  # excess blob gas
             bytes(32),  # parent beacon block root
             EMPTY_SHA256,  # requests
         )
@@ -222,18 +225,28 @@ def block_size(block: Block) -> int:
     return _list_length(body)
 
 
-def encode_rlp(value: object) -> bytes:
-    return bytes(rlp_encode(value))  # type: ignore[no-untyped-call]
+def encode_rlp(value: Rlp) -> bytes:
+    return bytes(encode_raw(value))  # type: ignore[no-untyped-call]
+
+
+def integer(value: int) -> bytes:
+    """RLP writes integers big-endian in as few bytes as they need, zero in none."""
+    return value.to_bytes((value.bit_length() + 7) // 8, "big")
 
 
 def encode_receipt(inclusion: Inclusion, bloom: int) -> bytes:
     outcome = inclusion.outcome
-    logs = [
+    logs: list[Rlp] = [
         [from_hex(log.address), [from_hex(topic) for topic in log.topics], log.data]
         for log in outcome.logs
     ]
     body = encode_rlp(
-        [int(outcome.success), inclusion.cumulative_gas_used, bloom.to_bytes(256, "big"), logs]
+        [
+            integer(outcome.success),
+            integer(inclusion.cumulative_gas_used),
+            bloom.to_bytes(256, "big"),
+            logs,
+        ]
     )
     kind = inclusion.transaction.kind
     return bytes([kind]) + body if kind else body
@@ -257,5 +270,5 @@ def _list_root(items: Sequence[bytes]) -> str:
     trie = HexaryTrie({}, BLANK_ROOT_HASH)
     with trie.squash_changes() as squashed:
         for index, item in enumerate(items):
-            squashed[encode_rlp(index)] = item
+            squashed[encode_rlp(integer(index))] = item
     return to_hex(trie.root_hash)
