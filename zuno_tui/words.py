@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = "unknown"
 _SMALL_ETHER_PLACES = 6
+_JSON_PLACES = 8
 
 
 def amount_of(units: int, token: Token) -> str:
@@ -61,20 +62,18 @@ def percent(part: Fraction | float) -> str:
     return f"{size:.3g}%" if size < 100 else f"{size:.0f}%"
 
 
-def decimal_text(value: Quantity[int] | Quantity[Fraction]) -> str | None:
-    """A number for programs, as decimal text; None where it is unknown."""
-    if isinstance(value, Unknown):
-        return None
-    number = value.value
-    if isinstance(number, int):
-        return str(number)
-    return _fixed(number, 8, grouped=False).rstrip("0").rstrip(".")
+def number(value: Quantity[Fraction]) -> float | None:
+    """A value for programs; None where it is unknown."""
+    return None if isinstance(value, Unknown) else round(float(value.value), _JSON_PLACES)
 
 
-def _fixed(value: Fraction, places: int, *, grouped: bool = True) -> str:
-    """The fraction with so many decimals, rounded half up, exactly."""
-    sign = "-" if value < 0 else ""
-    scaled = (abs(value) * 10**places * 2 + 1) // 2
+def units(value: Quantity[int]) -> str | None:
+    """Smallest units for programs, as text because they may pass 2^53."""
+    return None if isinstance(value, Unknown) else str(value.value)
+
+
+def _fixed(value: Fraction, places: int) -> str:
+    """A positive fraction with so many decimals, rounded half up, exactly."""
+    scaled = (value * 10**places * 2 + 1) // 2
     whole, rest = divmod(scaled, 10**places)
-    head = f"{whole:,}" if grouped else str(whole)
-    return f"{sign}{head}.{rest:0{places}d}" if places else f"{sign}{head}"
+    return f"{whole:,}.{rest:0{places}d}"

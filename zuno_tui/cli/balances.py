@@ -12,7 +12,7 @@ from chain.quantity import Quantity, Unknown
 from chain.tokens import Token, listed_tokens
 from zuno_tui.cli.output import Column, Json, print_json, print_lines, table
 from zuno_tui.cli.session import Session, say
-from zuno_tui.words import amount_of, decimal_text, worth
+from zuno_tui.words import amount_of, number, units, worth
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -88,9 +88,9 @@ def _document(session: Session, balances: Balances, shown: list[Token], prices: 
                 "symbol": token.symbol,
                 "decimals": token.decimals,
                 "verified": token.verified,
-                "amount": decimal_text(balances.held[token.address]),
-                "value": decimal_text(_value(token, balances.held[token.address], prices, session)),
-                "price": decimal_text(prices.price(token.address, unit)),
+                "amount": units(balances.held[token.address]),
+                "value": number(_value(token, balances.held[token.address], prices, session)),
+                "price": number(prices.price(token.address, unit)),
                 "source": _source(prices.price(token.address, unit)),
             }
             for token in shown

@@ -13,7 +13,7 @@ from chain.prices.price import Unit
 from zuno_tui.cli.output import Column, Json, print_json, print_lines, table
 from zuno_tui.cli.session import Session, say
 from zuno_tui.pair import pair_of
-from zuno_tui.words import decimal_text, fee_text, worth
+from zuno_tui.words import fee_text, number, worth
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -128,5 +128,5 @@ def _pool_document(survey: PoolSurvey, pool: Pool) -> Json:
         "sqrtPriceX96": str(state.sqrt_price_x96),
         "liquidity": str(state.liquidity),
         "price": None if price is None else str(price),
-        "depthUsd": decimal_text(pool.depth_usd),
+        "depthUsd": number(pool.depth_usd),
     }

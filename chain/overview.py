@@ -1,0 +1,112 @@
+"""A wallet at one block: its positions, the tokens they are made of, and what all is worth."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.positions.discovery import Discovery, WalletPositions
+from chain.positions.memory import PositionMemory
+from chain.positions.one_block import OneBlock
+from chain.positions.portfolio import (
+    Portfolio,
+    currencies,
+    portfolio,
+    price_question,
+    price_words,
+)
+from chain.positions.reader import Gathering
+from chain.prices.ladder import market_prices, price_book, with_ether
+from chain.tokens import read_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from chain.networks import Address, Network
+    from chain.positions.log_scan import ScanProgress
+    from chain.positions.snapshot import PositionSnapshot
+    from chain.prices.coingecko import CoinGecko
+    from chain.prices.price import PriceBook, Unit
+    from chain.rpc.client import RpcClient
+    from chain.store import Store
+    from chain.tokens import Token
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    wallet: WalletPositions
+    tokens: Mapping[Address, Token]
+    prices: PriceBook
+    portfolio: Portfolio
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What every read needs: the chain, the market where there is one, the memory and the time."""
+
+    client: RpcClient
+    network: Network
+    store: Store
+    coingecko: CoinGecko | None
+    clock: Callable[[], float]
+
+    @property
+    def memory(self) -> PositionMemory:
+        return PositionMemory(self.store, self.network, self.clock)
+
+
+async def read_overview(
+    sources: Sources,
+    owner: Address,
+    unit: Unit,
+    *,
+    watch: Callable[[ScanProgress], None] = lambda _: None,
+) -> Overview:
+    """All of a wallet; one request to the chain when nothing of it is new to the memory."""
+    network = sources.network
+    discovery = Discovery(
+        sources.client, network, sources.memory, also=price_words(network), watch=watch
+    )
+    wallet = await discovery.read(owner)
+    tokens, prices = await _valued(sources, wallet.positions, wallet.words)
+    return Overview(wallet, tokens, prices, portfolio(wallet.positions, tokens, prices, unit))
+
+
+async def read_one(
+    sources: Sources, token_id: int, unit: Unit
+) -> tuple[PositionSnapshot, Mapping[Address, Token], PriceBook, Portfolio] | None:
+    """One position, whoever owns it; None when there is none of this number."""
+    at = OneBlock(sources.client, sources.network)
+    gathering = Gathering(at, sources.network, sources.memory, price_words(sources.network))
+    await gathering.complete([token_id])
+    snapshot = gathering.snapshots().get(token_id)
+    if snapshot is None:
+        return None
+    tokens, prices = await _valued(sources, [snapshot], gathering.words)
+    return snapshot, tokens, prices, portfolio([snapshot], tokens, prices, unit)
+
+
+async def _valued(
+    sources: Sources, snapshots: Sequence[PositionSnapshot], words: Mapping[int, int]
+) -> tuple[Mapping[Address, Token], PriceBook]:
+    """The tokens of some positions and their prices, from words read at the same block."""
+    network = sources.network
+    if not snapshots:
+        return {}, price_book(network, {}, {})
+    block = snapshots[0].block
+    identities = [one.identity for one in snapshots]
+    wanted = currencies(identities)
+    tokens, market = await asyncio.gather(
+        read_tokens(
+            sources.client,
+            network,
+            wanted,
+            block.hash,
+            store=sources.store,
+            now=sources.clock(),
+        ),
+        market_prices(sources.coingecko, network, with_ether(network, wanted)),
+    )
+    pools = price_question(network, identities).answered(words, block)
+    return tokens, price_book(network, market, pools)

@@ -1,0 +1,25 @@
+"""A range as a line, with the price on it: what a glance should tell before any figure is read."""
+
+from __future__ import annotations
+
+WIDTH = 14
+_OUTSIDE = 2
+"""Cells left on each side for a price that has gone beyond the edge."""
+
+
+def range_gauge(progress: float, *, ascii_only: bool = False) -> str:
+    """`├───●─────┤` with the price at `progress`, 0 the lower edge and 1 the upper one."""
+    line, left, right, mark = ("-", "[", "]", "o") if ascii_only else ("─", "├", "┤", "●")
+    inner = WIDTH - 2 * _OUTSIDE
+    cells = [" "] * _OUTSIDE + [left, *line * (inner - 2), right] + [" "] * _OUTSIDE
+    cells[_place(progress, inner)] = mark
+    return "".join(cells)
+
+
+def _place(progress: float, inner: int) -> int:
+    if progress < 0:
+        return 0
+    if progress >= 1:
+        return WIDTH - 1
+    # The edges themselves stay drawn: a price just inside stands beside them, not on them.
+    return _OUTSIDE + 1 + min(inner - 3, int(progress * (inner - 2)))
