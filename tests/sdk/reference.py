@@ -55,7 +55,7 @@ def installed() -> Sdk:
     """The SDK of the lockfile, from the cache when it was installed before."""
     missing = [tool for tool in ("node", "npm") if shutil.which(tool) is None]
     if missing:
-        raise NodeMissingError(f"{' and '.join(missing)} not found; install Node 20 or newer")
+        raise NodeMissingError(f"{' and '.join(missing)} not found; install Node 18 or newer")
     digest = hashlib.sha256(b"".join((HERE / name).read_bytes() for name in FILES)).hexdigest()
     target = cache_folder(os.environ) / "sdk" / digest[:16]
     # Test workers start together: the first installs, the others wait for it.
