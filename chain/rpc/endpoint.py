@@ -79,6 +79,7 @@ def _parts(url: str, place: int) -> SplitResult:
 
 def _host(part: SplitResult) -> str:
     host = clean_text(part.hostname or "", limit=80)
+    host = f"[{host}]" if ":" in host else host
     return host if part.port is None else f"{host}:{part.port}"
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
 from chain.rpc import requests as ask
 from chain.rpc import wire
-from chain.rpc.errors import HttpFault, Malformed, RateLimited, RpcError, WrongChain
+from chain.rpc.errors import HttpFault, Malformed, RateLimited, RpcError, TimedOut, WrongChain
 from chain.rpc.retry_after import seconds_asked
 from chain.rpc.server_errors import is_rate_limit, smaller_batch, typed_error
 from chain.rpc.values import InvalidValueError
@@ -23,11 +23,21 @@ if TYPE_CHECKING:
     from chain.rpc.requests import Request
     from chain.rpc.transport import HttpAnswer, Transport
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 Outcome: TypeAlias = object
 """What a request's own check made of the answer, or the `RpcError` it ended in."""
 
 _OFF_LOOP_BYTES = 200_000
 _BATCH_REFUSED = frozenset((400, 405, 413, 422))
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    replies: list[wire.Reply]
+    size: int
+    """Of the body, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +58,16 @@ class Exchange:
         time = asyncio.get_running_loop().time
         ends = time() + seconds
         size = endpoint.most_in_batch or len(asked)
+        largest = 0
         while len(replies) < len(asked):
             chunk = asked[len(replies) : len(replies) + size]
             try:
-                replies += await self._post(endpoint, chunk, ends - time())
+                answered = await self._post(endpoint, chunk, ends - time())
             except wire.BatchRefusedError as refused:
                 size = smaller_batch(refused.error, len(chunk))
                 continue
+            replies += answered.replies
+            largest = max(largest, answered.size)
             if size < len(asked):
                 endpoint.most_in_batch = size
             if checking:
@@ -62,10 +75,7 @@ class Exchange:
                 self._check_chain(endpoint, replies[0])
                 checking = False
         own = replies[len(replies) - len(questions) :]
-        return [
-            self._outcome(endpoint, question, reply)
-            for question, reply in zip(questions, own, strict=True)
-        ]
+        return await _off_loop(largest, self._outcomes, endpoint, questions, own)
 
     async def checked(self, endpoint: Endpoint, seconds: float) -> list[Outcome]:
         """Make sure of the chain before something is sent that must travel alone."""
@@ -75,37 +85,38 @@ class Exchange:
 
     async def send(self, endpoint: Endpoint, transaction: Request[object]) -> Outcome:
         """One HTTP request with nothing else in it."""
-        [reply] = await self._post(endpoint, [transaction], self.limits.answer_seconds)
-        return self._outcome(endpoint, transaction, reply)
+        answered = await self._post(endpoint, [transaction], self.limits.answer_seconds)
+        return self._outcome(endpoint, transaction, answered.replies[0])
 
     async def _post(
         self, endpoint: Endpoint, questions: Sequence[Request[object]], seconds: float
-    ) -> list[wire.Reply]:
+    ) -> _Answered:
+        seconds = max(0.001, min(seconds, self.limits.answer_seconds))
         first_id = next(self.ids)
         for _ in questions[1:]:
             next(self.ids)
+        started = asyncio.get_running_loop().time()
         answer = await self.transport.post(
             endpoint,
             wire.written(questions, first_id),
-            seconds=max(0.001, min(seconds, self.limits.answer_seconds)),
+            seconds=seconds,
             most_bytes=self._most_bytes(questions),
         )
         if answer.status == 429 or 300 <= answer.status < 400:
             raise self._status_fault(endpoint, answer)
-        large = len(answer.body) > _OFF_LOOP_BYTES
-        numbers = (first_id, len(questions))
+        replies: list[wire.Reply] = []
         try:
-            if large:
-                replies = await asyncio.to_thread(wire.read, answer.body, *numbers)
-            else:
-                replies = wire.read(answer.body, *numbers)
+            async with asyncio.timeout_at(started + seconds):
+                replies = await _off_loop(
+                    len(answer.body), wire.read, answer.body, first_id, len(questions)
+                )
+        except TimeoutError:
+            fault: RpcError = TimedOut(seconds, endpoint=endpoint.label)
         except wire.InvalidReplyError as error:
-            replies = []
-            fault: RpcError = Malformed(str(error), endpoint=endpoint.label)
+            fault = Malformed(str(error), endpoint=endpoint.label)
         except wire.BatchRefusedError as refused:
             if not is_rate_limit(refused.error):
                 raise
-            replies = []
             fault = RateLimited(endpoint=endpoint.label, retry_after=self._wait(answer))
         if answer.status >= 400 and not _all_errors(replies):
             if len(questions) > 1 and answer.status in _BATCH_REFUSED:
@@ -113,7 +124,7 @@ class Exchange:
             raise self._status_fault(endpoint, answer)
         if not replies:
             raise fault
-        return replies
+        return _Answered(replies, len(answer.body))
 
     def _check_chain(self, endpoint: Endpoint, reply: wire.Reply) -> None:
         answered = self._outcome(endpoint, ask.chain_id(), reply)
@@ -124,6 +135,17 @@ class Exchange:
         if answered != self.network.chain_id:
             raise WrongChain(answered, self.network, endpoint=endpoint.label)
         endpoint.chain_checked = True
+
+    def _outcomes(
+        self,
+        endpoint: Endpoint,
+        questions: Sequence[Request[object]],
+        replies: Sequence[wire.Reply],
+    ) -> list[Outcome]:
+        return [
+            self._outcome(endpoint, question, reply)
+            for question, reply in zip(questions, replies, strict=True)
+        ]
 
     def _outcome(self, endpoint: Endpoint, question: Request[object], reply: wire.Reply) -> Outcome:
         if isinstance(reply, wire.ServerError):
@@ -145,6 +167,13 @@ class Exchange:
     def _most_bytes(self, questions: Sequence[Request[object]]) -> int:
         wanted = max(question.answer_bytes or 0 for question in questions)
         return min(max(wanted, self.limits.answer_bytes), self.limits.most_answer_bytes)
+
+
+async def _off_loop(size: int, read: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+    """Large answers are read in a thread, so that the screen keeps moving."""
+    if size <= _OFF_LOOP_BYTES:
+        return read(*given, **named)
+    return await asyncio.to_thread(read, *given, **named)
 
 
 def _all_errors(replies: Sequence[wire.Reply]) -> bool:

@@ -48,9 +48,10 @@ class Transport:
     ) -> HttpAnswer:
         """Send the bytes once; whatever goes wrong is raised as an error that holds no URL."""
         self.round_trips += 1
+        http = self._opened()
         try:
             async with asyncio.timeout(seconds):
-                return await self._exchange(endpoint, body, seconds, most_bytes)
+                return await self._exchange(http, endpoint, body, seconds, most_bytes)
         except RpcError as error:
             fault = error
         except TimeoutError:
@@ -66,9 +67,14 @@ class Transport:
             self._http = None
 
     async def _exchange(
-        self, endpoint: Endpoint, body: bytes, seconds: float, most_bytes: int
+        self,
+        http: httpx2.AsyncHTTPTransport,
+        endpoint: Endpoint,
+        body: bytes,
+        seconds: float,
+        most_bytes: int,
     ) -> HttpAnswer:
-        import httpx2  # a tenth of a second that `zuno --help` must not pay
+        import httpx2
 
         headers = dict(_HEADERS)
         if endpoint.authorization is not None:
@@ -78,7 +84,7 @@ class Transport:
         request = httpx2.Request(
             "POST", endpoint.url, headers=headers, content=body, extensions={"timeout": limits}
         )
-        response = await self._opened().handle_async_request(request)
+        response = await http.handle_async_request(request)
         try:
             encoding = response.headers.get("content-encoding", "").strip().lower()
             if encoding not in _ENCODINGS:
@@ -95,7 +101,7 @@ class Transport:
     def _opened(self) -> httpx2.AsyncHTTPTransport:
         """The bare transport: httpx2's client would add redirects, cookies, proxies and logging."""
         if self._http is None:
-            import httpx2
+            import httpx2  # a tenth of a second that `zuno --help` must not pay
 
             # At DEBUG the library would log hosts and headers, and its client whole URLs.
             for name in ("httpx2", "httpcore2"):

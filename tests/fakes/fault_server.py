@@ -36,6 +36,7 @@ class Connection:
     async def send(self, data: bytes) -> None:
         self.writer.write(data)
         await self.writer.drain()
+        await asyncio.sleep(0)  # draining alone may never let the client's side run
 
     async def respond(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import zlib
-from functools import cache
 from typing import TYPE_CHECKING
 
 from tests.fakes.fault_server import Asked, Behaviour, Connection, honest
@@ -66,8 +65,12 @@ async def endless_body(asked: Asked, connection: Connection, node: HonestNode) -
 
 
 async def gzip_bomb(asked: Asked, connection: Connection, node: HonestNode) -> None:
-    """300 MB that travel as a few."""
-    await connection.respond(_bomb(), headers={"Content-Encoding": "gzip"})
+    """300 MB that travel as one."""
+    packer = zlib.compressobj(level=1, wbits=zlib.MAX_WBITS | 16)
+    await connection.send(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n")
+    for _ in range(300):
+        await connection.send(packer.compress(b"0" * MEGABYTE))
+    connection.writer.close()
 
 
 def status(line: str, body: bytes = b"", headers: dict[str, str] | None = None) -> Behaviour:
@@ -112,6 +115,17 @@ def last_reply(**changes: object) -> Behaviour:
     return replies(change)
 
 
+def alone(**changes: object) -> Behaviour:
+    """A reply of these fields to a question asked alone."""
+
+    async def behave(asked: Asked, connection: Connection, node: HonestNode) -> None:
+        [call] = asked.calls
+        changed = {"jsonrpc": "2.0", "id": call["id"], **changes}
+        await connection.respond(json.dumps(changed).encode())
+
+    return behave
+
+
 def result(value: object) -> Behaviour:
     """The right answer about the chain's id, and this about everything else."""
     return last_reply(result=value)
@@ -138,10 +152,3 @@ def wrong_chain(chain_id: int) -> Behaviour:
         await honest(asked, connection, node)
 
     return behave
-
-
-@cache
-def _bomb() -> bytes:
-    packer = zlib.compressobj(level=1, wbits=zlib.MAX_WBITS | 16)
-    pieces = [packer.compress(b"0" * MEGABYTE) for _ in range(300)]
-    return b"".join((*pieces, packer.flush()))

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from chain.rpc.errors import RpcError
 
 QUICK = Limits(
-    connect_seconds=0.3,
-    answer_seconds=0.4,
-    total_seconds=1.2,
+    connect_seconds=0.5,
+    answer_seconds=0.8,
+    total_seconds=2.0,
     rounds=2,
     pause_seconds=0.01,
     rest_seconds=0.2,
-    reserve_seconds=0.4,
+    reserve_seconds=0.8,
 )
 NOW = float(HonestNode.head_time + 5)
 

@@ -1,0 +1,44 @@
+"""Run alone in a fresh process: how much memory answers of 300 MB cost the client at most."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import sys
+
+from chain.networks import network_named
+from chain.rpc import requests
+from chain.rpc.errors import RpcError
+from chain.rpc.limits import Limits
+from chain.rpc.types import LogFilter
+from tests.chain.rpc.conftest import client_of
+
+QUESTIONS = (
+    requests.gas_price(),
+    requests.logs(LogFilter("0x" + "cc" * 20, (), 0, 1)),
+)
+
+
+def peak_bytes() -> int:
+    kilobytes = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * kilobytes
+
+
+async def main(honest: str, *faulty: str) -> None:
+    base = network_named("base")
+    async with client_of(base, [honest]) as client:
+        await client.ask(requests.gas_price())
+    before = peak_bytes()
+    kinds = []
+    for url in faulty:
+        async with client_of(base, [url], Limits()) as client:
+            for question in QUESTIONS:
+                try:
+                    await client.ask(question)
+                except RpcError as error:
+                    kinds.append(error.kind.value)
+    sys.stdout.write(",".join((str(peak_bytes() - before), *kinds)))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

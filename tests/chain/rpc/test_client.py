@@ -1,0 +1,167 @@
+"""One door to the chain: batches, their refusals, labels, and what is no endpoint at all."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.networks import network_named
+from chain.rpc import requests
+from chain.rpc.client import RpcClient
+from chain.rpc.errors import (
+    HttpFault,
+    NoEndpoint,
+    Refused,
+    Unreachable,
+)
+from tests.chain.rpc.conftest import assert_fit_to_show, client_of
+from tests.fakes import faults
+from tests.fakes.fault_server import SECRET, Asked, Behaviour, Connection, FaultServer, honest
+from tests.fakes.honest_node import GAS_PRICE, HonestNode
+
+if TYPE_CHECKING:
+    from chain.networks import Network
+
+HOLDER = "0x" + "11" * 20
+
+
+async def test_a_batch_is_one_http_request_and_the_first_asks_for_the_chain(base: Network) -> None:
+    async with FaultServer() as server, client_of(base, [server.url]) as client:
+        price, block, balance = await client.together(
+            requests.gas_price(), requests.block("latest"), requests.balance(HOLDER, 7)
+        )
+        assert (price, balance) == (GAS_PRICE, 7_000)
+        assert block is not None
+        assert block.number == 100
+        assert [call["method"] for call in server.asked[0].calls] == [
+            "eth_chainId",
+            "eth_gasPrice",
+            "eth_getBlockByNumber",
+            "eth_getBalance",
+        ]
+        assert await client.ask(requests.gas_price()) == GAS_PRICE
+        assert not server.asked[1].is_batch
+        assert client.round_trips == len(server.asked) == 2
+        ids = [call["id"] for asked in server.asked for call in asked.calls]
+        assert len(set(map(str, ids))) == len(ids)
+
+
+async def test_settle_gives_each_question_its_own_outcome(base: Network) -> None:
+    async with FaultServer() as server, client_of(base, [server.url]) as client:
+        outcomes = await client.settle([requests.gas_price(), requests.max_priority_fee()])
+        assert outcomes[0] == GAS_PRICE
+        assert isinstance(outcomes[1], Refused)
+        assert outcomes[1].code == -32601
+        assert client.round_trips == 1
+        with pytest.raises(Refused):
+            await client.together(requests.gas_price(), requests.max_priority_fee())
+        assert await client.settle([]) == []
+
+
+async def test_replies_may_come_in_any_order(base: Network) -> None:
+    backwards = faults.replies(lambda all_: all_[::-1])
+    async with FaultServer(backwards) as server, client_of(base, [server.url]) as client:
+        answers = await client.together(requests.gas_price(), requests.balance(HOLDER, 7))
+        assert answers == (GAS_PRICE, 7_000)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+async def test_a_batch_that_is_refused_is_split_and_that_is_remembered(
+    base: Network, most: int
+) -> None:
+    node = HonestNode(most_in_batch=most)
+    async with FaultServer(node=node) as server, client_of(base, [server.url]) as client:
+        questions = [requests.balance(HOLDER, number) for number in range(7)]
+        right = [number * 1_000 for number in range(7)]
+        assert await client.settle(questions) == right
+        learned = client.endpoints[0].most_in_batch
+        assert learned is not None
+        assert 1 <= learned <= most
+        before = client.round_trips
+        assert await client.settle(questions) == right
+        assert client.round_trips - before == -(-7 // learned)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        faults.status("413 Too Large"),
+        faults.status("400 Bad Request", b"batching is off"),
+        faults.body(b'[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}]'),
+        faults.status(
+            "400 X",
+            b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"not supported"}}',
+        ),
+    ],
+)
+async def test_batches_can_be_refused_in_many_ways(base: Network, refusal: Behaviour) -> None:
+    async def behave(asked: Asked, connection: Connection, node: HonestNode) -> None:
+        await (refusal if asked.is_batch else honest)(asked, connection, node)
+
+    async with FaultServer(behave) as server, client_of(base, [server.url]) as client:
+        assert await client.ask(requests.gas_price()) == GAS_PRICE
+        assert client.endpoints[0].most_in_batch == 1
+
+
+async def test_json_rpc_errors_are_read_whatever_the_http_status(base: Network) -> None:
+    async def behave(asked: Asked, connection: Connection, node: HonestNode) -> None:
+        replies = [node.answer(call) for call in asked.calls]
+        if len(replies) == 1:
+            await connection.respond(json.dumps(replies[0]).encode(), status="400 X")
+        else:
+            await honest(asked, connection, node)
+
+    async with FaultServer(behave) as server, client_of(base, [server.url]) as client:
+        assert await client.ask(requests.gas_price()) == GAS_PRICE
+        with pytest.raises(Refused, match="does not exist"):
+            await client.ask(requests.max_priority_fee())
+        with pytest.raises(HttpFault):
+            await client.ask(requests.gas_price())
+
+
+async def test_nobody_listening(base: Network) -> None:
+    async with FaultServer() as server:
+        gone = server.url
+    async with client_of(base, [gone]) as client:
+        with pytest.raises(Unreachable, match="is not reachable") as caught:
+            await client.ask(requests.gas_price())
+        assert caught.value.before_sending
+        assert_fit_to_show(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "localhost", "ftp://x/y", f"file:///{SECRET}", f"http://:1/{SECRET}", "http://[::/"]
+)
+def test_what_is_no_address_is_said_without_repeating_it(base: Network, url: str) -> None:
+    with pytest.raises(NoEndpoint, match="Endpoint 2 is not an http or https address") as caught:
+        RpcClient(base, ["http://127.0.0.1", url])
+    assert_fit_to_show(caught.value)
+
+
+def test_no_endpoint_at_all_says_how_to_set_one() -> None:
+    with pytest.raises(NoEndpoint, match="No RPC endpoint is set for Ethereum"):
+        RpcClient(network_named("ethereum"), [])
+
+
+async def test_labels_are_hosts_and_users_become_a_header(base: Network) -> None:
+    urls = [f"https://a.example/{SECRET}", f"https://a.example/2?key={SECRET}", "http://[::1]:8545"]
+    labels = [status.label for status in client_of(base, urls).endpoints]
+    assert labels == ["a.example (endpoint 1)", "a.example (endpoint 2)", "[::1]:8545"]
+    async with FaultServer() as server:
+        url = f"http://ann:{SECRET}@127.0.0.1:{server.port}/"
+        async with client_of(base, [url]) as client:
+            await client.ask(requests.gas_price())
+            assert client.endpoints[0].label == f"127.0.0.1:{server.port}"
+        assert server.asked[0].headers["authorization"].startswith("Basic ")
+        assert server.asked[0].headers["host"] == f"127.0.0.1:{server.port}"
+
+
+async def test_no_proxy_of_the_environment_is_used(
+    base: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    async with FaultServer() as server, client_of(base, [server.url]) as client:
+        assert await client.ask(requests.gas_price()) == GAS_PRICE

@@ -1,0 +1,212 @@
+"""From one endpoint to the next: wrong chains, stale heads, waits, rests and second tries."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.rpc import requests
+from chain.rpc.client import RpcClient
+from chain.rpc.errors import (
+    HttpFault,
+    NoEndpoint,
+    RateLimited,
+    RpcError,
+    StaleHead,
+    WrongChain,
+)
+from chain.rpc.requests import Request
+from tests.chain.rpc.conftest import NOW, QUICK, assert_fit_to_show, client_of
+from tests.fakes import faults
+from tests.fakes.fault_server import Asked, Connection, FaultServer, honest
+from tests.fakes.honest_node import GAS_PRICE, HonestNode
+
+if TYPE_CHECKING:
+    from chain.networks import Network
+
+HOLDER = "0x" + "11" * 20
+
+
+async def test_a_wrong_chain_is_refused_before_anything_is_parsed(base: Network) -> None:
+    parsed: list[object] = []
+    watched: Request[None] = Request("eth_gasPrice", (), parsed.append)
+    node = HonestNode(chain_id=1)
+    async with FaultServer(node=node) as server, client_of(base, [server.url]) as client:
+        for _ in range(2):
+            with pytest.raises(WrongChain) as caught:
+                await client.ask(watched)
+            assert str(caught.value).startswith(
+                "The RPC answered for chain 1, but this desk is set to Base (8453)."
+            )
+            assert "zuno --network base --rpc URL" in str(caught.value)
+            assert_fit_to_show(caught.value)
+        assert client.endpoints[0].state == "wrong chain"
+        assert client.endpoints[0].answered_chain_id == 1
+    assert parsed == []
+    assert len(server.asked) == 1
+
+
+async def test_failover_never_ends_at_a_wrong_chain(base: Network) -> None:
+    async with (
+        FaultServer(faults.status("500 X")) as broken,
+        FaultServer(node=HonestNode(chain_id=10)) as other_chain,
+        client_of(base, [broken.url, other_chain.url]) as client,
+    ):
+        with pytest.raises(HttpFault) as caught:
+            await client.ask(requests.gas_price())
+        assert [type(error) for error in caught.value.elsewhere] == [WrongChain]
+        assert "answered for chain 10" in str(caught.value)
+        assert_fit_to_show(caught.value)
+
+
+async def test_when_every_chain_is_wrong_that_is_the_error(base: Network) -> None:
+    async with (
+        FaultServer(node=HonestNode(chain_id=1)) as first,
+        FaultServer(node=HonestNode(chain_id=10)) as second,
+        client_of(base, [first.url, second.url]) as client,
+    ):
+        with pytest.raises(WrongChain) as caught:
+            await client.ask(requests.gas_price())
+        assert caught.value.answered == 1
+        assert [error.endpoint for error in caught.value.elsewhere] == [client.endpoints[1].label]
+
+
+async def test_a_stale_head_is_left_for_a_fresh_one(base: Network) -> None:
+    stale = HonestNode(head_time=int(NOW) - 61)
+    async with FaultServer(node=stale) as behind, FaultServer() as fresh:
+        async with client_of(base, [behind.url]) as client:
+            with pytest.raises(StaleHead) as caught:
+                await client.head()
+            assert caught.value.age == 61
+            assert_fit_to_show(caught.value)
+            assert (await client.head(max_age=100)).number == 100
+        async with client_of(base, [behind.url, fresh.url]) as client:
+            assert (await client.head()).timestamp == HonestNode.head_time
+            asked = len(behind.asked)
+            assert (await client.head()).timestamp == HonestNode.head_time
+            assert len(behind.asked) == asked, "a lagging endpoint is not asked first again"
+
+
+async def test_how_old_is_stale_follows_the_networks_blocks_and_clock(base: Network) -> None:
+    node = HonestNode(head_time=int(NOW) - 110)
+    async with FaultServer(node=node) as server:
+        async with client_of(replace(base, block_seconds=12), [server.url]) as client:
+            assert (await client.head()).number == 100
+        async with client_of(replace(base, block_seconds=10), [server.url]) as client:
+            with pytest.raises(StaleHead):
+                await client.head()
+        async with client_of(replace(base, clock="head"), [server.url]) as client:
+            assert (await client.head(max_age=1)).number == 100
+
+
+async def test_a_wait_within_the_budget_is_waited(base: Network) -> None:
+    async def behave(asked: Asked, connection: Connection, node: HonestNode) -> None:
+        if len(server.asked) == 1:
+            await connection.respond(b"", status="429 X", headers={"Retry-After": "1"})
+        else:
+            await honest(asked, connection, node)
+
+    limits = replace(QUICK, total_seconds=3.0)
+    async with FaultServer(behave) as server, client_of(base, [server.url], limits) as client:
+        started = asyncio.get_running_loop().time()
+        assert await client.ask(requests.gas_price()) == GAS_PRICE
+        assert asyncio.get_running_loop().time() - started >= 1.0
+
+
+async def test_a_longer_wait_is_an_error_that_says_when_and_is_kept_to(base: Network) -> None:
+    limited = faults.status("429 X", headers={"Retry-After": "30"})
+    async with FaultServer(limited) as server, client_of(base, [server.url]) as client:
+        for _ in range(2):
+            with pytest.raises(RateLimited) as caught:
+                await client.ask(requests.gas_price())
+            assert caught.value.retry_after == pytest.approx(30, abs=1)
+            assert "30 s" in caught.value.sentence
+        assert len(server.asked) == 1, "it was told to wait and waits"
+
+
+async def test_an_endpoint_rests_after_faults_and_one_probe_brings_it_back(base: Network) -> None:
+    now = 0.0
+    async with FaultServer(faults.status("500 X")) as server:
+        client = RpcClient(
+            base,
+            [server.url],
+            clock=lambda: NOW,
+            limits=replace(QUICK, rounds=1, faults_to_rest=3, rest_seconds=5.0),
+            monotonic=lambda: now,
+            jitter=lambda: 0.0,
+        )
+        async with client:
+            for _ in range(3):
+                with pytest.raises(HttpFault):
+                    await client.ask(requests.gas_price())
+            with pytest.raises(NoEndpoint, match="left alone for 5 s") as caught:
+                await client.ask(requests.gas_price())
+            assert_fit_to_show(caught.value)
+            assert client.endpoints[0].state == "resting"
+            assert len(server.asked) == 3
+            now = 5.0
+            server.behaviour = honest
+            prices = await asyncio.gather(
+                *(client.ask(requests.gas_price()) for _ in range(3)), return_exceptions=True
+            )
+            assert sorted(map(str, prices))[0] == str(GAS_PRICE)
+            assert sum(isinstance(price, NoEndpoint) for price in prices) == 2, "one probe only"
+            assert len(server.asked) == 4
+            assert server.asked[3].calls[0]["method"] == "eth_chainId", "checked anew after a rest"
+            assert await client.ask(requests.gas_price()) == GAS_PRICE
+            [status] = client.endpoints
+            assert status.state == "ready"
+
+
+async def test_a_cancelled_probe_leaves_the_way_free(base: Network) -> None:
+    async with FaultServer(faults.status("500 X")) as server:
+        limits = replace(QUICK, rounds=1, faults_to_rest=1, rest_seconds=0.01)
+        async with client_of(base, [server.url], limits) as client:
+            with pytest.raises(HttpFault):
+                await client.ask(requests.gas_price())
+            await asyncio.sleep(0.02)
+            server.behaviour = faults.silence
+            probe = asyncio.create_task(client.ask(requests.gas_price()))
+            await asyncio.sleep(0.1)
+            probe.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await probe
+            server.behaviour = honest
+            assert await client.ask(requests.gas_price()) == GAS_PRICE
+
+
+async def test_reads_are_tried_again_and_a_fault_puts_an_endpoint_behind(base: Network) -> None:
+    async def first_breaks(asked: Asked, connection: Connection, node: HonestNode) -> None:
+        if len(flaky.asked) == 1:
+            connection.reset()
+        else:
+            await honest(asked, connection, node)
+
+    async with FaultServer(first_breaks) as flaky, FaultServer() as steady:
+        async with client_of(base, [flaky.url]) as client:
+            assert await client.ask(requests.gas_price()) == GAS_PRICE
+            assert client.round_trips == 2
+        flaky.asked.clear()
+        async with client_of(base, [flaky.url, steady.url]) as client:
+            await client.ask(requests.gas_price())
+            await client.ask(requests.gas_price())
+            assert (len(flaky.asked), len(steady.asked)) == (1, 2)
+
+
+async def test_a_batch_comes_whole_from_one_endpoint(base: Network) -> None:
+    """Half from here and half from there could be of two different moments."""
+    pruned = faults.error(-32000, "missing trie node")
+    async with FaultServer(pruned) as partial, FaultServer(node=HonestNode(head=200)) as whole:
+        async with client_of(base, [partial.url, whole.url]) as client:
+            block, balance = await client.together(
+                requests.block("latest"), requests.balance(HOLDER, "latest")
+            )
+            assert block is not None
+            assert (block.number, balance) == (200, 200_000)
+        async with client_of(base, [partial.url]) as client:
+            outcomes = await client.settle([requests.block(5), requests.balance(HOLDER, 5)])
+            assert not isinstance(outcomes[0], RpcError)
+            assert isinstance(outcomes[1], RpcError)

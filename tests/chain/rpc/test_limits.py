@@ -1,0 +1,125 @@
+"""The limits a person lives with: ten seconds, fifty megabytes, and a library loaded late."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.rpc import records, requests, wire
+from chain.rpc.errors import RpcError, TimedOut
+from chain.rpc.limits import Limits
+from chain.rpc.types import LogFilter
+from tests.chain.rpc.conftest import client_of
+from tests.fakes import faults
+from tests.fakes.fault_server import Behaviour, FaultServer
+from tests.fakes.honest_node import GAS_PRICE, LOG_TOPIC, HonestNode
+
+if TYPE_CHECKING:
+    from chain.networks import Network
+
+
+async def test_with_the_real_limits_nothing_takes_ten_seconds(base: Network) -> None:
+    async def seconds_alone(behaviour: Behaviour) -> float:
+        async with FaultServer(behaviour) as server:
+            return await seconds_until_error([server.url])
+
+    async def seconds_among_silent(count: int) -> float:
+        async with FaultServer(faults.silence) as server:
+            return await seconds_until_error([server.url] * count)
+
+    async def seconds_until_error(urls: list[str]) -> float:
+        started = time.monotonic()
+        async with client_of(base, urls, Limits()) as client:
+            with pytest.raises(TimedOut):
+                await client.ask(requests.gas_price())
+        return time.monotonic() - started
+
+    async def seconds_until_answer() -> float:
+        started = time.monotonic()
+        async with (
+            FaultServer(faults.slow_loris) as slow,
+            FaultServer() as honest,
+            client_of(base, [slow.url, honest.url], Limits()) as client,
+        ):
+            assert await client.ask(requests.gas_price()) == GAS_PRICE
+        return time.monotonic() - started
+
+    took = await asyncio.gather(
+        seconds_alone(faults.silence),
+        seconds_alone(faults.slow_header),
+        seconds_among_silent(3),
+        seconds_among_silent(6),
+        seconds_until_answer(),
+    )
+    assert max(took) < 10
+
+
+async def test_three_hundred_megabytes_cost_less_than_fifty() -> None:
+    async with (
+        FaultServer() as honest,
+        FaultServer(faults.endless_body) as endless,
+        FaultServer(faults.gzip_bomb) as bomb,
+    ):
+        urls = (honest.url, endless.url, bomb.url)
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tests.chain.rpc.peak_memory", *urls, stdout=subprocess.PIPE
+        )
+        output, _ = await asyncio.wait_for(child.communicate(), 30)
+    growth, *kinds = output.decode().split(",")
+    assert kinds == ["too large"] * 4
+    assert int(growth) < 50_000_000
+
+
+async def test_many_at_once_share_the_connections(base: Network) -> None:
+    async with FaultServer() as server, client_of(base, [server.url], Limits()) as client:
+        prices = await asyncio.gather(*(client.ask(requests.gas_price()) for _ in range(200)))
+        assert set(prices) == {GAS_PRICE}
+
+
+async def test_the_event_loop_keeps_turning_while_a_large_answer_is_read(base: Network) -> None:
+    wanted = LogFilter("0x" + "cc" * 20, (LOG_TOPIC,), 1, 15_000)
+    asked = {"id": 3, "method": "eth_getLogs", "params": list(requests.logs(wanted).params)}
+    body = json.dumps(HonestNode(head=15_000).answer(asked)).encode()
+    started = time.monotonic()
+    [reply] = wire.read(body, first_id=3, count=1)
+    assert isinstance(reply, wire.Result)
+    records.logs(reply.value, wanted)
+    reading = time.monotonic() - started
+    lateness = 0.0
+
+    async def watch() -> None:
+        nonlocal lateness
+        while True:
+            expected = time.monotonic() + 0.002
+            await asyncio.sleep(0.002)
+            lateness = max(lateness, time.monotonic() - expected)
+
+    async with FaultServer() as server, client_of(base, [server.url], Limits()) as client:
+        await client.ask(requests.gas_price())
+        server.behaviour = faults.body(body)
+        watching = asyncio.create_task(watch())
+        assert len(await client.ask(requests.logs(wanted))) == 15_000
+        watching.cancel()
+    assert lateness < reading / 2
+
+
+def test_importing_the_client_loads_no_http_library() -> None:
+    listed = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys, chain.rpc.client, chain.multicall; print(' '.join(sys.modules))",
+        ],
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout.split()
+    heavy = {"httpx2", "httpcore2", "anyio", "aiohttp", "web3", "eth_abi", "pydantic"}
+    assert heavy.isdisjoint(listed)
+    assert RpcError.__module__ in listed
