@@ -111,11 +111,11 @@ def is_rate_limit(error: ServerError) -> bool:
 def smaller_batch(error: ServerError, size: int) -> int:
     """How many to put into the next batch after one of `size` was refused."""
     words = error.message[:_LOOKED_AT].lower()
-    if re.search(r"not (supported|allowed|enabled|permitted)|unsupported|disabled", words):
-        return 1
     named = re.search(r"(?:max\w*|limit\w*|up to|than)\D{0,30}(\d{1,6})", words)
     if named and 0 < int(named[1]) < size:
         return int(named[1])
+    if re.search(r"not (supported|allowed|enabled|permitted)|unsupported|disabled", words):
+        return 1
     return max(1, size // 2)
 
 

@@ -1,0 +1,54 @@
+"""Multicall3's calldata and its answers, checked against an independent encoder."""
+
+from __future__ import annotations
+
+import pytest
+from eth_abi.abi import decode as reference_decode
+from eth_abi.abi import encode as reference_encode
+from eth_hash.auto import keccak
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chain.abi import AbiError
+from chain.multicall import Call, CallOutcome, aggregate, decode_aggregate, multicall
+from chain.rpc.values import InvalidValueError
+
+MULTICALL3 = "0xca11bde05977b3631167028862be2a173976ca11"
+ADDRESSES = st.binary(min_size=20, max_size=20).map(lambda raw: "0x" + raw.hex())
+CALLS = st.lists(st.builds(Call, ADDRESSES, st.binary(max_size=100)), max_size=6)
+OUTCOMES = st.lists(st.builds(CallOutcome, st.booleans(), st.binary(max_size=100)), max_size=6)
+
+
+def written(outcomes: list[CallOutcome]) -> bytes:
+    return reference_encode(["(bool,bytes)[]"], [[(one.success, one.data) for one in outcomes]])
+
+
+@given(CALLS)
+def test_calldata_is_what_the_contract_expects(calls: list[Call]) -> None:
+    calldata = aggregate(calls)
+    assert calldata[:4] == keccak(b"aggregate3((address,bool,bytes)[])")[:4]
+    [decoded] = reference_decode(["(address,bool,bytes)[]"], calldata[4:])
+    assert [Call(target, data) for target, _, data in decoded] == calls
+    assert all(allow_failure for _, allow_failure, _ in decoded)
+
+
+@given(OUTCOMES)
+def test_answers_come_back_in_order(outcomes: list[CallOutcome]) -> None:
+    assert decode_aggregate(written(outcomes)) == outcomes
+
+
+@pytest.mark.parametrize("answer", [b"", b"\x00" * 31, b"\xff" * 96])
+def test_an_answer_that_is_none_is_refused(answer: bytes) -> None:
+    with pytest.raises(AbiError):
+        decode_aggregate(answer)
+
+
+def test_the_request_wants_as_many_outcomes_as_calls() -> None:
+    request = multicall(MULTICALL3, [Call(MULTICALL3, b"\x01")] * 2, 7)
+    assert request.params[1] == "0x7"
+    assert request.at(9).params[1] == "0x9"
+    right = [CallOutcome(True, b"\x01"), CallOutcome(False, b"")]
+    assert request.parse("0x" + written(right).hex()) == right
+    for wrong in ("0x", "0x" + written(right[:1]).hex(), None, "0x" + "ff" * 64):
+        with pytest.raises(InvalidValueError):
+            request.parse(wrong)
