@@ -11,6 +11,7 @@ from chain.positions.memory import PositionMemory
 from chain.positions.one_block import OneBlock
 from chain.positions.portfolio import (
     Portfolio,
+    Worth,
     currencies,
     portfolio,
     price_question,
@@ -39,6 +40,14 @@ class Overview:
     tokens: Mapping[Address, Token]
     prices: PriceBook
     portfolio: Portfolio
+
+
+@dataclass(frozen=True, slots=True)
+class OnePosition:
+    snapshot: PositionSnapshot
+    tokens: Mapping[Address, Token]
+    prices: PriceBook
+    worth: Worth
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +82,7 @@ async def read_overview(
     return Overview(wallet, tokens, prices, portfolio(wallet.positions, tokens, prices, unit))
 
 
-async def read_one(
-    sources: Sources, token_id: int, unit: Unit
-) -> tuple[PositionSnapshot, Mapping[Address, Token], PriceBook, Portfolio] | None:
+async def read_one(sources: Sources, token_id: int, unit: Unit) -> OnePosition | None:
     """One position, whoever owns it; None when there is none of this number."""
     at = OneBlock(sources.client, sources.network)
     gathering = Gathering(at, sources.network, sources.memory, price_words(sources.network))
@@ -84,7 +91,8 @@ async def read_one(
     if snapshot is None:
         return None
     tokens, prices = await _valued(sources, [snapshot], gathering.words)
-    return snapshot, tokens, prices, portfolio([snapshot], tokens, prices, unit)
+    (worth,) = portfolio([snapshot], tokens, prices, unit).positions
+    return OnePosition(snapshot, tokens, prices, worth)
 
 
 async def _valued(

@@ -5,14 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
+
+from chain.devnet.launch import DevnetReady, devnet_process
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
+
+# How long one example takes says more about the machine than about the code.
+settings.register_profile("zuno", deadline=None)
+settings.load_profile("zuno")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+@pytest.fixture(scope="session")
+def devnet() -> Iterator[DevnetReady]:
+    """The small world, paused; a test that changes it takes the change back."""
+    with devnet_process(seed=7, world="small") as ready:
+        yield ready
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if "soak" in str(config.getoption("-m")):
         return
-    kept = [item for item in items if "soak" not in item.keywords]
     config.hook.pytest_deselected(items=[item for item in items if "soak" in item.keywords])
-    items[:] = kept  # type: ignore[index]
+    items[:] = [item for item in items if "soak" not in item.keywords]

@@ -62,6 +62,14 @@ def percent(part: Fraction | float) -> str:
     return f"{size:.3g}%" if size < 100 else f"{size:.0f}%"
 
 
+def age_text(seconds: int) -> str:
+    """A length of time, as coarse as people say it."""
+    for name, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {name}"
+    return f"{seconds} s"
+
+
 def number(value: Quantity[Fraction]) -> float | None:
     """A value for programs; None where it is unknown."""
     return None if isinstance(value, Unknown) else round(float(value.value), _JSON_PLACES)

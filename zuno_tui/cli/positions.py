@@ -135,7 +135,7 @@ def _row(
         high,
         pair.price_text(pool.sqrt_price_x96),
         state_words(position),
-        percent(position.share) if position.in_range else "–",
+        percent(position.share) if position.share else "–",
         worth(value.principal, unit),
         worth(value.fees, unit),
     )
@@ -148,6 +148,8 @@ def state_words(position: PositionSnapshot) -> str:
     words = "in range" if position.status is RangeStatus.IN_RANGE else "out of range"
     if position.pool.hook.danger.value == "dangerous":
         words += ", hook"
-    if position.custody.subscriber or position.custody.approved:
-        words += ", shared"
+    if position.custody.approved:
+        words += ", approved"
+    if position.custody.subscriber:
+        words += ", subscribed"
     return words

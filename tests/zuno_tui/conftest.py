@@ -1,0 +1,54 @@
+"""The command line as a person runs it: a process of its own, with a home of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+
+
+@dataclass(frozen=True)
+class Spoken:
+    code: int
+    out: str
+    words: str
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    home: Path
+
+    def __call__(self, *arguments: str, **environment: str) -> Spoken:
+        done = subprocess.run(
+            [sys.executable, "-m", "zuno_tui", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**os.environ, "ZUNO_HOME": str(self.home), **environment},
+        )
+        return Spoken(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def zuno(tmp_path: Path) -> CommandLine:
+    return CommandLine(tmp_path / "home")
+
+
+@pytest.fixture
+def on_devnet(devnet: DevnetReady) -> tuple[str, ...]:
+    return ("--network", "devnet", "--rpc", devnet.url)

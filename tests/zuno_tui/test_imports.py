@@ -1,0 +1,63 @@
+"""Cold start is a budget: the list of what a command imports, read from the running command."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAVY = (
+    "web3",
+    "textual",
+    "rich",
+    "openai",
+    "eth_account",
+    "eth_abi",
+    "pydantic",
+    "eth",
+    "aiohttp",
+)
+_TELL = """
+import sys
+from zuno_tui.cli import main
+try:
+    main({arguments!r})
+except SystemExit:
+    pass
+sys.stderr.write("\\nIMPORTED " + " ".join(sorted({{name.split(".")[0] for name in sys.modules}})))
+"""
+
+
+def _imported(*arguments: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", _TELL.format(arguments=list(arguments))],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return set(done.stderr.rpartition("IMPORTED ")[2].split())
+
+
+def test_help_imports_nothing_of_the_network() -> None:
+    imported = _imported("--help")
+
+    assert imported.isdisjoint((*HEAVY, "httpx2", "chain", "asyncio"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("positions",), ("positions", "--since-entry"), ("inspect", "28"), ("pools",), ("balances",)],
+)
+def test_no_read_imports_what_is_heavy(
+    command: tuple[str, ...], on_devnet: tuple[str, ...], tmp_path: Path
+) -> None:
+    imported = _imported(*command, *on_devnet, "--home", str(tmp_path))
+
+    assert "httpx2" in imported
+    assert imported.isdisjoint(HEAVY)

@@ -1,0 +1,58 @@
+from fractions import Fraction
+
+import pytest
+
+from chain.prices.price import Unit
+from chain.quantity import Known, Unknown
+from zuno_tui.gauge import WIDTH, range_gauge
+from zuno_tui.words import age_text, fee_text, money, number, percent, signed_money, worth
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (Fraction(1204501, 1000), Unit.USD, "$1,204.50"),
+        (Fraction(0), Unit.USD, "$0.00"),
+        (Fraction(3, 10_000), Unit.USD, "$0.000300"),
+        (Fraction(-5, 2), Unit.USD, "−$2.50"),
+        (Fraction(1, 3), Unit.ETH, "0.333333 ETH"),
+        (Fraction(25, 2), Unit.ETH, "12.5000 ETH"),
+    ],
+)
+def test_money(value: Fraction, unit: Unit, text: str) -> None:
+    assert money(value, unit) == text
+
+
+def test_what_is_unknown_is_said_so_and_is_null_for_programs() -> None:
+    assert worth(Unknown("no pool"), Unit.USD) == "unknown"
+    assert number(Unknown("no pool")) is None
+    assert signed_money(Known(Fraction(2), "test"), Unit.USD) == "+$2.00"
+
+
+def test_fees_and_parts() -> None:
+    assert [fee_text(pips) for pips in (500, 3000, 10_000, 1, 1_000_000)] == [
+        "0.05%",
+        "0.3%",
+        "1%",
+        "0.0001%",
+        "100%",
+    ]
+    assert percent(Fraction(1, 100_000)) == "<0.01%"
+    assert percent(0.1234) == "12.3%"
+    assert [age_text(seconds) for seconds in (59, 300, 90_000, 600_000)] == [
+        "59 s",
+        "5 min",
+        "25 h",
+        "6 d",
+    ]
+
+
+def test_the_gauge_keeps_its_width_and_shows_which_side_the_price_left_on() -> None:
+    gauges = [range_gauge(part) for part in (-0.5, 0.0, 0.5, 0.999, 1.0, 3.0)]
+
+    assert {len(gauge) for gauge in gauges} == {WIDTH}
+    assert gauges[0].startswith("● ├")
+    assert gauges[1].startswith("  ├●")
+    assert gauges[3].endswith("●┤  ")
+    assert gauges[4].endswith("┤ ●")
+    assert range_gauge(0.5, ascii_only=True).isascii()
