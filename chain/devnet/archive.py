@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import struct
-import tempfile
 import zlib
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eth_hash.auto import keccak
 
 from chain.devnet.block import encode_header
 from chain.devnet.records import Block, Header, Log, Receipt, from_hex, to_hex
+from chain.home import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 MAGIC = b"zuno chain 1\n"
 _LENGTH = struct.Struct(">I")
@@ -45,18 +43,7 @@ class Archive:
 def write_archive(path: Path, archive: Archive) -> None:
     """Replace the file whole or not at all."""
     payload = zlib.compress(_pack(archive), level=1)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(MAGIC + hashlib.sha256(payload).digest() + payload)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            Path(name).unlink()
-        raise
+    write_atomically(path, MAGIC + hashlib.sha256(payload).digest() + payload)
 
 
 def read_archive(path: Path) -> Archive:

@@ -118,7 +118,8 @@ class Exchange:
         pieces = [self._http.send(response), self._http.send(h11.Data(data=content))]
         pieces.append(self._http.send(h11.EndOfMessage()))
         self._writer.write(b"".join(piece or b"" for piece in pieces))
-        await self._writer.drain()
+        async with asyncio.timeout(IDLE_SECONDS):
+            await self._writer.drain()
 
 
 def refuse_stranger(request: h11.Request) -> None:

@@ -65,6 +65,8 @@ class BlockState:
         ancestors: Sequence[bytes],
     ) -> None:
         self.environment = environment
+        self.is_spoilt = False
+        """A call broke off: the state must not be used again."""
         self._ancestors = tuple(Hash32(ancestor) for ancestor in ancestors)
         self._state = State(
             AtomicDB(MemoryDB(store)), self._context(environment), Hash32(state_root)
@@ -99,12 +101,15 @@ class BlockState:
         self._state.lock_changes()
 
     def call(self, message: Message, *, time_limit: float | None = None) -> Outcome:
-        """Run a message and leave no trace of it; after an exception the state is spoilt."""
+        """Run a message and leave no trace of it."""
         spoofed = self._spoof(message)
         self._prepare(self._environment_of(message), time_limit=time_limit)
         checkpoint = self._state.snapshot()
+        # Whatever stops the EVM half-way, such as the time limit, leaves the state half-changed.
+        self.is_spoilt = True
         outcome = self._run(spoofed)
         self._state.revert(checkpoint)
+        self.is_spoilt = False
         return outcome
 
     def apply(

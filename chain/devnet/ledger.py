@@ -164,7 +164,7 @@ class Ledger:
         header, root = self._moment(at)
         key = (header.hash, root)
         state = self._warm.get(key)
-        if state is None:
+        if state is None or state.is_spoilt:
             state = self._warm[key] = self._open(header, root)
             if len(self._warm) > WARM_STATES:
                 self._warm.popitem(last=False)
@@ -183,10 +183,6 @@ class Ledger:
             state.override(overrides)
         return state
 
-    def cool(self) -> None:
-        """Close the states kept open, after one of them was left half-changed."""
-        self._warm.clear()
-
     def call(
         self,
         message: Message,
@@ -195,16 +191,8 @@ class Ledger:
         overrides: Mapping[Address, Override] | None = None,
         time_limit: float | None = None,
     ) -> Outcome:
-        if overrides:
-            return self.fork(at, overrides=overrides).call(message, time_limit=time_limit)
-        state = self.state(at)
-        try:
-            return state.call(message, time_limit=time_limit)
-        except TransactionRefusedError:
-            raise
-        except BaseException:
-            self.cool()
-            raise
+        state = self.fork(at, overrides=overrides) if overrides else self.state(at)
+        return state.call(message, time_limit=time_limit)
 
     def root(self, at: int | str | None = None) -> bytes:
         """The state root as it stands: the header's, unless the state was changed irregularly."""

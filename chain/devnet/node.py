@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -103,42 +102,21 @@ class Node:
     def pending(self) -> OpenBlock:
         """The block that would be mined now; it is rebuilt when head or pool have moved."""
         key = _PendingKey(self.ledger.head.hash, self.ledger.root(), self.pool.version)
-        if self._pending is None or self._pending[0] != key:
+        cached = self._pending
+        if cached is None or cached[0] != key or cached[1].state.is_spoilt:
             opened = self._fill(self._timestamp(None), ())
             # Filling may have dropped transactions that can no longer pay.
             key = _PendingKey(key.head_hash, key.root, self.pool.version)
-            self._pending = (key, opened)
-        return self._pending[1]
+            self._pending = cached = (key, opened)
+        return cached[1]
 
-    @contextmanager
-    def reading(
-        self,
-        at: int | str | None,
-        *,
-        pending: bool = False,
-        overrides: Mapping[Address, Override] | None = None,
-    ) -> Iterator[BlockState]:
-        """The state to read and call: the pending one, or the one a block left."""
-        try:
-            if not pending:
-                yield (
-                    self.ledger.fork(at, overrides=overrides)
-                    if overrides
-                    else (self.ledger.state(at))
-                )
-            elif overrides:
-                state = self._fill(self._timestamp(None), ()).state
-                state.override(overrides)
-                yield state
-            else:
-                yield self.pending().state
-        except TransactionRefusedError:
-            raise
-        except BaseException:
-            # Whatever stopped the EVM half-way left the open states half-changed.
-            self.ledger.cool()
-            self._pending = None
-            raise
+    def pending_state(self, overrides: Mapping[Address, Override] | None = None) -> BlockState:
+        """The state after the block that would be mined now."""
+        if not overrides:
+            return self.pending().state
+        state = self._fill(self._timestamp(None), ()).state
+        state.override(overrides)
+        return state
 
     def increase_time(self, seconds: int) -> int:
         """Move the next block this much further ahead."""

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from chain.devnet.exchange import Exchange
@@ -61,7 +62,8 @@ class Server:
         if task is not None:
             self._exchanges.add(task)
             task.add_done_callback(self._exchanges.discard)
-        await Exchange(reader, writer, self._respond).run()
+        with suppress(asyncio.CancelledError):  # by close(), which waits for this to end
+            await Exchange(reader, writer, self._respond).run()
 
     async def _respond(self, body: bytes) -> bytes | None:
         try:

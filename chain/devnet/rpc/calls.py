@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from chain.devnet.records import to_hex
 from chain.devnet.rpc.faults import failed, stopped
 from chain.devnet.rpc.messages import CALL_GAS_CAP, CALL_SECONDS, message, overrides
-from chain.devnet.rpc.references import LATEST, reading, reference
+from chain.devnet.rpc.references import LATEST, reference, state_at
 from chain.devnet.transactions import BASE_GAS, TransactionRefusedError
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def call(node: Node, params: Params) -> Json:
     at = params.maybe(reference, LATEST)
     changed = params.maybe(overrides, None)
     gas = CALL_GAS_CAP if wanted.gas is None else min(wanted.gas, CALL_GAS_CAP)
-    with reading(node, at, changed) as state:
-        outcome = state.call(replace(wanted, gas=gas), time_limit=CALL_SECONDS)
+    state = state_at(node, at, changed)
+    outcome = state.call(replace(wanted, gas=gas), time_limit=CALL_SECONDS)
     if not outcome.success:
         raise stopped(outcome)
     return to_hex(outcome.output)
@@ -40,8 +40,7 @@ def estimate_gas(node: Node, params: Params) -> Json:
     wanted = params.take(message)
     at = params.maybe(reference, LATEST)
     changed = params.maybe(overrides, None)
-    with reading(node, at, changed) as state:
-        return hex(least_gas(state, wanted))
+    return hex(least_gas(state_at(node, at, changed), wanted))
 
 
 def least_gas(state: BlockState, wanted: Message) -> int:
@@ -56,6 +55,8 @@ def least_gas(state: BlockState, wanted: Message) -> int:
         if first.reverted or wanted.gas is None:
             raise stopped(first)
         raise failed(f"gas required exceeds allowance ({most})")
+    if first.gas_used == BASE_GAS:
+        return BASE_GAS  # a plain transfer: nothing costs less
     spent = first.gas_used + first.gas_refunded
     # A call passes on at most 63/64 of the gas, and one with value needs the stipend beside.
     likely = (spent + CALL_STIPEND) * 64 // 63

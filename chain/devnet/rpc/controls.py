@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.devnet.rpc.faults import invalid
-from chain.devnet.rpc.fields import address, array, data, flag, number, optional, slot, table, word
+from chain.devnet.rpc.fields import (
+    address,
+    array,
+    data,
+    flag,
+    nonce,
+    number,
+    optional,
+    slot,
+    table,
+    word,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -97,7 +108,7 @@ def set_balance(node: Node, params: Params) -> Json:
 
 
 def set_nonce(node: Node, params: Params) -> Json:
-    node.ledger.set_nonce(params.take(address), params.take(number))
+    node.ledger.set_nonce(params.take(address), params.take(nonce))
     return None
 
 

@@ -49,6 +49,12 @@ def quantity(value: Json) -> int:
     return int(value, 16)
 
 
+def nonce(value: Json) -> int:
+    if (wanted := number(value)) >= 2**64 - 1:  # EIP-2681
+        raise invalid(f"{shown(value)} is not a nonce")
+    return wanted
+
+
 def number(value: Json) -> int:
     """A quantity, or a plain number where development tools send one."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:

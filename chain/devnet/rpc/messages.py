@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from chain.devnet.messages import Message, Override
 from chain.devnet.rpc.faults import invalid
-from chain.devnet.rpc.fields import address, array, data, optional, quantity, slot, table
+from chain.devnet.rpc.fields import address, array, data, nonce, optional, quantity, slot, table
 from chain.networks import NATIVE
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _override(value: Json) -> Override:
         raise invalid("account has both 'state' and 'stateDiff'")
     return Override(
         balance=optional(fields, "balance", quantity),
-        nonce=optional(fields, "nonce", quantity),
+        nonce=optional(fields, "nonce", nonce),
         code=optional(fields, "code", data),
         storage=storage,
         changed_slots=changed,

@@ -19,7 +19,14 @@ from chain.devnet.rpc.fields import (
     table,
     word,
 )
-from chain.devnet.rpc.references import LATEST, Reference, height, number_or_tag, reading, reference
+from chain.devnet.rpc.references import (
+    LATEST,
+    Reference,
+    height,
+    number_or_tag,
+    reference,
+    state_at,
+)
 from chain.devnet.rpc.render import (
     block_to_json,
     logs_to_json,
@@ -43,21 +50,21 @@ MAX_PROOF_SLOTS = 1024
 
 def get_balance(node: Node, params: Params) -> Json:
     account = params.take(address)
-    with reading(node, params.maybe(reference, LATEST)) as state:
-        return hex(state.balance(account))
+    state = state_at(node, params.maybe(reference, LATEST))
+    return hex(state.balance(account))
 
 
 def get_code(node: Node, params: Params) -> Json:
     account = params.take(address)
-    with reading(node, params.maybe(reference, LATEST)) as state:
-        return to_hex(state.code(account))
+    state = state_at(node, params.maybe(reference, LATEST))
+    return to_hex(state.code(account))
 
 
 def get_storage_at(node: Node, params: Params) -> Json:
     account = params.take(address)
     wanted = params.take(slot)
-    with reading(node, params.maybe(reference, LATEST)) as state:
-        return f"0x{state.storage(account, wanted):064x}"
+    state = state_at(node, params.maybe(reference, LATEST))
+    return f"0x{state.storage(account, wanted):064x}"
 
 
 def get_transaction_count(node: Node, params: Params) -> Json:
@@ -65,8 +72,8 @@ def get_transaction_count(node: Node, params: Params) -> Json:
     wanted = params.maybe(reference, LATEST)
     if wanted.is_pending:
         return hex(node.next_nonce(account))
-    with reading(node, wanted) as state:
-        return hex(state.nonce(account))
+    state = state_at(node, wanted)
+    return hex(state.nonce(account))
 
 
 def get_proof(node: Node, params: Params) -> Json:

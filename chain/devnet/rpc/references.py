@@ -10,7 +10,6 @@ from chain.devnet.rpc.fields import flag, optional, quantity, shown, table, word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from contextlib import AbstractContextManager
 
     from chain.devnet.execution import BlockState
     from chain.devnet.messages import Override
@@ -82,12 +81,14 @@ def height(node: Node, wanted: Reference) -> int | None:
             return head
 
 
-def reading(
+def state_at(
     node: Node,
     wanted: Reference,
     overrides: Mapping[Address, Override] | None = None,
-) -> AbstractContextManager[BlockState]:
+) -> BlockState:
     """The state a call means to read, or the fault that there is none."""
+    if wanted.is_pending:
+        return node.pending_state(overrides)
     at: int | str | None = height(node, wanted)
     if at is None and wanted.block_hash is not None:
         if not node.ledger.is_orphan(wanted.block_hash):
@@ -97,4 +98,4 @@ def reading(
         at = wanted.block_hash
     if at is None:
         raise failed("header not found")
-    return node.reading(at, pending=wanted.is_pending, overrides=overrides)
+    return node.ledger.fork(at, overrides=overrides) if overrides else node.ledger.state(at)

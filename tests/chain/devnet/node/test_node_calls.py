@@ -153,6 +153,8 @@ def test_overrides_change_what_a_call_sees(rpc: Client) -> None:
         counted({"state": {}, "stateDiff": {}})
     with pytest.raises(FaultError, match="unknown field 'balances'"):
         counted({"balances": "0x1"})
+    with pytest.raises(FaultError, match="is not a nonce"):
+        counted({"nonce": hex(2**64)})
     assert rpc("eth_call", {"to": COUNTER}) == word(42)
 
 
@@ -178,6 +180,11 @@ def test_an_estimate_is_enough_and_barely_more(rpc: Client) -> None:
         assert rpc("eth_call", {**call, "gas": hex(estimate)}) is not None
         used = int(rpc.receipt(rpc.send(transaction))["gasUsed"], 16)
         assert used <= estimate <= used * 1.27 + 2_400
+
+
+def test_a_plain_transfer_is_estimated_exactly(rpc: Client) -> None:
+    call = {"from": ALICE, "to": NOBODY, "value": "0x5"}
+    assert rpc("eth_estimateGas", call) == hex(21_000)
 
 
 def test_an_estimate_finds_gas_that_is_only_looked_at(rpc: Client) -> None:

@@ -14,7 +14,9 @@ import httpx2
 import pytest
 
 from chain.devnet.exchange import MAX_BODY
-from tests.chain.devnet.node.kit import COUNTER, LOOP, Client, word
+from chain.devnet.node import Node
+from tests.chain.devnet.node.conftest import serving
+from tests.chain.devnet.node.kit import COUNTER, LOOP, Client, new_ledger, word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -195,6 +197,16 @@ def test_endless_headers_are_cut_off(url: str) -> None:
 def test_a_client_that_leaves_early_harms_nobody(url: str, sent: bytes) -> None:
     talk(url, sent)
     assert Client(url)("eth_chainId") == "0x7a69"
+
+
+def test_closing_ends_idle_connections_quietly(caplog: pytest.LogCaptureFixture) -> None:
+    with serving(Node(new_ledger())) as url:
+        parts = urlsplit(url)
+        idle = socket.create_connection((parts.hostname, parts.port), timeout=10)
+        assert Client(url)("eth_blockNumber") == "0x0"
+    assert idle.recv(1) == b""
+    idle.close()
+    assert caplog.records == []
 
 
 def test_a_long_call_delays_others_no_longer_than_itself(rpc: Client) -> None:
