@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from eth_abi.abi import decode as reference_decode
 from eth_abi.abi import encode as reference_encode
@@ -9,9 +11,15 @@ from eth_hash.auto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chain.abi import AbiError
+from chain.abi import AbiError, encode_call
 from chain.multicall import Call, CallOutcome, aggregate, decode_aggregate, multicall
+from chain.networks import network_named
+from chain.rpc.client import RpcClient
+from chain.rpc.requests import call
 from chain.rpc.values import InvalidValueError
+
+if TYPE_CHECKING:
+    from chain.devnet.launch import DevnetReady
 
 MULTICALL3 = "0xca11bde05977b3631167028862be2a173976ca11"
 ADDRESSES = st.binary(min_size=20, max_size=20).map(lambda raw: "0x" + raw.hex())
@@ -52,3 +60,24 @@ def test_the_request_wants_as_many_outcomes_as_calls() -> None:
     for wrong in ("0x", "0x" + written(right[:1]).hex(), None, "0x" + "ff" * 64):
         with pytest.raises(InvalidValueError):
             request.parse(wrong)
+
+
+async def test_the_real_contract_answers_and_one_failure_harms_no_other(
+    devnet: DevnetReady,
+) -> None:
+    wallet_positions = encode_call("balanceOf(address)", devnet.wallet)
+    calls = [
+        Call(devnet.contracts.position_manager, wallet_positions),
+        Call(devnet.contracts.position_manager, encode_call("ownerOf(uint256)", 10**30)),
+        Call(devnet.contracts.multicall3, encode_call("getBlockNumber()")),
+        Call("0x" + "ee" * 20, b""),
+    ]
+    async with RpcClient(network_named("devnet"), [devnet.url]) as client:
+        head = await client.head()
+        outcomes = await client.at(head).ask(multicall(devnet.contracts.multicall3, calls))
+        alone = await client.ask(call(calls[0].target, calls[0].data, head.hash))
+    assert [one.success for one in outcomes] == [True, False, True, True]
+    assert outcomes[0].data == alone
+    assert int.from_bytes(alone) >= 7
+    assert int.from_bytes(outcomes[2].data) == head.number
+    assert outcomes[3].data == b""

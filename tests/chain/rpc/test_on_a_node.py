@@ -1,0 +1,209 @@
+"""Every kind of question put to the embedded chain's own node, its answers beside web3.py's."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from web3 import HTTPProvider, Web3
+
+from chain.abi import selector
+from chain.devnet.node import Node
+from chain.devnet.server import Server
+from chain.networks import network_named
+from chain.rpc import requests
+from chain.rpc.client import RpcClient
+from chain.rpc.errors import Refused, Reorged, Reverted, SendRefusal, SendRefused, StatePruned
+from chain.rpc.types import AccountOverride, LogFilter
+from tests.chain.devnet.node.kit import (
+    ALICE,
+    BOB,
+    COUNTER,
+    ECHO,
+    GENESIS_TIME,
+    NOBODY,
+    REVERT,
+    new_ledger,
+    signed,
+    word,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+TOPIC = word(7)
+
+
+@dataclass(frozen=True)
+class Setting:
+    client: RpcClient
+    node: Node
+    web3: Web3
+    """Blocking: to be used in a thread."""
+    hashes: tuple[str, ...]
+    """Of three transactions to the counter, one in each of the blocks 1 to 3."""
+
+
+@pytest.fixture
+async def setting() -> AsyncIterator[Setting]:
+    node = Node(new_ledger())
+    server = Server(node)
+    url = await server.start()
+    try:
+        async with RpcClient(network_named("devnet"), [url]) as client:
+            hashes = [
+                await client.ask(requests.send_raw(signed(nonce=nonce).raw)) for nonce in range(3)
+            ]
+            yield Setting(client, node, Web3(HTTPProvider(url)), tuple(hashes))
+    finally:
+        await server.close()
+
+
+async def test_blocks(setting: Setting) -> None:
+    theirs: Any = await asyncio.to_thread(setting.web3.eth.get_block, 2)
+    for ref in (2, "0x" + theirs["hash"].hex()):
+        block = await setting.client.ask(requests.block(ref))
+        assert block is not None
+        assert block.number == theirs["number"] == 2
+        assert block.hash == "0x" + theirs["hash"].hex()
+        assert block.parent_hash == "0x" + theirs["parentHash"].hex()
+        assert block.timestamp == theirs["timestamp"] > GENESIS_TIME
+        assert block.base_fee_per_gas == theirs["baseFeePerGas"]
+        assert (block.gas_used, block.gas_limit) == (theirs["gasUsed"], theirs["gasLimit"])
+    assert await setting.client.ask(requests.block(99)) is None
+    assert await setting.client.ask(requests.block("0x" + "12" * 32)) is None
+    assert (await setting.client.head()).number == 3
+
+
+async def test_state_at_any_block(setting: Setting) -> None:
+    client, eth = setting.client, setting.web3.eth
+    for number in range(4):
+        storage, balance, nonce, code = await client.together(
+            requests.storage(COUNTER, 0, number),
+            requests.balance(ALICE, number),
+            requests.transaction_count(ALICE, number),
+            requests.code(COUNTER, number),
+        )
+        assert int(storage, 16) == 41 + number
+        assert nonce == number
+        counter, alice = Web3.to_checksum_address(COUNTER), Web3.to_checksum_address(ALICE)
+        assert balance == await asyncio.to_thread(eth.get_balance, alice, number)
+        assert code == await asyncio.to_thread(eth.get_code, counter, number)
+    assert await client.ask(requests.storage(COUNTER, word(0), "finalized")) == word(41)
+
+
+async def test_calls_and_their_refusals(setting: Setting) -> None:
+    client = setting.client
+    assert await client.ask(requests.call(ECHO, b"hello")) == b"hello"
+    assert await client.ask(requests.call(COUNTER, b"", 1)) == (43).to_bytes(32)
+    pretended = {COUNTER: AccountOverride(storage={word(0): word(99)})}
+    overridden = requests.call(COUNTER, b"", state_override=pretended, sender=BOB, gas=90_000)
+    assert await client.ask(overridden) == (100).to_bytes(32)
+    custom = selector("NotApproved(address)") + bytes(32)
+    with pytest.raises(Reverted) as caught:
+        await client.ask(requests.call(REVERT, custom))
+    assert caught.value.data == custom
+    with pytest.raises(Refused):
+        await client.ask(requests.call(ECHO, b"", sender=NOBODY, value=1))
+    with pytest.raises(StatePruned):
+        await client.ask(requests.call(ECHO, b"", "0x" + "12" * 32))
+
+
+async def test_gas_and_fees(setting: Setting) -> None:
+    client, eth = setting.client, setting.web3.eth
+    estimate, price, tip = await client.together(
+        requests.estimate_gas(COUNTER, b"", sender=ALICE),
+        requests.gas_price(),
+        requests.max_priority_fee(),
+    )
+    sent: Any = {"to": Web3.to_checksum_address(COUNTER), "from": Web3.to_checksum_address(ALICE)}
+    assert estimate == await asyncio.to_thread(eth.estimate_gas, sent)
+    assert price == await asyncio.to_thread(lambda: eth.gas_price)
+    assert tip == await asyncio.to_thread(lambda: eth.max_priority_fee)
+    ours = await client.ask(requests.fee_history(3, 3, [10, 50]))
+    newest: Any = 3
+    theirs: Any = await asyncio.to_thread(eth.fee_history, 3, newest, [10, 50])
+    assert ours.oldest_block == theirs["oldestBlock"]
+    assert list(ours.base_fees) == theirs["baseFeePerGas"]
+    assert list(ours.gas_used_ratios) == theirs["gasUsedRatio"]
+    assert [list(row) for row in ours.rewards] == theirs["reward"]
+
+
+async def test_logs(setting: Setting) -> None:
+    logs = await setting.client.ask(requests.logs(LogFilter(COUNTER, (TOPIC,), 0, 3)))
+    wanted: Any = {"address": Web3.to_checksum_address(COUNTER), "fromBlock": 0, "toBlock": 3}
+    theirs: Any = await asyncio.to_thread(setting.web3.eth.get_logs, wanted)
+    assert len(logs) == len(theirs) == 3
+    for ours, other in zip(logs, theirs, strict=True):
+        assert ours.block_number == other["blockNumber"]
+        assert ours.block_hash == "0x" + other["blockHash"].hex()
+        assert ours.transaction_hash == "0x" + other["transactionHash"].hex()
+        assert (ours.log_index, ours.transaction_index) == (0, 0)
+        assert ours.data == bytes(other["data"])
+        assert list(ours.topics) == ["0x" + topic.hex() for topic in other["topics"]]
+    some = LogFilter((COUNTER, ECHO), (None,), 2, "latest")
+    assert [log.block_number for log in await setting.client.ask(requests.logs(some))] == [2, 3]
+    others = LogFilter((), ((word(8), word(9)),), "earliest", "latest")
+    assert await setting.client.ask(requests.logs(others)) == ()
+
+
+async def test_transactions_and_receipts(setting: Setting) -> None:
+    client, eth = setting.client, setting.web3.eth
+    wanted: Any = setting.hashes[1]
+    transaction, receipt = await client.together(
+        requests.transaction(wanted), requests.receipt(wanted)
+    )
+    assert transaction is not None
+    assert receipt is not None
+    theirs: Any = await asyncio.to_thread(eth.get_transaction_receipt, wanted)
+    assert receipt.gas_used == theirs["gasUsed"]
+    assert receipt.effective_gas_price == theirs["effectiveGasPrice"]
+    assert receipt.cumulative_gas_used == theirs["cumulativeGasUsed"]
+    assert (receipt.succeeded, receipt.block_number, receipt.l1_fee) == (True, 2, None)
+    assert (receipt.sender, receipt.to) == (ALICE, COUNTER)
+    assert [log.topics for log in receipt.logs] == [(TOPIC,)]
+    assert (transaction.nonce, transaction.to, transaction.block_number) == (1, COUNTER, 2)
+    assert transaction.max_fee_per_gas == signed(nonce=1).max_fee_per_gas
+    assert await client.ask(requests.receipt(word(5))) is None
+    assert await client.ask(requests.transaction(word(5))) is None
+
+
+async def test_sends_are_refused_with_reasons(setting: Setting) -> None:
+    async def refusal(raw: bytes) -> SendRefusal:
+        with pytest.raises(SendRefused) as caught:
+            await setting.client.ask(requests.send_raw(raw))
+        return caught.value.reason
+
+    assert await refusal(signed(nonce=0).raw) is SendRefusal.NONCE_TOO_LOW
+    assert await refusal(signed(nonce=3, value=10**24).raw) is SendRefusal.INSUFFICIENT_FUNDS
+    assert await refusal(signed(nonce=3, gas=20_000).raw) is SendRefusal.GAS_LIMIT
+    setting.node.automine = False
+    waiting = signed(nonce=3)
+    assert await setting.client.ask(requests.send_raw(waiting.raw))
+    assert await refusal(waiting.raw) is SendRefusal.ALREADY_KNOWN
+    dearer = signed(nonce=3, fee=2_000_000_001)
+    assert await refusal(dearer.raw) is SendRefusal.REPLACEMENT_UNDERPRICED
+    assert await setting.client.ask(requests.transaction_count(ALICE, "pending")) == 4
+
+
+async def test_a_pinned_reader_through_a_real_reorganisation(setting: Setting) -> None:
+    client = setting.client
+    reader = client.at(await client.head())
+    counter = requests.storage(COUNTER, 0)
+    assert int(await reader.ask(counter), 16) == 44
+    setting.node.reorg(2)
+    with pytest.raises(Reorged):
+        await reader.ask(counter)
+    assert reader.pinned_by == "hash"
+    now = await client.at_head(lambda anew: anew.ask(counter))
+    assert int(now, 16) == setting.node.ledger.state(None).storage(COUNTER, 0)
+
+
+async def test_it_says_what_it_is(setting: Setting) -> None:
+    version, chain_id = await setting.client.together(
+        requests.client_version(), requests.chain_id()
+    )
+    assert version
+    assert chain_id == 31337
