@@ -232,7 +232,7 @@ class Bus(Generic[Services]):
             recipient=outgoing.to,
             kind=outgoing.kind,
             payload=outgoing.payload,
-            ts=int(self._ambient.clock() * 1000),
+            ts=round(self._ambient.clock() * 1000),
         )
 
     async def _deliver_all(self) -> None:

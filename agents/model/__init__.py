@@ -1,0 +1,1 @@
+"""The language model: asking it, what it may cost, and whether its numbers are true."""

@@ -1,0 +1,141 @@
+"""Asks an OpenAI-compatible endpoint, and always ends: with an answer or a reason for none."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from agents.model.budget import estimated_tokens
+from agents.model.exchange import Completion, Exchange, Question, TryLaterError
+from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
+from agents.model.prose import ProseStream
+from agents.model.reply_text import InvalidReplyError, parse_reply
+from agents.model.strict_schema import strict_schema
+from agents.redaction import Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from agents.envelope import Role
+    from agents.model.budget import DebateBudget
+    from agents.model.connection import Connection
+    from agents.model.interface import Prompt, Reply
+    from agents.model.settings import ModelSettings
+
+_FIRST_PAUSE = 0.5
+_QUOTED = 4_000  # characters of a useless reply that are sent back with the complaint
+# Nothing was generated, so nothing is owed.
+_FREE = frozenset((Unavailability.REJECTED, Unavailability.UNREACHABLE))
+
+
+class OpenAIModel:
+    """One debate's way to the model: shares the connection, has its own budget."""
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        connection: Connection,
+        budget: DebateBudget,
+        *,
+        clock: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._settings = settings
+        self._exchange = Exchange(settings, connection, clock=clock)
+        self._budget = budget
+        self._sleep = sleep
+        self._redactor = Redactor((settings.api_key,))
+
+    async def ask(
+        self,
+        role: Role,
+        prompt: Prompt,
+        schema: type[Reply],
+        on_prose: Callable[[str], None],
+    ) -> Answer[Reply]:
+        seconds = self._settings.limits.total_seconds
+        question = Question(
+            model=self._settings.model_for(role),
+            messages=(("system", prompt.system), ("user", prompt.user)),
+            schema_name=schema.__name__,
+            schema=strict_schema(schema),
+        )
+        try:
+            async with asyncio.timeout(seconds) as deadline:
+                return await self._answer(role, question, schema, on_prose, deadline)
+        except TimeoutError:
+            sentence = f"The model did not finish within {seconds:g} seconds."
+        raise ModelUnavailable(Unavailability.TIMED_OUT, sentence)
+
+    async def _answer(
+        self,
+        role: Role,
+        question: Question,
+        schema: type[Reply],
+        on_prose: Callable[[str], None],
+        deadline: asyncio.Timeout,
+    ) -> Answer[Reply]:
+        prose = ProseStream(on_prose, self._redactor)
+        first, usage = await self._completed(role, question, prose.feed, deadline)
+        prose.close()
+        try:
+            read = parse_reply(first.raw, schema, self._redactor)
+        except InvalidReplyError as error:
+            complaint = str(error)
+        else:
+            return Answer(read.value, usage, read.text, question.model)
+        if first.finish is None:
+            sentence = "The model's answer ended before it was complete."
+            raise ModelUnavailable(Unavailability.DISCONNECTED, sentence)
+        if first.finish == "length":
+            complaint = "It was cut off because it was too long: write much less."
+        # The words of the second try are not passed on: they would follow those of the first.
+        again = question.again(first.raw[:_QUOTED], complaint)
+        second, more = await self._completed(role, again, lambda _: None, deadline)
+        try:
+            read = parse_reply(second.raw, schema, self._redactor)
+        except InvalidReplyError:
+            sentence = "The model answered twice, but not in the form that was asked for."
+        else:
+            return Answer(read.value, usage.plus(more), read.text, question.model)
+        raise ModelUnavailable(Unavailability.INVALID, sentence)
+
+    async def _completed(
+        self,
+        role: Role,
+        question: Question,
+        on_text: Callable[[str], None],
+        deadline: asyncio.Timeout,
+    ) -> tuple[Completion, Usage]:
+        """One call, repeated while the endpoint is busy, paid for from the budget."""
+        tokens_in = question.estimated_tokens()
+        attempts = self._settings.limits.attempts
+        for attempt in range(attempts):
+            reservation = self._budget.reserve(
+                role, question.model, tokens_in, self._settings.most_tokens
+            )
+            # What is cancelled, stalls or breaks off has been generated: it stays counted in full.
+            try:
+                completion = await self._exchange.once(question, on_text)
+            except TryLaterError as error:
+                reservation.release()
+                busy = error
+            except ModelUnavailable as error:
+                if error.reason in _FREE:
+                    reservation.release()
+                raise
+            else:
+                written = estimated_tokens(completion.raw)
+                usage = completion.usage or Usage(tokens_in, written, estimated=True)
+                reservation.settle(usage)
+                return completion, usage
+            pause = _FIRST_PAUSE * 2**attempt if busy.seconds is None else busy.seconds
+            if attempt + 1 == attempts or pause >= _remaining(deadline):
+                break
+            await self._sleep(pause)
+        raise busy.unavailable
+
+
+def _remaining(deadline: asyncio.Timeout) -> float:
+    when = deadline.when()
+    return float("inf") if when is None else when - asyncio.get_running_loop().time()

@@ -1,0 +1,290 @@
+"""One call to the endpoint: what is sent, what comes back while it streams, what can go wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+from agents.canonical import canonical
+from agents.model.budget import estimated_tokens
+from agents.model.interface import ModelUnavailable, Unavailability, Usage
+from agents.model.reply_text import whole_text
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping
+
+    import openai
+    from openai import AsyncStream
+    from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
+
+    from agents.model.connection import Connection
+    from agents.model.settings import ModelSettings
+
+_TOO_MANY = 429
+_FIRST_SERVER_ERROR = 500
+_MOST_TOKENS = 100_000_000  # what an endpoint may claim before we stop believing it
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    model: str
+    messages: tuple[tuple[Literal["system", "user", "assistant"], str], ...]
+    schema_name: str
+    schema: Mapping[str, object]
+
+    def again(self, reply: str, complaint: str) -> Question:
+        """The same question after a reply that could not be used."""
+        wish = (
+            f"That reply cannot be used. {complaint} "
+            "Reply again with one JSON object of the given schema and nothing else."
+        )
+        return replace(self, messages=(*self.messages, ("assistant", reply), ("user", wish)))
+
+    def estimated_tokens(self) -> int:
+        texts = [text for _, text in self.messages]
+        return estimated_tokens(*texts, canonical(dict(self.schema)).decode())
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    raw: str
+    finish: str | None
+    """`stop` or `length`; None when the stream just ended."""
+    usage: Usage | None
+
+
+class TryLaterError(Exception):
+    """The endpoint is busy; `seconds` is what it asked us to wait, if it did."""
+
+    def __init__(self, unavailable: ModelUnavailable, seconds: float | None) -> None:
+        super().__init__(str(unavailable))
+        self.unavailable = unavailable
+        self.seconds = seconds
+
+
+class Exchange:
+    def __init__(
+        self, settings: ModelSettings, connection: Connection, *, clock: Callable[[], float]
+    ) -> None:
+        self._settings = settings
+        self._limits = settings.limits
+        self._connection = connection
+        self._clock = clock
+
+    async def once(self, question: Question, on_text: Callable[[str], None]) -> Completion:
+        """One call. Raises ModelUnavailable or TryLaterError, and nothing of the library's."""
+        streaming = False
+        try:
+            stream = await self._open(question)
+            streaming = True
+            try:
+                return await self._read(stream, on_text)
+            finally:
+                await stream.close()
+        except ModelUnavailable as error:
+            fault: Exception = error
+        except Exception as error:  # the library's errors hold the key: none may pass
+            fault = self._fault(error, streaming=streaming)
+        # Raised out here so that the library's exception does not travel along as context.
+        raise fault
+
+    async def _open(self, question: Question) -> AsyncStream[ChatCompletionChunk]:
+        client = await self._connection.client()
+        from openai import omit
+
+        settings = self._settings
+        # OpenAI refuses the old name of this limit for its newer models; most other servers
+        # do not know the new one.
+        ours = urlsplit(settings.base_url).hostname == "api.openai.com"
+        most = settings.most_tokens
+        messages: list[ChatCompletionMessageParam] = [
+            _message(role, text) for role, text in question.messages
+        ]
+        async with self._patience(self._limits.first_seconds, "did not begin to answer"):
+            return await client.chat.completions.create(
+                model=question.model,
+                messages=messages,
+                response_format={
+                    "type": "json_schema",
+                    "json_schema": {
+                        "name": question.schema_name,
+                        "schema": dict(question.schema),
+                        "strict": True,
+                    },
+                },
+                stream=True,
+                stream_options={"include_usage": True},
+                max_completion_tokens=most if ours else omit,
+                max_tokens=omit if ours else most,
+                temperature=omit if settings.temperature is None else settings.temperature,
+            )
+
+    async def _read(
+        self, stream: AsyncStream[ChatCompletionChunk], on_text: Callable[[str], None]
+    ) -> Completion:
+        pieces: list[str] = []
+        size = 0
+        finish: str | None = None
+        usage: Usage | None = None
+        seconds = self._limits.first_seconds
+        while (chunk := await self._next(stream, seconds)) is not None:
+            seconds = self._limits.stall_seconds
+            usage = _usage(chunk) or usage
+            said = _said(chunk)
+            finish = said.finish or finish
+            if said.refused or finish == "content_filter":
+                raise ModelUnavailable(Unavailability.REFUSED, "The model declined to answer.")
+            if said.text:
+                size += len(said.text.encode("utf-8", "surrogatepass"))
+                if size > self._limits.reply_bytes:
+                    raise self._too_large(self._limits.reply_bytes)
+                pieces.append(said.text)
+                on_text(said.text)
+        return Completion(whole_text(pieces), finish, usage)
+
+    async def _next(
+        self, stream: AsyncStream[ChatCompletionChunk], seconds: float
+    ) -> ChatCompletionChunk | None:
+        async with self._patience(seconds, "fell silent"):
+            return await anext(stream, None)
+
+    @asynccontextmanager
+    async def _patience(self, seconds: float, failing: str) -> AsyncGenerator[None, None]:
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit:
+                yield
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            sentence = f"The model {failing} for {seconds:g} seconds."
+        else:
+            return
+        raise ModelUnavailable(Unavailability.STALLED, sentence)
+
+    def _fault(self, error: Exception, *, streaming: bool) -> Exception:
+        """What to say instead: a sentence of ours, with nothing the endpoint or library wrote."""
+        import openai
+
+        from agents.model.capped import CompressedReplyError, ReplyTooLargeError
+
+        match error:
+            case openai.APIStatusError():
+                return self._status_fault(error)
+            case openai.APITimeoutError():
+                reason, sentence = Unavailability.TIMED_OUT, "The model's endpoint took too long."
+            case openai.APIConnectionError() if streaming:
+                reason, sentence = Unavailability.DISCONNECTED, "The model broke off in the middle."
+            case openai.APIConnectionError():
+                reason, sentence = (
+                    Unavailability.UNREACHABLE,
+                    "The model's endpoint cannot be reached. Check OPENAI_BASE_URL.",
+                )
+            case openai.APIError():
+                reason, sentence = (
+                    Unavailability.SERVER_ERROR,
+                    "The model's endpoint failed in the middle of its answer.",
+                )
+            case ReplyTooLargeError():
+                return self._too_large(self._limits.wire_bytes)
+            case CompressedReplyError():
+                reason, sentence = Unavailability.MALFORMED, "The model's answer came compressed."
+            case _:
+                reason, sentence = (
+                    Unavailability.MALFORMED,
+                    f"The model's answer cannot be read ({type(error).__name__}).",
+                )
+        return ModelUnavailable(reason, sentence)
+
+    def _status_fault(self, error: openai.APIStatusError) -> Exception:
+        status = error.status_code
+        if status == _TOO_MANY:
+            reason, sentence = Unavailability.RATE_LIMITED, "The model's endpoint asks us to wait."
+        elif status >= _FIRST_SERVER_ERROR:
+            reason = Unavailability.SERVER_ERROR
+            sentence = f"The model's endpoint failed (HTTP {status})."
+        else:
+            hint = {401: "the key", 403: "the key", 404: "the model's name"}.get(
+                status, "the request"
+            )
+            return ModelUnavailable(
+                Unavailability.REJECTED,
+                f"The model's endpoint does not accept {hint} (HTTP {status}).",
+            )
+        return TryLaterError(
+            ModelUnavailable(reason, sentence), _wait(error.response.headers, self._clock)
+        )
+
+    @staticmethod
+    def _too_large(most: int) -> ModelUnavailable:
+        return ModelUnavailable(
+            Unavailability.TOO_LARGE, f"The model wrote more than {most:,} bytes."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    text: str
+    finish: str | None
+    refused: bool
+
+
+def _said(chunk: object) -> _Said:
+    # The library builds chunks without checking them: any field may be anything.
+    choices = getattr(chunk, "choices", None)
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    delta = getattr(choice, "delta", None)
+    text = getattr(delta, "content", None)
+    finish = getattr(choice, "finish_reason", None)
+    return _Said(
+        text=text if isinstance(text, str) else "",
+        finish=finish if isinstance(finish, str) else None,
+        refused=bool(getattr(delta, "refusal", None)),
+    )
+
+
+def _usage(chunk: object) -> Usage | None:
+    usage = getattr(chunk, "usage", None)
+    tokens_in = _count(getattr(usage, "prompt_tokens", None))
+    tokens_out = _count(getattr(usage, "completion_tokens", None))
+    if tokens_in is None or tokens_out is None:
+        return None
+    return Usage(tokens_in, tokens_out, estimated=False)
+
+
+def _count(value: object) -> int | None:
+    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None
+
+
+def _wait(headers: Mapping[str, str], clock: Callable[[], float]) -> float | None:
+    """How long a busy endpoint asks us to stay away: seconds, milliseconds or a date."""
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
+    after = headers.get("retry-after", "")
+    if (seconds := _number(after)) is not None:
+        return seconds
+    try:
+        return max(0.0, parsedate_to_datetime(after).timestamp() - clock())
+    except ValueError:
+        return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "none")
+    except ValueError:
+        return None
+    return max(0.0, number) if math.isfinite(number) else None
+
+
+def _message(role: str, text: str) -> ChatCompletionMessageParam:
+    if role == "system":
+        return {"role": "system", "content": text}
+    if role == "assistant":
+        return {"role": "assistant", "content": text}
+    return {"role": "user", "content": text}

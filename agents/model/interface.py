@@ -1,0 +1,92 @@
+"""What agents see of a language model: a question, a schema, an answer or a reason for none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from agents.canonical import canonical, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agents.envelope import Role
+
+Reply = TypeVar("Reply", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    system: str
+    user: str
+
+    @property
+    def digest(self) -> str:
+        return digest(canonical({"system": self.system, "user": self.user}))
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    tokens_in: int
+    tokens_out: int
+    estimated: bool
+    """True where the endpoint did not say, and our own cautious count stands in."""
+
+    def plus(self, other: Usage) -> Usage:
+        return Usage(
+            self.tokens_in + other.tokens_in,
+            self.tokens_out + other.tokens_out,
+            self.estimated or other.estimated,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[Reply]):
+    value: Reply
+    usage: Usage
+    raw: str
+    """The JSON it was read from, cleaned, for the record: reading it again gives the value."""
+    model: str
+
+
+class Unavailability(StrEnum):
+    OVER_BUDGET = "over_budget"
+    REJECTED = "rejected"
+    RATE_LIMITED = "rate_limited"
+    SERVER_ERROR = "server_error"
+    UNREACHABLE = "unreachable"
+    DISCONNECTED = "disconnected"
+    TIMED_OUT = "timed_out"
+    STALLED = "stalled"
+    REFUSED = "refused"
+    TOO_LARGE = "too_large"
+    MALFORMED = "malformed"
+    INVALID = "invalid"
+
+
+class ModelUnavailable(Exception):  # noqa: N818 - a state of the world that steps plan for
+    """No usable answer: the step takes its deterministic path and says so."""
+
+    def __init__(self, reason: Unavailability, sentence: str) -> None:
+        super().__init__(sentence)
+        self.reason = reason
+
+
+class Model(Protocol):
+    """One request's way to ask; made anew for each request."""
+
+    async def ask(
+        self,
+        role: Role,
+        prompt: Prompt,
+        schema: type[Reply],
+        on_prose: Callable[[str], None],
+    ) -> Answer[Reply]:
+        """An answer of this schema, or ModelUnavailable.
+
+        The schema's first field is prose; `on_prose` is given its words as they are written.
+        """
+        ...

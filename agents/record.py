@@ -1,0 +1,232 @@
+"""The record of one request: JSON lines, each chained to the one before by its hash.
+
+Chaining shows any change, cut or insertion to whoever noted the last hash; a record that was
+rewritten from its start has another one.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from agents.canonical import canonical, digest
+from chain.home import FILE_MODE, FOLDER_MODE
+from chain.rpc import strict_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from agents.envelope import Envelope
+    from agents.redaction import Redactor
+
+FORMAT = 1
+MOST_BYTES = 64 << 20
+KINDS = frozenset(("header", "input", "fact", "envelope", "reply", "end"))
+FIRST_HASH = "0" * 64
+
+
+class RecordError(Exception):
+    """A record that cannot be written; the message says what to do."""
+
+
+class Sink(Protocol):
+    def write(self, line: bytes, /) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class FileSink:
+    """A new private file that is only ever added to."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW
+        try:
+            self._descriptor = os.open(path, flags, FILE_MODE)
+        except FileExistsError:
+            raise RecordError(f"There is a record at {path} already.") from None
+
+    def write(self, line: bytes) -> None:
+        # Straight to the system, so that a crash of ours loses nothing that was said.
+        while line:
+            line = line[os.write(self._descriptor, line) :]
+
+    def close(self) -> None:
+        try:
+            os.fsync(self._descriptor)
+        finally:
+            os.close(self._descriptor)
+
+
+class MemorySink:
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+
+    def write(self, line: bytes) -> None:
+        self.lines.append(line)
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """What a model said to one question, or why it said nothing that could be used."""
+
+    role: str
+    step: int
+    """Counts the questions of one role within the request, from 0."""
+    prompt: str
+    """Hash of the question."""
+    model: str | None
+    raw: str | None
+    unavailable: str | None
+    sentence: str | None
+    tokens_in: int
+    tokens_out: int
+    estimated: bool
+
+
+class RecordWriter:
+    """Writes one request's record. Its methods are observers: hand `envelope` to the bus."""
+
+    def __init__(
+        self, sink: Sink, request_id: str, versions: Mapping[str, str], redactor: Redactor
+    ) -> None:
+        self._sink = sink
+        self._redactor = redactor
+        self._count = 0
+        self.last_hash = FIRST_HASH
+        header = {"format": FORMAT, "requestId": request_id, "versions": dict(versions)}
+        self._line("header", canonical(header))
+
+    def input(self, name: str, value: object) -> None:
+        """Something the request started from: settings, a snapshot of the chain."""
+        self._line("input", canonical({"name": name, "value": value}))
+
+    def fact(self, name: str, value: object) -> None:
+        """Something found out on the way that no envelope carries."""
+        self._line("fact", canonical({"name": name, "value": value}))
+
+    def envelope(self, envelope: Envelope) -> None:
+        self._line("envelope", envelope.wire)
+
+    def reply(self, reply: ModelReply) -> None:
+        body = {
+            "role": reply.role,
+            "step": reply.step,
+            "prompt": reply.prompt,
+            "model": reply.model,
+            "raw": reply.raw,
+            "unavailable": reply.unavailable,
+            "sentence": reply.sentence,
+            "tokensIn": reply.tokens_in,
+            "tokensOut": reply.tokens_out,
+            "estimated": reply.estimated,
+        }
+        self._line("reply", canonical(body))
+
+    def close(self) -> None:
+        """Say that this is all of it, and make it last; takes as long as the disk does."""
+        try:
+            self._line("end", canonical({"lines": self._count}))
+        finally:
+            self._sink.close()
+
+    def _line(self, kind: str, body: bytes) -> None:
+        if self._redactor.suspects(body):
+            body = canonical(self._redactor.value(strict_json.loads(body)))
+        line_hash = _line_hash(self.last_hash, self._count, kind, body)
+        # Put together by hand, in the order of canonical JSON: the body is canonical already.
+        tail = canonical({"hash": line_hash, "n": self._count, "type": kind})
+        self._sink.write(b'{"body":' + body + b"," + tail[1:] + b"\n")
+        self.last_hash = line_hash
+        self._count += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    kind: str
+    body: Mapping[str, object]
+
+    @property
+    def wire(self) -> bytes:
+        return canonical(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordCheck:
+    """What reading a record through has shown."""
+
+    lines: tuple[Line, ...]
+    """Those that are sound, up to the first that is not."""
+    last_hash: str
+    broken_line: int | None
+    """Counted from 1, as editors do."""
+    reason: str | None
+
+    @property
+    def ok(self) -> bool:
+        return self.broken_line is None
+
+    @property
+    def complete(self) -> bool:
+        """Whether its writer came to the end; a sound record without one was cut short."""
+        return self.ok and bool(self.lines) and self.lines[-1].kind == "end"
+
+
+def verify_record(path: Path) -> RecordCheck:
+    """Read a record through and check every link of its chain."""
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        return RecordCheck((), FIRST_HASH, 1, f"it has more than {MOST_BYTES} bytes")
+    return check_lines(data.splitlines(keepends=True))
+
+
+def check_lines(lines: Sequence[bytes]) -> RecordCheck:
+    previous = FIRST_HASH
+    sound: list[Line] = []
+    for number, data in enumerate(lines):
+        try:
+            line, previous = _checked(data, number, previous)
+            _in_place(line, number, sound)
+        except (strict_json.InvalidJsonError, _BrokenError) as error:
+            return RecordCheck(tuple(sound), previous, number + 1, str(error))
+        sound.append(line)
+    if not sound:
+        return RecordCheck((), previous, 1, "it is empty")
+    return RecordCheck(tuple(sound), previous, None, None)
+
+
+class _BrokenError(Exception):
+    pass
+
+
+def _checked(data: bytes, number: int, previous: str) -> tuple[Line, str]:
+    if not data.endswith(b"\n"):
+        raise _BrokenError("the line was cut off")
+    value = strict_json.loads(data)
+    if not isinstance(value, dict) or value.keys() != {"body", "hash", "n", "type"}:
+        raise _BrokenError("it is no line of a record")
+    body, kind = value["body"], value["type"]
+    if not isinstance(body, dict) or not isinstance(kind, str) or kind not in KINDS:
+        raise _BrokenError("it is no line of a record")
+    expected = _line_hash(previous, number, kind, canonical(body))
+    if canonical(value) + b"\n" != data or value["n"] != number or value["hash"] != expected:
+        raise _BrokenError("it does not follow from the line before")
+    return Line(kind, body), expected
+
+
+def _in_place(line: Line, number: int, before: Sequence[Line]) -> None:
+    if (line.kind == "header") != (number == 0):
+        raise _BrokenError("a record has one header, at its top")
+    if number and before[-1].kind == "end":
+        raise _BrokenError("it comes after the end")
+
+
+def _line_hash(previous: str, number: int, kind: str, body: bytes) -> str:
+    content = canonical({"n": number, "type": kind})
+    return digest(previous.encode() + b'{"body":' + body + b"," + content[1:])

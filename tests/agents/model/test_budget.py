@@ -1,0 +1,167 @@
+"""The fuse: nothing is asked that could pass a limit, and every token is counted once."""
+
+from __future__ import annotations
+
+import sqlite3
+from decimal import Decimal
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.envelope import Role
+from agents.model.budget import (
+    NAMESPACE,
+    Budget,
+    BudgetLimits,
+    DebateBudget,
+    Price,
+    Spent,
+    estimated_tokens,
+)
+from agents.model.interface import ModelUnavailable, Unavailability, Usage
+from chain.store import Store, StoreError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MORNING = 1_700_000_000.0  # 2023-11-14 22:13:20 UTC
+PRICES = {"known": Price.per_million(Decimal("0.15"), Decimal("0.60"))}
+
+
+def debate(limits: BudgetLimits, memory: Store | None = None, now: float = MORNING) -> DebateBudget:
+    return Budget(limits, PRICES, memory or Store.in_memory(), clock=lambda: now).debate()
+
+
+def refused(budget: DebateBudget, tokens: int, model: str = "known") -> str:
+    with pytest.raises(ModelUnavailable) as caught:
+        budget.reserve(Role.SCOUT, model, tokens, 0)
+    assert caught.value.reason == Unavailability.OVER_BUDGET
+    return str(caught.value)
+
+
+def test_a_call_that_could_pass_the_debates_tokens_is_not_made() -> None:
+    budget = debate(BudgetLimits(debate_tokens=1000))
+    budget.reserve(Role.SCOUT, "known", 500, 400)
+    assert "of the 1,000 for this debate, 900 are used" in refused(budget, 101)
+    budget.reserve(Role.CRITIC, "known", 100, 0)
+    assert budget.report().debate.tokens == 1000
+
+
+def test_what_a_call_really_took_replaces_what_was_set_aside() -> None:
+    budget = debate(BudgetLimits(debate_tokens=1000))
+    reservation = budget.reserve(Role.SCOUT, "known", 500, 400)
+    reservation.settle(Usage(300, 40, estimated=False))
+    assert budget.report().debate == Spent(340, 300 * 150 + 40 * 600)
+    budget.reserve(Role.SCOUT, "known", 600, 0).release()
+    assert budget.report().debate.tokens == 340
+    budget.reserve(Role.SCOUT, "known", 600, 0).settle(Usage(900, 0, estimated=False))
+    assert budget.report().debate.tokens == 1240
+    refused(budget, 1)
+
+
+def test_dollars_bind_where_a_price_is_known_and_tokens_alone_where_not() -> None:
+    budget = debate(BudgetLimits(debate_nano_usd=1_000_000, debate_tokens=None, day_tokens=None))
+    budget.reserve(Role.SCOUT, "known", 6_000, 0)
+    assert "$0.0010 for this debate, $0.0009 are spent" in refused(budget, 1_000)
+    budget.reserve(Role.CRITIC, "unknown", 50_000, 0)
+    report = budget.report()
+    assert report.debate == Spent(56_000, 900_000, 50_000)
+    assert report.by_role == {
+        "scout": Spent(6_000, 900_000),
+        "critic": Spent(50_000, 0, 50_000),
+    }
+
+
+def test_prices_are_whole_billionths_and_rounded_up() -> None:
+    assert PRICES["known"] == Price(150, 600)
+    assert Price.per_million(Decimal("0.0001"), Decimal(0)) == Price(1, 0)
+    assert Price.per_million(Decimal("2.5"), Decimal(10)).of(1_000_000, 1_000_000) == 12_500_000_000
+
+
+def test_the_day_is_shared_by_debates_and_by_runs(tmp_path: Path) -> None:
+    path = tmp_path / "zuno.db"
+    limits = BudgetLimits(debate_tokens=800, day_tokens=1000)
+    with Store.open(path, now=0)[0] as store:
+        debate(limits, store).reserve(Role.SCOUT, "known", 700, 0)
+        second = debate(limits, store)
+        assert "for this day, 700 are used" in refused(second, 400)
+        second.reserve(Role.CRITIC, "known", 100, 0).settle(Usage(60, 0, estimated=False))
+    with Store.open(path, now=0)[0] as store:
+        third = debate(limits, store)
+        assert third.report().day == Spent(760, 760 * 150)
+        refused(third, 241)
+        tomorrow = debate(limits, store, now=MORNING + 2 * 3600)
+        tomorrow.reserve(Role.SCOUT, "known", 800, 0)
+        assert third.report().day.tokens == 760
+
+
+def test_a_crash_in_the_middle_of_a_call_does_not_make_it_free() -> None:
+    memory = Store.in_memory()
+    debate(BudgetLimits(), memory).reserve(Role.SCOUT, "known", 700, 300)
+    assert debate(BudgetLimits(), memory).report().day.tokens == 1000
+
+
+def test_a_call_over_midnight_is_settled_on_the_day_it_began() -> None:
+    memory = Store.in_memory()
+    now = [MORNING]
+    budget = Budget(BudgetLimits(), PRICES, memory, clock=lambda: now[0]).debate()
+    reservation = budget.reserve(Role.SCOUT, "known", 700, 300)
+    now[0] += 24 * 3600
+    reservation.settle(Usage(10, 5, estimated=False))
+    assert memory.get(NAMESPACE, "2023-11-14") == {"scout": [15, 4500, 0]}
+    assert memory.get(NAMESPACE, "2023-11-15") is None
+
+
+@pytest.mark.parametrize("stored", [[], "much", {"scout": [1, 2]}, {"scout": [1, -2, 0]}, 7])
+def test_a_count_that_cannot_be_read_is_no_licence_to_spend(stored: object) -> None:
+    memory = Store.in_memory()
+    memory.put(NAMESPACE, "2023-11-14", stored, now=MORNING)
+    assert "zuno.db" in refused(debate(BudgetLimits(), memory), 1)
+
+
+def test_a_count_that_cannot_be_saved_is_no_licence_to_spend() -> None:
+    class FullDisk(Store):
+        def put(self, namespace: str, key: str, value: object, *, now: float) -> None:
+            raise StoreError("Nothing could be saved in zuno.db: disk is full.")
+
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE remembered (namespace, key, value, written_at)")
+    assert "disk is full" in refused(debate(BudgetLimits(), FullDisk(connection)), 1)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_however_calls_end_no_limit_is_passed_before_a_call_and_all_sums_agree(seed: int) -> None:
+    random = Random(seed)
+    memory = Store.in_memory()
+    limits = BudgetLimits(debate_tokens=5_000, day_tokens=9_000, day_nano_usd=3_000_000)
+    budgets = [debate(limits, memory) for _ in range(3)]
+    for _ in range(60):
+        budget = random.choice(budgets)
+        wanted = random.randrange(1, 900)
+        try:
+            reservation = budget.reserve(
+                random.choice(list(Role)), random.choice(["known", "unknown"]), wanted, wanted // 4
+            )
+        except ModelUnavailable:
+            continue
+        assert budget.report().debate.tokens <= 5_000
+        assert budget.report().day.tokens <= 9_000
+        match random.randrange(3):
+            case 0:
+                reservation.release()
+            case 1:
+                used = random.randrange(wanted)
+                reservation.settle(Usage(used, 0, estimated=False))
+    day = budgets[0].report().day
+    assert day.tokens == sum(budget.report().debate.tokens for budget in budgets)
+    assert day.nano_usd == sum(budget.report().debate.nano_usd for budget in budgets)
+
+
+def test_estimates_count_a_token_for_two_letters_and_one_for_each_byte_of_other_scripts() -> None:
+    assert estimated_tokens() == 0
+    per_message = estimated_tokens("")
+    assert estimated_tokens("a" * 1001) == per_message + 501
+    assert estimated_tokens("市" * 10) == per_message + 30
+    assert estimated_tokens("ab", "cd") == 2 * (per_message + 1)
+    assert estimated_tokens("\ud800") == per_message + 1

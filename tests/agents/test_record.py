@@ -1,0 +1,338 @@
+"""Records: every line chained, nothing secret in them, and a replay that gives the same bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+from pydantic import BaseModel
+
+from agents.bus import Ambient, Bus
+from agents.canonical import canonical
+from agents.envelope import Envelope, Kind, Role
+from agents.model.interface import Answer, ModelUnavailable, Prompt, Unavailability, Usage
+from agents.model.recorded import NoRecordedReplyError, RecordedModel, RecordingModel
+from agents.record import FileSink, MemorySink, RecordError, RecordWriter, verify_record
+from agents.redaction import Redactor, SecretFieldError
+from agents.replay import RecordBrokenError, ReplayClock, read_record, replay
+from agents.transport import QueueTransport
+from agents.worker import Outgoing
+from tests.fakes.small_debate import REGISTRY, Plan, Start, Thought, Turn
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+    from pathlib import Path
+
+    from agents.model.interface import Model, Reply
+    from agents.worker import Context
+
+VERSIONS = {"zuno": "0.1.0", "prompts": "ab12"}
+API_KEY = "sk-canary-THE-KEY-0123456789abcdef"
+RPC_URL = "https://mainnet.example.com/v3/0123456789abcdef0123456789abcdef"
+PASSPHRASE = "correct horse battery staple"
+
+
+class Opinion(BaseModel):
+    prose: str
+    rounds: int
+
+
+class ScriptedModel:
+    def __init__(self, *replies: str | ModelUnavailable) -> None:
+        self._replies = list(replies)
+
+    async def ask(
+        self, role: Role, prompt: Prompt, schema: type[Reply], on_prose: Callable[[str], None]
+    ) -> Answer[Reply]:
+        reply = self._replies.pop(0)
+        if isinstance(reply, ModelUnavailable):
+            raise reply
+        for word in reply.split(" "):
+            on_prose(word)
+            await asyncio.sleep(0)
+        usage = Usage(100, 20, estimated=False)
+        return Answer(schema.model_validate_json(reply), usage, reply, "fake")
+
+
+@dataclass(frozen=True)
+class Services:
+    model: Model
+
+
+async def advised_scout(
+    envelope: Envelope, context: Context[Services]
+) -> AsyncGenerator[Outgoing, None]:
+    """Asks the model twice, believes the first usable number of rounds, else takes one."""
+    start = envelope.payload
+    assert isinstance(start, Start)
+    rounds = 1
+    for question in ("how many?", "sure?"):
+        try:
+            answer = await context.services.model.ask(
+                context.role, Prompt("scout", question), Opinion, context.prose
+            )
+            rounds = answer.value.rounds
+            text = answer.value.prose
+        except ModelUnavailable as error:
+            text = f"By the rules, for {error}"
+        yield Outgoing(Kind.AGENT_THOUGHT, Role.CLI, Thought(text=text))
+    turn = Turn(position=start.position, rounds=rounds, round=rounds)
+    yield Outgoing(Kind.PROPOSAL, Role.CRITIC, turn)
+
+
+async def brief_critic(
+    envelope: Envelope, context: Context[Services]
+) -> AsyncGenerator[Outgoing, None]:
+    turn = envelope.payload
+    assert isinstance(turn, Turn)
+    yield Outgoing(Kind.PLAN_READY, Role.CLI, Plan(position=turn.position, rounds=turn.rounds))
+
+
+async def debate(
+    writer: RecordWriter, model: Model, clock: Callable[[], float], position: int = 7
+) -> Envelope:
+    writer.input("position", {"id": position})
+    bus = Bus[Services](
+        REGISTRY,
+        QueueTransport(Role),
+        {Role.SCOUT: advised_scout, Role.CRITIC: brief_critic},
+        ambient=Ambient(clock=clock, new_id=lambda: "req_1"),
+    )
+    async with bus:
+        flow = await bus.start(
+            Kind.FLOW_START,
+            Start(position=position, rounds=1),
+            services=Services(RecordingModel(model, writer)),
+            observers=[writer.envelope],
+        )
+        outcome = await flow.outcome()
+    writer.fact("by the rules alone", {"rounds": 1})
+    return outcome
+
+
+def ticking() -> Callable[[], float]:
+    moments = iter(range(10_000))
+    return lambda: 1_700_000_000.123 + next(moments) * 0.017
+
+
+async def recorded(path: Path, *replies: str | ModelUnavailable) -> Path:
+    writer = RecordWriter(FileSink(path), "req_1", VERSIONS, Redactor())
+    model = ScriptedModel(
+        *(replies or ('{"prose": "Two, I think", "rounds": 2}', '{"prose": "yes", "rounds": 2}'))
+    )
+    await debate(writer, model, ticking())
+    writer.close()
+    return path
+
+
+async def again(path: Path, position: int = 7) -> bool:
+    record = read_record(path)
+
+    async def rerun(writer: RecordWriter, clock: ReplayClock) -> None:
+        await debate(writer, RecordedModel(record.replies()), clock, position)
+
+    return (await replay(record, rerun)).matches
+
+
+async def test_a_record_holds_everything_in_order_and_is_private(tmp_path: Path) -> None:
+    path = await recorded(tmp_path / "records" / "req_1.jsonl")
+    check = verify_record(path)
+    assert check.ok
+    assert check.complete
+    assert [line.kind for line in check.lines] == [
+        *("header", "input", "envelope", "reply", "envelope", "reply"),
+        *("envelope", "envelope", "envelope", "fact", "end"),
+    ]
+    record = read_record(path)
+    assert (record.request_id, record.versions) == ("req_1", VERSIONS)
+    assert record.inputs() == {"position": {"id": 7}}
+    assert record.facts() == {"by the rules alone": {"rounds": 1}}
+    assert [reply.step for reply in record.replies()] == [0, 1]
+    kinds = [REGISTRY.open(wire).kind for wire in record.envelopes()]
+    assert kinds == ["flow_start", "agent_thought", "agent_thought", "proposal", "plan_ready"]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+async def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
+    paths = [await recorded(tmp_path / f"{index}.jsonl") for index in range(5)]
+    assert len({path.read_bytes() for path in paths}) == 1
+
+
+async def test_a_replay_needs_neither_model_nor_chain_and_matches(tmp_path: Path) -> None:
+    assert await again(await recorded(tmp_path / "a.jsonl"))
+    unavailable = ModelUnavailable(Unavailability.STALLED, "The model fell silent.")
+    path = await recorded(tmp_path / "b.jsonl", unavailable, '{"prose": "3", "rounds": 3}')
+    assert await again(path)
+    assert b"The model fell silent." in path.read_bytes()
+
+
+async def test_a_replay_that_differs_says_where(tmp_path: Path) -> None:
+    path = await recorded(tmp_path / "a.jsonl")
+    assert not await again(path, position=8)
+    record = read_record(path)
+
+    async def other_model(writer: RecordWriter, clock: ReplayClock) -> None:
+        model = ScriptedModel('{"prose": "Four", "rounds": 4}', '{"prose": "yes", "rounds": 2}')
+        await debate(writer, model, clock)
+
+    report = await replay(record, other_model)
+    assert not report.matches
+    assert report.difference is not None
+    assert report.difference.line == 4
+    assert report.difference.recorded is not None
+    assert report.difference.replayed is not None
+    assert b"Two, I think" in report.difference.recorded.wire
+    assert b"Four" in report.difference.replayed.wire
+
+    async def says_nothing(writer: RecordWriter, clock: ReplayClock) -> None:
+        return None
+
+    short = await replay(record, says_nothing)
+    assert short.difference is not None
+    assert short.difference.line == 2
+
+
+async def test_a_question_nobody_recorded_is_an_error() -> None:
+    with pytest.raises(NoRecordedReplyError):
+        await RecordedModel(()).ask(Role.SCOUT, Prompt("a", "b"), Opinion, lambda _: None)
+
+
+async def test_any_changed_byte_breaks_the_chain_at_its_line(tmp_path: Path) -> None:
+    path = await recorded(tmp_path / "a.jsonl")
+    data = path.read_bytes()
+    for place in range(0, len(data), 3):
+        damaged = bytearray(data)
+        damaged[place] ^= 0x01
+        path.write_bytes(bytes(damaged))
+        check = verify_record(path)
+        assert not check.ok, place
+        assert check.broken_line is not None
+        assert check.broken_line == data[:place].count(b"\n") + 1
+        assert len(check.lines) == check.broken_line - 1
+
+
+async def test_lines_cannot_be_moved_removed_added_or_cut(tmp_path: Path) -> None:
+    path = await recorded(tmp_path / "a.jsonl")
+    lines = path.read_bytes().splitlines(keepends=True)
+    for damaged, line in (
+        (lines[:3] + lines[4:], 4),
+        ([*lines[:3], lines[4], lines[3], *lines[5:]], 4),
+        ([*lines[:3], lines[2], *lines[3:]], 4),
+        ([*lines, lines[-1]], len(lines) + 1),
+        (lines[1:], 1),
+        ([], 1),
+        ([*lines[:-1], lines[-1][:-1]], len(lines)),
+        ([lines[0].replace(b",", b", ", 1), *lines[1:]], 1),
+    ):
+        path.write_bytes(b"".join(damaged))
+        check = verify_record(path)
+        assert (check.ok, check.broken_line) == (False, line)
+        with pytest.raises(RecordBrokenError, match=f"line {line}"):
+            read_record(path)
+    path.write_bytes(b"".join(lines[:-1]))
+    cut = verify_record(path)
+    assert cut.ok
+    assert not cut.complete
+
+
+async def test_a_record_written_anew_from_its_start_has_another_last_hash(tmp_path: Path) -> None:
+    first = verify_record(await recorded(tmp_path / "a.jsonl"))
+    forged = await recorded(
+        tmp_path / "b.jsonl", '{"prose": "Nine", "rounds": 9}', '{"prose": "yes", "rounds": 9}'
+    )
+    second = verify_record(forged)
+    assert second.ok
+    assert first.last_hash != second.last_hash
+
+
+def test_a_record_is_never_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "req_1.jsonl"
+    path.write_text("something")
+    with pytest.raises(RecordError, match="already"):
+        FileSink(path)
+    (tmp_path / "link.jsonl").symlink_to("/dev/null")
+    with pytest.raises(RecordError):
+        FileSink(tmp_path / "link.jsonl")
+
+
+def written(value: object, *secrets: str) -> bytes:
+    sink = MemorySink()
+    writer = RecordWriter(sink, "req_1", VERSIONS, Redactor(secrets))
+    writer.input("given", value)
+    return b"".join(sink.lines)
+
+
+def test_known_secrets_never_enter_a_record() -> None:
+    secrets = (API_KEY, RPC_URL, PASSPHRASE)
+    for hiding in (
+        API_KEY,
+        {"a": [{"b": f"Bearer {API_KEY}"}]},
+        {API_KEY: 1},
+        f"it said {API_KEY} and {API_KEY}",
+        "c2stY2FuYXJ5LVRIRS1LRVktMDEyMzQ1Njc4OWFiY2RlZg==",
+        RPC_URL,
+        "https%3A%2F%2Fmainnet.example.com%2Fv3%2F0123456789abcdef0123456789abcdef",
+        f"POST {RPC_URL} failed",
+        PASSPHRASE,
+    ):
+        data = written({"text": hiding}, *secrets)
+        for secret in (API_KEY, "c2stY2FuYXJ5", "0123456789abcdef", PASSPHRASE):
+            assert secret.encode() not in data, hiding
+        assert b"[redacted]" in data
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my key is sk-proj-abcdefghijklmnopqrstuvwx",
+        "Authorization: Bearer abcdefgh12345678",
+        "bot 123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw01",
+        "see https://rpc.example.com/v2/abcdef123456 for more",
+        "https://user:hunter22@example.com",
+        "-----BEGIN EC PRIVATE KEY-----",
+    ],
+)
+def test_what_looks_like_a_secret_is_replaced(text: str) -> None:
+    data = written({"text": text})
+    assert b"[redacted]" in data
+    for part in ("abcdefgh", "AAHdqT", "abcdef123456", "hunter22", "BEGIN EC"):
+        assert part.encode() not in data
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("apiKey", "api_key", "OPENAI_API_KEY", "privateKey", "password", "walletPassphrase"),
+        *("mnemonic", "seed_phrase", "Authorization", "botToken", "clientSecret", "rpcUrl"),
+    ],
+)
+def test_fields_with_telling_names_are_refused(name: str) -> None:
+    with pytest.raises(SecretFieldError):
+        written({"nested": [{name: "value"}]})
+
+
+def test_ordinary_words_of_the_domain_are_left_alone() -> None:
+    value = {
+        "token0": "0x" + "ab" * 20,
+        "poolKey": {"fee": 500, "hooks": "0x" + "00" * 20},
+        "poolId": "0x" + "cd" * 32,
+        "prose": "The secret of LPs: at 12:04:55 the key is width; tokens in, tokens out.",
+        "source": "https://api.coingecko.com",
+        "tick": -887272,
+    }
+    assert json.loads(written(value).splitlines()[1])["body"]["value"] == value
+
+
+def test_a_redactor_does_not_show_its_secrets() -> None:
+    assert API_KEY not in repr(Redactor((API_KEY,)))
+
+
+def test_canonical_bytes_are_ascii_and_sorted() -> None:
+    assert canonical({"b": 1.5, "a": "é\u202e"}) == b'{"a":"\\u00e9\\u202e","b":1.5}'
+    with pytest.raises(ValueError, match="JSON"):
+        canonical(float("inf"))
