@@ -20,7 +20,7 @@ from chain.devnet.rpc.faults import (
     RpcFaultError,
     failed,
 )
-from chain.devnet.rpc.fields import Json, Params, shown
+from chain.devnet.rpc.fields import Json, Params
 from chain.devnet.transactions import TransactionRefusedError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _invoke(node: Node, methods: Mapping[str, Method], request: Mapping[str, Jso
     method = methods.get(name)
     if method is None:
         raise RpcFaultError(
-            METHOD_NOT_FOUND, f"the method {shown(name)} does not exist/is not available"
+            METHOD_NOT_FOUND, f"the method {name[:80]} does not exist/is not available"
         )
     if values is not None and not isinstance(values, list):
         raise RpcFaultError(INVALID_PARAMS, "non-array args")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.devnet.messages import Message, Override
+from chain.devnet.records import CHAIN_ID
 from chain.devnet.rpc.faults import invalid
 from chain.devnet.rpc.fields import address, array, data, nonce, optional, quantity, slot, table
 from chain.networks import NATIVE
@@ -30,6 +31,8 @@ def message(value: Json) -> Message:
     payload, alias = optional(fields, "input", data), optional(fields, "data", data)
     if payload is not None and alias is not None and payload != alias:
         raise invalid('both "data" and "input" are set and not equal. Please use "input"')
+    if optional(fields, "chainId", quantity) not in (None, CHAIN_ID):
+        raise invalid(f"chainId does not match node's (want={CHAIN_ID})")
     price = optional(fields, "gasPrice", quantity)
     max_fee = optional(fields, "maxFeePerGas", quantity)
     tip = optional(fields, "maxPriorityFeePerGas", quantity)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from eth.rlp.accounts import Account
-from eth_hash.auto import keccak
 from rlp.codec import decode as rlp_decode
 from trie.hexary import HexaryTrie
 
 from chain.devnet.records import from_hex, to_hex
+from chain.keccak import keccak
 from tests.chain.devnet.node.kit import (
     ALICE,
     BOB,
@@ -196,6 +196,7 @@ def verified(root: str, key: bytes, proof: list[str]) -> Any:
         ("eth_call", [{"to": COUNTER, "data": "0x1"}]),
         ("eth_call", [{"to": COUNTER, "gas": -5}]),
         ("eth_call", [{"recipient": COUNTER}]),
+        ("eth_call", [{"to": COUNTER, "chainId": "0x1"}]),
         ("eth_getLogs", [{"topics": [[5]]}]),
         ("eth_feeHistory", ["0x1", "latest", [50, 10]]),
         ("eth_feeHistory", ["0x1", "latest", [101]]),
