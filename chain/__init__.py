@@ -1,1 +1,1 @@
-"""Ethereum and Uniswap: networks, RPC, exact math, positions, pools, history, the embedded chain."""
+"""Ethereum and Uniswap: networks, RPC, exact math, positions, pools, the embedded chain."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from eth_hash.auto import keccak
+from chain.keccak import keccak
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

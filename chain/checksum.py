@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eth_hash.auto import keccak
+from chain.keccak import keccak
 
 if TYPE_CHECKING:
     from chain.networks import Address

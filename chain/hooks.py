@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntFlag, StrEnum
 
-from eth_hash.auto import keccak
-
+from chain.keccak import keccak
 from chain.networks import NATIVE, Address
 from chain.pool_key import DYNAMIC_FEE
 

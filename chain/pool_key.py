@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eth_hash.auto import keccak
-
 from chain import abi
+from chain.keccak import keccak
 
 if TYPE_CHECKING:
     from chain.networks import Address

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eth_hash.auto import keccak
+from chain.keccak import keccak
 
 if TYPE_CHECKING:
     from chain.pool_key import PoolId

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eth_hash.auto import keccak
-
 from chain import abi
 from chain.devnet.accounts import DEMO_WALLET, DEPLOYER, ISSUER, KEEPER, RESIDENTS
 from chain.devnet.hook_code import (
@@ -19,6 +17,7 @@ from chain.devnet.hook_code import (
 )
 from chain.devnet.records import GenesisAccount
 from chain.devnet.writing import Intent, WorldError
+from chain.keccak import keccak
 from chain.networks import NATIVE, Contracts
 
 if TYPE_CHECKING:

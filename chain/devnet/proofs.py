@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eth.rlp.accounts import Account
-from eth_hash.auto import keccak
 from rlp.codec import decode as rlp_decode
 from rlp.sedes.big_endian_int import big_endian_int
 from trie.hexary import HexaryTrie
 
 from chain.devnet.block import encode_rlp
 from chain.devnet.records import from_hex
+from chain.keccak import keccak
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,6 @@ from eth.constants import SECPK1_N
 from eth.exceptions import UnrecognizedTransactionType
 from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 from eth.vm.forks.shanghai.constants import MAX_INITCODE_SIZE
-from eth_hash.auto import keccak
 from eth_keys.datatypes import PrivateKey
 from eth_keys.exceptions import BadSignature
 from eth_typing import Address as AccountBytes
@@ -17,6 +16,7 @@ from eth_utils.exceptions import ValidationError
 from rlp.exceptions import RLPException
 
 from chain.devnet.records import CHAIN_ID, from_hex, to_hex
+from chain.keccak import keccak
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI

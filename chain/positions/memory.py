@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _POSITIONS = "position"
 _HOLDINGS = "holdings"
 _MINTED = "minted"
+_SUBSCRIBED = "subscribed"
 
 
 class PositionMemory:
@@ -48,6 +49,18 @@ class PositionMemory:
             for one in new
         }
         self._store.put_many(_POSITIONS, values, now=self._clock())
+
+    def subscribed(self) -> frozenset[int]:
+        """Tokens that had a subscriber when last seen: a hint of what to ask."""
+        value = self._store.get(_SUBSCRIBED, self._place)
+        found = value if isinstance(value, list) else []
+        return frozenset(one for one in found if isinstance(one, int))
+
+    def remember_subscribed(self, subscribed: set[int], *, out_of: Iterable[int]) -> None:
+        before = self.subscribed()
+        now = before.difference(out_of) | subscribed
+        if now != before:
+            self._store.put(_SUBSCRIBED, self._place, sorted(now), now=self._clock())
 
     def checkpoints(self, owner: Address) -> tuple[Holdings, ...]:
         """What the wallet held at some blocks, oldest first."""

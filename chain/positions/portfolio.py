@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from chain.networks import Address, Network
+    from chain.positions.gathering import AlsoWords
     from chain.positions.identity import PositionIdentity
-    from chain.positions.reader import AlsoWords
     from chain.positions.snapshot import PositionSnapshot
     from chain.tokens import Token
 

@@ -204,7 +204,7 @@ def send_raw(signed: bytes) -> Request[Hash]:
     """Hand a signed transaction to one node, once; the answer must be its own hash."""
 
     def parse(value: object) -> Hash:
-        from eth_hash.auto import keccak  # loads a C library that no read needs
+        from chain.keccak import keccak  # loads a C library that no read needs
 
         found = values.hash32(value)
         if found != "0x" + keccak(signed).hex():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from eth_hash.auto import keccak
 
 from chain.hooks import (
     NO_HOOK,
@@ -14,6 +13,7 @@ from chain.hooks import (
     hook_passport,
     permissions_of,
 )
+from chain.keccak import keccak
 from chain.pool_key import DYNAMIC_FEE
 
 # The order in which Uniswap's Hooks.sol lists its flags, highest bit first.

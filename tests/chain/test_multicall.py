@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 from eth_abi.abi import decode as reference_decode
 from eth_abi.abi import encode as reference_encode
-from eth_hash.auto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chain.abi import AbiError, encode_call
+from chain.keccak import keccak
 from chain.multicall import Call, CallOutcome, aggregate, decode_aggregate, multicall
 from chain.networks import network_named
 from chain.rpc.client import RpcClient

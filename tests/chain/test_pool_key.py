@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import eth_abi.abi
 from eth_abi.packed import encode_packed
-from eth_hash.auto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chain import storage
+from chain.keccak import keccak
 from chain.networks import NATIVE
 from chain.pool_key import DYNAMIC_FEE, PoolKey, position_key
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from eth_hash.auto import keccak
 
+from chain.keccak import keccak
 from chain.rpc import requests
 from chain.rpc.errors import (
     ErrorKind,
