@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from eth_hash.auto import keccak
-
 from chain.devnet.transactions import address_of
+from chain.keccak import keccak
 
 if TYPE_CHECKING:
     from chain.networks import Address

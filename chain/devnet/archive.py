@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from eth_hash.auto import keccak
-
 from chain.devnet.block import encode_header
 from chain.devnet.records import Block, Header, Log, Receipt, from_hex, to_hex
 from chain.home import write_atomically
+from chain.keccak import keccak
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA256, EMPTY_UNCLE_HASH
 from eth_bloom.bloom import BloomFilter
-from eth_hash.auto import keccak
 from rlp.codec import encode_raw
 from trie.hexary import HexaryTrie
 
 from chain.devnet.records import Block, Header, Log, Receipt, from_hex, to_hex
 from chain.devnet.transactions import TransactionRefusedError, refuse_unminable
+from chain.keccak import keccak
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
