@@ -98,8 +98,8 @@ class Exchange:
                 self._http.receive_data(await self._reader.read(READ_BYTES))
 
     async def _body(self) -> _Body:
-        """All of the content; what is too long is read off and thrown away, so that the client,
-        still writing, lives to hear of it."""
+        """All of the content, or the part of it that is not too long."""
+        # What is too long is still read off: a client cut off while writing never hears why.
         pieces: list[bytes] = []
         length = 0
         while isinstance(event := await self._event(), h11.Data):

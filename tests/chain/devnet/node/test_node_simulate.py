@@ -160,6 +160,19 @@ def test_state_and_block_can_be_overridden(rpc: Client) -> None:
     assert block["calls"][2]["returnData"] == gap["hash"]
 
 
+def test_storage_can_be_replaced_again_and_again(rpc: Client) -> None:
+    count = {"calls": [{"to": COUNTER}] * 2}
+    blocks = simulate(
+        rpc,
+        {"stateOverrides": {COUNTER: {"state": {word(0): word(7)}}}, **count},
+        count,
+        {"stateOverrides": {COUNTER: {"state": {}}}, **count},
+        {"stateOverrides": {COUNTER: {"state": {word(0): word(70)}}}, **count},
+    )
+    data = [int(call["returnData"], 16) for block in blocks for call in block["calls"]]
+    assert data == [8, 9, 10, 11, 1, 2, 71, 72]
+
+
 def test_starts_from_an_old_block(rpc: Client) -> None:
     rpc.send(signed(nonce=0))
     (block,) = simulate(rpc, {"calls": [{"to": COUNTER}]}, at="0x0")
