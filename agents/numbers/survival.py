@@ -71,7 +71,7 @@ def survival(edges: Edges, daily_ticks: float, hours: float) -> float:
     if not edges.inside:
         return 0.0
     scaled = daily_ticks * daily_ticks * hours / HOURS_PER_DAY / (edges.width * edges.width)
-    return min(1.0, max(0.0, _survival(edges.below / edges.width, scaled)))
+    return min(1.0, max(0.0, _survival(min(edges) / edges.width, scaled)))
 
 
 def mean_hours(edges: Edges, daily_ticks: float) -> float:
@@ -110,9 +110,10 @@ def stress_buffers_of(ranges: Iterable[tuple[float, float, float]]) -> list[Stre
     found: list[StressBuffers] = []
     append = found.append
     for below, above, daily_ticks in ranges:
+        if not daily_ticks > 0.0:
+            _check(daily_ticks)
         near = below if below < above else above
         if near <= 0.0:
-            _check(daily_ticks)
             append(none)
             continue
         place = scale * near / (below + above)
@@ -135,13 +136,13 @@ def half_width_for_buffer(hours: float, daily_ticks: float, offset_ticks: float 
         return centred
     # Of all places in a range the middle survives longest, so the centred width is too little;
     # with the nearer edge where the centred one has it, the farther edge can only add.
-    low, high = max(centred, distance), centred + distance
+    low, high = max(centred - distance, 0.0), centred
     while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        near, width = middle - distance, 2 * middle
+        near = (low + high) / 2
+        width = 2 * (near + distance)
         reached = width * width * _quantile(1 - BUFFER_PROBABILITY, near / width)
-        low, high = (middle, high) if reached < wanted else (low, middle)
-    return high
+        low, high = (near, high) if reached < wanted else (low, near)
+    return high + distance
 
 
 def _check(daily_ticks: float) -> None:
