@@ -13,8 +13,9 @@ from eth.vm.forks.prague.computation import PragueComputation
 from eth.vm.forks.prague.opcodes import PRAGUE_OPCODES
 from eth.vm.forks.prague.state import PragueState
 from eth.vm.opcode import as_opcode
-from eth_hash.auto import keccak
 from eth_typing import Address
+
+from chain.keccak import keccak
 
 if TYPE_CHECKING:
     from eth.abc import (

@@ -1,18 +1,19 @@
-"""What a pool really holds near its price, by every change of liquidity on the way.
+"""The liquidity around a pool's price: every change of it on the way, for many pools at once.
 
-Liquidity crowded into one tick makes a small pool look deep; two more reads of storage, for all
-pools at once, tell the two apart.
+Liquidity crowded into one tick makes a small pool look deep; two reads of storage tell the two
+apart, and are all it takes to replay a swap.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain.math.liquidity import Amounts
 from chain.math.sqrt_price import amount0_delta, amount1_delta
-from chain.math.ticks import sqrt_price_at_tick
+from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 from chain.pools.reading import read_slots
-from chain.pools.state import nearby_ticks
+from chain.pools.state import NEARBY_TICKS, nearby_ticks
 from chain.storage import bitmap_slot, decode_tick_liquidity, tick_slots
 
 if TYPE_CHECKING:
@@ -23,69 +24,85 @@ if TYPE_CHECKING:
     from chain.pools.state import PoolState
     from chain.positions.one_block import OneBlock
 
-_WORD_TICKS = 256
+WORD_TICKS = 256
+"""How many usable ticks one word of the bitmap holds."""
+MOST_WORDS = 400
+"""Bounds the first read: a full-range look at a one-tick pool would be 7,000 words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """The active liquidity at the price, and every change of it between two ticks."""
+
+    state: PoolState
+    changes: tuple[tuple[int, int], ...]
+    """Initialised ticks in order, each with the liquidity added when crossed upwards."""
+    lowest: int
+    highest: int
+    """Between these ticks nothing is missing."""
+
+    def steps(self) -> Iterator[tuple[int, int, int]]:
+        """The liquidity of each stretch between two changes: from tick, to tick, liquidity."""
+        crossed = sum(net for tick, net in self.changes if tick <= self.state.tick)
+        start, liquidity = self.lowest, self.state.liquidity - crossed
+        for tick, net in self.changes:
+            yield start, tick, liquidity
+            start, liquidity = tick, liquidity + net
+        yield start, self.highest, liquidity
+
+    def nearby(self) -> Amounts:
+        """Currency0 that buyers could take within two per cent, currency1 that sellers could."""
+        lowest, highest = nearby_ticks(self.state.tick)
+        price, amount0, amount1 = self.state.sqrt_price_x96, 0, 0
+        for start, end, liquidity in self.steps():
+            lower = sqrt_price_at_tick(max(start, lowest))
+            upper = sqrt_price_at_tick(min(end, highest))
+            if max(lower, price) < upper:
+                amount0 += amount0_delta(max(lower, price), upper, liquidity, round_up=False)
+            if lower < min(upper, price):
+                amount1 += amount1_delta(lower, min(upper, price), liquidity, round_up=False)
+        return Amounts(amount0, amount1)
 
 
 async def read_depths(
-    here: OneBlock, network: Network, states: Sequence[PoolState]
-) -> dict[PoolId, Amounts]:
-    """What each pool would trade within two per cent of its price."""
-    bitmap_slots = (slot for state in states for _, slot in _bitmaps(state))
+    here: OneBlock, network: Network, states: Sequence[PoolState], *, reach: int = NEARBY_TICKS
+) -> dict[PoolId, Depth]:
+    """The liquidity of each pool within so many ticks of its price, in two requests for all."""
+    bitmap_slots = (
+        bitmap_slot(state.pool_id, word) for state in states for word in _words(state, reach)
+    )
     bitmaps = (await read_slots(here, network, bitmap_slots)).words
-    ticks = {state.pool_id: initialised_ticks(state, bitmaps) for state in states}
-    words = await read_slots(
-        here,
-        network,
-        (tick_slots(pool, tick).liquidity for pool, crossed in ticks.items() for tick in crossed),
+    ticks = {state.pool_id: _initialised(state, reach, bitmaps) for state in states}
+    tick_words = (tick_slots(pool, tick).liquidity for pool in ticks for tick in ticks[pool])
+    words = (await read_slots(here, network, tick_words)).words
+    return {
+        state.pool_id: Depth(
+            state=state,
+            changes=tuple(
+                (tick, decode_tick_liquidity(words[tick_slots(state.pool_id, tick).liquidity]).net)
+                for tick in ticks[state.pool_id]
+            ),
+            lowest=max(_words(state, reach).start * WORD_TICKS * state.key.tick_spacing, MIN_TICK),
+            highest=min(_words(state, reach).stop * WORD_TICKS * state.key.tick_spacing, MAX_TICK),
+        )
+        for state in states
+    }
+
+
+def _initialised(state: PoolState, reach: int, bitmaps: Mapping[int, int]) -> tuple[int, ...]:
+    """The ticks where liquidity changes, in order."""
+    return tuple(
+        (word * WORD_TICKS + bit) * state.key.tick_spacing
+        for word in _words(state, reach)
+        for bit in range(WORD_TICKS)
+        if bitmaps[bitmap_slot(state.pool_id, word)] >> bit & 1
     )
-    depths: dict[PoolId, Amounts] = {}
-    for state in states:
-        changes = {
-            tick: decode_tick_liquidity(words.words[tick_slots(state.pool_id, tick).liquidity]).net
-            for tick in ticks[state.pool_id]
-        }
-        depths[state.pool_id] = depth_of(state, changes)
-    return depths
 
 
-def initialised_ticks(state: PoolState, bitmaps: Mapping[int, int]) -> tuple[int, ...]:
-    """The ticks near the price where liquidity changes, in order."""
-    nearby = nearby_ticks(state.tick)
-    spacing = state.key.tick_spacing
-    found = (
-        (place * _WORD_TICKS + bit) * spacing
-        for place, slot in _bitmaps(state)
-        for bit in range(_WORD_TICKS)
-        if bitmaps[slot] >> bit & 1
-    )
-    return tuple(tick for tick in found if nearby.lowest <= tick <= nearby.highest)
-
-
-def depth_of(state: PoolState, changes: Mapping[int, int]) -> Amounts:
-    """Currency0 that buyers could take and currency1 that sellers could."""
-    nearby = nearby_ticks(state.tick)
-    above = sorted(tick for tick in changes if tick > state.tick)
-    below = sorted((tick for tick in changes if tick <= state.tick), reverse=True)
-
-    amount0, price, liquidity = 0, state.sqrt_price_x96, state.liquidity
-    for tick in (*above, nearby.highest):
-        target = max(sqrt_price_at_tick(tick), price)
-        amount0 += amount0_delta(price, target, liquidity, round_up=False)
-        price, liquidity = target, liquidity + changes.get(tick, 0)
-
-    amount1, price, liquidity = 0, state.sqrt_price_x96, state.liquidity
-    for tick in (*below, nearby.lowest):
-        target = min(sqrt_price_at_tick(tick), price)
-        amount1 += amount1_delta(target, price, liquidity, round_up=False)
-        price, liquidity = target, liquidity - changes.get(tick, 0)
-    return Amounts(amount0, amount1)
-
-
-def _bitmaps(state: PoolState) -> Iterator[tuple[int, int]]:
-    """The words of the bitmap that cover the ticks near the price: place and slot."""
-    nearby = nearby_ticks(state.tick)
-    spacing = state.key.tick_spacing
-    first = nearby.lowest // spacing // _WORD_TICKS
-    last = nearby.highest // spacing // _WORD_TICKS
-    for place in range(first, last + 1):
-        yield place, bitmap_slot(state.pool_id, place)
+def _words(state: PoolState, reach: int) -> range:
+    """The words of the bitmap that cover the ticks within reach."""
+    per_word = WORD_TICKS * state.key.tick_spacing
+    middle = state.tick // per_word
+    first = max((state.tick - reach) // per_word, MIN_TICK // per_word, middle - MOST_WORDS // 2)
+    last = min((state.tick + reach) // per_word, MAX_TICK // per_word, middle + MOST_WORDS // 2)
+    return range(first, last + 1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from chain.hooks import NO_HOOK, HookPassport, hook_passport
 from chain.pools.candidates import candidate_pools
-from chain.pools.depth import read_depths
+from chain.pools.depth import Depth, read_depths
 from chain.pools.initialised import ScanPlan, initialised_pools
 from chain.pools.memory import LogCoverage, PoolMemory, RememberedSurvey
 from chain.pools.reading import read_slots
@@ -47,10 +47,9 @@ class Pool:
     token0: Token
     token1: Token
     hook: HookPassport
-    depth: Amounts
-    """What it would trade within two per cent of its price, each way."""
+    depth: Depth
     depth_usd: Quantity[Fraction]
-    """The worth of both."""
+    """What it would trade within two per cent of its price, both ways together."""
 
     @property
     def key(self) -> PoolKey:
@@ -112,7 +111,8 @@ async def discover_pools(
     book = price_book(network, market, prices_from_pools(network, market, states, here.block))
     depths = await read_depths(here, network, states)
     values = {
-        state.pool_id: _worth(depths[state.pool_id], state.key, tokens, book) for state in states
+        state.pool_id: _worth(depths[state.pool_id].nearby(), state.key, tokens, book)
+        for state in states
     }
     shown = ranked(states, values)[: plan.most_pools]
     codes = await _hook_codes(here, shown)

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.abi import decode, encode_call
-from chain.depth import liquidity_steps, read_depth
 from chain.devnet.founding import LOOK_ALIKE_POOL
 from chain.devnet.pools import DYNAMIC, ETH_USDC, GUARDED, POOLS, STABLE, WETH_USDC_LOW
 from chain.hooks import Danger
-from chain.math.sqrt_price import amount0_delta, amount1_delta
 from chain.math.ticks import sqrt_price_at_tick
 from chain.networks import network_named
-from chain.pools.discovery import MOST_AGE, PoolSurvey, SurveyPlan, discover_pools
+from chain.pools.discovery import MOST_AGE, Pool, PoolSurvey, SurveyPlan, discover_pools
 from chain.pools.initialised import ScanPlan
+from chain.pools.quote import DepthExceededError, quote_exact_input
 from chain.pools.state import nearby_ticks
 from chain.quantity import Known, Unknown
 from chain.rpc import requests
@@ -85,28 +84,30 @@ async def test_state_and_fees_are_what_the_contracts_say(served: ServedWorld) ->
     assert not guarded.code.empty
 
 
-async def test_depth_is_what_the_ticks_near_the_price_hold(served: ServedWorld) -> None:
+async def test_depth_is_what_buyers_can_take_until_the_price_is_two_per_cent_up(
+    served: ServedWorld,
+) -> None:
     async with served() as chain:
         found = await survey(chain, Store.in_memory())
-        for pool in found.pools:
-            state, nearby = pool.state, nearby_ticks(pool.state.tick)
-            ladder = await read_depth(
-                chain.client, DEVNET, pool.key, found.block.hash, around=state.tick, reach=600
-            )
-            price = state.sqrt_price_x96
-            lower, upper = (sqrt_price_at_tick(tick) for tick in nearby)
-            amount0 = amount1 = 0
-            for start, end, liquidity in liquidity_steps(ladder):
-                low = max(sqrt_price_at_tick(start), lower)
-                high = min(sqrt_price_at_tick(end), upper)
-                if low < min(high, price):
-                    amount1 += amount1_delta(low, min(high, price), liquidity, round_up=False)
-                if max(low, price) < high:
-                    amount0 += amount0_delta(max(low, price), high, liquidity, round_up=False)
-            assert pool.depth == (amount0, amount1), pool.state.pool_id
+    for pool in found.pools:
+        edge = sqrt_price_at_tick(nearby_ticks(pool.state.tick).highest)
+        low, high = 0, 1 << 128
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if _price_after(pool, middle) < edge else (low, middle)
+        taken = quote_exact_input(pool.depth, low, zero_for_one=False).amount_out
+        assert taken == pytest.approx(pool.depth.nearby().amount0, rel=1e-6)
     stable = next(pool for pool in found.pools if pool.key == STABLE.key)
     virtual = stable.state.virtual_depth()
-    assert stable.depth.amount0 < virtual.amount0 / 4, "its liquidity is crowded near the price"
+    crowded = stable.depth.nearby()
+    assert crowded.amount0 < virtual.amount0 / 4, "its liquidity is crowded near the price"
+
+
+def _price_after(pool: Pool, amount1: int) -> int:
+    try:
+        return quote_exact_input(pool.depth, amount1, zero_for_one=False).sqrt_price_after
+    except DepthExceededError:
+        return 1 << 160
 
 
 async def test_pools_are_ranked_by_worth(served: ServedWorld) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,12 +13,15 @@ from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 from chain.networks import NATIVE, network_named
 from chain.pool_key import PoolKey
 from chain.pools.candidates import candidate_pools
-from chain.pools.depth import depth_of
+from chain.pools.depth import Depth
 from chain.pools.discovery import ranked
 from chain.pools.memory import Cursor, LogCoverage, PoolMemory, RememberedSurvey
 from chain.pools.state import PoolState, nearby_ticks
 from chain.quantity import Known, Quantity, Unknown
 from chain.store import Store
+
+if TYPE_CHECKING:
+    from chain.math.liquidity import Amounts
 
 DEVNET = network_named("devnet")
 ONE, OTHER = "0x" + "11" * 20, "0x" + "22" * 20
@@ -29,6 +33,10 @@ def state(tick: int, fee: int = 3000, liquidity: int = LIQUIDITY) -> PoolState:
     key = PoolKey(ONE, OTHER, fee, 60, NO_HOOK)
     price = sqrt_price_at_tick(tick)
     return PoolState(key, key.pool_id, price, tick, fee, ProtocolFee(0, 0), liquidity)
+
+
+def depth_of(pool: PoolState, changes: dict[int, int]) -> Amounts:
+    return Depth(pool, tuple(sorted(changes.items())), MIN_TICK, MAX_TICK).nearby()
 
 
 def test_candidates_are_all_pairs_at_all_usual_fees_in_order() -> None:

@@ -1,0 +1,90 @@
+"""Swaps replayed on a pool's depth, against V4Quoter on the embedded chain."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.abi import decode, encode_call
+from chain.hooks import NO_HOOK
+from chain.math.fees import ProtocolFee
+from chain.networks import network_named
+from chain.pool_key import PoolKey
+from chain.pools.depth import Depth, read_depths
+from chain.pools.discovery import discover_pools
+from chain.pools.quote import DepthExceededError, quote_exact_input
+from chain.pools.state import PoolState
+from chain.positions.one_block import OneBlock
+from chain.rpc import requests
+from chain.rpc.client import RpcClient
+from chain.store import Store
+
+if TYPE_CHECKING:
+    from chain.devnet.launch import DevnetReady
+
+QUOTE = "quoteExactInputSingle(((address,address,uint24,int24,address),bool,uint128,bytes))"
+NETWORK = network_named("devnet")
+REACH = 4_000
+
+
+async def _quoter(
+    client: RpcClient, key: PoolKey, amount: int, *, zero_for_one: bool, at: str
+) -> int:
+    data = encode_call(QUOTE, (key.values, zero_for_one, amount, b""))
+    answer = await client.ask(requests.call(NETWORK.contracts.quoter, data, at))
+    return int(decode(("uint256", "uint256"), answer)[0])
+
+
+async def test_every_pool_quotes_as_the_quoter_does_to_the_unit(devnet: DevnetReady) -> None:
+    amounts = random.Random(5)
+    compared = 0
+    async with RpcClient(NETWORK, (devnet.url,)) as client:
+        survey = await discover_pools(
+            client, NETWORK, Store.in_memory(), clock=lambda: 0.0, coingecko=None
+        )
+        at = survey.block.hash
+        states = [pool.state for pool in survey.pools]
+        nearby = {pool.state.pool_id: pool.depth.nearby() for pool in survey.pools}
+        before = client.round_trips
+        depths = await read_depths(OneBlock(client, NETWORK, at), NETWORK, states, reach=REACH)
+        assert client.round_trips - before == 2
+        for state in states:
+            side = nearby[state.pool_id]
+            for zero_for_one in (True, False):
+                reserve = side.amount0 if zero_for_one else side.amount1
+                for share in (1, 10, 1_000, 20_000, 90_000):
+                    amount = reserve * share // 100_000 + amounts.randrange(1, 1_000)
+                    ours = quote_exact_input(
+                        depths[state.pool_id], amount, zero_for_one=zero_for_one
+                    )
+                    theirs = await _quoter(
+                        client, state.key, amount, zero_for_one=zero_for_one, at=at
+                    )
+                    assert ours.amount_out == theirs
+                    compared += 1
+    assert compared == 10 * len(states) >= 80
+
+
+async def test_the_liquidity_of_all_stretches_adds_up(devnet: DevnetReady) -> None:
+    async with RpcClient(NETWORK, (devnet.url,)) as client:
+        survey = await discover_pools(
+            client, NETWORK, Store.in_memory(), clock=lambda: 0.0, coingecko=None
+        )
+
+    for pool in survey.pools:
+        steps = list(pool.depth.steps())
+        here = [liquidity for start, end, liquidity in steps if start <= pool.state.tick < end]
+        assert here == [pool.state.liquidity]
+        assert all(liquidity >= 0 for _, _, liquidity in steps)
+
+
+def test_a_swap_beyond_what_was_read_is_refused_not_guessed() -> None:
+    key = PoolKey("0x" + "11" * 20, "0x" + "22" * 20, 3000, 60, NO_HOOK)
+    state = PoolState(key, key.pool_id, 1 << 96, 0, 3000, ProtocolFee(0, 0), 10**18)
+    depth = Depth(state, (), lowest=-15_360, highest=15_360)
+
+    assert quote_exact_input(depth, 10**12, zero_for_one=True).amount_out > 0
+    with pytest.raises(DepthExceededError):
+        quote_exact_input(depth, 10**24, zero_for_one=True)
