@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from chain.clean_text import clean_text
 from chain.rpc import records, values
 from chain.rpc.limits import MEGABYTE
 from chain.rpc.types import (
@@ -57,7 +58,8 @@ def chain_id() -> Request[int]:
 
 
 def client_version() -> Request[str]:
-    return Request("web3_clientVersion", (), values.text)
+    """What the node calls itself, cleaned."""
+    return Request("web3_clientVersion", (), lambda value: clean_text(values.text(value)))
 
 
 def block(ref: BlockRef) -> Request[Block | None]:
