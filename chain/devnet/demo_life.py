@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from chain.abi import encode_call
 from chain.devnet.accounts import DEMO_WALLET, NEIGHBOUR, STRANGER
@@ -49,6 +49,12 @@ DAY = 24 * HOUR
 _EDGE_WIDTH = 700
 
 
+class Edge(NamedTuple):
+    ticks: tuple[int, int]
+    leaves: int
+    """When the market's trades carry the price out of it."""
+
+
 @dataclass(slots=True)
 class DemoLife:
     """What the wallet does and when; the path is known, so it can be late or lucky on purpose."""
@@ -66,7 +72,7 @@ class DemoLife:
         yield from self._ordinary()
         yield from self._gone()
         yield from self._given()
-        yield self._opening("near the edge", WETH_USDC_LOW, self._edge_ticks(), 12_000, -150 * 60)
+        yield self._opening("near the edge", WETH_USDC_LOW, self.edge().ticks, 12_000, -150 * 60)
 
     def _healthy(self) -> Iterator[Event]:
         ticks = self._around_end(WETH_USDC_LOW, 900, 800)
@@ -177,19 +183,22 @@ class DemoLife:
     def _around_end(self, pool: DevnetPool, below: int, above: int) -> tuple[int, int]:
         return _snapped(pool, pool.milliticks(self.market.prices(HISTORY_ENDS)), below, above)
 
-    def _edge_ticks(self) -> tuple[int, int]:
-        """A range the price is about to leave: its edge lies where the next hours will go."""
+    def edge(self) -> Edge:
+        """The range the price is about to leave: its edge lies where the next hours will go."""
         pool = WETH_USDC_LOW
         now = pool.milliticks(self.market.prices(HISTORY_ENDS))
-        # The pool's price is within its fee of the market's, and follows once it is off by twice.
+        # The pool's price is within its fee of the market's, and follows once it is off by nearly
+        # twice that: a tick more on either side is sure.
         lag = (pool.fee // 100 + 1) * MILLITICKS
+        worth_following = 2 * pool.fee // 100 * MILLITICKS
         for visit in live_visits(self.market, HISTORY_ENDS):
             ahead = pool.milliticks(self.market.prices(visit.time)) - now
             side = 1 if ahead > 0 else -1
-            reach = abs(ahead) - 2 * lag
+            reach = abs(ahead) - worth_following
             edge = nearest_usable_tick((now + side * reach) // MILLITICKS, pool.tick_spacing)
             if lag < side * (edge * MILLITICKS - now) <= reach:
-                return (edge - _EDGE_WIDTH, edge) if side > 0 else (edge, edge + _EDGE_WIDTH)
+                ticks = (edge - _EDGE_WIDTH, edge) if side > 0 else (edge, edge + _EDGE_WIDTH)
+                return Edge(ticks, visit.time)
         raise AssertionError("the market never ends")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chain.devnet.contracts import ContractName
     from chain.devnet.demo_life import Event
     from chain.devnet.ledger import Ledger
-    from chain.devnet.market import Market, Round, Visit
+    from chain.devnet.market import Market, Round, Storage, Visit
     from chain.devnet.visits import HistorySize
     from chain.devnet.writing import Page
 
@@ -68,14 +68,17 @@ class Trading:
         self._market = market
         self._budget = budget
         self._visits_left = visits
-        self.swaps = 0
+        self._spent = 0
+
+    def plan(self, visit: Visit, state: Storage) -> Round:
+        self._visits_left -= 1
+        allowed = self._budget - self._spent - self._visits_left * SURE_SWAPS
+        planned = self._market.round(state, visit, most_swaps=allowed)
+        self._spent += len(planned.swaps)
+        return planned
 
     def visit(self, visit: Visit, page: Page) -> None:
-        self._visits_left -= 1
-        allowed = self._budget - self.swaps - self._visits_left * SURE_SWAPS
-        round_ = self._market.round(page.state, visit, most_swaps=allowed)
-        self._send(page, round_)
-        self.swaps += len(round_.swaps)
+        self._send(page, self.plan(visit, page.state))
 
     def close(self, page: Page) -> None:
         """Bring all pools to one price, on swaps set aside for it."""

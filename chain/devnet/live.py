@@ -65,7 +65,7 @@ class LiveWorld:
 
     def step(self, seconds: int) -> None:
         """Let this much simulated time pass at once, ending with a block of its own."""
-        end = max(self.head_time, self._traded_until) + seconds
+        end = self.head_time + seconds
         while (visit := self._next_visit()).time <= end:
             self._trade(visit)
         if self.head_time < end:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from chain.math.fees import swap_fee, unpack_protocol_fee
 from chain.math.sqrt_price import amount0_delta, amount1_delta, divide_up
-from chain.math.ticks import sqrt_price_at_tick
+from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 from chain.storage import (
     bitmap_slot,
     decode_slot0,
@@ -47,10 +47,11 @@ class PoolPoint:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The input, fees included, that carries a pool to a price, and the pool once it is there."""
+    """A swap to a price: its input, fees included, what comes out, and where the pool is then."""
 
     zero_for_one: bool
     amount_in: int
+    amount_out: int
     end: PoolPoint
 
 
@@ -72,25 +73,33 @@ def walk_to(read: ReadWord, start: PoolPoint, target: int) -> Walk:
     """Walk to a square-root price, crossing the ticks on the way."""
     zero_for_one = target < start.sqrt_price_x96
     fee = start.fee(zero_for_one=zero_for_one)
-    point, amount_in = start, 0
+    point, amount_in, amount_out = start, 0, 0
     while point.sqrt_price_x96 != target:
         boundary, initialised = _next_tick(read, point, zero_for_one=zero_for_one)
         at_boundary = sqrt_price_at_tick(boundary)
         stop = max(at_boundary, target) if zero_for_one else min(at_boundary, target)
         amount_in += _step_input(point, stop, fee, zero_for_one=zero_for_one)
-        liquidity, tick = point.liquidity, point.tick
+        amount_out += _step_output(point, stop, zero_for_one=zero_for_one)
+        liquidity = point.liquidity
         if stop == at_boundary:
             net = _net_liquidity(read, point.pool_id, boundary) if initialised else 0
             liquidity += -net if zero_for_one else net
             tick = boundary - 1 if zero_for_one else boundary
+        else:
+            tick = tick_at_sqrt_price(stop)
         point = replace(point, sqrt_price_x96=stop, tick=tick, liquidity=liquidity)
-    return Walk(zero_for_one, amount_in, point)
+    return Walk(zero_for_one, amount_in, amount_out, point)
 
 
 def _step_input(point: PoolPoint, stop: int, fee: int, *, zero_for_one: bool) -> int:
     delta = amount0_delta if zero_for_one else amount1_delta
     amount = delta(point.sqrt_price_x96, stop, point.liquidity, round_up=True)
     return amount + divide_up(amount * fee, _PIPS - fee)
+
+
+def _step_output(point: PoolPoint, stop: int, *, zero_for_one: bool) -> int:
+    delta = amount1_delta if zero_for_one else amount0_delta
+    return delta(point.sqrt_price_x96, stop, point.liquidity, round_up=False)
 
 
 def _net_liquidity(read: ReadWord, pool_id: PoolId, tick: int) -> int:

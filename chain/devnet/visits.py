@@ -72,7 +72,7 @@ def closing_times(size: HistorySize, market: Market) -> list[int]:
     minutes = list(market.path.early_extremes())
     if size.closes_phases:
         phases = market.path.calendar.until(market.minute(HISTORY_ENDS))
-        minutes += [phase.end for phase in phases if phase.mood is not Mood.CALM]
+        minutes += [phase.end - 1 for phase in phases if phase.mood is not Mood.CALM]
     times = (MARKET_OPENS + minute * MINUTE for minute in sorted(minutes))
     return [*(time for time in times if time < HISTORY_ENDS), HISTORY_ENDS]
 

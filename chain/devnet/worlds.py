@@ -58,6 +58,7 @@ DECIDING_MODULES = (
     "devnet/transactions",
     "devnet/visits",
     "devnet/writing",
+    "keccak",
     "math/fees",
     "math/liquidity",
     "math/sqrt_price",

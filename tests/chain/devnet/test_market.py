@@ -1,0 +1,206 @@
+"""The market: the same on every machine, coherent between pools, at times worth providing for."""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import islice, pairwise
+from math import sqrt
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.abi import decode, encode_call
+from chain.devnet.accounts import ARBITRAGEUR
+from chain.devnet.clock import Clock
+from chain.devnet.defaults import DEMO_SEED, DEMO_SPEED
+from chain.devnet.demo_life import DemoLife
+from chain.devnet.deployment import CONTRACTS
+from chain.devnet.draws import ONE_SIGMA, Draws
+from chain.devnet.market import (
+    HISTORY_ENDS,
+    MARKET_OPENS,
+    Floor,
+    Market,
+    PlannedSwap,
+    point_of,
+    reader,
+)
+from chain.devnet.messages import Message
+from chain.devnet.phases import Calendar, Mood
+from chain.devnet.pool_walk import walk_to
+from chain.devnet.pools import DYNAMIC, ETH_USDC, POOLS, SLEEPY, STABLE, WETH_USDC_LOW
+from chain.devnet.price_path import MILLITICKS, Asset, seeded_path, sqrt_price_at
+from chain.devnet.visits import SMALL_SIZE, WEEK_SIZE, closing_times, history_visits, live_visits
+from tests.chain.devnet.paper_market import paper_week
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chain.devnet.execution import BlockState
+    from chain.devnet.ledger import Ledger
+    from chain.devnet.pools import DevnetPool
+    from chain.devnet.worlds import World
+    from chain.devnet.writing import Intent
+
+BUSY = tuple(pool for pool in POOLS if pool is not SLEEPY)
+
+
+def test_draws_are_nearly_normal_and_depend_on_seed_purpose_and_index() -> None:
+    draws = Draws(1)
+    sample = [draws.normal("x", index) / ONE_SIGMA for index in range(20_000)]
+    mean = sum(sample) / len(sample)
+    assert abs(mean) < 0.03
+    assert abs(sqrt(sum(value**2 for value in sample) / len(sample)) - 1) < 0.02
+    assert 0.94 < sum(abs(value) < 1.96 for value in sample) / len(sample) < 0.96
+    assert len({Draws(1).normal("x", 0), Draws(2).normal("x", 0), Draws(1).normal("y", 0)}) == 3
+
+
+def test_phases_follow_each_other_without_gaps_and_every_mood_comes_each_week() -> None:
+    phases = Calendar(Draws(3)).until(60 * 24 * 28)
+    assert all(before.end == after.start for before, after in pairwise(phases))
+    for week in range(4):
+        moods = {phase.mood for phase in phases if phase.start // (60 * 24 * 7) == week}
+        assert moods == set(Mood)
+
+
+def test_the_path_is_the_same_to_the_last_digit_everywhere() -> None:
+    path = seeded_path(7)
+    walked = ",".join(str(path.at(minute)[Asset.ETHER]) for minute in range(0, 20_000, 100))
+    # A pinned digest, so that another machine or Python which walks differently is found out.
+    assert hashlib.sha256(walked.encode()).hexdigest()[:16] == "7f7d00d4ff8ed2a6"
+
+
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_the_price_wanders_both_ways_and_moves_by_percents(seed: int) -> None:
+    path = seeded_path(seed)
+    week = [path.at(minute)[Asset.ETHER] / (100 * MILLITICKS) for minute in range(7 * 1440 + 1)]
+    high, low = path.early_extremes()
+    assert week[high] > week[-1] + 3.5
+    assert week[low] < week[-1] - 3.5
+    daily = sqrt(sum((after - before) ** 2 for before, after in pairwise(week)) / 7)
+    assert 1 < daily < 3
+    assert max(abs(after - before) for before, after in pairwise(week)) < 1.5
+
+
+@pytest.mark.parametrize("milliticks", [0, 1, -1, 999, -195_612_345, 80_712_807])
+def test_prices_between_ticks_are_interpolated(milliticks: int) -> None:
+    exact = 1.0001 ** (milliticks / MILLITICKS / 2) * 2**96
+    assert sqrt_price_at(milliticks) == pytest.approx(exact, rel=1e-8)
+
+
+def test_both_sizes_of_history_keep_to_their_number_of_swaps_and_are_dense_at_last() -> None:
+    market = Market(seeded_path(7))
+    for size in (WEEK_SIZE, SMALL_SIZE):
+        visits = history_visits(size, market)
+        times = [visit.time for visit in visits]
+        assert times[0] > MARKET_OPENS
+        assert times[-1] < HISTORY_ENDS
+        assert all(before <= after for before, after in pairwise(times))
+        last_day = sum(time > HISTORY_ENDS - 24 * 3600 for time in times)
+        assert last_day > len(times) - last_day
+        assert 3 * len(visits) + len(POOLS) * len(closing_times(size, market)) <= size.most_swaps
+
+
+def test_live_visits_do_not_depend_on_when_one_asks() -> None:
+    market = Market(seeded_path(7))
+    first = list(islice(live_visits(market, HISTORY_ENDS), 200))
+    assert list(islice(live_visits(market, first[99].time), 100)) == first[100:]
+    gaps: dict[Mood, list[int]] = {mood: [] for mood in Mood}
+    for before, after in pairwise(islice(live_visits(market, HISTORY_ENDS), 1_000)):
+        gaps[market.phase(after.time).mood].append(after.time - before.time)
+    mean = {mood: sum(each) / len(each) for mood, each in gaps.items()}
+    assert mean[Mood.SHOCK] < 150 < 300 < mean[Mood.CALM]
+
+
+def test_in_the_demo_a_position_leaves_its_range_within_the_first_minute() -> None:
+    edge = DemoLife(Market(seeded_path(DEMO_SEED))).edge()
+    assert 10 < (edge.leaves - HISTORY_ENDS) / DEMO_SPEED < 55
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 7])
+def test_calm_pays_more_than_it_takes_and_shock_less(
+    seed: int, small_world: World, record_property: Callable[[str, object], None]
+) -> None:
+    book = paper_week(Market(seeded_path(seed)), _before_trading(small_world.ledger))
+    assert 900 < book.swaps <= WEEK_SIZE.most_swaps
+    for mood in Mood:
+        takings = book.total(mood, BUSY)
+        record_property(str(mood), f"fees {takings.fees:.0f}, lost {takings.lost:.0f} dollars")
+    for pool in BUSY:
+        calm = book.takings[pool.name, Mood.CALM]
+        assert calm.fees > 1.2 * calm.lost, pool.name
+    shock = book.total(Mood.SHOCK, BUSY)
+    assert shock.fees < 0.8 * shock.lost
+    whole_week = [book.takings[SLEEPY.name, mood] for mood in Mood]
+    assert sum(part.fees for part in whole_week) < 0.5 * sum(part.lost for part in whole_week)
+
+
+@pytest.mark.parametrize("ticks", [-1500, -37, -1, 1, 4, 260, 1200])
+@pytest.mark.parametrize("pool", [WETH_USDC_LOW, ETH_USDC, STABLE, DYNAMIC], ids=attrgetter("name"))
+def test_a_walk_foretells_the_swap(small_world: World, pool: DevnetPool, ticks: int) -> None:
+    """Across initialised ticks, with a protocol fee, in both directions, paid in ether or not."""
+    ledger = small_world.ledger
+    start = point_of(ledger.state(), pool)
+    target = sqrt_price_at((start.tick + ticks) * MILLITICKS + MILLITICKS // 2)
+    walk = walk_to(reader(ledger.state()), start, target)
+    assert walk.zero_for_one == (ticks < 0)
+
+    quote = _quote(pool, walk.zero_for_one, walk.amount_in)
+    amount_out, _ = decode(
+        ("uint256", "uint256"), ledger.call(Message(to=CONTRACTS.quoter, data=quote)).output
+    )
+    # The input is whole units, each of which buys this much.
+    unit = walk.amount_out // walk.amount_in + 1
+    assert 0 <= amount_out - walk.amount_out <= 2 * unit
+
+    state = ledger.fork()
+    swap = PlannedSwap(ARBITRAGEUR, pool, start, walk, HISTORY_ENDS + 100)
+    assert state.apply(_message(swap.intent)).success
+    end = point_of(state, pool)
+    assert end.sqrt_price_x96 == pytest.approx(target, rel=1e-11)
+    assert (end.tick, end.liquidity) == (walk.end.tick, walk.end.liquidity)
+
+
+def test_all_pools_agree_on_the_price_within_their_fees(small_world: World) -> None:
+    market, ledger = small_world.market, small_world.ledger
+    floor = Floor(ledger.state(), market.prices(HISTORY_ENDS), HISTORY_ENDS)
+    for pool in POOLS:
+        off = abs(floor.milliticks(pool) - pool.milliticks(market.prices(HISTORY_ENDS)))
+        pips = max(floor.point(pool).fee(zero_for_one=side) for side in (True, False))
+        assert off <= pips * MILLITICKS // 100 + 1, pool.name
+
+
+def test_the_clock_runs_at_its_speed_stands_when_paused_and_can_be_set() -> None:
+    wall = [100.0]
+    clock = Clock(lambda: wall[0], time=1_000, speed=60)
+    wall[0] += 2
+    assert clock.now() == 1_120
+    assert clock.wait_for(1_180) == 1
+    clock.set_speed(0)
+    wall[0] += 50
+    assert clock.now() == 1_120
+    assert clock.wait_for(1_121) == float("inf")
+    assert clock.next_block(1_120) == 1_132
+    clock.set_time(2_000)
+    clock.set_speed(0.5)
+    wall[0] += 10
+    assert clock.now() == clock.next_block(0) == 2_005
+
+
+def _before_trading(ledger: Ledger) -> BlockState:
+    number = 0
+    while ledger.block(number + 1).header.timestamp < MARKET_OPENS:
+        number += 1
+    return ledger.state(number)
+
+
+def _quote(pool: DevnetPool, zero_for_one: bool, amount: int) -> bytes:
+    signature = "quoteExactInputSingle(((address,address,uint24,int24,address),bool,uint128,bytes))"
+    return encode_call(signature, (pool.key.values, zero_for_one, amount, b""))
+
+
+def _message(intent: Intent) -> Message:
+    return Message(
+        to=intent.to, data=intent.data, sender=intent.account.address, value=intent.value
+    )

@@ -1,0 +1,121 @@
+"""The same seed makes the same chain, block for block; another seed another market, same places."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.devnet import worlds
+from chain.devnet.contracts import bundled_lock, contract_codes, contracts_folder
+from chain.devnet.deployment import CONTRACTS, TOKENS
+from chain.devnet.founding import found
+from chain.devnet.history import History
+from chain.devnet.hook_code import EXIT_GUARD, FEE_STEWARD
+from chain.devnet.ledger import Ledger
+from chain.devnet.market import HISTORY_ENDS, Market, point_of
+from chain.devnet.pools import POOLS
+from chain.devnet.price_path import seeded_path
+from chain.devnet.worlds import making_digest, open_world
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chain.devnet.worlds import World
+
+OTHER_SEED = 8
+
+
+@pytest.fixture
+def fresh_cache(tmp_path: Path) -> Path:
+    """A cache with the contracts and no worlds, so that building needs no network."""
+    lock = bundled_lock()
+    place = contracts_folder({"ZUNO_CACHE": str(tmp_path)}, lock)
+    shutil.copytree(contracts_folder(os.environ, lock), place)
+    return tmp_path
+
+
+def build_elsewhere(cache: Path, seed: int) -> Path:
+    """Build a small world in a process of its own and return its file."""
+    command = [sys.executable, "-m", "chain.devnet", "--build-only", "--world", "small"]
+    done = subprocess.run(
+        [*command, "--seed", str(seed)],
+        env={**os.environ, "ZUNO_CACHE": str(cache), "PYTHONHASHSEED": "123"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == ""
+    assert f"Building the small world of seed {seed}" in done.stderr
+    (chain,) = (cache / "worlds").glob("*.chain")
+    return chain
+
+
+def test_the_same_seed_makes_the_same_chain_in_another_process(
+    small_world: World, fresh_cache: Path
+) -> None:
+    other = Ledger.load(build_elsewhere(fresh_cache, small_world.seed))
+    ours = small_world.ledger
+    assert other.head.hash == ours.head.hash
+    for number in range(ours.head.number + 1):
+        assert other.block(number).header.hash == ours.block(number).header.hash
+
+
+def test_another_seed_is_another_market_at_the_same_addresses(small_world: World) -> None:
+    market = Market(seeded_path(OTHER_SEED))
+    other = found(contract_codes(), market)
+    tokens = [token.address for token in TOKENS]
+    for ledger in (small_world.ledger, other):
+        for address in (CONTRACTS.pool_manager, *tokens, EXIT_GUARD, FEE_STEWARD):
+            assert ledger.state().code(address)
+        for pool in POOLS:
+            assert point_of(ledger.state(), pool).liquidity
+    ours, theirs = (each.prices(HISTORY_ENDS) for each in (small_world.market, market))
+    assert all(pool.milliticks(ours) != pool.milliticks(theirs) for pool in POOLS)
+
+
+def test_a_damaged_world_is_built_anew(
+    small_world: World, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[int] = []
+
+    def rebuild(seed: int, *_: object) -> History:
+        built.append(seed)
+        return History(small_world.ledger, small_world.market, dict(small_world.positions))
+
+    monkeypatch.setattr(worlds, "_history", rebuild)
+    environment = {"ZUNO_CACHE": str(fresh_cache)}
+    open_world(small_world.seed, "small", environment=environment)
+    chain = fresh_cache / "worlds" / f"small-{small_world.seed}-{making_digest()}.chain"
+    content = bytearray(chain.read_bytes())
+    content[len(content) // 2] ^= 1
+    chain.write_bytes(content)
+    again = open_world(small_world.seed, "small", environment=environment)
+    assert again.ledger.head.hash == small_world.ledger.head.hash
+    assert built == [small_world.seed] * 2
+
+
+def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
+    listing = (
+        "import sys, chain.devnet.history;"
+        "print(*sorted(name for name in sys.modules if name.startswith('chain.')))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", listing], capture_output=True, text=True, check=True
+    ).stdout.split()
+    named = {f"chain.{module.replace('/', '.')}" for module in worlds.DECIDING_MODULES}
+    harmless = {
+        "chain.devnet",
+        "chain.devnet.archive",
+        "chain.devnet.index",
+        "chain.devnet.ledger",
+        "chain.devnet.messages",
+        "chain.home",
+        "chain.math",
+        "chain.networks",
+    }
+    assert set(loaded) - harmless == named

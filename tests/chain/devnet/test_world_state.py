@@ -1,0 +1,365 @@
+"""The world as StateView and the PositionManager tell it: every state a position can be in."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chain.abi import decode, encode_call, selector, topic
+from chain.actions import TO_SENDER, Burn, Decrease, TakePair, modify_liquidities
+from chain.devnet.accounts import DEMO_WALLET, KEEPER, NEIGHBOUR, STRANGER
+from chain.devnet.deployment import (
+    CONTRACTS,
+    FAKE_USDC,
+    HOSTILE,
+    TOKENS,
+    UNIVERSAL_ROUTER,
+    USDC,
+    USDT,
+    WBTC,
+    WETH,
+)
+from chain.devnet.founding import LOOK_ALIKE_POOL, PROTOCOL_FEE, PROTOCOL_FEE_POOL
+from chain.devnet.hook_code import (
+    EXIT_GUARD,
+    EXITS_REFUSED,
+    FEE_STEWARD,
+    REFUSING,
+    SET_REFUSING,
+    SUBSCRIBER,
+    UPDATE_FEE,
+)
+from chain.devnet.index import LogFilter
+from chain.devnet.market import HISTORY_ENDS, STEWARD_FEES
+from chain.devnet.messages import Message
+from chain.devnet.pools import (
+    DYNAMIC,
+    ETH_USDC,
+    GUARDED,
+    POOLS,
+    SLEEPY,
+    STABLE,
+    WETH_USDC,
+    WETH_USDC_LOW,
+)
+from chain.networks import NATIVE, network_named
+from chain.pool_key import DYNAMIC_FEE, PoolKey
+from chain.storage import decode_position_info
+from chain.tokens.listed import listed_tokens
+
+if TYPE_CHECKING:
+    from chain.devnet.messages import Outcome
+    from chain.devnet.worlds import World
+    from chain.networks import Address
+
+KEY = "(address,address,uint24,int24,address)"
+
+
+@dataclass(frozen=True)
+class Position:
+    """What the chain says about one token id."""
+
+    owner: Address
+    pool: PoolKey
+    tick_lower: int
+    tick_upper: int
+    tick: int
+    liquidity: int
+    fees: tuple[int, int]
+
+    @property
+    def in_range(self) -> bool:
+        return self.tick_lower <= self.tick < self.tick_upper
+
+
+class View:
+    """Reads of the small world's head."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def read(self, to: Address, signature: str, *values: object, returns: tuple[str, ...]) -> Any:
+        outcome = self.world.ledger.call(Message(to=to, data=encode_call(signature, *values)))
+        assert outcome.success, outcome
+        return decode(returns, outcome.output)
+
+    def slot0(self, pool: PoolKey) -> tuple[int, int, int, int]:
+        returns = ("uint160", "int24", "uint24", "uint24")
+        identity = bytes.fromhex(pool.pool_id[2:])
+        price, tick, protocol_fee, lp_fee = self.read(
+            CONTRACTS.state_view, "getSlot0(bytes32)", identity, returns=returns
+        )
+        return price, tick, protocol_fee, lp_fee
+
+    def position(self, name: str) -> Position:
+        token_id = self.world.positions[name]
+        manager, view = CONTRACTS.position_manager, CONTRACTS.state_view
+        key, word = self.read(
+            manager, "getPoolAndPositionInfo(uint256)", token_id, returns=(KEY, "uint256")
+        )
+        pool, info = PoolKey(*key), decode_position_info(word)
+        identity = bytes.fromhex(pool.pool_id[2:])
+        ticks = (info.tick_lower, info.tick_upper)
+        liquidity, last0, last1 = self.read(
+            view,
+            "getPositionInfo(bytes32,address,int24,int24,bytes32)",
+            identity,
+            manager,
+            *ticks,
+            token_id.to_bytes(32, "big"),
+            returns=("uint128", "uint256", "uint256"),
+        )
+        now0, now1 = self.read(
+            view,
+            "getFeeGrowthInside(bytes32,int24,int24)",
+            identity,
+            *ticks,
+            returns=("uint256", "uint256"),
+        )
+        growth = ((now0 - last0) % 2**256, (now1 - last1) % 2**256)
+        return Position(
+            owner=self.read(manager, "ownerOf(uint256)", token_id, returns=("address",))[0],
+            pool=pool,
+            tick_lower=info.tick_lower,
+            tick_upper=info.tick_upper,
+            tick=self.slot0(pool)[1],
+            liquidity=liquidity,
+            fees=(growth[0] * liquidity >> 128, growth[1] * liquidity >> 128),
+        )
+
+
+@pytest.fixture(scope="module")
+def view(small_world: World) -> View:
+    return View(small_world)
+
+
+def exit_message(token_id: int, pool: PoolKey) -> Message:
+    burn = (
+        Burn(token_id, amount0_min=0, amount1_min=0),
+        TakePair(pool.currency0, pool.currency1, TO_SENDER),
+    )
+    data = modify_liquidities(burn, HISTORY_ENDS + 600)
+    return Message(to=CONTRACTS.position_manager, data=data, sender=DEMO_WALLET.address)
+
+
+def test_a_healthy_position_was_increased_and_decreased(view: View) -> None:
+    healthy = view.position("healthy")
+    assert (healthy.owner, healthy.pool) == (DEMO_WALLET.address, WETH_USDC_LOW.key)
+    assert healthy.in_range
+    assert min(healthy.tick - healthy.tick_lower, healthy.tick_upper - healthy.tick) > 500
+    salt = view.world.positions["healthy"].to_bytes(32, "big")
+    changes = [
+        decode(("int24", "int24", "int256", "bytes32"), log.data)[2]
+        for log in view.world.ledger.logs(
+            LogFilter(
+                0,
+                view.world.ledger.head.number,
+                frozenset({CONTRACTS.pool_manager}),
+                (
+                    frozenset(
+                        {topic("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")}
+                    ),
+                ),
+            )
+        )
+        if log.data.endswith(salt)
+    ]
+    assert [change > 0 for change in changes] == [True, True, False]
+    assert sum(changes) == healthy.liquidity
+
+
+def test_one_is_about_to_leave_its_range(view: View) -> None:
+    near = view.position("near the edge")
+    assert near.in_range
+    to_edge = min(near.tick - near.tick_lower, near.tick_upper - 1 - near.tick)
+    assert to_edge < 100 < near.tick_upper - near.tick_lower
+
+
+@pytest.mark.parametrize(("name", "side"), [("below its range", -1), ("above its range", 1)])
+def test_two_were_left_behind_with_fees_uncollected(view: View, name: str, side: int) -> None:
+    left = view.position(name)
+    assert left.pool == WETH_USDC.key
+    assert left.tick < left.tick_lower if side < 0 else left.tick >= left.tick_upper
+    assert left.liquidity > 0
+    assert sum(left.fees) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "pool"),
+    [
+        ("stable", STABLE),
+        ("native", ETH_USDC),
+        ("dynamic fee", DYNAMIC),
+        ("hooked", GUARDED),
+        ("underpaid", SLEEPY),
+    ],
+)
+def test_there_is_one_in_every_kind_of_pool(view: View, name: str, pool: object) -> None:
+    position = view.position(name)
+    assert position.owner == DEMO_WALLET.address
+    assert position.pool == getattr(pool, "key", None)
+    assert position.in_range
+    assert position.liquidity > 0
+
+
+def test_an_emptied_position_keeps_its_token_and_nothing_else(view: View) -> None:
+    """v4 pays all fees out when liquidity is removed: none can be left on an empty position."""
+    emptied = view.position("emptied")
+    assert emptied.owner == DEMO_WALLET.address
+    assert (emptied.liquidity, emptied.fees) == (0, (0, 0))
+    token_id = view.world.positions["emptied"]
+    collect = modify_liquidities([Decrease(token_id, 0, 0, 0)], HISTORY_ENDS + 600)
+    poke = Message(to=CONTRACTS.position_manager, data=collect, sender=DEMO_WALLET.address)
+    assert selector("CannotUpdateEmptyPosition()") in view.world.ledger.call(poke).output
+
+
+def test_one_was_given_one_handed_on_and_one_burned(view: View) -> None:
+    assert view.position("transferred in").owner == DEMO_WALLET.address
+    assert view.position("handed on").owner == NEIGHBOUR.address
+    burned = encode_call("ownerOf(uint256)", view.world.positions["burned"])
+    assert not view.world.ledger.call(Message(CONTRACTS.position_manager, burned)).success
+    given = _transfers(view, view.world.positions["transferred in"])
+    assert given == [NATIVE, NEIGHBOUR.address, DEMO_WALLET.address, NEIGHBOUR.address]
+
+
+def test_the_wallet_holds_eleven(view: View) -> None:
+    (count,) = view.read(
+        CONTRACTS.position_manager,
+        "balanceOf(address)",
+        DEMO_WALLET.address,
+        returns=("uint256",),
+    )
+    owned = [name for name in view.world.positions if name not in ("burned", "handed on")]
+    assert count == len(owned) == 11
+
+
+def test_a_subscriber_a_managing_stranger_and_a_forgotten_approval_are_there(view: View) -> None:
+    manager, positions = CONTRACTS.position_manager, view.world.positions
+    address = ("address",)
+    assert view.read(manager, "subscriber(uint256)", positions["stable"], returns=address) == (
+        SUBSCRIBER,
+    )
+    assert view.read(manager, "getApproved(uint256)", positions["native"], returns=address) == (
+        STRANGER.address,
+    )
+    allowance = "allowance(address,address)"
+    parties = (DEMO_WALLET.address, STRANGER.address)
+    assert view.read(USDT.address, allowance, *parties, returns=("uint256",)) == (2**256 - 1,)
+
+
+def test_every_position_can_be_left(view: View) -> None:
+    for name in view.world.positions:
+        if name in ("burned", "handed on"):
+            continue
+        message = exit_message(view.world.positions[name], view.position(name).pool)
+        assert view.world.ledger.call(message).success, name
+
+
+def test_the_guard_refuses_exits_only_when_its_keeper_says_so(view: View) -> None:
+    ledger, position = view.world.ledger, view.position("hooked")
+    leave = exit_message(view.world.positions["hooked"], position.pool)
+    state = ledger.fork()
+    assert state.call(leave).success
+
+    def switch(refusing: bool, sender: Address) -> Outcome:
+        data = encode_call(SET_REFUSING, refusing)
+        return state.apply(Message(to=EXIT_GUARD, data=data, sender=sender))
+
+    assert not switch(True, STRANGER.address).success
+    assert state.call(leave).success
+    assert switch(True, KEEPER.address).success
+    refused = state.call(leave)
+    assert refused.reverted
+    # PoolManager wraps a hook's revert: WrappedError(hook, function, reason, details).
+    assert refused.output[:4] == selector("WrappedError(address,bytes4,bytes,bytes)")
+    assert selector(EXITS_REFUSED) in refused.output
+    assert state.call(Message(EXIT_GUARD, encode_call(REFUSING))).output[-1] == 1
+    assert switch(False, KEEPER.address).success
+    assert state.call(leave).success
+
+
+def test_only_the_keeper_sets_the_dynamic_fee_and_the_market_did(view: View) -> None:
+    mood = view.world.market.phase(HISTORY_ENDS - 60).mood
+    _, _, _, lp_fee = view.slot0(DYNAMIC.key)
+    assert lp_fee in STEWARD_FEES.values()
+    assert lp_fee == STEWARD_FEES[mood]
+    data = encode_call(UPDATE_FEE, DYNAMIC.key.values, 5)
+    for sender, allowed in ((KEEPER, True), (STRANGER, False)):
+        message = Message(to=FEE_STEWARD, data=data, sender=sender.address)
+        assert view.world.ledger.call(message).success is allowed
+    fees = {
+        decode(("int128", "int128", "uint160", "uint128", "int24", "uint24"), log.data)[5]
+        for log in _swaps(view)
+        if log.topics[1] == DYNAMIC.key.pool_id
+    }
+    assert len(fees) > 1
+
+
+def test_pools_are_of_every_kind(view: View) -> None:
+    keys = [pool.key for pool in POOLS]
+    assert len({key.pool_id for key in keys}) == len(POOLS) >= 6
+    pairs = [(key.currency0, key.currency1) for key in keys]
+    assert pairs.count((WETH.address, USDC.address)) >= 2
+    assert any(key.currency0 == NATIVE for key in keys)
+    assert any(key.fee == DYNAMIC_FEE for key in keys)
+    assert any(int(key.hooks, 16) & 0x3FFF == 0x0200 for key in keys)
+    for pool in POOLS:
+        assert view.slot0(pool.key)[0] > 0, pool.name
+    assert view.slot0(PROTOCOL_FEE_POOL.key)[2] == PROTOCOL_FEE
+
+
+def test_strange_tokens_live_apart_from_the_real_ones(view: View) -> None:
+    known = {pool.key.currency0 for pool in POOLS} | {pool.key.currency1 for pool in POOLS}
+    assert {FAKE_USDC.address, HOSTILE.address}.isdisjoint(known)
+    assert view.slot0(LOOK_ALIKE_POOL.key)[0] > 0
+    for token in TOKENS:
+        symbol = view.read(token.address, "symbol()", returns=("string",))
+        assert symbol == (token.symbol.encode(),)
+        assert view.read(token.address, "decimals()", returns=("uint8",)) == (token.decimals,)
+
+
+def test_the_bundled_data_is_what_the_world_deploys(view: View) -> None:
+    network = network_named("devnet")
+    assert network.contracts == CONTRACTS
+    assert (network.wrapped_native, network.stable) == (WETH.address, USDC.address)
+    assert network.clock == "head"
+    for address in astuple(network.contracts):
+        assert view.world.ledger.state().code(address), address
+    deployed = view.world.ledger.state(network.first_block).code(CONTRACTS.pool_manager)
+    before = view.world.ledger.state(network.first_block - 1).code(CONTRACTS.pool_manager)
+    assert deployed
+    assert not before
+    listed = {each.token.address: each.token for each in listed_tokens(network).tokens}
+    for token in (WETH, USDC, USDT, WBTC):
+        entry = listed.pop(token.address)
+        assert (entry.symbol, entry.decimals) == (token.symbol, token.decimals)
+    assert list(listed) == [NATIVE]
+
+
+def test_the_small_world_has_150_swaps_at_most_and_each_went_through_the_router(
+    view: View,
+) -> None:
+    swaps = _swaps(view)
+    assert 100 < len(swaps) <= 150
+    sender = "0x" + UNIVERSAL_ROUTER[2:].rjust(64, "0")
+    assert {log.topics[2] for log in swaps} == {sender}
+    assert view.world.ledger.head.timestamp == HISTORY_ENDS
+
+
+def _swaps(view: View) -> list[Any]:
+    swap = topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
+    manager = frozenset({CONTRACTS.pool_manager})
+    head = view.world.ledger.head.number
+    return view.world.ledger.logs(LogFilter(0, head, manager, (frozenset({swap}),)))
+
+
+def _transfers(view: View, token_id: int) -> list[Address]:
+    transfer = topic("Transfer(address,address,uint256)")
+    manager = frozenset({CONTRACTS.position_manager})
+    identity = frozenset({f"0x{token_id:064x}"})
+    wanted = LogFilter(
+        0, view.world.ledger.head.number, manager, (frozenset({transfer}), None, None, identity)
+    )
+    return ["0x" + log.topics[1][26:] for log in view.world.ledger.logs(wanted)]
