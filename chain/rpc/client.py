@@ -126,7 +126,6 @@ class RpcClient(Reader):
                 age = self._clock() - found.timestamp
                 if age > allowed:
                     raise StaleHead(found.number, age, allowed, endpoint=endpoint.label)
-                endpoint.lagging = False
             return [found, *others]
 
         found, *others = (await self._failover.run(attempt)).outcomes

@@ -22,6 +22,7 @@ _SECRET_LENGTH = 8
 @dataclass(slots=True, eq=False)
 class Endpoint:
     label: str
+    host: str
     url: str = field(repr=False)
     authorization: str | None = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False)
@@ -33,8 +34,8 @@ class Endpoint:
     """The largest batch it took after it refused a larger one."""
     pins_by_hash: bool = True
     """Whether it takes a block's hash where a block is named (EIP-1898)."""
-    lagging: bool = False
-    """Whether its head was stale when last looked at."""
+    behind_until: float = 0.0
+    """Until when the others are asked first, because it failed or its head was stale."""
     rests_until: float = 0.0
     """When it said it may be asked again."""
     last_fault: RpcError | None = None
@@ -57,6 +58,7 @@ def endpoints_of(urls: Sequence[str], limits: Limits) -> tuple[Endpoint, ...]:
     return tuple(
         Endpoint(
             label=host if hosts.count(host) == 1 else f"{host} (endpoint {place})",
+            host=part.hostname or "",
             url=_without_user(part),
             authorization=_authorization(part),
             secrets=_secrets(url, part),

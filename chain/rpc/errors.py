@@ -45,6 +45,8 @@ class RpcError(Exception):
     """Whether another endpoint, or the same a little later, may answer."""
     lasting: bool = False
     """Whether the same endpoint would say the same again a moment later."""
+    retry_after: float | None = None
+    """How many seconds the endpoint asks to be left alone."""
 
     def __init__(self, sentence: str, next_step: str = "", *, endpoint: str = "") -> None:
         super().__init__(sentence)

@@ -6,9 +6,9 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
-from chain.rpc import requests as ask
 from chain.rpc import wire
-from chain.rpc.errors import HttpFault, Malformed, RateLimited, RpcError, TimedOut, WrongChain
+from chain.rpc.errors import HttpFault, Malformed, RateLimited, RpcError, WrongChain
+from chain.rpc.requests import chain_id
 from chain.rpc.retry_after import seconds_asked
 from chain.rpc.server_errors import is_rate_limit, smaller_batch, typed_error
 from chain.rpc.values import InvalidValueError
@@ -53,7 +53,7 @@ class Exchange:
     ) -> list[Outcome]:
         """Every question's outcome from this one endpoint, within these seconds altogether."""
         checking = not endpoint.chain_checked
-        asked: list[Request[object]] = [*([ask.chain_id()] if checking else ()), *questions]
+        asked: list[Request[object]] = [*([chain_id()] if checking else ()), *questions]
         replies: list[wire.Reply] = []
         time = asyncio.get_running_loop().time
         ends = time() + seconds
@@ -91,29 +91,24 @@ class Exchange:
     async def _post(
         self, endpoint: Endpoint, questions: Sequence[Request[object]], seconds: float
     ) -> _Answered:
-        seconds = max(0.001, min(seconds, self.limits.answer_seconds))
         first_id = next(self.ids)
         for _ in questions[1:]:
             next(self.ids)
-        started = asyncio.get_running_loop().time()
         answer = await self.transport.post(
             endpoint,
             wire.written(questions, first_id),
-            seconds=seconds,
+            seconds=max(0.001, min(seconds, self.limits.answer_seconds)),
             most_bytes=self._most_bytes(questions),
         )
         if answer.status == 429 or 300 <= answer.status < 400:
             raise self._status_fault(endpoint, answer)
         replies: list[wire.Reply] = []
         try:
-            async with asyncio.timeout_at(started + seconds):
-                replies = await _off_loop(
-                    len(answer.body), wire.read, answer.body, first_id, len(questions)
-                )
-        except TimeoutError:
-            fault: RpcError = TimedOut(seconds, endpoint=endpoint.label)
+            replies = await _off_loop(
+                len(answer.body), wire.read, answer.body, first_id, len(questions)
+            )
         except wire.InvalidReplyError as error:
-            fault = Malformed(str(error), endpoint=endpoint.label)
+            fault: RpcError = Malformed(str(error), endpoint=endpoint.label)
         except wire.BatchRefusedError as refused:
             if not is_rate_limit(refused.error):
                 raise
@@ -127,7 +122,7 @@ class Exchange:
         return _Answered(replies, len(answer.body))
 
     def _check_chain(self, endpoint: Endpoint, reply: wire.Reply) -> None:
-        answered = self._outcome(endpoint, ask.chain_id(), reply)
+        answered = self._outcome(endpoint, chain_id(), reply)
         if isinstance(answered, RpcError) and answered.retryable:
             raise answered
         if not isinstance(answered, int):

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from chain.rpc.errors import ErrorKind, NoEndpoint, RateLimited, RpcError, StaleHead, WrongChain
+from chain.rpc.errors import ErrorKind, NoEndpoint, RateLimited, RpcError, TimedOut, WrongChain
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -23,6 +23,7 @@ _LEAST_SECONDS = 0.02
 _BREAKING = frozenset(
     (ErrorKind.UNREACHABLE, ErrorKind.TIMED_OUT, ErrorKind.HTTP_FAULT, ErrorKind.MALFORMED)
 )
+_SETS_BACK = _BREAKING | {ErrorKind.STALE_HEAD}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +72,12 @@ class Failover:
         """Remember a fault of an endpoint, so that it is asked later, less, or never."""
         now = self.monotonic()
         endpoint.last_fault = fault.with_traceback(None)
-        asked_to_wait = getattr(fault, "retry_after", None)
-        if asked_to_wait is not None:
-            endpoint.rests_until = now + min(asked_to_wait, self.limits.most_rest_seconds)
+        if fault.retry_after is not None:
+            endpoint.rests_until = now + min(fault.retry_after, self.limits.most_rest_seconds)
         if isinstance(fault, WrongChain):
             endpoint.wrong_chain_id = fault.answered
-        endpoint.lagging = endpoint.lagging or isinstance(fault, StaleHead)
+        if fault.kind in _SETS_BACK:
+            endpoint.behind_until = now + self.limits.most_rest_seconds
         if fault.kind in _BREAKING:
             endpoint.breaker.failed(now)
             # Whatever answers after a rest may be another machine.
@@ -88,19 +89,23 @@ class Failover:
         self, run: _Run, endpoint: Endpoint, attempt: Attempt, seconds: float
     ) -> Answered | None:
         try:
-            answered = Answered(endpoint, await attempt(endpoint, seconds))
+            # An attempt may be several requests, each with its own limit: this one is for all.
+            async with asyncio.timeout(seconds):
+                answered = Answered(endpoint, await attempt(endpoint, seconds))
         except RpcError as error:
             fault = error
+        except TimeoutError:
+            fault = TimedOut(seconds, endpoint=endpoint.label)
         except BaseException:
             endpoint.breaker.released()
             raise
         else:
-            passing = _passing_errors(answered)
-            if not passing:
+            missing = _retryable_errors(answered)
+            if not missing:
                 endpoint.breaker.succeeded()
                 return answered
-            fault = passing[0]
-            if run.partly is None or len(passing) < len(_passing_errors(run.partly)):
+            fault = missing[0]
+            if run.partly is None or len(missing) < len(_retryable_errors(run.partly)):
                 run.partly = answered
         self.note(endpoint, fault)
         run.faults[endpoint] = fault
@@ -113,7 +118,7 @@ class Failover:
     def _order(self, run: _Run, prefer: Endpoint | None) -> list[Endpoint]:
         now = self.monotonic()
         ready = [one for one in self._candidates(run) if one.wait(now) == 0]
-        return sorted(ready, key=lambda one: (one is not prefer, one.lagging, one.breaker.faults))
+        return sorted(ready, key=lambda one: (one is not prefer, max(0, one.behind_until - now)))
 
     def _candidates(self, run: _Run) -> list[Endpoint]:
         return [
@@ -168,5 +173,5 @@ class Failover:
         )
 
 
-def _passing_errors(answered: Answered) -> list[RpcError]:
+def _retryable_errors(answered: Answered) -> list[RpcError]:
     return [one for one in answered.outcomes if isinstance(one, RpcError) and one.retryable]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
+from chain.rpc import values
 
-_HEX = re.compile(r"(?:Reverted )?(0x(?:[0-9a-fA-F]{2})*)", re.ASCII)
 _ERROR = bytes.fromhex("08c379a0")  # Error(string)
 _PANIC = bytes.fromhex("4e487b71")  # Panic(uint256)
 _MOST_TEXT = 1_000
@@ -12,11 +11,14 @@ _MOST_TEXT = 1_000
 
 def revert_data(data: object, *, nested: bool = False) -> bytes:
     """The returned bytes; empty where a node sends none, or none that can be read."""
-    if isinstance(data, str) and (found := _HEX.fullmatch(data)):
-        return bytes.fromhex(found[1][2:])
     if isinstance(data, dict) and not nested:
         return revert_data(data.get("data"), nested=True)
-    return b""
+    if not isinstance(data, str):
+        return b""
+    try:
+        return values.data(data.removeprefix("Reverted "))
+    except values.InvalidValueError:
+        return b""
 
 
 def revert_reason(data: bytes) -> str:

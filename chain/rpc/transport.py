@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain.rpc.errors import Malformed, RpcError, TimedOut, TooLarge, Unreachable
+from chain.rpc.name_lookup import has_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +52,8 @@ class Transport:
         http = self._opened()
         try:
             async with asyncio.timeout(seconds):
+                if not endpoint.chain_checked:
+                    await self._look_up(endpoint)
                 return await self._exchange(http, endpoint, body, seconds, most_bytes)
         except RpcError as error:
             fault = error
@@ -65,6 +68,18 @@ class Transport:
         if self._http is not None:
             await self._http.aclose()
             self._http = None
+
+    async def _look_up(self, endpoint: Endpoint) -> None:
+        try:
+            async with asyncio.timeout(self._limits.connect_seconds):
+                if await has_address(endpoint.host):
+                    return
+            fault: RpcError = Unreachable(
+                "is a name that leads to no address", endpoint=endpoint.label, before_sending=True
+            )
+        except TimeoutError:
+            fault = TimedOut(self._limits.connect_seconds, endpoint=endpoint.label, connecting=True)
+        raise fault
 
     async def _exchange(
         self,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.rpc import records, requests, wire
-from chain.rpc.errors import RpcError, TimedOut
+from chain.rpc.errors import RpcError, TimedOut, Unreachable
 from chain.rpc.limits import Limits
 from chain.rpc.types import LogFilter
 from tests.chain.rpc.conftest import client_of
@@ -74,6 +74,21 @@ async def test_three_hundred_megabytes_cost_less_than_fifty() -> None:
     growth, *kinds = output.decode().split(",")
     assert kinds == ["too large"] * 4
     assert int(growth) < 50_000_000
+
+
+def test_a_resolver_that_never_answers_does_not_hold_the_process() -> None:
+    started = time.monotonic()
+    child = [sys.executable, "-m", "tests.chain.rpc.dead_resolver"]
+    ended = subprocess.run(child, capture_output=True, check=True, text=True, timeout=30)
+    assert ended.stdout == "timed out"
+    assert time.monotonic() - started < 10
+
+
+async def test_a_name_without_an_address_is_said(base: Network) -> None:
+    async with client_of(base, ["http://no-such-host.invalid/"]) as client:
+        with pytest.raises(Unreachable, match="is a name that leads to no address") as caught:
+            await client.ask(requests.gas_price())
+        assert caught.value.before_sending
 
 
 async def test_many_at_once_share_the_connections(base: Network) -> None:
