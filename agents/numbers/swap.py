@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _PATIENCE = 3
 """Probes that may fail to halve the bracket before one that surely does."""
+_PRICE_BITS = 32
+"""Prices closer together than the range's width over 2 to this power count as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +87,20 @@ def balancing_swaps(
     def probe(amount_in: int) -> _Probe:
         swap = swapping(amount_in)
         left = _imbalance(span, swap.sqrt_price_after, swap.applied_to(holding))
-        return _Probe(sign * left, swap.amount_out)
+        return _Probe(sign * left, swap.amount_out, swap.sqrt_price_after)
 
     budget = holding.amount0 if zero_for_one else holding.amount1
     guess = _at_fixed_price(span, sqrt_price, abs(imbalance), fee, zero_for_one=zero_for_one)
-    bracket = _bracket_of_balance(probe, _Probe(abs(imbalance), 0), budget, guess)
+    nothing = _Probe(abs(imbalance), 0, sqrt_price)
+    coarse = (span.sqrt_upper - span.sqrt_lower) >> _PRICE_BITS
+    bracket = _bracket_of_balance(probe, nothing, budget, guess, coarse)
     return tuple(swapping(amount) for amount in bracket if amount > 0)
 
 
 class _Probe(NamedTuple):
     surplus: int
     amount_out: int
+    sqrt_price: int
 
 
 def _imbalance(span: PriceSpan, sqrt_price: int, holding: Amounts) -> int:
@@ -139,22 +144,29 @@ def _swap(
     return PrepSwap(zero_for_one, step.amount_in + step.fee, step.amount_out, fee, step.sqrt_price)
 
 
+def _beside(left: _Probe, right: _Probe, coarse: int) -> bool:
+    return (
+        right.amount_out - left.amount_out <= 1
+        and abs(right.sqrt_price - left.sqrt_price) <= coarse
+    )
+
+
 def _bracket_of_balance(
-    probe: Callable[[int], _Probe], nothing: _Probe, budget: int, guess: int
+    probe: Callable[[int], _Probe], nothing: _Probe, budget: int, guess: int, coarse: int
 ) -> tuple[int, ...]:
     """Two inputs side by side: after the first the sold side still has more than it needs.
 
     The surplus falls as the input grows, so false position closes in on the place, with the weight
     of an end that stays halved to bring it along (Illinois) and a bisection whenever that is slow.
-    Side by side are inputs one unit apart, or outputs: where one unit bought costs many sold, what
-    lies between is dust.
+    Side by side are inputs one unit apart, or outputs whose prices differ less than `coarse`: where
+    one unit bought costs many sold, what lies between is dust.
     """
     low, high, at_low, at_high = 0, budget, nothing, probe(budget)
     if at_high.surplus > 0:
         return (budget,)
     weight_low, weight_high = at_low.surplus, -at_high.surplus
     low_moved, high_moved, slow = False, False, 0
-    while high - low > 1 and at_high.amount_out - at_low.amount_out > 1:
+    while high - low > 1 and not _beside(at_low, at_high, coarse):
         before = high - low
         guess = min(max(guess, low + 1), high - 1)
         found = probe(guess)
