@@ -78,6 +78,8 @@ class ChangeMemory:
                 int() as delta,
                 int() as timestamp,
                 int() as sqrt_price,
+                str() as price_source,
+                int() as price_block,
                 int() as growth0,
                 int() as growth1,
                 int() as gas,
@@ -93,7 +95,7 @@ class ChangeMemory:
                 )
                 circumstances = Circumstances(
                     timestamp,
-                    Known(sqrt_price, "pool swaps", number),
+                    Known(sqrt_price, price_source, price_block),
                     Known(FeeGrowth(growth0, growth1), "PoolManager storage", number),
                     Known(gas, "receipt", number),
                 )
@@ -122,6 +124,8 @@ def _row(event: ModifyLiquidityEvent, seen: Circumstances) -> list[object]:
         event.liquidity_delta,
         seen.timestamp,
         seen.sqrt_price.value,
+        seen.sqrt_price.source,
+        seen.sqrt_price.block,
         *seen.growth_paid.value,
         seen.gas.value,
     ]

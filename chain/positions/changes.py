@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 NOTHING = Amounts(0, 0)
 
+LOGS = "PoolManager logs"
+
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
@@ -55,7 +57,7 @@ def accounted(
     """What each change moved, from the first of the position on."""
     changes: list[LiquidityChange] = []
     liquidity = 0
-    paid: Quantity[FeeGrowth] = Known(FeeGrowth(0, 0), "before the first deposit")
+    paid: Quantity[FeeGrowth] = Known(FeeGrowth(0, 0), LOGS)
     for event, seen in events:
         changes.append(
             LiquidityChange(
@@ -74,7 +76,7 @@ def accounted(
 
 def total(parts: Sequence[Quantity[Amounts]]) -> Quantity[Amounts]:
     """The sum, unknown when any part is."""
-    return combine(_sum, *parts) if parts else Known(NOTHING, "no such change")
+    return combine(_sum, *parts) if parts else Known(NOTHING, LOGS)
 
 
 def _sum(*parts: Amounts) -> Amounts:
@@ -85,7 +87,7 @@ def _amounts(
     identity: PositionIdentity, delta: int, sqrt_price: Quantity[int]
 ) -> Quantity[Amounts]:
     if delta == 0:
-        return Known(NOTHING, "no liquidity moved")
+        return Known(NOTHING, LOGS)
     lower = sqrt_price_at_tick(identity.tick_lower)
     upper = sqrt_price_at_tick(identity.tick_upper)
     return sqrt_price.map(
@@ -97,5 +99,5 @@ def _fees(
     now: Quantity[FeeGrowth], before: Quantity[FeeGrowth], liquidity: int
 ) -> Quantity[Amounts]:
     if liquidity == 0:
-        return Known(NOTHING, "no liquidity before")
+        return Known(NOTHING, LOGS)
     return combine(lambda new, old: Amounts(*fees_owed(new, old, liquidity)), now, before)

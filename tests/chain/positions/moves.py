@@ -66,9 +66,17 @@ class Moves:
         finally:
             assert self.rpc("evm_revert", snapshot)
 
-    def send(self, account: Account, to: Address, data: bytes, *, gas: int = 1_000_000) -> str:
-        """A mined transaction, or an error if it failed."""
-        nonce = int(self.rpc("eth_getTransactionCount", account.address, "latest"), 16)
+    def send(
+        self,
+        account: Account,
+        to: Address,
+        data: bytes,
+        *,
+        gas: int = 1_000_000,
+        mined: bool = True,
+    ) -> str:
+        """A transaction that succeeded, or one that waits to be mined."""
+        nonce = int(self.rpc("eth_getTransactionCount", account.address, "pending"), 16)
         signed = sign_transaction(
             account.key,
             nonce=nonce,
@@ -80,17 +88,23 @@ class Moves:
             data=data,
         )
         sent: str = self.rpc("eth_sendRawTransaction", "0x" + signed.raw.hex())
+        if not mined:
+            return sent
         receipt = self.rpc("eth_getTransactionReceipt", sent)
-        if receipt is None:
-            self.rpc("evm_mine")
-            receipt = self.rpc("eth_getTransactionReceipt", sent)
         if int(receipt["status"], 16) != 1:
             raise CallFailedError(f"transaction {sent} failed")
         return sent
 
-    def modify(self, account: Account, *actions: PositionAction, gas: int = 1_000_000) -> str:
+    def modify(
+        self,
+        account: Account,
+        *actions: PositionAction,
+        gas: int = 1_000_000,
+        mined: bool = True,
+    ) -> str:
         data = modify_liquidities(actions, NEVER)
-        return self.send(account, self.network.contracts.position_manager, data, gas=gas)
+        manager = self.network.contracts.position_manager
+        return self.send(account, manager, data, gas=gas, mined=mined)
 
     def mint(
         self,
@@ -108,10 +122,11 @@ class Moves:
         self.modify(payer, *mints, pay, gas=min(29_000_000, 400_000 + 400_000 * len(ranges)))
         return list(range(first, first + len(ranges)))
 
-    def decrease(self, account: Account, position: PositionIdentity, liquidity: int) -> str:
-        return self.modify(
-            account, Decrease(position.token_id, liquidity, 0, 0), _take(position.pool_key)
-        )
+    def decrease(
+        self, account: Account, position: PositionIdentity, liquidity: int, *, mined: bool = True
+    ) -> str:
+        action = Decrease(position.token_id, liquidity, 0, 0)
+        return self.modify(account, action, _take(position.pool_key), mined=mined)
 
     def burn(self, account: Account, position: PositionIdentity) -> str:
         return self.modify(account, Burn(position.token_id, 0, 0), _take(position.pool_key))
@@ -121,11 +136,19 @@ class Moves:
         data = abi.encode_call(signature, owner.address, recipient, token_id)
         return self.send(owner, self.network.contracts.position_manager, data)
 
-    def swap(self, trader: Account, pool: PoolKey, amount: int, *, zero_for_one: bool) -> str:
+    def swap(
+        self,
+        trader: Account,
+        pool: PoolKey,
+        amount: int,
+        *,
+        zero_for_one: bool,
+        mined: bool = True,
+    ) -> str:
         router = self.network.contracts.universal_router
         assert router is not None
         command = swap_exact_in(SwapExactIn(pool, zero_for_one, amount, 0))
-        return self.send(trader, router, execute([command], NEVER))
+        return self.send(trader, router, execute([command], NEVER), mined=mined)
 
     def burn_payouts(
         self, positions: Sequence[tuple[PositionIdentity, Address]], at: int
