@@ -98,6 +98,7 @@ class RecordWriter:
         self._sink = sink
         self._redactor = redactor
         self._count = 0
+        self._kinds: set[str] = set()
         self.last_hash = FIRST_HASH
         header = {"format": FORMAT, "requestId": request_id, "versions": dict(versions)}
         self._line("header", canonical(header))
@@ -111,7 +112,10 @@ class RecordWriter:
         self._line("fact", canonical({"name": name, "value": value}))
 
     def envelope(self, envelope: Envelope) -> None:
-        self._line("envelope", envelope.wire)
+        # Payloads are closed: the fields of one kind need to be looked at once.
+        names = envelope.kind not in self._kinds
+        self._kinds.add(envelope.kind)
+        self._line("envelope", envelope.wire, names=names)
 
     def reply(self, reply: ModelReply) -> None:
         body = {
@@ -135,8 +139,8 @@ class RecordWriter:
         finally:
             self._sink.close()
 
-    def _line(self, kind: str, body: bytes) -> None:
-        if self._redactor.suspects(body):
+    def _line(self, kind: str, body: bytes, *, names: bool = True) -> None:
+        if self._redactor.suspects(body, names=names):
             body = canonical(self._redactor.value(strict_json.loads(body)))
         line_hash = _line_hash(self.last_hash, self._count, kind, body)
         # Put together by hand, in the order of canonical JSON: the body is canonical already.

@@ -15,23 +15,9 @@ if TYPE_CHECKING:
 REDACTED = "[redacted]"
 SHORTEST_SECRET = 8  # replacing shorter ones would tear ordinary words apart
 
-_TELLING = (
-    ("api", "key"),
-    ("private", "key"),
-    ("seed", "phrase"),
-    ("access", "token"),
-    ("auth", "token"),
-    ("bot", "token"),
-    ("rpc", "url"),
-    ("authorization",),
-    ("mnemonic",),
-    ("passphrase",),
-    ("password",),
-    ("secret",),
-)
-_TELLING_NAMES = tuple("".join(words) for words in _TELLING)
-_TELLING_MARKS = tuple(
-    joint.join(words).encode() for words in _TELLING for joint in ("", "_", "-", " ")
+_TELLING_NAMES = (
+    *("apikey", "privatekey", "seedphrase", "accesstoken", "authtoken", "bottoken", "rpcurl"),
+    *("authorization", "mnemonic", "passphrase", "password", "secret"),
 )
 _SHAPES = re.compile(
     r"\bsk-[A-Za-z0-9_-]{16,}"  # model providers
@@ -39,8 +25,15 @@ _SHAPES = re.compile(
     r"|(?i:\bbearer\s+[A-Za-z0-9._~+/=-]{8,})"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
 )
-_SHAPE_MARKS = (b"sk-", b"bearer", b"private key", b"://")
-_DIGITS_THEN_COLON = re.compile(rb"[0-9]{8}:[A-Za-z0-9_-]")
+# Each of the shapes, and each of the names, has one of these in it, as little else does.
+_SHAPE_MARKS = (b"sk-", b"bearer", b"private", b"://")
+_NAME_MARKS = (
+    *(b"private", b"phrase", b"authoriz", b"mnemonic", b"password", b"secret"),
+    *(b"apikey", b"api_key", b"api-key", b"accesstoken", b"access_token", b"access-token"),
+    *(b"authtoken", b"auth_token", b"auth-token", b"bottoken", b"bot_token", b"bot-token"),
+    *(b"rpcurl", b"rpc_url", b"rpc-url"),
+)
+_BOT_MARK = re.compile(rb":(?=[0-9]{0,29}[A-Za-z_-])[A-Za-z0-9_-]{30}")
 # What follows the host of a URL may be an API key; so may what stands before it.
 _URL = re.compile(
     r"\b([a-z][a-z0-9+.-]{0,15}://)([^\s/@]*@)?([^\s/?#@\"'<>\\]+)([/?#][^\s\"'<>\\]*)?",
@@ -93,12 +86,11 @@ class Redactor:
             return [self.value(item) for item in value]
         return value
 
-    def suspects(self, data: bytes) -> bool:
+    def suspects(self, data: bytes, *, names: bool = True) -> bool:
         """Whether JSON bytes could hold anything to redact: a quick no spares the careful look."""
         lowered = data.lower()
-        return any(
-            mark in lowered for mark in (*self._marks, *_TELLING_MARKS, *_SHAPE_MARKS)
-        ) or bool(_DIGITS_THEN_COLON.search(data))
+        marks = (*self._marks, *_SHAPE_MARKS, *(_NAME_MARKS if names else ()))
+        return any(mark in lowered for mark in marks) or _BOT_MARK.search(data) is not None
 
     def _name(self, name: str) -> str:
         plain = re.sub(r"[^a-z]", "", name.lower())

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from agents.bus import Ambient, Bus
 from agents.canonical import canonical
-from agents.envelope import Envelope, Kind, Role
+from agents.envelope import Envelope, Kind, Payload, Registry, Role
 from agents.model.interface import Answer, ModelUnavailable, Prompt, Unavailability, Usage
 from agents.model.recorded import NoRecordedReplyError, RecordedModel, RecordingModel
 from agents.record import FileSink, MemorySink, RecordError, RecordWriter, verify_record
@@ -314,6 +314,25 @@ def test_what_looks_like_a_secret_is_replaced(text: str) -> None:
 def test_fields_with_telling_names_are_refused(name: str) -> None:
     with pytest.raises(SecretFieldError):
         written({"nested": [{name: "value"}]})
+
+
+def test_an_envelope_with_a_telling_field_is_refused() -> None:
+    class Leaky(Payload):
+        api_key: str
+
+    sink = MemorySink()
+    writer = RecordWriter(sink, "req_1", VERSIONS, Redactor())
+    envelope = Registry({"leak": Leaky}).seal(
+        "req_1",
+        sender=Role.SCOUT,
+        recipient=Role.CLI,
+        kind="leak",
+        payload=Leaky(api_key="x"),
+        ts=0,
+    )
+    with pytest.raises(SecretFieldError):
+        writer.envelope(envelope)
+    assert len(sink.lines) == 1
 
 
 def test_ordinary_words_of_the_domain_are_left_alone() -> None:

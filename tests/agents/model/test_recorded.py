@@ -1,0 +1,105 @@
+"""From the endpoint to the record and back: the same answers, and never the key."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+from pydantic import BaseModel
+
+from agents.envelope import Role
+from agents.model.budget import Budget, BudgetLimits
+from agents.model.client import OpenAIModel
+from agents.model.connection import Connection
+from agents.model.interface import ModelUnavailable, Prompt
+from agents.model.recorded import RecordedModel, RecordingModel
+from agents.model.reply_text import InvalidReplyError
+from agents.model.settings import ModelLimits, ModelSettings
+from agents.record import FileSink, ModelReply, RecordWriter
+from agents.redaction import Redactor
+from agents.replay import read_record
+from chain.store import Store
+from tests.fakes.model_endpoint import ChatRequest, fails, model_endpoint, refuses, says
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agents.model.interface import Model
+
+KEY = "sk-canary-THE-KEY-0123456789abcdef"
+ROLES = (Role.SCOUT, Role.SCOUT, Role.CRITIC, Role.SCOUT, Role.CRITIC)
+
+
+class Opinion(BaseModel):
+    prose: str
+    width: float
+
+
+def tells_all(request: ChatRequest) -> object:
+    """A hostile endpoint: everything it was sent, in the words of the model."""
+    leaked = f"{request.headers['authorization']} https://rpc.example.com/v2/abcdef0123 \x1b[31m"
+    return {"prose": leaked, "width": 1.5}
+
+
+async def interview(model: Model) -> list[str]:
+    """The answers to a few questions, or why there was none."""
+    said = []
+    for index, role in enumerate(ROLES):
+        try:
+            answer = await model.ask(role, Prompt("s", f"q{index}"), Opinion, lambda _: None)
+            said.append(f"{answer.value!r} {answer.usage} {answer.model} {answer.raw}")
+        except ModelUnavailable as error:
+            said.append(f"{error.reason}: {error}")
+    return said
+
+
+async def test_replies_come_back_from_the_record_as_they_were(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    path = tmp_path / "req_1.jsonl"
+    limits = ModelLimits(attempts=1)
+    wide = json.dumps({"prose": "wide · ✓", "width": 2.5})
+    conducts = (says(tells_all), refuses(), says(wide), fails(500), says(tells_all, tokens=None))
+    async with model_endpoint(*conducts) as endpoint:
+        settings = ModelSettings(api_key=KEY, base_url=endpoint.url, limits=limits)
+        writer = RecordWriter(FileSink(path), "req_1", {}, Redactor((KEY, endpoint.url)))
+        budget = Budget(BudgetLimits(), {}, Store.in_memory(), clock=lambda: 0.0).debate()
+        async with Connection(settings) as connection:
+            live = OpenAIModel(settings, connection, budget, clock=lambda: 0.0)
+            said = await interview(RecordingModel(live, writer))
+        writer.close()
+    assert endpoint.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert [line[:12] for line in said] == [
+        *("Opinion(pros", "refused: The", "Opinion(pros", "server_error", "Opinion(pros")
+    ]
+
+    record = read_record(path)
+    assert [(reply.role, reply.step) for reply in record.replies()] == [
+        *(("scout", 0), ("scout", 1), ("critic", 0), ("scout", 2), ("critic", 1))
+    ]
+    assert await interview(RecordedModel(record.replies())) == said
+
+    everything = path.read_bytes().decode() + "".join(said) + caplog.text
+    for secret in (KEY, "abcdef0123", endpoint.url, "\x1b", "\\u001b"):
+        assert secret not in everything
+
+
+@pytest.mark.parametrize("raw", ['{"prose": "x"}', "{}", "not JSON"])
+async def test_a_recorded_reply_of_another_schema_is_an_error(raw: str) -> None:
+    reply = ModelReply(
+        role="scout",
+        step=0,
+        prompt="",
+        model="any",
+        raw=raw,
+        unavailable=None,
+        sentence=None,
+        tokens_in=1,
+        tokens_out=1,
+        estimated=False,
+    )
+    with pytest.raises(InvalidReplyError):
+        await RecordedModel([reply]).ask(Role.SCOUT, Prompt("s", "q"), Opinion, lambda _: None)
