@@ -132,19 +132,27 @@ class Exchange:
         finish: str | None = None
         usage: Usage | None = None
         seconds = self._limits.first_seconds
-        while (chunk := await self._next(stream, seconds)) is not None:
+        while True:
+            try:
+                chunk = await self._next(stream, seconds)
+            except Exception:
+                # After the last word only the bill is missing: what fails there spoils nothing.
+                if finish is None:
+                    raise
+                break
+            if chunk is None:
+                break
             seconds = self._limits.stall_seconds
             usage = _usage(chunk) or usage
             said = _said(chunk)
             finish = said.finish or finish
             if said.refused or finish == "content_filter":
                 raise ModelUnavailable(Unavailability.REFUSED, "The model declined to answer.")
-            if said.text:
-                size += len(said.text.encode("utf-8", "surrogatepass"))
-                if size > self._limits.reply_bytes:
-                    raise self._too_large(self._limits.reply_bytes)
-                pieces.append(said.text)
-                on_text(said.text)
+            size += len(said.text.encode("utf-8", "surrogatepass"))
+            if size > self._limits.reply_bytes:
+                raise self._too_large(self._limits.reply_bytes)
+            pieces.append(said.text)
+            on_text(said.text)
         return Completion(whole_text(pieces), finish, usage)
 
     async def _next(

@@ -349,6 +349,24 @@ async def test_a_date_to_come_back_at_is_understood() -> None:
         await Asked(endpoint).ask()
 
 
+@pytest.mark.parametrize("ending", ["stall", "vanish"])
+async def test_an_answer_is_complete_with_its_last_word(ending: str) -> None:
+    async def conduct(request: ChatRequest, wire: Wire) -> None:
+        await wire.begin()
+        await wire.delta(content=GOOD_TEXT)
+        await wire.delta(finish="stop")
+        await asyncio.sleep(0.02)
+        if ending == "vanish":
+            wire.vanish()
+        else:
+            await asyncio.Event().wait()
+
+    async with model_endpoint(conduct) as endpoint:
+        answer = await Asked(endpoint, limits=replace(LIMITS, stall_seconds=0.2)).ask()
+    assert answer.value.shapes[0].width == 1.4
+    assert answer.usage.estimated
+
+
 async def test_cancelling_closes_the_connection_and_keeps_the_reservation() -> None:
     closed = asyncio.Event()
 
@@ -419,6 +437,7 @@ async def test_questions_at_once_share_one_connection_and_do_not_mix() -> None:
 
 LOADING = """
 import asyncio, sys, time
+import agents.model.client
 from agents.model.connection import Connection
 from agents.model.settings import ModelSettings
 assert not {"openai", "httpx2"} & sys.modules.keys()
