@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain.positions.discovery import Discovery, WalletPositions
+from chain.positions.gathering import Gathering
 from chain.positions.memory import PositionMemory
 from chain.positions.one_block import OneBlock
 from chain.positions.portfolio import (
@@ -17,7 +18,6 @@ from chain.positions.portfolio import (
     price_question,
     price_words,
 )
-from chain.positions.reader import Gathering
 from chain.prices.ladder import market_prices, price_book, with_ether
 from chain.tokens import read_tokens
 
