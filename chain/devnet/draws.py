@@ -35,7 +35,8 @@ class Draws:
 
         The sum of twelve uniforms has a variance of one, so libm and its last digit stay out.
         """
-        return sum(_TWELVE.unpack(self._digest(purpose, index))) - _CENTRE
+        total: int = sum(_TWELVE.unpack(self._digest(purpose, index)))
+        return total - _CENTRE
 
     def _digest(self, purpose: str, index: int) -> bytes:
         return blake2b(f"{self.seed}/{purpose}/{index}".encode(), digest_size=_TWELVE.size).digest()

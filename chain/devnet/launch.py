@@ -46,10 +46,17 @@ async def running_devnet(
     world: Literal["week", "small"] = "week",
     speed: float = 0,
     port: int = 0,
+    stderr: int | None = None,
 ) -> AsyncIterator[DevnetReady]:
-    """A child process for as long as the block lasts; it ends with us, however we end."""
+    """A child process for as long as the block lasts; it ends with us, however we end.
+
+    What it narrates goes to our own stderr, or to `stderr`: a screen passes DEVNULL.
+    """
     child = await asyncio.create_subprocess_exec(
-        *_command(seed=seed, world=world, speed=speed, port=port), stdin=PIPE, stdout=PIPE
+        *_command(seed=seed, world=world, speed=speed, port=port),
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=stderr,
     )
     if child.stdout is None:
         raise DevnetError("The embedded chain has no stdout to read.")
@@ -72,10 +79,11 @@ def devnet_process(
     world: Literal["week", "small"] = "week",
     speed: float = 0,
     port: int = 0,
+    stderr: int | None = None,
 ) -> Iterator[DevnetReady]:
     """The same for callers without an event loop."""
     command = _command(seed=seed, world=world, speed=speed, port=port)
-    with Popen(command, stdin=PIPE, stdout=PIPE) as child:  # noqa: S603 - our own module
+    with Popen(command, stdin=PIPE, stdout=PIPE, stderr=stderr) as child:  # noqa: S603 - our own
         try:
             yield _ready(child.stdout.readline() if child.stdout else b"")
         finally:

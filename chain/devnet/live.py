@@ -28,6 +28,8 @@ _SWAP = topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)"
 _LATE_SECONDS = 5
 """Of the wall: when trading takes longer than the clock gives it, time slows down instead."""
 
+_OVERDUE_SECONDS = 1800
+
 logger = logging.getLogger(__name__)
 
 
@@ -85,8 +87,10 @@ class LiveWorld:
         return len(ledger.logs(LogFilter(0, ledger.head.number, manager, (frozenset({_SWAP}),))))
 
     def _next_visit(self) -> Visit:
-        # A reorg takes the chain back, and with it the trades it had seen.
-        self._traded_until = min(self._traded_until, max(self.head_time, HISTORY_ENDS))
+        # A reorg takes the chain back, and with it the trades it had seen; a leap of time leaves
+        # trades behind that nobody catches up with.
+        since_leap = max(self._traded_until, self.head_time - _OVERDUE_SECONDS)
+        self._traded_until = min(since_leap, max(self.head_time, HISTORY_ENDS))
         return next(live_visits(self.world.market, self._traded_until))
 
     def _trade(self, visit: Visit) -> None:

@@ -7,7 +7,6 @@ crowd trades for its own reasons, out and back, and its fees are what they earn.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from chain.abi import encode_call
@@ -48,10 +47,8 @@ STEWARD_FEES = {Mood.CALM: 1000, Mood.TREND: 3000, Mood.SHOCK: 10_000}
 
 # A tick is a hundred pips, so a fee of one pip is a band of ten milliticks.
 _MILLITICKS_PER_PIP = 10
-# Arbitrage does not get up for less than this: four fifths of the fee, but at most six ticks.
-_SMALLEST_GAIN = Fraction(4, 5)
 _LARGEST_SLACK = 6 * MILLITICKS
-_DEADLINE_SECONDS = 60
+_DEADLINE_SECONDS = 3600
 _SWAP_GAS = 600_000
 
 
@@ -212,7 +209,8 @@ class Floor:
         here = self.milliticks(pool)
         goal = self.settled(pool, here)
         band = self.point(pool).fee(zero_for_one=goal < here) * _MILLITICKS_PER_PIP
-        worthwhile = abs(goal - here) >= min(_SMALLEST_GAIN * band, _LARGEST_SLACK)
+        # Arbitrage does not get up for less than four fifths of the fee, or six ticks.
+        worthwhile = abs(goal - here) >= min(band * 4 // 5, _LARGEST_SLACK)
         if goal == here or not (worthwhile or eager):
             return []
         return self.trade(ARBITRAGEUR, pool, goal)

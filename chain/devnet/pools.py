@@ -28,7 +28,8 @@ class Currency:
     def dollars(self, amount: int, prices: Mapping[Asset, int]) -> int:
         """The worth of an amount in whole dollars' millionths."""
         root = sqrt_price_at(prices[self.asset])
-        return amount * root * root * 10**6 // 10**self.decimals >> 192
+        unit: int = 10**self.decimals
+        return amount * root * root * 10**6 // unit >> 192
 
 
 ETH_CURRENCY = Currency(NATIVE, _ETHER_DECIMALS, Asset.ETHER)

@@ -128,6 +128,16 @@ def test_the_near_position_leaves_its_range_when_foretold(
     ask(devnet, "evm_revert", snapshot)
 
 
+def test_after_a_leap_of_time_the_market_goes_on_from_where_it_is(devnet: DevnetReady) -> None:
+    snapshot = ask(devnet, "evm_snapshot")
+    swaps = ask(devnet, "zuno_status")["swaps"]
+    ask(devnet, "evm_increaseTime", 12 * HOUR)
+    ask(devnet, "evm_mine")
+    assert ask(devnet, "zuno_status")["swaps"] == swaps
+    assert swaps < ask(devnet, "zuno_step", 600)["swaps"] < swaps + 60
+    ask(devnet, "evm_revert", snapshot)
+
+
 def test_the_clock_can_be_started_sped_up_and_paused(devnet: DevnetReady) -> None:
     snapshot = ask(devnet, "evm_snapshot")
     assert ask(devnet, "zuno_setSpeed", 120)["speed"] == 120

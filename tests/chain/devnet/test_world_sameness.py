@@ -6,16 +6,20 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.abi import topic
 from chain.devnet import worlds
 from chain.devnet.contracts import bundled_lock, contract_codes, contracts_folder
+from chain.devnet.defaults import DEMO_SEED
 from chain.devnet.deployment import CONTRACTS, TOKENS
 from chain.devnet.founding import found
 from chain.devnet.history import History
 from chain.devnet.hook_code import EXIT_GUARD, FEE_STEWARD
+from chain.devnet.index import LogFilter
 from chain.devnet.ledger import Ledger
 from chain.devnet.market import HISTORY_ENDS, Market, point_of
 from chain.devnet.pools import POOLS
@@ -39,30 +43,46 @@ def fresh_cache(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def build_elsewhere(cache: Path, seed: int) -> Path:
-    """Build a small world in a process of its own and return its file."""
-    command = [sys.executable, "-m", "chain.devnet", "--build-only", "--world", "small"]
-    done = subprocess.run(
-        [*command, "--seed", str(seed)],
-        env={**os.environ, "ZUNO_CACHE": str(cache), "PYTHONHASHSEED": "123"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == ""
-    assert f"Building the small world of seed {seed}" in done.stderr
-    (chain,) = (cache / "worlds").glob("*.chain")
-    return chain
-
-
 def test_the_same_seed_makes_the_same_chain_in_another_process(
     small_world: World, fresh_cache: Path
 ) -> None:
-    other = Ledger.load(build_elsewhere(fresh_cache, small_world.seed))
-    ours = small_world.ledger
+    """Two processes ask for it at once: one builds, the other waits and finds it built."""
+    options = ["--build-only", "--world", "small", "--seed", str(small_world.seed)]
+    environment = {**os.environ, "ZUNO_CACHE": str(fresh_cache), "PYTHONHASHSEED": "123"}
+    builders = [
+        subprocess.Popen(
+            [sys.executable, "-m", "chain.devnet", *options],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    told = [builder.communicate(timeout=120) for builder in builders]
+    assert [builder.returncode for builder in builders] == [0, 0]
+    assert [output for output, _ in told] == ["", ""]
+    assert sorted("Building the small world" in narration for _, narration in told) == [False, True]
+    (chain,) = (fresh_cache / "worlds").glob("*.chain")
+    other, ours = Ledger.load(chain), small_world.ledger
     assert other.head.hash == ours.head.hash
     for number in range(ours.head.number + 1):
         assert other.block(number).header.hash == ours.block(number).header.hash
+
+
+@pytest.mark.soak
+def test_a_week_is_built_within_two_minutes(fresh_cache: Path) -> None:
+    begun = time.monotonic()
+    world = open_world(DEMO_SEED, "week", environment={"ZUNO_CACHE": str(fresh_cache)})
+    assert time.monotonic() - begun < 120
+    swap = topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
+    wanted = LogFilter(0, world.ledger.head.number, None, (frozenset({swap}),))
+    times = [
+        world.ledger.block(log.block_number).header.timestamp for log in world.ledger.logs(wanted)
+    ]
+    assert len(times) <= 1_200
+    assert sum(time > HISTORY_ENDS - 24 * 3600 for time in times) > len(times) / 2
+    assert times[-1] - times[0] > 6 * 24 * 3600
 
 
 def test_another_seed_is_another_market_at_the_same_addresses(small_world: World) -> None:
