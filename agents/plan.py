@@ -42,14 +42,14 @@ class PrepAction(Payload):
 class BufferHours(Payload):
     """Hours survived with 95 % probability by the model, at multiples of the volatility."""
 
-    at_1x: Measure = Field(alias="1")
-    at_2x: Measure = Field(alias="2")
-    at_3x: Measure = Field(alias="3")
+    at_1x: Measure = Field(validation_alias="1", serialization_alias="1")
+    at_2x: Measure = Field(validation_alias="2", serialization_alias="2")
+    at_3x: Measure = Field(validation_alias="3", serialization_alias="3")
 
 
 class Survival(Payload):
-    day: Measure = Field(alias="24h")
-    week: Measure = Field(alias="7d")
+    day: Measure = Field(validation_alias="24h", serialization_alias="24h")
+    week: Measure = Field(validation_alias="7d", serialization_alias="7d")
 
 
 class RuleFinding(Payload):
@@ -91,8 +91,8 @@ class Candidate(Payload):
     median_life_hours: Measure | None
     in_range_share: Measure | None
     value_usd: Measure | None
-    fee_yield_24h: Measure | None = Field(alias="feeYield24h")
-    lvr_24h: Measure | None = Field(alias="lvr24h")
+    fee_yield_24h: Measure | None
+    lvr_24h: Measure | None
     gas_usd: Measure | None
     cost_usd: Measure | None
     gas_yield: Measure | None

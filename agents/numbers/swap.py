@@ -10,9 +10,12 @@ from chain.math.liquidity import Amounts
 from chain.math.sqrt_price import Q96
 from chain.math.swap_step import swap_step
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE
+from chain.pools.quote import quote_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from chain.pools.depth import Depth
 
 _PATIENCE = 3
 """Probes that may fail to halve the bracket before one that surely does."""
@@ -28,6 +31,8 @@ class SwapTerms:
     fee_one_for_zero: int
     liquidity: int | None
     """Active liquidity without the position that leaves; None takes the price as fixed."""
+    depth: Depth | None = None
+    """Every change of liquidity around the price: a swap is then replayed as the pool runs it."""
 
     def fee(self, *, zero_for_one: bool) -> int:
         return self.fee_zero_for_one if zero_for_one else self.fee_one_for_zero
@@ -36,7 +41,8 @@ class SwapTerms:
 class PrepSwap(NamedTuple):
     """The swap that brings what is held into the proportion a range needs.
 
-    It is told at the pool's present active liquidity; a quote may differ where ticks are crossed.
+    Without the pool's depth it is told at the present active liquidity, which a quote differs from
+    where ticks are crossed.
     """
 
     zero_for_one: bool
@@ -58,11 +64,16 @@ class PriceSpan(NamedTuple):
     sqrt_upper: int
 
 
-def swap_terms(lp_fee: int, packed_protocol_fee: int, liquidity: int | None) -> SwapTerms:
+def swap_terms(
+    lp_fee: int, packed_protocol_fee: int, liquidity: int | None, depth: Depth | None = None
+) -> SwapTerms:
     """The terms of a pool by its live fee and `slot0.protocolFee`."""
     protocol = unpack_protocol_fee(packed_protocol_fee)
     return SwapTerms(
-        swap_fee(protocol.zero_for_one, lp_fee), swap_fee(protocol.one_for_zero, lp_fee), liquidity
+        swap_fee(protocol.zero_for_one, lp_fee),
+        swap_fee(protocol.one_for_zero, lp_fee),
+        liquidity,
+        depth,
     )
 
 
@@ -82,7 +93,7 @@ def balancing_swaps(
     fee = terms.fee(zero_for_one=zero_for_one)
 
     def swapping(amount_in: int) -> PrepSwap:
-        return _swap(sqrt_price, amount_in, fee, terms.liquidity, zero_for_one=zero_for_one)
+        return _swap(sqrt_price, amount_in, terms, zero_for_one=zero_for_one)
 
     def probe(amount_in: int) -> _Probe:
         swap = swapping(amount_in)
@@ -129,10 +140,14 @@ def _at_fixed_price(
     return imbalance // max(1, per_unit1 + bought)
 
 
-def _swap(
-    sqrt_price: int, amount_in: int, fee: int, liquidity: int | None, *, zero_for_one: bool
-) -> PrepSwap:
-    if liquidity is None:
+def _swap(sqrt_price: int, amount_in: int, terms: SwapTerms, *, zero_for_one: bool) -> PrepSwap:
+    fee = terms.fee(zero_for_one=zero_for_one)
+    if terms.depth is not None:
+        quote = quote_at_most(terms.depth, amount_in, zero_for_one=zero_for_one)
+        return PrepSwap(
+            zero_for_one, quote.amount_in, quote.amount_out, fee, quote.sqrt_price_after
+        )
+    if terms.liquidity is None:
         after_fee = amount_in * (PIPS - fee) // PIPS
         if zero_for_one:
             amount_out = after_fee * sqrt_price * sqrt_price >> 192
@@ -140,7 +155,7 @@ def _swap(
             amount_out = (after_fee << 192) // (sqrt_price * sqrt_price)
         return PrepSwap(zero_for_one, amount_in, amount_out, fee, sqrt_price)
     limit = MIN_SQRT_PRICE + 1 if zero_for_one else MAX_SQRT_PRICE - 1
-    step = swap_step(sqrt_price, limit, liquidity, -amount_in, fee)
+    step = swap_step(sqrt_price, limit, terms.liquidity, -amount_in, fee)
     return PrepSwap(zero_for_one, step.amount_in + step.fee, step.amount_out, fee, step.sqrt_price)
 
 

@@ -28,6 +28,7 @@ class DepthExceededError(Exception):
 @dataclass(frozen=True, slots=True)
 class SwapQuote:
     amount_in: int
+    """What the pool takes, the fee included."""
     amount_out: int
     fee: int
     """Of the input, in its units."""
@@ -36,17 +37,25 @@ class SwapQuote:
 
 def quote_exact_input(depth: Depth, amount_in: int, *, zero_for_one: bool) -> SwapQuote:
     """What a swap of exactly this input pays out."""
+    quote = quote_at_most(depth, amount_in, zero_for_one=zero_for_one)
+    if quote.amount_in < amount_in:
+        raise DepthExceededError("The swap is larger than the liquidity around the price.")
+    return quote
+
+
+def quote_at_most(depth: Depth, most_in: int, *, zero_for_one: bool) -> SwapQuote:
+    """What a swap of this input pays out, or of as much of it as the known liquidity takes."""
     state = depth.state
     protocol = state.protocol_fee.towards(zero_for_one=zero_for_one)
     pips = swap_fee(protocol, state.lp_fee)
     nets = dict(depth.changes)
     ticks = [tick for tick, _ in depth.changes]
     price, tick, liquidity = state.sqrt_price_x96, state.tick, state.liquidity
-    remaining, received, fees = amount_in, 0, 0
+    remaining, received, fees = most_in, 0, 0
     while remaining > 0:
         target_tick = _next_tick(ticks, tick, state.key.tick_spacing, zero_for_one=zero_for_one)
         if not depth.lowest <= target_tick <= depth.highest:
-            raise DepthExceededError("The swap is larger than the liquidity around the price.")
+            break
         target = sqrt_price_at_tick(target_tick)
         step = swap_step(price, target, liquidity, -remaining, pips)
         remaining -= step.amount_in + step.fee
@@ -59,7 +68,7 @@ def quote_exact_input(depth: Depth, amount_in: int, *, zero_for_one: bool) -> Sw
         elif step.sqrt_price != price:
             tick = tick_at_sqrt_price(step.sqrt_price)
         price = step.sqrt_price
-    return SwapQuote(amount_in, received, fees, price)
+    return SwapQuote(most_in - remaining, received, fees, price)
 
 
 def _next_tick(ticks: Sequence[int], tick: int, spacing: int, *, zero_for_one: bool) -> int:

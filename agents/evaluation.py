@@ -1,0 +1,217 @@
+"""From a shape to a candidate with every number; the Critic repeats it to catch a wrong one.
+
+Nothing here reads a chain, a clock or a model: the same ground and shape give the same candidate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from agents.facts import CreateContext, MarketContext
+from agents.ground import Ground, ground_of
+from agents.numbers.costs import GAS_UNITS, Recipe, break_even_hours, gas_cost, gas_yield, move_cost
+from agents.numbers.inventory import Allocation, allocate_for_create, allocate_inventory
+from agents.numbers.outlook import Outlook, Stake, gain_over_hold, look_at
+from agents.numbers.rounding import writable
+from agents.numbers.rules import MoveNumbers
+from agents.numbers.shapes import move_kind
+from agents.plan import BufferHours, Candidate, PrepAction, ShapeChoice, Survival
+from chain.math.liquidity import Amounts
+
+if TYPE_CHECKING:
+    from agents.facts import GasFacts
+    from agents.numbers.edges import TickRange
+    from agents.plan import CandidateKind
+
+_DUST_PARTS = 200
+"""A residual under this part of the whole is left in the wallet rather than swapped for."""
+_NOTHING = Amounts(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """A candidate as it travels, and the unrounded numbers it is judged by."""
+
+    candidate: Candidate
+    numbers: MoveNumbers
+    stake: Stake
+    cost: float | None
+    gain_24h: float | None
+    """Δ(fees − LVR) against HOLD."""
+
+
+class _Price(NamedTuple):
+    """What a move takes out of the person's pocket, in dollars; None is unknown."""
+
+    gas: float | None
+    swap: float | None
+
+    @property
+    def total(self) -> float | None:
+        return None if self.gas is None or self.swap is None else self.gas + self.swap
+
+
+def evaluate(ground: Ground, choice: ShapeChoice, index: int) -> Evaluated:
+    """The candidate a shape becomes: snapped ticks, exact amounts, stress, yield, cost."""
+    ticks = ground.ticks(choice)
+    allocation = _allocated(ground, ticks)
+    stake = Stake(ticks, allocation.liquidity)
+    outlook = look_at(ground.market, stake)
+    price = _price(ground, allocation)
+    gain = gain_over_hold(ground.market, ground.hold, stake)
+    ratio = None if price.gas is None else gas_yield(price.gas, outlook.fee_24h)
+    break_even = None if price.total is None else break_even_hours(price.total, gain)
+    candidate = _in_range(ground, stake, outlook).model_copy(
+        update={
+            "kind": "create" if ground.current is None else move_kind(ground.current, ticks).value,
+            "index": index,
+            "shape": choice,
+            "amount0": allocation.deposit.amount0,
+            "amount1": allocation.deposit.amount1,
+            "residual0": allocation.residual.amount0,
+            "residual1": allocation.residual.amount1,
+            "prep_action": _prep_action(allocation, price.swap),
+            "gas_usd": writable(price.gas),
+            "cost_usd": writable(price.total),
+            "gas_yield": writable(ratio),
+            "break_even_hours": writable(break_even),
+        }
+    )
+    numbers = MoveNumbers(
+        price_inside=outlook.edges.inside,
+        buffers=outlook.exit.buffers,
+        median_life_hours=outlook.exit.median_hours,
+        fee_24h=outlook.fee_24h,
+        gas_yield=ratio,
+        break_even_hours=break_even,
+    )
+    return Evaluated(candidate, numbers, stake, price.total, gain)
+
+
+def hold_candidate(context: MarketContext | CreateContext) -> Candidate:
+    """Doing nothing, with its own numbers; before a position exists that is keeping the capital."""
+    ground = ground_of(context)
+    if isinstance(context, CreateContext) or ground.hold is None:
+        return _in_wallet(ground, "hold", gas=0.0)
+    return _in_range(ground, ground.hold, look_at(ground.market, ground.hold)).model_copy(
+        update={"amount0": context.position.amount0, "amount1": context.position.amount1}
+    )
+
+
+def exit_candidate(context: MarketContext | CreateContext) -> Candidate | None:
+    """Taking everything out; there is nothing to leave before a position exists."""
+    if isinstance(context, CreateContext):
+        return None
+    return _in_wallet(ground_of(context), "exit", gas=_gas_usd(context.gas, Recipe.EXIT))
+
+
+def _allocated(ground: Ground, ticks: TickRange) -> Allocation:
+    """Without a swap where what is left over is dust, else with the one that fits best."""
+    if ground.current is None:
+        return allocate_for_create(
+            ground.pool_key, ground.sqrt_price, ticks, ground.available, ground.terms
+        ).allocation
+    plain = allocate_inventory(ground.sqrt_price, ticks, ground.available, _NOTHING, None)
+    if ground.worth1(plain.residual) * _DUST_PARTS <= ground.worth1(ground.available):
+        return plain
+    return allocate_inventory(ground.sqrt_price, ticks, ground.available, _NOTHING, ground.terms)
+
+
+def _price(ground: Ground, allocation: Allocation) -> _Price:
+    gas = _gas_usd(ground.gas, _recipe(ground, allocation))
+    unit1 = ground.market.unit1_value
+    if unit1 is None:
+        return _Price(gas, 0.0 if allocation.swap is None else None)
+    cost = move_cost(0.0, allocation.swap, ground.sqrt_price, unit1)
+    return _Price(gas, cost.swap_fee + cost.slippage)
+
+
+def _recipe(ground: Ground, allocation: Allocation) -> Recipe:
+    if ground.current is None:
+        return Recipe.SWAP_AND_ENTER if allocation.swap else Recipe.ENTER
+    return Recipe.RERANGE_WITH_SWAP if allocation.swap else Recipe.RERANGE
+
+
+def _gas_usd(gas: GasFacts, recipe: Recipe) -> float | None:
+    if gas.usd_per_wei is None:
+        return None
+    return gas_cost(
+        GAS_UNITS[recipe], gas.wei_per_gas, gas.usd_per_wei, l1_data_fee_wei=gas.l1_data_fee_wei
+    )
+
+
+def _prep_action(allocation: Allocation, cost: float | None) -> PrepAction | None:
+    swap = allocation.swap
+    if swap is None:
+        return None
+    return PrepAction(
+        zero_for_one=swap.zero_for_one,
+        amount_in=swap.amount_in,
+        amount_out=swap.amount_out,
+        fee_pips=swap.fee_pips,
+        cost_usd=writable(cost),
+    )
+
+
+def _in_range(ground: Ground, stake: Stake, outlook: Outlook) -> Candidate:
+    """Liquidity in a range: HOLD's own numbers, from which a move's differ in what it takes."""
+    life = outlook.exit
+    return Candidate(
+        kind="hold",
+        index=None,
+        pool_id=ground.observed.pool.pool_id,
+        shape=None,
+        tick_lower=stake.ticks.lower,
+        tick_upper=stake.ticks.upper,
+        amount0=0,
+        amount1=0,
+        residual0=0,
+        residual1=0,
+        liquidity=stake.liquidity,
+        prep_action=None,
+        buffer_hours=BufferHours(
+            at_1x=life.buffers.at_1x, at_2x=life.buffers.at_2x, at_3x=life.buffers.at_3x
+        ),
+        survival=Survival(day=life.survival_24h, week=life.survival_7d),
+        median_life_hours=life.median_hours,
+        in_range_share=outlook.in_range_share,
+        value_usd=writable(outlook.value),
+        fee_yield_24h=writable(outlook.fee_24h),
+        lvr_24h=writable(outlook.lvr_24h),
+        gas_usd=0.0,
+        cost_usd=0.0,
+        gas_yield=None,
+        break_even_hours=None,
+    )
+
+
+def _in_wallet(ground: Ground, kind: CandidateKind, *, gas: float | None) -> Candidate:
+    """Tokens in the wallet: no range, no fees, no LVR."""
+    unit1 = ground.market.unit1_value
+    value = None if unit1 is None else ground.worth1(ground.available) * unit1
+    return Candidate(
+        kind=kind,
+        index=None,
+        pool_id=ground.observed.pool.pool_id,
+        shape=None,
+        tick_lower=None,
+        tick_upper=None,
+        amount0=ground.available.amount0,
+        amount1=ground.available.amount1,
+        residual0=0,
+        residual1=0,
+        liquidity=0,
+        prep_action=None,
+        buffer_hours=None,
+        survival=None,
+        median_life_hours=None,
+        in_range_share=None,
+        value_usd=writable(value),
+        fee_yield_24h=0.0,
+        lvr_24h=0.0,
+        gas_usd=writable(gas),
+        cost_usd=writable(gas),
+        gas_yield=None,
+        break_even_hours=None,
+    )

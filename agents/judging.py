@@ -1,0 +1,144 @@
+"""The Critic's arithmetic: every number again from Scout's facts, then the profile's rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agents.evaluation import Evaluated, evaluate, exit_candidate, hold_candidate
+from agents.ground import ground_of
+from agents.numbers.profiles import PROFILES
+from agents.numbers.rounding import writable
+from agents.numbers.rules import Decision, JudgmentVerdict, Rule, decide, judge_move, strictest
+from agents.numbers.shapes import needed_width
+from agents.payloads import Objection, context_hash
+from agents.plan import MoveJudgment, RuleFinding
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agents.facts import CreateContext, MarketContext
+    from agents.numbers.rules import Judgment
+    from agents.payloads import Debate
+    from agents.plan import Candidate
+
+    Context = MarketContext | CreateContext
+
+
+class NumbersDifferError(Exception):
+    """A proposal whose numbers are not those its own facts give."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What a model says of a candidate; it counts only where it is stricter than the rules."""
+
+    verdict: JudgmentVerdict
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    evaluated: Evaluated
+    judgment: MoveJudgment
+
+    @property
+    def candidate(self) -> Candidate:
+        return self.evaluated.candidate.model_copy(update={"judgment": self.judgment})
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRound:
+    moves: tuple[Judged, ...]
+    decision: Decision
+    objections: tuple[Objection, ...]
+
+
+def recomputed(debate: Debate) -> tuple[Evaluated, ...]:
+    """The latest candidates evaluated anew; a difference anywhere refuses the proposal."""
+    context = debate.context
+    if context_hash(context) != debate.context_hash:
+        raise NumbersDifferError("Scout's facts were changed on the way.")
+    if debate.hold != hold_candidate(context) or debate.exit != exit_candidate(context):
+        raise NumbersDifferError("The numbers of HOLD or EXIT are not those of Scout's facts.")
+    again = []
+    for index, proposed in enumerate(debate.latest.candidates):
+        shape = proposed.shape
+        if shape is None or not _exists(context, shape.pool_index):
+            raise NumbersDifferError(f"Candidate {index} has no shape that can be recomputed.")
+        evaluated = evaluate(ground_of(context, shape.pool_index), shape, index)
+        if evaluated.candidate != proposed:
+            raise NumbersDifferError(
+                f"The numbers of candidate {index} are not those of its shape."
+            )
+        again.append(evaluated)
+    return tuple(again)
+
+
+def judged_round(
+    context: Context, moves: Sequence[Evaluated], opinions: Mapping[int, Opinion]
+) -> JudgedRound:
+    """The rules speak first; a model's opinion can only harden what they say."""
+    rules = PROFILES[context.profile]
+    judged: list[Judged] = []
+    points: list[tuple[int, str, float | None]] = []
+    for index, move in enumerate(moves):
+        by_rules = judge_move(move.numbers, rules)
+        judgment = _judgment(by_rules, opinions.get(index))
+        judged.append(Judged(move, judgment))
+        for finding in by_rules.objections:
+            floor = finding.rule is Rule.BUFFER_FLOOR
+            needed = _needed_multiplier(context, move) if floor else None
+            points.append((index, finding.words, needed))
+        if judgment.verdict is not judgment.by_rules:
+            points.append((index, judgment.reason, None))
+    return JudgedRound(
+        moves=tuple(judged),
+        decision=decide(move.judgment.verdict for move in judged),
+        objections=tuple(
+            Objection(point=number, candidate=index, words=words, needed_multiplier=needed)
+            for number, (index, words, needed) in enumerate(points, 1)
+        ),
+    )
+
+
+def _judgment(by_rules: Judgment, opinion: Opinion | None) -> MoveJudgment:
+    said = [by_rules.verdict] if opinion is None else [by_rules.verdict, opinion.verdict]
+    words = "; ".join(f.words for f in (by_rules.objections or by_rules.findings))
+    return MoveJudgment(
+        verdict=strictest(said),
+        by_rules=by_rules.verdict,
+        findings=tuple(
+            RuleFinding(
+                rule=finding.rule,
+                verdict=finding.verdict,
+                value=writable(finding.value),
+                limit=writable(finding.limit),
+                words=finding.words,
+            )
+            for finding in by_rules.findings
+        ),
+        reason=words if opinion is None else opinion.reason,
+    )
+
+
+def _needed_multiplier(context: Context, move: Evaluated) -> float | None:
+    shape = move.candidate.shape
+    if shape is None:
+        return None
+    ground = ground_of(context, shape.pool_index)
+    floor = PROFILES[context.profile].buffer_floor_hours
+    needed = needed_width(
+        floor,
+        ground.ticks_a_day,
+        ground.base_half_width,
+        ground.observed.pool.tick_spacing,
+        shape.center_offset_ticks,
+    )
+    return writable(needed.multiplier)
+
+
+def _exists(context: Context, pool_index: int) -> bool:
+    if context.mode == "rebalance":
+        return pool_index == 0
+    return 0 <= pool_index < len(context.surveyed_pools)
