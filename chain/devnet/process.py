@@ -20,7 +20,7 @@ from chain.devnet.defaults import DEMO_SEED, DEMO_SPEED
 from chain.devnet.deployment import CONTRACTS
 from chain.devnet.keystore import demo_keystore
 from chain.devnet.live import LiveWorld
-from chain.devnet.market_controls import market_controls
+from chain.devnet.market_controls import FASTEST, market_controls
 from chain.devnet.node import Node
 from chain.devnet.records import CHAIN_ID
 from chain.devnet.server import Server
@@ -151,6 +151,13 @@ class _Progress:
             sys.stderr.flush()
 
 
+def _speed(text: str) -> float:
+    speed = float(text)
+    if not 0 <= speed <= FASTEST:
+        raise argparse.ArgumentTypeError(f"{text} is not a speed from 0 to {FASTEST}")
+    return speed
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m chain.devnet", description="Uniswap v4 on an embedded chain."
@@ -158,7 +165,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=0, help="0 takes any free port")
     parser.add_argument("--seed", type=int, default=DEMO_SEED, help="which market happens")
     parser.add_argument(
-        "--speed", type=float, default=DEMO_SPEED, help="simulated seconds a second; 0 is a pause"
+        "--speed", type=_speed, default=DEMO_SPEED, help="simulated seconds a second; 0 is a pause"
     )
     parser.add_argument("--world", choices=("week", "small"), default="week")
     parser.add_argument("--build-only", action="store_true", help="build the world and stop")
