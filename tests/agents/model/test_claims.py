@@ -9,21 +9,23 @@ import time
 from collections import defaultdict
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.model.claims import ClaimFlag, ClaimLedger, FlagKind, Quantity, without_ids
 from agents.model.numerals import Unit, find_numerals
 
-if TYPE_CHECKING:
-    import pytest
-
-LABELLED = Path(__file__).with_name("claims_labelled.jsonl")
-# Written when the ledger was done, to see how it fares on sentences its author had not in mind:
-# before anything was mended it raised 9 false alarms on these 65 sentences and missed none of 27.
-SECOND_LOOK = Path(__file__).with_name("claims_second_look.jsonl")
+HERE = Path(__file__).parent
+# Labelled before a line of the ledger was written. It then raised one false alarm and missed
+# nothing; that one was mended.
+LABELLED = HERE / "claims_labelled.jsonl"
+# Written when it was done, in other words: nine false alarms, none missed; these were mended too.
+SECOND_LOOK = HERE / "claims_second_look.jsonl"
+# Written after that and never mended for: how it fares on words it does not know.
+HELD_OUT = HERE / "claims_held_out.jsonl"
 
 
 class Sentence(NamedTuple):
@@ -32,55 +34,71 @@ class Sentence(NamedTuple):
     flags: list[tuple[int, int, str]]
 
 
-def labelled(*others: Path) -> tuple[ClaimLedger, list[Sentence]]:
-    lines = [line for path in (LABELLED, *others) for line in path.read_text("utf-8").splitlines()]
-    head, *rows = map(json.loads, lines)
+def the_ledger() -> ClaimLedger:
     ledger = ClaimLedger()
+    head = json.loads(LABELLED.read_text("utf-8").splitlines()[0])
     for name, entry in head["ledger"].items():
-        unit = Unit(entry["unit"])
         shown = find_numerals(entry["shown"])[0].value
-        ledger.quantities[name] = Quantity(Decimal(str(entry["value"])), unit, shown)
+        value = Decimal(str(entry["value"]))
+        ledger.quantities[name] = Quantity(value, Unit(entry["unit"]), shown)
+    return ledger
+
+
+def labelled(path: Path) -> list[Sentence]:
     sentences = []
-    for row in rows:
+    for row in map(json.loads, path.read_text("utf-8").splitlines()):
+        if "ledger" in row:
+            continue
         spans = []
         for flag in row["flags"]:
             start = row["text"].index(flag["text"])
             spans.append((start, start + len(flag["text"]), flag["kind"]))
         sentences.append(Sentence(row["group"], row["text"], spans))
-    return ledger, sentences
+    return sentences
 
 
 def overlaps(flag: ClaimFlag, span: tuple[int, int, str]) -> bool:
     return flag.start < span[1] and span[0] < flag.end
 
 
-def test_precision_and_recall_on_the_labelled_sets(capsys: pytest.CaptureFixture[str]) -> None:
-    ledger, sentences = labelled(SECOND_LOOK)
-    tally: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+@pytest.mark.parametrize(
+    ("path", "least_precision", "least_recall"),
+    [(LABELLED, 0.98, 0.98), (SECOND_LOOK, 0.95, 0.98), (HELD_OUT, 0.80, 0.95)],
+    ids=["labelled", "second look", "held out"],
+)
+def test_precision_and_recall(
+    path: Path, least_precision: float, least_recall: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ledger, sentences = the_ledger(), labelled(path)
+    tally: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     wrong: list[str] = []
     for sentence in sentences:
         flags = ledger.check(sentence.text).flags
-        found = [span for span in sentence.flags if any(overlaps(f, span) for f in flags)]
-        invented = [f for f in flags if not any(overlaps(f, span) for span in sentence.flags)]
-        kinds = sum(any(overlaps(f, s) and f.kind == s[2] for f in flags) for s in found)
-        counts = (len(found), len(invented), len(sentence.flags) - len(found), kinds)
-        for group in (sentence.group, "all"):
-            tally[group] = [a + b for a, b in zip(tally[group], counts, strict=True)]
+        found = [
+            span
+            for span in sentence.flags
+            if any(overlaps(flag, span) and flag.kind == span[2] for flag in flags)
+        ]
+        invented = [
+            flag for flag in flags if not any(overlaps(flag, span) for span in sentence.flags)
+        ]
+        counts = (len(found), len(invented), len(sentence.flags) - len(found))
+        tally[sentence.group] = [a + b for a, b in zip(tally[sentence.group], counts, strict=True)]
         if invented or len(found) < len(sentence.flags):
             wrong.append(sentence.text)
-    hits, false_alarms, missed, right_kind = tally["all"]
+    hits, false_alarms, missed = (sum(counts) for counts in zip(*tally.values(), strict=True))
     precision, recall = hits / (hits + false_alarms), hits / (hits + missed)
-    lines = [f"claim ledger on {len(sentences)} labelled sentences, {hits + missed} flags:"]
-    for group, (hit, alarm, miss, _) in tally.items():
+    lines = [
+        f"{path.stem}: {len(sentences)} sentences, {hits + missed} flags:"
+        f" precision {precision:.3f}, recall {recall:.3f}"
+    ]
+    for group, (hit, alarm, miss) in tally.items():
         lines.append(f"  {group:36} found {hit:3}  false alarms {alarm:2}  missed {miss:2}")
-    lines.append(
-        f"  precision {precision:.3f}  recall {recall:.3f}  right kind {right_kind / hits:.3f}"
-    )
-    lines += [f"  wrong: {text!r}" for text in wrong]
+    lines += [f"  wrong about {text!r}" for text in wrong]
     with capsys.disabled():
         sys.stdout.write("\n" + "\n".join(lines) + "\n")
-    assert precision >= 0.98
-    assert recall >= 0.98
+    assert precision >= least_precision
+    assert recall >= least_recall
 
 
 NUMBERS = st.decimals(
@@ -125,7 +143,7 @@ def test_a_number_a_fifth_off_is_flagged(
 
 
 def test_every_right_sentence_goes_wrong_with_its_number() -> None:
-    ledger, sentences = labelled()
+    ledger, sentences = the_ledger(), labelled(LABELLED)
     changed = 0
     for sentence in sentences:
         if sentence.group != "right citation" or len(find_numerals(sentence.text)) < 2:
@@ -187,7 +205,7 @@ def test_people_read_the_prose_without_ids() -> None:
 
 @given(st.text(max_size=300) | st.text(alphabet="[]n123.,%h×$- k\n", max_size=200))
 def test_no_text_breaks_the_ledger(text: str) -> None:
-    ledger, _ = labelled()
+    ledger = the_ledger()
     report = ledger.check(text)
     for flag in report.flags:
         assert 0 <= flag.start < flag.end <= len(text)
@@ -195,7 +213,7 @@ def test_no_text_breaks_the_ledger(text: str) -> None:
 
 
 def test_long_hostile_text_is_checked_in_no_time() -> None:
-    ledger, _ = labelled()
+    ledger = the_ledger()
     hostile = ("1," * 1000, "[n1" * 1000, "9" * 4000, "1×, " * 1000, "3.2 % [n1] " * 300)
     before = time.perf_counter()
     for text in hostile:
