@@ -31,6 +31,8 @@ class BusLimits:
     mailbox: int = 64
     inbox: int = 512
     """Thoughts kept for a reader who is slow; later ones are dropped, the end never is."""
+    farewell_seconds: float = 2.0
+    """How long to wait for the handlers of an ended flow to stop; they are not heard either way."""
 
 
 class BusFullError(Exception):
@@ -157,9 +159,9 @@ class Bus(Generic[Services]):
         return True
 
     async def settled(self) -> None:
-        """Wait until the tasks of ended flows are gone."""
-        while self._ending:
-            await asyncio.wait(self._ending)
+        """Wait until the tasks of ended flows are gone, or will not go."""
+        if self._ending:
+            await asyncio.wait(self._ending, timeout=self._limits.farewell_seconds)
 
     def context(self, request_id: str, role: Role) -> Context[Services] | None:
         flow = self._flows.get(request_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -23,6 +24,9 @@ from tests.fakes.small_debate import (
     small_bus,
     thought,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
 
 
 def failure(envelope: Envelope) -> FlowFailed:
@@ -108,12 +112,14 @@ async def test_one_requests_messages_are_handled_in_order() -> None:
     handled: list[int] = []
     random = Random(3)
 
-    async def burst(envelope: Envelope, context: Context[Script]):  # type: ignore[no-untyped-def]
+    async def burst(envelope: Envelope, context: Context[Script]) -> AsyncGenerator[Outgoing, None]:
         for round_ in range(30):
             turn = Turn(position=1, rounds=30, round=round_)
             yield Outgoing(Kind.CONTEXT_OBSERVED, Role.STRATEGIST, turn)
 
-    async def slowly(envelope: Envelope, context: Context[Script]):  # type: ignore[no-untyped-def]
+    async def slowly(
+        envelope: Envelope, context: Context[Script]
+    ) -> AsyncGenerator[Outgoing, None]:
         assert isinstance(envelope.payload, Turn)
         await asyncio.sleep(random.random() * 0.002)
         handled.append(envelope.payload.round)
@@ -153,7 +159,9 @@ async def test_agents_with_full_queues_do_not_lock_each_other() -> None:
 async def test_a_full_queue_drops_thoughts_and_no_structural_message() -> None:
     chatter = 200
 
-    async def chatty(envelope: Envelope, context: Context[Script]):  # type: ignore[no-untyped-def]
+    async def chatty(
+        envelope: Envelope, context: Context[Script]
+    ) -> AsyncGenerator[Outgoing, None]:
         for index in range(chatter):
             yield thought(f"thought {index}")
         async for outgoing in scout(envelope, context):
@@ -252,7 +260,9 @@ async def test_time_and_ids_come_from_outside() -> None:
 async def test_a_registry_of_another_flow_runs_on_the_same_bus() -> None:
     registry = REGISTRY.extended({"trade_start": Start, "trade_ready": Plan}, final=["trade_ready"])
 
-    async def trader(envelope: Envelope, context: Context[Script]):  # type: ignore[no-untyped-def]
+    async def trader(
+        envelope: Envelope, context: Context[Script]
+    ) -> AsyncGenerator[Outgoing, None]:
         yield Outgoing("trade_ready", Role.CLI, Plan(position=3, rounds=0))
 
     bus = Bus[Script](

@@ -260,6 +260,29 @@ async def test_a_handler_that_will_not_stop_is_not_heard() -> None:
     assert seen[-1].kind == Kind.FLOW_FAILED
 
 
+async def test_a_handler_that_never_stops_holds_nobody_up() -> None:
+    released = asyncio.Event()
+    reached = asyncio.Event()
+
+    async def deaf(envelope: Envelope, context: Context[Script]) -> None:
+        reached.set()
+        while not released.is_set():
+            try:
+                await released.wait()
+            except asyncio.CancelledError:
+                continue
+
+    async with small_bus(limits=BusLimits(farewell_seconds=0.05)) as bus:
+        flow = await bus.start(Kind.FLOW_START, START, services=Script(deaf))
+        await reached.wait()
+        await asyncio.wait_for(bus.cancel(flow.request_id), timeout=1)
+        assert (await one(bus)).kind == Kind.PLAN_READY
+        released.set()
+        await bus.settled()
+        assert bus.counters.late == 1
+    assert failure(await flow.outcome()).cause == FailureCause.CANCELLED
+
+
 async def test_duplicates_are_counted_and_have_no_effect() -> None:
     transport = FaultyTransport(QueueTransport(Role), Random(1), repeat=1)
     script = Script()
