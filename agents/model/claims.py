@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 DIGITS = 3
 _CITATION = re.compile(r"[\[(]\s*(n\d{1,5}(?:\s*(?:,|;|&|and)\s*n\d{1,5})*)\s*[\])]")
+# With the space before it, or after it where it begins the text.
+_CITATION_AND_SPACE = re.compile(
+    rf"(?:^{_CITATION.pattern}\s*|\s*\({_CITATION.pattern}\)|\s*{_CITATION.pattern})"
+)
 _ID = re.compile(r"n\d{1,5}")
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[;\n]")
 _NEXT_TO_AFTER = re.compile(r"[\s:=≈~(]{0,3}(?:(?:about|roughly|some|of|is) )?[$±]?")
@@ -152,10 +157,19 @@ class ClaimLedger:
         return quantity.unit in _COMPATIBLE.get(numeral.unit, frozenset((numeral.unit,)))
 
 
-def without_ids(prose: str) -> str:
-    """The prose as people read it."""
-    bare = re.sub(r"\(\s*\)", " ", _CITATION.sub(" ", prose))
-    return re.sub(r"\s+([,.;:!?)])", r"\1", re.sub(r"\s+", " ", bare)).strip()
+def without_ids(prose: str, flags: Sequence[ClaimFlag] = ()) -> tuple[str, tuple[ClaimFlag, ...]]:
+    """The prose as people read it, and the flags where they are in it."""
+    dropped = [match.span() for match in _CITATION_AND_SPACE.finditer(prose)]
+    kept = [
+        place
+        for place in range(len(prose))
+        if not any(start <= place < end for start, end in dropped)
+    ]
+    moved = tuple(
+        replace(flag, start=bisect_left(kept, flag.start), end=bisect_left(kept, flag.end))
+        for flag in flags
+    )
+    return "".join(prose[place] for place in kept), moved
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,10 +197,22 @@ def test_numbers_are_written_as_prompts_need_them() -> None:
     ]
 
 
-def test_people_read_the_prose_without_ids() -> None:
-    assert without_ids("[n1] 3.2 % ([n4]) beats 36 h [n3], so [n5, n6] hold.") == (
-        "3.2 % beats 36 h, so hold."
-    )
+def test_people_read_the_prose_without_ids_and_see_the_flags_in_their_places() -> None:
+    ledger = the_ledger()
+    prose = "[n1] 3.9 % ([n4]) beats 30 h [n3], but (n5, n6) $7 holds [n2] 1.9 %."
+    flags = ledger.check(prose).flags
+    text, moved = without_ids(prose, flags)
+    assert text == "3.9 % beats 30 h, but $7 holds 1.9 %."
+    assert [text[flag.start : flag.end] for flag in moved] == ["3.9 %", "30 h", "$7"]
+    assert [flag.kind for flag in moved] == [flag.kind for flag in flags]
+
+
+@given(st.text(alphabet="ab 1.%[](),n\n", max_size=60))
+def test_flags_keep_their_words_when_ids_go(text: str) -> None:
+    flags = the_ledger().check(text).flags
+    bare, moved = without_ids(text, flags)
+    for before, after in zip(flags, moved, strict=True):
+        assert bare[after.start : after.end] == text[before.start : before.end]
 
 
 @given(st.text(max_size=300) | st.text(alphabet="[]n123.,%h×$- k\n", max_size=200))
