@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import zlib
 from typing import TYPE_CHECKING
@@ -90,6 +91,19 @@ def cut(content: Callable[[bytes], bytes]) -> Behaviour:
     async def behave(asked: Asked, connection: Connection, node: HonestNode) -> None:
         replies = [node.answer(call) for call in asked.calls]
         await connection.respond(content(json.dumps(replies).encode()))
+
+    return behave
+
+
+def packed(times: int) -> Behaviour:
+    """The honest answer in gzip, as often as asked for."""
+
+    async def behave(asked: Asked, connection: Connection, node: HonestNode) -> None:
+        answer = json.dumps([node.answer(call) for call in asked.calls]).encode()
+        for _ in range(times):
+            answer = gzip.compress(answer)
+        encoding = ", ".join(["gzip"] * times)
+        await connection.respond(answer, headers={"Content-Encoding": encoding})
 
     return behave
 

@@ -23,7 +23,8 @@ class HonestNode:
     takes_block_hashes: bool = True
     most_in_batch: int | None = None
     reorg_after_calls: int | None = None
-    """Switch to the next branch once this many calls were answered."""
+    """Switch the branch once this many calls were answered."""
+    reorg_to: int = 1
     methods: list[str] = field(default_factory=list)
 
     def answer(self, call: dict[str, object]) -> dict[str, object]:
@@ -36,7 +37,7 @@ class HonestNode:
         except NodeRefusalError as error:
             reply["error"] = {"code": error.code, "message": error.message}
         if self.reorg_after_calls is not None and len(self.methods) >= self.reorg_after_calls:
-            self.branch += 1
+            self.branch = self.reorg_to
             self.reorg_after_calls = None
         return reply
 

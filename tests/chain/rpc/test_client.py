@@ -60,6 +60,11 @@ async def test_settle_gives_each_question_its_own_outcome(base: Network) -> None
         assert await client.settle([]) == []
 
 
+async def test_answers_may_be_compressed(base: Network) -> None:
+    async with FaultServer(faults.packed(1)) as server, client_of(base, [server.url]) as client:
+        assert await client.ask(requests.gas_price()) == GAS_PRICE
+
+
 async def test_replies_may_come_in_any_order(base: Network) -> None:
     backwards = faults.replies(lambda all_: all_[::-1])
     async with FaultServer(backwards) as server, client_of(base, [server.url]) as client:

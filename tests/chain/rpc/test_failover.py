@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,22 +11,26 @@ import pytest
 
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
+from chain.rpc.endpoint import Endpoint, endpoints_of
 from chain.rpc.errors import (
     HttpFault,
     NoEndpoint,
     RateLimited,
     RpcError,
     StaleHead,
+    TimedOut,
     WrongChain,
 )
+from chain.rpc.failover import Failover
 from chain.rpc.requests import Request
 from tests.chain.rpc.conftest import NOW, QUICK, assert_fit_to_show, client_of
 from tests.fakes import faults
-from tests.fakes.fault_server import Asked, Connection, FaultServer, honest
+from tests.fakes.fault_server import Asked, Behaviour, Connection, FaultServer, honest
 from tests.fakes.honest_node import GAS_PRICE, HonestNode
 
 if TYPE_CHECKING:
     from chain.networks import Network
+    from chain.rpc.exchange import Outcome
 
 HOLDER = "0x" + "11" * 20
 
@@ -129,7 +134,7 @@ async def test_a_longer_wait_is_an_error_that_says_when_and_is_kept_to(base: Net
 
 async def test_an_endpoint_rests_after_faults_and_one_probe_brings_it_back(base: Network) -> None:
     now = 0.0
-    async with FaultServer(faults.status("500 X")) as server:
+    async with FaultServer() as server:
         client = RpcClient(
             base,
             [server.url],
@@ -139,6 +144,8 @@ async def test_an_endpoint_rests_after_faults_and_one_probe_brings_it_back(base:
             jitter=lambda: 0.0,
         )
         async with client:
+            assert await client.ask(requests.gas_price()) == GAS_PRICE
+            server.behaviour = faults.status("500 X")
             for _ in range(3):
                 with pytest.raises(HttpFault):
                     await client.ask(requests.gas_price())
@@ -146,7 +153,7 @@ async def test_an_endpoint_rests_after_faults_and_one_probe_brings_it_back(base:
                 await client.ask(requests.gas_price())
             assert_fit_to_show(caught.value)
             assert client.endpoints[0].state == "resting"
-            assert len(server.asked) == 3
+            assert len(server.asked) == 4
             now = 5.0
             server.behaviour = honest
             prices = await asyncio.gather(
@@ -154,8 +161,8 @@ async def test_an_endpoint_rests_after_faults_and_one_probe_brings_it_back(base:
             )
             assert sorted(map(str, prices))[0] == str(GAS_PRICE)
             assert sum(isinstance(price, NoEndpoint) for price in prices) == 2, "one probe only"
-            assert len(server.asked) == 4
-            assert server.asked[3].calls[0]["method"] == "eth_chainId", "checked anew after a rest"
+            assert len(server.asked) == 5
+            assert server.asked[4].calls[0]["method"] == "eth_chainId", "checked anew after a rest"
             assert await client.ask(requests.gas_price()) == GAS_PRICE
             [status] = client.endpoints
             assert status.state == "ready"
@@ -194,6 +201,43 @@ async def test_reads_are_tried_again_and_a_fault_puts_an_endpoint_behind(base: N
             await client.ask(requests.gas_price())
             await client.ask(requests.gas_price())
             assert (len(flaky.asked), len(steady.asked)) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "times"),
+    [
+        (faults.status("500 X"), 2),
+        (faults.body(b"<html>"), 2),
+        (faults.status("403 Forbidden"), 1),
+        (faults.endless_body, 1),
+        (faults.error(-32000, "missing trie node"), 1),
+        (faults.error(-32601, "no such method"), 1),
+    ],
+)
+async def test_what_would_be_the_same_again_is_not_asked_again(
+    base: Network, behaviour: Behaviour, times: int
+) -> None:
+    async with FaultServer(behaviour) as server, client_of(base, [server.url]) as client:
+        with pytest.raises(RpcError):
+            await client.ask(requests.gas_price())
+        assert len(server.asked) == times
+
+
+async def test_an_attempt_of_many_requests_has_one_limit(base: Network) -> None:
+    """However many requests one attempt makes, and however long each is within its own limit."""
+    limits = replace(QUICK, total_seconds=0.3)
+    endpoints = endpoints_of(["http://127.0.0.1:1", "http://127.0.0.1:2"], limits)
+    failover = Failover(base, endpoints, limits, time.monotonic, lambda: 0.5)
+
+    async def attempt(endpoint: Endpoint, seconds: float) -> list[Outcome]:
+        for _ in range(100):
+            await asyncio.sleep(seconds / 10)
+        return []
+
+    started = time.monotonic()
+    with pytest.raises(TimedOut):
+        await failover.run(attempt)
+    assert time.monotonic() - started < 1.0
 
 
 async def test_a_batch_comes_whole_from_one_endpoint(base: Network) -> None:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import subprocess
 import sys
+import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.rpc import records, requests, wire
+from chain.rpc import requests, values
 from chain.rpc.errors import RpcError, TimedOut, Unreachable
 from chain.rpc.limits import Limits
-from chain.rpc.types import LogFilter
 from tests.chain.rpc.conftest import client_of
 from tests.fakes import faults
 from tests.fakes.fault_server import Behaviour, FaultServer
-from tests.fakes.honest_node import GAS_PRICE, LOG_TOPIC, HonestNode
+from tests.fakes.honest_node import GAS_PRICE
 
 if TYPE_CHECKING:
     from chain.networks import Network
@@ -97,31 +97,20 @@ async def test_many_at_once_share_the_connections(base: Network) -> None:
         assert set(prices) == {GAS_PRICE}
 
 
-async def test_the_event_loop_keeps_turning_while_a_large_answer_is_read(base: Network) -> None:
-    wanted = LogFilter("0x" + "cc" * 20, (LOG_TOPIC,), 1, 15_000)
-    asked = {"id": 3, "method": "eth_getLogs", "params": list(requests.logs(wanted).params)}
-    body = json.dumps(HonestNode(head=15_000).answer(asked)).encode()
-    started = time.monotonic()
-    [reply] = wire.read(body, first_id=3, count=1)
-    assert isinstance(reply, wire.Result)
-    records.logs(reply.value, wanted)
-    reading = time.monotonic() - started
-    lateness = 0.0
+@pytest.mark.parametrize(("size", "on_the_loop"), [(1_000, True), (2_000_000, False)])
+async def test_large_answers_are_read_beside_the_event_loop(
+    base: Network, size: int, on_the_loop: bool
+) -> None:
+    threads: list[threading.Thread] = []
 
-    async def watch() -> None:
-        nonlocal lateness
-        while True:
-            expected = time.monotonic() + 0.002
-            await asyncio.sleep(0.002)
-            lateness = max(lateness, time.monotonic() - expected)
+    def parse(value: object) -> bytes:
+        threads.append(threading.current_thread())
+        return values.data(value)
 
+    echo = replace(requests.call("0x" + "11" * 20, b"a" * size), parse=parse)
     async with FaultServer() as server, client_of(base, [server.url], Limits()) as client:
-        await client.ask(requests.gas_price())
-        server.behaviour = faults.body(body)
-        watching = asyncio.create_task(watch())
-        assert len(await client.ask(requests.logs(wanted))) == 15_000
-        watching.cancel()
-    assert lateness < reading / 2
+        assert await client.ask(echo) == b"a" * size
+    assert (threads[0] is threading.main_thread()) is on_the_loop
 
 
 def test_importing_the_client_loads_no_http_library() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from chain.rpc import requests
 from chain.rpc.errors import Refused, Reorged, RpcError, StatePruned
-from tests.chain.rpc.conftest import assert_fit_to_show, client_of
+from tests.chain.rpc.conftest import QUICK, assert_fit_to_show, client_of
 from tests.fakes import faults
 from tests.fakes.fault_server import Asked, Connection, FaultServer, honest
 from tests.fakes.honest_node import HonestNode
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 HOLDER = "0x" + "11" * 20
 BALANCE = requests.balance(HOLDER)
 BY_HASH, BY_NUMBER = True, False
+FORGIVING = replace(QUICK, most_rest_seconds=0.0)
+"""An endpoint that failed is asked first again at once, unless something else is preferred."""
 
 
 @pytest.mark.parametrize("takes_hashes", [BY_HASH, BY_NUMBER])
@@ -83,6 +86,17 @@ async def test_a_reorganisation_inside_a_batch_is_never_mixed_data(
             assert answers == (100_000,) * 6
 
 
+async def test_a_block_that_comes_back_during_a_batch_is_not_trusted(base: Network) -> None:
+    node = HonestNode(takes_block_hashes=False, reorg_to=0)
+    async with FaultServer(node=node) as server, client_of(base, [server.url]) as client:
+        reader = client.at(await client.head())
+        await reader.ask(BALANCE)
+        node.branch = 1
+        node.reorg_after_calls = len(node.methods) + 3
+        with pytest.raises(Reorged):
+            await reader.together(*[BALANCE] * 6)
+
+
 async def test_a_repin_reads_everything_anew(base: Network) -> None:
     node = HonestNode()
 
@@ -114,7 +128,7 @@ async def test_failover_keeps_the_block(base: Network, takes_hashes: bool) -> No
     async with (
         FaultServer() as first,
         FaultServer(node=second) as other,
-        client_of(base, [first.url, other.url]) as client,
+        client_of(base, [first.url, other.url], FORGIVING) as client,
     ):
         reader = client.at(await client.head())
         assert await reader.ask(BALANCE) == 100_000

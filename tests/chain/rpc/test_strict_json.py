@@ -118,6 +118,13 @@ def test_any_other_set_of_ids_is_refused(ids: list[int]) -> None:
             wire.read(body, 10, 3)
 
 
+@pytest.mark.parametrize("number", ["true", '"1"', "1.0", "null", "2", "[1]"])
+def test_only_the_very_id_will_do(number: str) -> None:
+    body = f'{{"jsonrpc":"2.0","id":{number},"result":"0x1"}}'.encode()
+    with pytest.raises(wire.InvalidReplyError):
+        wire.read(body, 1, 1)
+
+
 def test_nodes_that_send_both_keys_are_understood() -> None:
     both = b'{"jsonrpc":"2.0","id":1,"error":null,"result":"0x1"}'
     assert wire.read(both, 1, 1) == [wire.Result("0x1")]
