@@ -70,7 +70,8 @@ def plan_of(
     """The plan a debate ends in; whoever chose, the floors and HOLD have the last word."""
     context = debate.context
     outcome = _outcome(context, judged, chosen)
-    moves = tuple(move.candidate for move in judged.moves)
+    # A shape is what a model chose; a plan holds only what code made of it.
+    moves = tuple(move.candidate.model_copy(update={"shape": None}) for move in judged.moves)
     plan = Plan(
         plan_id="",
         kind=context.mode,

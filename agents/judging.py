@@ -67,7 +67,7 @@ def recomputed(debate: Debate) -> tuple[Evaluated, ...]:
         if shape is None or not _exists(context, shape.pool_index):
             raise NumbersDifferError(f"Candidate {index} has no shape that can be recomputed.")
         evaluated = evaluate(ground_of(context, shape.pool_index), shape, index)
-        if evaluated.candidate != proposed:
+        if evaluated.candidate != proposed.model_copy(update={"judgment": None}):
             raise NumbersDifferError(
                 f"The numbers of candidate {index} are not those of its shape."
             )

@@ -1,0 +1,152 @@
+"""What a model is told: facts with an id behind every number, tokens by alias, no chain text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from agents.facts import CreateContext
+from agents.ground import ground_of
+from agents.model.claims import ClaimLedger
+from agents.model.interface import Prompt
+from agents.model.numerals import Unit
+from agents.numbers.profiles import PROFILES
+from agents.numbers.volatility import daily_sigma
+
+if TYPE_CHECKING:
+    from agents.envelope import Role
+    from agents.facts import MarketContext, ObservedPool
+    from agents.payloads import Debate, Round
+    from agents.plan import Candidate
+
+    Context = MarketContext | CreateContext
+
+GWEI = 10**9
+
+
+@dataclass(slots=True)
+class Brief:
+    """A prompt while it is written; the ledger remembers each number it was given."""
+
+    role: Role
+    ledger: ClaimLedger = field(default_factory=ClaimLedger)
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def prompt(self) -> Prompt:
+        return Prompt(system=_system(self.role), user="\n".join(self.lines))
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+    def number(self, value: float | None, unit: Unit) -> str:
+        return "unknown" if value is None else self.ledger.cite(value, unit)
+
+    def market(self, context: Context) -> None:
+        """The facts everybody may argue from."""
+        rules = PROFILES[context.profile]
+        self.say(
+            f"Risk profile {context.profile.value}: buffer floor "
+            f"{self.number(rules.buffer_floor_hours, Unit.HOURS)}, gas over a day's fees at most "
+            f"{self.number(rules.gas_yield_ceiling, Unit.MULTIPLIER)}, tiebreak: "
+            f"{rules.tiebreak.name.lower().replace('_', ' ')}."
+        )
+        self.say(f"Gas {self.number(context.gas.wei_per_gas / GWEI, Unit.GWEI)}.")
+        if isinstance(context, CreateContext):
+            for index, observed in enumerate(context.surveyed_pools):
+                self.say(f"Pool {index}:")
+                self._pool(observed)
+                self._base(ground_of(context, index).base_half_width)
+            return
+        self._pool(context.observed)
+        self._base(ground_of(context).base_half_width)
+
+    def candidate(self, name: str, candidate: Candidate) -> None:
+        if candidate.buffer_hours is None or candidate.survival is None:
+            self.say(
+                f"{name}: in the wallet, cost {self.number(candidate.cost_usd, Unit.USD)}, "
+                "no fees, no LVR."
+            )
+            return
+        shape = candidate.shape
+        form = (
+            ""
+            if shape is None
+            else (
+                f" pool {shape.pool_index}, width "
+                f"{self.number(shape.width_multiplier, Unit.MULTIPLIER)}, centre off by "
+                f"{self.number(shape.center_offset_ticks, Unit.TICKS)};"
+            )
+        )
+        swap = "no swap" if candidate.prep_action is None else "needs a swap"
+        self.say(
+            f"{name} ({candidate.kind}):{form} buffer at once the volatility "
+            f"{self.number(candidate.buffer_hours.at_1x, Unit.HOURS)}, at twice "
+            f"{self.number(candidate.buffer_hours.at_2x, Unit.HOURS)}, at three times "
+            f"{self.number(candidate.buffer_hours.at_3x, Unit.HOURS)}; stays a day with "
+            f"{self.number(candidate.survival.day, Unit.FRACTION)}, a week with "
+            f"{self.number(candidate.survival.week, Unit.FRACTION)}; fees a day "
+            f"{self.number(candidate.fee_yield_24h, Unit.USD)}, LVR a day "
+            f"{self.number(candidate.lvr_24h, Unit.USD)}, cost "
+            f"{self.number(candidate.cost_usd, Unit.USD)}, {swap}, break-even "
+            f"{self.number(candidate.break_even_hours, Unit.HOURS)}."
+        )
+        if candidate.judgment is not None:
+            self.say(f"  judged {candidate.judgment.verdict.value}")
+
+    def table(self, debate: Debate) -> None:
+        self.candidate("HOLD", debate.hold)
+        if debate.exit is not None:
+            self.candidate("EXIT", debate.exit)
+        for one in debate.rounds:
+            self.round(one)
+
+    def round(self, one: Round) -> None:
+        self.say(f"Round {one.number}:")
+        for index, candidate in enumerate(one.candidates):
+            self.candidate(f"Candidate {index}", candidate)
+        for objection in one.objections:
+            needed = (
+                ""
+                if objection.needed_multiplier is None
+                else f" (a width of {self.number(objection.needed_multiplier, Unit.MULTIPLIER)}"
+                " would meet the floor)"
+            )
+            self.say(f"  Point {objection.point}, candidate {objection.candidate}{needed}")
+
+    def _pool(self, observed: ObservedPool) -> None:
+        market, pool = observed.market, observed.pool
+        self.say(
+            f"TOKEN0 is {_kind(observed.token0.kind)}, TOKEN1 is {_kind(observed.token1.kind)}; "
+            f"fee {self.number(pool.lp_fee / 1_000_000, Unit.FRACTION)}; "
+            f"hook danger {pool.hook_danger}."
+        )
+        self.say(
+            f"Regime {observed.regime.value}. Volatility a day "
+            f"{self.number(market.sigma, Unit.FRACTION)}"
+            f"{' (assumed)' if market.sigma_assumed else ''}, over the last day "
+            f"{self.number(market.sigma_24h, Unit.FRACTION)}, over the week "
+            f"{self.number(market.sigma_7d, Unit.FRACTION)}; fees pay for "
+            f"{self.number(market.implied_sigma_24h, Unit.FRACTION)}; path efficiency "
+            f"{self.number(market.path_efficiency, Unit.FRACTION)}; pool fees of the last day "
+            f"{self.number(market.fees_24h_usd, Unit.USD)}."
+        )
+
+    def _base(self, half_width: float) -> None:
+        self.say(
+            f"Base half-width {self.number(round(half_width), Unit.TICKS)}, about "
+            f"{self.number(daily_sigma(half_width), Unit.FRACTION)} of the price."
+        )
+
+
+def _kind(kind: str) -> str:
+    return {"dollar": "a dollar token", "ether": "ether", "bitcoin": "bitcoin"}.get(
+        kind, "another token"
+    )
+
+
+@cache
+def _system(role: Role) -> str:
+    return files("agents.prompts").joinpath(f"{role.value}.txt").read_text("utf-8")

@@ -1,0 +1,68 @@
+"""What a model may answer: prose first, then choices within bounds. No field holds a result."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from agents.numbers.shapes import (
+    MAX_CANDIDATES,
+    MAX_CENTER_OFFSET_TICKS,
+    MAX_SURVEYED_POOLS,
+    MAX_WIDTH_MULTIPLIER,
+    MIN_CANDIDATES,
+    MIN_WIDTH_MULTIPLIER,
+)
+
+_PROSE = 1_200
+_SENTENCE = 400
+
+
+class _Reply(BaseModel):
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+    )
+
+
+class ScoutReply(_Reply):
+    summary: str = Field(min_length=20, max_length=_PROSE)
+
+
+class ProposedShape(_Reply):
+    width_multiplier: float = Field(ge=MIN_WIDTH_MULTIPLIER, le=MAX_WIDTH_MULTIPLIER)
+    center_offset_ticks: int = Field(ge=-MAX_CENTER_OFFSET_TICKS, le=MAX_CENTER_OFFSET_TICKS)
+    pool_index: int = Field(ge=0, lt=MAX_SURVEYED_POOLS)
+    exposure: Literal["neutral", "long-token"]
+
+
+class PointAnswer(_Reply):
+    point: int = Field(ge=1, le=100)
+    words: str = Field(min_length=1, max_length=_SENTENCE)
+
+
+class StrategistReply(_Reply):
+    rationale: str = Field(min_length=20, max_length=_PROSE)
+    answers: list[PointAnswer] = Field(max_length=40)
+    shapes: list[ProposedShape] = Field(min_length=MIN_CANDIDATES, max_length=MAX_CANDIDATES)
+
+
+class CandidateOpinion(_Reply):
+    index: int = Field(ge=0, lt=MAX_CANDIDATES)
+    verdict: Literal["accept", "revise", "veto"]
+    reason: str = Field(min_length=1, max_length=_SENTENCE)
+
+
+class CriticReply(_Reply):
+    rationale: str = Field(min_length=20, max_length=_PROSE)
+    judgments: list[CandidateOpinion] = Field(min_length=1, max_length=MAX_CANDIDATES)
+
+
+class ArbiterReply(_Reply):
+    rationale: str = Field(min_length=20, max_length=_PROSE)
+    chosen_index: int = Field(ge=0, lt=MAX_CANDIDATES)

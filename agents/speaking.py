@@ -1,0 +1,72 @@
+"""How an agent speaks: a model's prose checked number by number, or the rules' own words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from agents.envelope import Kind, Role
+from agents.model.interface import ModelUnavailable
+from agents.payloads import StruckClaim, Thought
+from agents.worker import Outgoing
+
+if TYPE_CHECKING:
+    from agents.briefing import Brief
+    from agents.facts import CreateContext, CreateGoal, MarketContext
+    from agents.model.interface import Model
+    from agents.numbers.profiles import RiskProfile
+    from agents.worker import Context
+
+Reply = TypeVar("Reply", bound=BaseModel)
+
+
+class Eyes(Protocol):
+    """What Scout sees the chain with."""
+
+    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext: ...
+
+    async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext: ...
+
+
+@dataclass(frozen=True, slots=True)
+class DebateServices:
+    """What one debate works with; without a model the rules speak."""
+
+    eyes: Eyes
+    model: Model | None
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken(Generic[Reply]):
+    """A model's reply, or the reason there is none."""
+
+    reply: Reply | None
+    silence: str = ""
+
+
+async def ask(context: Context[DebateServices], brief: Brief, schema: type[Reply]) -> Spoken[Reply]:
+    model = context.services.model
+    if model is None:
+        return Spoken(None)
+    try:
+        answer = await model.ask(context.role, brief.prompt, schema, context.prose)
+    except ModelUnavailable as error:
+        return Spoken(None, f"{error} The rules speak instead.")
+    return Spoken(answer.value)
+
+
+def thought(round_number: int, tag: str, text: str) -> Outgoing:
+    """Words of code: its numbers are its own."""
+    return Outgoing(Kind.AGENT_THOUGHT, Role.CLI, Thought(round=round_number, tag=tag, text=text))
+
+
+def model_thought(round_number: int, tag: str, text: str, brief: Brief) -> Outgoing:
+    """Words of a model: each number in them is held against the ones it was given."""
+    report = brief.ledger.check(text)
+    struck = tuple(
+        StruckClaim(start=flag.start, end=flag.end, why=flag.kind.value) for flag in report.flags
+    )
+    said = Thought(round=round_number, tag=tag, text=text, struck=struck, cited=report.matched)
+    return Outgoing(Kind.AGENT_THOUGHT, Role.CLI, said)
