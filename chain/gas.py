@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from chain.networks import Address, Network
     from chain.rpc.reader import Reader
     from chain.rpc.requests import Request
+    from chain.rpc.types import BlockTag
 
 GAS_PRICE_ORACLE: Address = "0x420000000000000000000000000000000000000f"
 
@@ -80,19 +81,20 @@ class GasCost:
         return self.execution + self.data_fee + self.operator_fee
 
 
-async def read_gas_price(client: Reader) -> Quantity[GasPrice]:
-    """The price of the next block, from the last ones."""
-    return _price(await client.settle(_PRICE_QUESTIONS))
+async def read_gas_price(client: Reader, at: int | BlockTag = "latest") -> Quantity[GasPrice]:
+    """The price of the block after this one, from the last ones."""
+    return _price(await client.settle(_price_questions(at)))
 
 
 async def read_gas_cost(
-    client: Reader, network: Network, weights: Sequence[Weight]
+    client: Reader, network: Network, weights: Sequence[Weight], at: int | BlockTag = "latest"
 ) -> Quantity[GasCost]:
-    """What these transactions would cost now, one after the other."""
-    fees = _fee_questions(weights) if network.stack == "op" else []
-    outcomes = await client.settle([*_PRICE_QUESTIONS, *fees])
-    price = _price(outcomes[: len(_PRICE_QUESTIONS)])
-    answers = outcomes[len(_PRICE_QUESTIONS) :]
+    """What these transactions would cost after this block, one after the other."""
+    prices = _price_questions(at)
+    fees = _fee_questions(weights, at) if network.stack == "op" else []
+    outcomes = await client.settle([*prices, *fees])
+    price = _price(outcomes[: len(prices)])
+    answers = outcomes[len(prices) :]
     data_fee = _fees(answers[0::2])
     # Before Isthmus the oracle knows no operator fee and reverts: then there is none.
     operator_fee = _fees([one for one in answers[1::2] if not isinstance(one, Reverted)])
@@ -107,12 +109,13 @@ async def read_gas_cost(
     return Known(GasCost(execution, data_fee, operator_fee), source, price.block, price.time)
 
 
-_PRICE_QUESTIONS: list[Request[object]] = [
-    requests.block("latest"),
-    requests.fee_history(_RECENT_BLOCKS, "latest", [_MIDDLE_PERCENTILE]),
-    requests.max_priority_fee(),
-    requests.gas_price(),
-]
+def _price_questions(at: int | BlockTag) -> list[Request[object]]:
+    return [
+        requests.block(at),
+        requests.fee_history(_RECENT_BLOCKS, at, [_MIDDLE_PERCENTILE]),
+        requests.max_priority_fee(),
+        requests.gas_price(),
+    ]
 
 
 def _price(outcomes: Sequence[object]) -> Quantity[GasPrice]:
@@ -120,7 +123,7 @@ def _price(outcomes: Sequence[object]) -> Quantity[GasPrice]:
     if isinstance(head, RpcError):
         raise head
     if not isinstance(head, Block):
-        return Unknown("the node has no newest block")
+        return Unknown("the node has no such block")
     if head.base_fee_per_gas is None:
         price, source = _whole_price(whole, base_fee=None), _NODE_SAYS
     else:
@@ -162,7 +165,7 @@ def _middle_priority_fee(history: FeeHistory) -> int | None:
     return sorted(paid)[(len(paid) - 1) // 2] if paid else None
 
 
-def _fee_questions(weights: Sequence[Weight]) -> list[Request[object]]:
+def _fee_questions(weights: Sequence[Weight], at: int | BlockTag) -> list[Request[object]]:
     questions: list[Request[object]] = []
     for weight in weights:
         data_fee = (
@@ -171,7 +174,7 @@ def _fee_questions(weights: Sequence[Weight]) -> list[Request[object]]:
             else encode_call("getL1Fee(bytes)", weight.unsigned)
         )
         operator_fee = encode_call("getOperatorFee(uint256)", weight.gas)
-        questions += [requests.call(GAS_PRICE_ORACLE, one) for one in (data_fee, operator_fee)]
+        questions += [requests.call(GAS_PRICE_ORACLE, one, at) for one in (data_fee, operator_fee)]
     return questions
 
 
