@@ -11,16 +11,14 @@ from chain.history.events import (
     INITIALIZE,
     MODIFY_LIQUIDITY,
     SWAP,
-    initialize_event,
     modify_liquidity_event,
-    swap_event,
 )
 from chain.math.fee_growth import FeeGrowth
 from chain.positions.changes import Circumstances
 from chain.positions.identity import layout_of
-from chain.positions.log_scan import scan_logs
 from chain.positions.one_block import expected
 from chain.positions.past_words import PastWords, read_past_words, settle_all
+from chain.positions.price_logs import find_last_price, last_price
 from chain.quantity import Known, Quantity, Unknown
 from chain.rpc import requests
 from chain.rpc.types import Block, LogFilter, Receipt
@@ -35,8 +33,6 @@ if TYPE_CHECKING:
     from chain.positions.identity import Layout, PositionIdentity
     from chain.rpc.client import RpcClient
     from chain.rpc.types import Hash, Log
-
-_FIRST_WINDOW = 1_000
 
 Event: TypeAlias = "tuple[PositionIdentity, ModifyLiquidityEvent]"
 
@@ -132,36 +128,19 @@ def _price_before(
 ) -> Quantity[int]:
     """The pool's square-root price when the event happened."""
     place = event.place
-    price = _last_price([log for log in beside if log.log_index < place.log_index])
-    if price is not None:
-        return Known(price, "pool swaps", place.block_number)
+    earlier = last_price([log for log in beside if log.log_index < place.log_index])
+    if earlier is not None:
+        return Known(earlier.sqrt_price_x96, "pool swaps", place.block_number)
     return before.map(lambda words: decode_slot0(words[layout.pool.slot0]).sqrt_price_x96)
 
 
 async def _price_by_logs(
     client: RpcClient, network: Network, pool_id: PoolId, last: int
 ) -> Quantity[int]:
-    """The price the last swap up to a block left behind, looked for further and further back."""
-    window = _FIRST_WINDOW
-    topics = ((SWAP, INITIALIZE), pool_id)
-    while last >= network.first_block:
-        first = max(network.first_block, last - window + 1)
-        ranges = scan_logs(client, network.contracts.pool_manager, [topics], first, last)
-        logs = [log async for scanned in ranges for log in scanned.logs]
-        price = _last_price(logs)
-        if price is not None:
-            return Known(price, "pool swaps", logs[-1].block_number)
-        last, window = first - 1, window * 4
-    return Unknown("the node has no log of the pool's first price")
-
-
-def _last_price(logs: Sequence[Log]) -> int | None:
-    for log in reversed(logs):
-        if log.topics[0] == SWAP:
-            return swap_event(log).sqrt_price_x96
-        if log.topics[0] == INITIALIZE:
-            return initialize_event(log).sqrt_price_x96
-    return None
+    found = await find_last_price(client, network, pool_id, last)
+    if found is None:
+        return Unknown("the node has no log of the pool's first price")
+    return Known(found.sqrt_price_x96, "pool swaps", found.place.block_number)
 
 
 def _growth_paid(

@@ -9,16 +9,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from chain.history.events import InitializeEvent, SwapEvent
 from chain.history.flows import FeeTerms
-from chain.history.path import HOUR, PricePath, price_path
 from chain.history.ranges import LiquidityRange, range_fees, realised_lvr
 from chain.math.fee_growth import FeeGrowth, fee_growth_inside, fees_owed
 from chain.math.liquidity import Amounts
 from chain.positions.identity import layout_of
 from chain.positions.since_entry import worth
-from chain.quantity import Quantity, Unknown, combine
+from chain.quantity import Known, Quantity, Unknown, combine
 from chain.storage import decode_slot0
 
 if TYPE_CHECKING:
@@ -26,10 +26,14 @@ if TYPE_CHECKING:
 
     from chain.history.swaps import SwapHistory
     from chain.networks import Address
+    from chain.positions.identity import Layout
     from chain.positions.since_entry import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.types import Block
 
+T = TypeVar("T")
+
+HOUR = 3600
 DAY = 24 * HOUR
 
 
@@ -46,10 +50,13 @@ class DailyResult:
 
 @dataclass(frozen=True, slots=True)
 class DayStart:
-    """The block the measurement of one position begins at, and the words stored then."""
+    """The block the measurement of one position begins after."""
 
     block: Block
     words: Quantity[Mapping[int, int]]
+    """What the PoolManager had stored then."""
+    earlier: SwapEvent | InitializeEvent | None
+    """What set the pool's price before all swaps that were read, where it had to be looked for."""
 
 
 def earning_since(account: SinceEntry) -> int | None:
@@ -63,10 +70,7 @@ def earning_since(account: SinceEntry) -> int | None:
 
 
 def daily_result(
-    snapshot: PositionSnapshot,
-    position_manager: Address,
-    start: DayStart,
-    swaps: Quantity[SwapHistory],
+    snapshot: PositionSnapshot, position_manager: Address, start: DayStart, swaps: SwapHistory
 ) -> DailyResult:
     seconds = snapshot.block.timestamp - start.block.timestamp
     if seconds <= 0:
@@ -76,17 +80,17 @@ def daily_result(
     held = LiquidityRange(layout.sqrt_price_lower, layout.sqrt_price_upper, snapshot.liquidity)
     fees = _fees_by_growth(snapshot, position_manager, start)
     if isinstance(fees, Unknown):
-        fees = _fees_by_swaps(snapshot, held, swaps, start)
-    lvr = swaps.map(lambda history: realised_lvr(_hourly(price_path(history), start), held))
+        fees = _fees_by_swaps(snapshot, held, start, swaps)
     fees_a_day = fees.map(lambda earned: _a_day(earned, seconds))
-    lvr_a_day = lvr.map(lambda lost: Fraction(lost * DAY, seconds))
+    lost = realised_lvr(_hourly_prices(snapshot, layout, start, swaps), held)
+    lvr_a_day = _by_swaps(Fraction(lost * DAY, seconds), swaps)
     price = snapshot.pool.sqrt_price_x96
     return DailyResult(
         token_id=snapshot.token_id,
         measured_seconds=seconds,
         fees=fees_a_day,
         lvr=lvr_a_day,
-        net=combine(lambda earned, lost: worth(earned, price) - lost, fees_a_day, lvr_a_day),
+        net=combine(lambda earned, loss: worth(earned, price) - loss, fees_a_day, lvr_a_day),
     )
 
 
@@ -108,7 +112,11 @@ def _fees_by_growth(
         )
         return Amounts(*fees_owed(snapshot.fee_growth_inside, inside, snapshot.liquidity))
 
-    return start.words.map(earned)
+    if isinstance(start.words, Unknown):
+        return start.words
+    source = f"fee growth since block {start.block.number}"
+    block = snapshot.block
+    return Known(earned(start.words.value), source, block.number, float(block.timestamp))
 
 
 def _pair(words: Mapping[int, int], slot: int) -> FeeGrowth:
@@ -117,30 +125,40 @@ def _pair(words: Mapping[int, int], slot: int) -> FeeGrowth:
 
 
 def _fees_by_swaps(
-    snapshot: PositionSnapshot,
-    held: LiquidityRange,
-    swaps: Quantity[SwapHistory],
-    start: DayStart,
+    snapshot: PositionSnapshot, held: LiquidityRange, start: DayStart, swaps: SwapHistory
 ) -> Quantity[Amounts]:
+    """Estimated: the position's share of each swap's fee."""
     terms = FeeTerms(snapshot.pool.key.fee, snapshot.pool.protocol_fee)
+    events = [timed.swap for timed in swaps.swaps]
+    before = [one for one in events if one.place.block_number <= start.block.number]
+    if not before and isinstance(start.earlier, SwapEvent):
+        before = [start.earlier]
+    since = [one for one in events if one.place.block_number > start.block.number]
+    fees = range_fees([*before[-1:], *since], held, terms, included=True)
+    return _by_swaps(Amounts(fees.fees0, fees.fees1), swaps)
 
-    def earned(history: SwapHistory) -> Amounts:
-        events = [timed.swap for timed in history.swaps if timed.time >= start.block.timestamp]
-        fees = range_fees(events, held, terms, included=True)
-        return Amounts(fees.fees0, fees.fees1)
 
-    return swaps.map(earned)
+def _hourly_prices(
+    snapshot: PositionSnapshot, layout: Layout, start: DayStart, swaps: SwapHistory
+) -> list[int]:
+    """The square-root prices at the start, at each full hour back from the end, and at the end."""
+    until, begin = snapshot.block.timestamp, start.block.timestamp
+    times = [timed.time for timed in swaps.swaps]
+    prices = [timed.swap.sqrt_price_x96 for timed in swaps.swaps]
+    if not isinstance(start.words, Unknown):
+        opening = decode_slot0(start.words.value[layout.pool.slot0]).sqrt_price_x96
+    elif start.earlier is not None:
+        opening = start.earlier.sqrt_price_x96
+    else:
+        opening = prices[0] if prices else snapshot.pool.sqrt_price_x96
+    hours = range((until - begin - 1) // HOUR, -1, -1)
+    moments = [begin, *(until - back * HOUR for back in hours)]
+    return [[opening, *prices][bisect_right(times, at)] for at in moments]
 
 
-def _hourly(path: PricePath, start: DayStart) -> list[int]:
-    """The prices at the start, at each full hour back from the end, and at the end."""
-    times = [point.time for point in path.points]
-    if not times:
-        return []
-    begin = start.block.timestamp
-    hours = range((path.until - begin - 1) // HOUR, -1, -1)
-    moments = [begin, *(path.until - back * HOUR for back in hours)]
-    return [path.points[max(0, bisect_right(times, at) - 1)].sqrt_price_x96 for at in moments]
+def _by_swaps(value: T, swaps: SwapHistory) -> Known[T]:
+    source = f"{len(swaps.swaps)} pool swaps"
+    return Known(value, source, swaps.last.number, float(swaps.last.timestamp))
 
 
 def _a_day(amounts: Amounts, seconds: int) -> Amounts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,8 @@ from chain.history.swaps import read_swaps
 from chain.positions.daily import DAY, DailyResult, DayStart, daily_result, earning_since
 from chain.positions.identity import layout_of
 from chain.positions.past_words import read_past_words
-from chain.quantity import Known
+from chain.positions.price_logs import find_last_price
+from chain.quantity import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,14 +48,22 @@ async def read_daily_results(
         wanted[begins[one.token_id]].update(dict.fromkeys(slots))
     words = await read_past_words(client, network, {at: list(some) for at, some in wanted.items()})
     headers = {one.number: one for one in await read_headers(client, sorted(wanted))}
-    histories = {
-        pool_id: await read_swaps(client, network, pool_id, day_ago, head.number, memory=swaps)
-        for pool_id in sorted({one.pool.pool_id for one in snapshots})
+    pool_ids = sorted({one.pool.pool_id for one in snapshots})
+    read = (
+        read_swaps(client, network, pool_id, day_ago, head.number, memory=swaps)
+        for pool_id in pool_ids
+    )
+    histories = dict(zip(pool_ids, await asyncio.gather(*read), strict=True))
+    without_words = {
+        one.pool.pool_id for one in snapshots if isinstance(words[begins[one.token_id]], Unknown)
+    }
+    earlier = {
+        pool_id: await find_last_price(client, network, pool_id, day_ago - 1)
+        for pool_id in sorted(without_words)
     }
     results: dict[int, DailyResult] = {}
     for one in snapshots:
-        begin = begins[one.token_id]
-        history = Known(histories[one.pool.pool_id], "pool swaps", head.number, head.timestamp)
-        start = DayStart(headers[begin], words[begin])
-        results[one.token_id] = daily_result(one, manager, start, history)
+        begin, pool_id = begins[one.token_id], one.pool.pool_id
+        start = DayStart(headers[begin], words[begin], earlier.get(pool_id))
+        results[one.token_id] = daily_result(one, manager, start, histories[pool_id])
     return results

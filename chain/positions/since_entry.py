@@ -80,7 +80,12 @@ def _account(snapshot: PositionSnapshot, changes: tuple[LiquidityChange, ...]) -
     return SinceEntry(
         token_id=snapshot.token_id,
         changes=changes,
-        age_seconds=Known(block.timestamp - changes[0].timestamp, "block times", block.number),
+        age_seconds=Known(
+            block.timestamp - changes[0].timestamp,
+            "block times",
+            block.number,
+            float(block.timestamp),
+        ),
         deposited=deposited,
         withdrawn=withdrawn,
         fees_collected=collected,

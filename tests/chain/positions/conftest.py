@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from chain.devnet.launch import DevnetReady, devnet_process
 from chain.networks import Network, network_named
 from chain.positions.change_memory import ChangeMemory
 from chain.positions.discovery import Discovery
@@ -20,11 +19,7 @@ from tests.chain.positions.moves import Moves
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-
-@pytest.fixture(scope="session")
-def devnet() -> Iterator[DevnetReady]:
-    with devnet_process(seed=7, world="small") as ready:
-        yield ready
+    from chain.devnet.launch import DevnetReady
 
 
 @pytest.fixture(scope="session")
