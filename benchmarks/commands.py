@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chain.devnet.launch import started_devnet
+from chain.devnet.launch import devnet_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ def run() -> Iterator[str]:
     idle = _median_milliseconds([sys.executable, "-c", "pass"])
     yield f"python -c pass            {idle:7.0f} ms   baseline"
     yield _line("zuno --help", _median_milliseconds([zuno, "--help"]), idle)
-    with tempfile.TemporaryDirectory() as home, started_devnet(world="small") as devnet:
+    with tempfile.TemporaryDirectory() as home, devnet_process(world="small") as devnet:
         flags = ["--network", "devnet", "--rpc", devnet.url, "--home", home, "--json"]
         cold = _median_milliseconds([zuno, "positions", *flags], rounds=1)
         yield _line("zuno positions, cold", cold, idle)

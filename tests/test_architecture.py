@@ -1,0 +1,59 @@
+"""The rooms and their doors, as far as an import contract cannot see."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+HEAVY = {"web3", "openai", "eth_account"}
+LONGEST_FILE = 400
+
+
+def _sources(*rooms: str) -> list[Path]:
+    return [path for room in rooms for path in sorted((ROOT / room).rglob("*.py"))]
+
+
+def _imported_at_once(path: Path) -> set[str]:
+    """What a module imports as soon as it is imported itself."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = list(ast.parse(path.read_text("utf-8")).body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.split(".")[0])
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            waiting += node.orelse
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            waiting += ast.iter_child_nodes(node)
+    return found
+
+
+@pytest.mark.parametrize("path", _sources("zuno_tui"), ids=lambda path: path.stem)
+def test_the_screen_imports_what_is_heavy_only_when_it_needs_it(path: Path) -> None:
+    assert _imported_at_once(path).isdisjoint(HEAVY)
+
+
+def test_no_file_has_grown_past_reading() -> None:
+    long = {
+        str(path.relative_to(ROOT)): lines
+        for path in _sources("zuno_tui", "agents", "chain")
+        if (lines := len(path.read_text("utf-8").splitlines())) > LONGEST_FILE
+    }
+
+    assert long == {}
+
+
+def test_nobody_signs_but_the_embedded_chain() -> None:
+    """Until there is a signer, the only keys are the demo's own."""
+    signing = [
+        str(path.relative_to(ROOT))
+        for path in _sources("zuno_tui", "agents", "chain")
+        if "sign_transaction(" in path.read_text("utf-8")
+    ]
+
+    assert all(name.startswith("chain/devnet/") for name in signing)
