@@ -19,7 +19,7 @@ class TokenFacts(Payload):
     address: str
     decimals: int | None
     kind: str
-    """`dollar`, `ether`, `bitcoin` by the bundled list, or `other`."""
+    """`dollar`, `euro`, `ether`, `bitcoin` by the bundled list, or `other`."""
     usd_per_unit: Measure | None
     """What the smallest unit is worth."""
 
@@ -67,6 +67,7 @@ class MarketFacts(Payload):
     sigma_source: str
     sigma_assumed: bool
     sigma_24h: Measure | None
+    """This, the week's and the path's efficiency are by one source: market or swaps, as `sigma`."""
     sigma_7d: Measure | None
     path_efficiency: Measure | None
     fees_24h_usd: Measure | None
@@ -79,6 +80,7 @@ class MarketFacts(Payload):
 class GasFacts(Payload):
     wei_per_gas: Units
     l1_data_fee_wei: Units
+    """What the longest move pays for its data, operator fee included; 0 off OP-stack networks."""
     usd_per_wei: Measure | None
 
 
@@ -136,4 +138,7 @@ class CreateContext(Observation):
     mode: Literal["create"] = "create"
     goal: CreateGoal
     owner: str
+    wrapped_native: str | None = None
+    """Capital in the chain's coin may enter pools of this token too, once it is wrapped."""
     surveyed_pools: tuple[ObservedPool, ...]
+    """Those that hold the capital's very tokens first, then those that need the coin wrapped."""
