@@ -1,0 +1,1 @@
+"""What people type, understood by a grammar of plain words; no model turns words into actions."""

@@ -1,0 +1,79 @@
+"""Networks named in a phrase, as in `on base`: read first, since tokens are read on one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from chain.networks import all_networks, network_named
+from zuno_tui.phrases.pieces import SEPARATOR, Piece, longest, past
+from zuno_tui.phrases.sentences import unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chain.networks import Network
+    from zuno_tui.phrases.pieces import Words
+
+_INTRODUCED_BY = "on"
+_ALIASES = {
+    "mainnet": "ethereum",
+    "eth": "ethereum",
+    "op": "optimism",
+    "arb": "arbitrum",
+    "bsc": "bnb",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedNetworks:
+    networks: tuple[Network, ...]
+    wrong: tuple[str, ...]
+    """A sentence for each name that is no network's."""
+    rest: tuple[Piece, ...]
+    """The phrase without them."""
+
+
+def take_networks(pieces: Sequence[Piece]) -> NamedNetworks:
+    found: dict[str, Network] = {}
+    wrong: list[str] = []
+    rest: list[Piece] = []
+    at = 0
+    while at < len(pieces):
+        if pieces[at].word != _INTRODUCED_BY:
+            rest.append(pieces[at])
+            at += 1
+            continue
+        at = past(pieces, at + 1, ("the",))
+        named = longest(pieces, at, _known_networks())
+        if named is None:
+            wrong.append(_no_network(pieces[at : at + 1]))
+            at += 1
+        else:
+            network, at = named
+            found[network.name] = network
+        rest.append(SEPARATOR)
+    return NamedNetworks(tuple(found.values()), tuple(wrong), tuple(rest))
+
+
+@cache
+def _known_networks() -> dict[Words, Network]:
+    """Every name of every network, cut into words as a phrase is."""
+    names = {_words(alias): network_named(name) for alias, name in _ALIASES.items()}
+    for network in all_networks():
+        names[_words(network.name)] = network
+        names[_words(network.title)] = network
+    return names
+
+
+def _words(name: str) -> Words:
+    return tuple(name.lower().replace("-", " ").split())
+
+
+def _no_network(following: Sequence[Piece]) -> str:
+    names = [network.name for network in all_networks()]
+    known = f"Known: {', '.join(names)}."
+    if not following:
+        return f"'on' needs a network after it. {known}"
+    return f"There is no network called {unknown([following[0].text], names)}. {known}"
