@@ -36,11 +36,14 @@ class Holdings:
     def after(
         self, logs: Iterable[Log], owner: Address, through: int, block_hash: str | None
     ) -> Holdings:
-        """The holdings once the logs of later blocks, up to `through`, have had their say."""
+        """The holdings once the logs up to `through` have had their say.
+
+        Those already counted do no harm: for each token the last one decides.
+        """
         held, operators = set(self.held), set(self.operators)
         for log in sorted(logs, key=lambda log: (log.block_number, log.log_index)):
-            if not self.through < log.block_number <= through:
-                continue
+            if log.block_number > through:
+                break
             if log.topics[0] == TRANSFER:
                 token_id = int(log.topics[3], 16)
                 # A transfer to oneself both leaves and arrives, in this order.

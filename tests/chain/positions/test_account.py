@@ -11,6 +11,7 @@ from chain.math.fee_growth import FeeGrowth
 from chain.math.fees import ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.changes import Circumstances, accounted
+from chain.positions.daily import earning_since
 from chain.positions.since_entry import SinceEntry, since_entry
 from chain.positions.snapshot import PositionSnapshot, RangeStatus, range_status
 from chain.quantity import Known, Quantity, Unknown
@@ -118,6 +119,13 @@ def test_what_is_withdrawn_is_neither_lost_nor_won() -> None:
     assert float(halved.impermanent_loss.value) == pytest.approx(
         float(whole.impermanent_loss.value), rel=1e-12
     )
+
+
+def test_earning_begins_anew_after_a_break() -> None:
+    snapshot = position(ENTRY, 2500, 3500)
+    steps = [(LIQUIDITY, 0), (-LIQUIDITY, 1), (5, 2), (LIQUIDITY - 5, 3)]
+    result = account(snapshot, *((delta, seen(number, growth(0))) for delta, number in steps))
+    assert earning_since(result) == 2
 
 
 def test_logs_that_do_not_add_up_tell_nothing() -> None:

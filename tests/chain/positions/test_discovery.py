@@ -162,6 +162,22 @@ async def test_a_history_that_was_replaced(desk: Desk, moves: Moves) -> None:
         assert [one.identity.tick_upper for one in wallet.positions] == [660]
 
 
+async def test_an_approval_older_than_a_checkpoint_of_a_replaced_history(
+    desk: Desk, moves: Moves
+) -> None:
+    with moves.undone():
+        moves.rpc("hardhat_mine", "0x5")
+        ahead = await desk.discovery.read(DEMO_WALLET.address)
+    with moves.undone():
+        manager = desk.network.contracts.position_manager
+        approve = encode_call("setApprovalForAll(address,bool)", STRANGER.address, True)
+        moves.send(DEMO_WALLET, manager, approve)
+        moves.rpc("hardhat_mine", "0xa")
+        wallet = await desk.discovery.read(DEMO_WALLET.address)
+        assert wallet.block.number > ahead.block.number
+        assert wallet.operators == (STRANGER.address,)
+
+
 async def test_a_node_that_answers_few_blocks_at_once(
     through_door: Desk, door: Door, desk: Desk, moves: Moves
 ) -> None:

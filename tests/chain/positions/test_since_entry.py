@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.abi import topic
-from chain.devnet.accounts import ARBITRAGEUR, DEMO_WALLET
+from chain.devnet.accounts import ARBITRAGEUR, DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.pools import ETH_USDC, STABLE, WETH_USDC_LOW
 from chain.networks import NATIVE
 from chain.positions.change_reader import ChangeReader
@@ -156,6 +156,44 @@ async def test_changes_in_the_block_of_a_swap_use_the_price_between(
     assert moved == [-amounts.amount0 - fees.amount0, -amounts.amount1 - fees.amount1]
 
 
+async def test_fees_between_two_changes_of_one_block_are_not_made_up(
+    desk: Desk, changing: Moves
+) -> None:
+    wallet = await desk.discovery.read(DEMO_WALLET.address)
+    position = next(one for one in wallet.positions if one.pool.key == STABLE.key)
+    part = position.liquidity // 3
+    changing.rpc("evm_setAutomine", False)
+    try:
+        changing.decrease(DEMO_WALLET, position.identity, part, mined=False)
+        changing.swap(ARBITRAGEUR, STABLE.key, 10**9, zero_for_one=True, mined=False)
+        changing.decrease(DEMO_WALLET, position.identity, part, mined=False)
+        changing.rpc("evm_mine")
+    finally:
+        changing.rpc("evm_setAutomine", True)
+    _, accounts = await accounts_of(desk)
+    *_, first, second = accounts[position.token_id].changes
+    assert first.place.block_number == second.place.block_number
+    for change in (first, second):
+        assert isinstance(change.amounts, Known)
+        assert isinstance(change.fees, Unknown)
+        assert "several times" in change.fees.reason
+
+
+async def test_gas_is_shared_by_the_positions_of_a_transaction(desk: Desk, changing: Moves) -> None:
+    owner = "0x" + "0f" * 20
+    changing.mint(MEDIUM_PROVIDER, STABLE.key, [(-7, 7), (-8, 8), (-9, 9)], 10**9, owner)
+    wallet = await desk.discovery.read(owner)
+    reader = ChangeReader(desk.client, desk.network, desk.memory, desk.changes)
+    accounts = await reader.since_entry(wallet.positions)
+    [change] = next(iter(accounts.values())).changes
+    receipt = await desk.client.ask(requests.receipt(change.place.transaction_hash))
+    assert receipt is not None
+    share = receipt.gas_used * receipt.effective_gas_price // 3
+    assert [one.gas for one in accounts.values()] == [
+        Known(share, "receipt", receipt.block_number)
+    ] * 3
+
+
 async def test_what_needs_an_archive_is_unknown_without_one(
     desk: Desk, devnet: DevnetReady, moves: Moves
 ) -> None:
@@ -206,7 +244,8 @@ async def test_a_past_of_another_chain_is_not_believed(desk: Desk) -> None:
     _, first = await accounts_of(desk)
     for key, value in desk.store.items("changes").items():
         assert isinstance(value, dict)
-        desk.store.put("changes", key, {**value, "hash": "0x" + "77" * 32, "events": []}, now=0)
+        later = [[*row[:5], row[5] + 999, *row[6:]] for row in value["events"]]
+        desk.store.put("changes", key, {**value, "hash": "0x" + "77" * 32, "events": later}, now=0)
     for key in desk.store.items("minted"):
         desk.store.put("minted", key, 10**6, now=0)
     _, second = await accounts_of(desk)
