@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chain.networks import Address
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
-_KNOWN_KEYS = ("network", "address", "unit", "rpc", "coingecko")
+_KNOWN_KEYS = ("network", "address", "unit", "rpc", "coingecko", "debate", "model")
 
 
 class SettingsError(ValueError):
@@ -34,6 +34,9 @@ class Settings:
     endpoints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     coingecko_url: str = "https://api.coingecko.com/api/v3"
     coingecko_key: str | None = field(default=None, repr=False)
+    debate: Mapping[str, object] = field(default_factory=dict)
+    model: Mapping[str, object] = field(default_factory=dict, repr=False)
+    """The tables of these names as they were written; `debate_settings` reads them."""
 
     def chosen_network(self) -> Network:
         try:
@@ -90,7 +93,15 @@ def _from_file(path: Path) -> Settings:
         settings = replace(settings, endpoints=_endpoints(table["rpc"]))
     if "coingecko" in table:
         settings = _coingecko(settings, table["coingecko"])
-    return settings
+    return replace(
+        settings, debate=_table(table.get("debate", {})), model=_table(table.get("model", {}))
+    )
+
+
+def _table(value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise SettingsError("[debate] and [model] must be tables.")
+    return value
 
 
 def _from_environment(settings: Settings, environment: Mapping[str, str]) -> Settings:

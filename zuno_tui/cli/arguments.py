@@ -31,6 +31,22 @@ def build_parser() -> argparse.ArgumentParser:
     pools.add_argument("--token", metavar="SYMBOL", help="only pools that hold this token")
     pools.add_argument("--refresh", action="store_true", help="ask the chain, not the memory")
 
+    recommend = commands.add_parser("recommend", parents=[shared], help="argue about a position")
+    recommend.add_argument("token_id", metavar="ID", type=token_id)
+    create = commands.add_parser("create", parents=[shared], help="argue about a new position")
+    create.add_argument("phrase", metavar="PHRASE", help='like "0.5 WETH with USDC, conservative"')
+    for arguing in (recommend, create):
+        arguing.add_argument("--profile", choices=("conservative", "balanced", "aggressive"))
+        arguing.add_argument("--stream", action="store_true", help="print the debate as it runs")
+        arguing.add_argument("--deterministic", action="store_true", help="ask no model")
+    plan = commands.add_parser("plan", parents=[shared], help="show a plan, the latest by default")
+    explain = commands.add_parser("explain", parents=[shared], help="show why: the whole debate")
+    for about in (plan, explain):
+        about.add_argument("plan_id", metavar="PLAN", nargs="?")
+    replay = commands.add_parser("replay", parents=[shared], help="run a recorded debate again")
+    replay.add_argument("record", metavar="RECORD", help="a record's file or request id")
+    replay.add_argument("--rerun", metavar="N", type=int, default=0, help="ask the model N times")
+
     commands.add_parser("balances", parents=[shared], help="what the wallet holds")
     commands.add_parser("doctor", parents=[shared], help="check everything zuno depends on")
     commands.add_parser("locate", parents=[shared], help="where zuno keeps its files")

@@ -13,13 +13,24 @@ from chain.store import StoreError
 from zuno_tui.cli import FAILED, NETWORK, USAGE
 from zuno_tui.settings import SettingsError
 
+# By name, because importing their modules is what lazy commands avoid.
+_FORESEEN = (
+    "ContractsError",
+    "DevnetError",
+    "NoSuchPlanError",
+    "RecordBrokenError",
+    "RecordError",
+    "BlockMovedError",
+    "NoSuchBlockError",
+)
+
 
 def explain(error: Exception) -> tuple[int, str]:
     if isinstance(error, RpcError):
         return NETWORK, str(error)
     if isinstance(error, SettingsError):
         return USAGE, str(error)
-    if isinstance(error, HomeError | StoreError) or type(error).__name__ == "ContractsError":
+    if isinstance(error, HomeError | StoreError) or type(error).__name__ in _FORESEEN:
         return FAILED, str(error)
     if os.environ.get("ZUNO_DEBUG"):
         traceback.print_exception(error, file=sys.stderr)

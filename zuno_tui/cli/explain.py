@@ -1,0 +1,41 @@
+"""`zuno explain`: why a plan is what it is, turn by turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.payloads import Thought
+from agents.shelf import PlanShelf
+from zuno_tui.cli.output import print_json, print_lines
+from zuno_tui.cli.plan_card import plan_in
+from zuno_tui.cli.session import Session
+from zuno_tui.cli.transcript import turn_line
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator
+
+    from agents.shelf import PlanDocument
+
+
+def run(arguments: Namespace) -> int:
+    session = Session.start(arguments)
+    document = PlanShelf(session.home.plans).find(arguments.plan_id)
+    if session.as_json:
+        told = ("planId", "requestId", "choice", "rejected", "transcript", "claims", "sources")
+        print_json({name: document[name] for name in told})  # type: ignore[misc]
+    else:
+        print_lines(_lines(document))
+    return 0
+
+
+def _lines(document: PlanDocument) -> Iterator[str]:
+    plan = plan_in(document)
+    turns = document["transcript"]
+    for turn in turns if isinstance(turns, list) else []:
+        role = str(turn.pop("role"))
+        yield turn_line(role, Thought.model_validate(turn, strict=False))
+    yield ""
+    yield f"{plan.plan_id}: {'; '.join(plan.choice.reasons)}."
+    for source, said in plan.sources.items():
+        yield f"  {source}: {said}"

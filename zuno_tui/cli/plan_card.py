@@ -1,0 +1,126 @@
+"""The plan card in text: hold, the moves and exit side by side, and what was decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.plan import Candidate, Plan
+from agents.words import UNKNOWN, hours, percent, usd
+from zuno_tui.cli.output import Column, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from agents.shelf import PlanDocument
+
+_BAR_CELLS = 8
+_EXTRAS = ("requestId", "transcript", "claims", "budget")
+
+
+def plan_lines(document: PlanDocument) -> Iterator[str]:
+    plan = plan_in(document)
+    yield from _headline(plan)
+    yield ""
+    options = {
+        "HOLD": plan.hold,
+        **{_move_name(move): move for move in plan.candidates},
+        **({} if plan.exit is None else {"EXIT": plan.exit}),
+    }
+    columns = [Column(""), *(Column(name, "right") for name in options)]
+    rows = [[label, *(tell(one) for one in options.values())] for label, tell in _ROWS.items()]
+    yield from table(columns, rows)
+    yield ""
+    for reason in plan.choice.reasons:
+        yield f"  {reason[0].upper()}{reason[1:]}."
+    alone = plan.rules_alone
+    same = (alone.kind, alone.index) == (plan.choice.kind, plan.choice.index)
+    words = "the same" if same else _named(alone.kind, alone.index)
+    yield f"  The rules alone, with nobody arguing, would have chosen {words}."
+
+
+def plan_in(document: PlanDocument) -> Plan:
+    core = {name: value for name, value in document.items() if name not in _EXTRAS}
+    return Plan.model_validate(core, strict=False)
+
+
+def _headline(plan: Plan) -> Iterator[str]:
+    what = f"position #{plan.position}" if plan.position is not None else "a new position"
+    yield (
+        f"{plan.plan_id} · {what} · {plan.profile.value} · {plan.regime.value} market"
+        f" · block {plan.block:,}"
+    )
+    rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
+    yield (
+        f"{_named(plan.choice.kind, plan.choice.index).upper()}"
+        f" · {plan.verdict.value.replace('_', ' ')} · confidence {percent(plan.confidence)}"
+        f" · decided by {plan.decided_by} in {rounds}"
+    )
+
+
+def _named(kind: str, index: int | None) -> str:
+    return kind if index is None else f"move {index}"
+
+
+def _move_name(move: Candidate) -> str:
+    return f"{move.index} {move.kind.upper()}"
+
+
+def _ticks(one: Candidate) -> str:
+    return "–" if one.tick_lower is None else f"{one.tick_lower}…{one.tick_upper}"
+
+
+def _buffer(multiple: int) -> Callable[[Candidate], str]:
+    def tell(one: Candidate) -> str:
+        if one.buffer_hours is None:
+            return "–"
+        buffers = (one.buffer_hours.at_1x, one.buffer_hours.at_2x, one.buffer_hours.at_3x)
+        return hours(buffers[multiple - 1])
+
+    return tell
+
+
+def _bar(part: float) -> str:
+    full = round(part * _BAR_CELLS)
+    return "█" * full + "░" * (_BAR_CELLS - full)
+
+
+def _day(one: Candidate) -> str:
+    return "–" if one.survival is None else f"{_bar(one.survival.day)} {percent(one.survival.day)}"
+
+
+def _week(one: Candidate) -> str:
+    if one.survival is None:
+        return "–"
+    return f"{_bar(one.survival.week)} {percent(one.survival.week)}"
+
+
+def _swap(one: Candidate) -> str:
+    if one.prep_action is None:
+        return "–"
+    return f"costs {usd(one.prep_action.cost_usd)}"
+
+
+def _break_even(one: Candidate) -> str:
+    if one.index is None:
+        return "–"
+    return "never" if one.break_even_hours is None else hours(one.break_even_hours)
+
+
+def _judged(one: Candidate) -> str:
+    return "–" if one.judgment is None else one.judgment.verdict.value
+
+
+_ROWS: dict[str, Callable[[Candidate], str]] = {
+    "ticks": _ticks,
+    "buffer at 1×": _buffer(1),
+    "buffer at 2×": _buffer(2),
+    "buffer at 3×": _buffer(3),
+    "stays 24 h": _day,
+    "stays 7 d": _week,
+    "fees a day": lambda one: usd(one.fee_yield_24h),
+    "LVR a day": lambda one: usd(one.lvr_24h),
+    "swap": _swap,
+    "cost": lambda one: UNKNOWN if one.cost_usd is None else usd(one.cost_usd),
+    "break-even": _break_even,
+    "judged": _judged,
+}

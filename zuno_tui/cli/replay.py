@@ -1,0 +1,111 @@
+"""`zuno replay RECORD`: a debate again from its record, with no model and no chain."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agents.bus import Ambient
+from agents.debate import RecordedEyes, hold_debate, recorded_start, replay_debate
+from agents.record import MemorySink, RecordWriter
+from agents.redaction import Redactor
+from agents.replay import read_record
+from zuno_tui.cli import DONE, FAILED
+from zuno_tui.cli.arguing import live_model
+from zuno_tui.cli.output import print_json, print_lines
+from zuno_tui.cli.session import Session, say
+from zuno_tui.cli.transcript import turn_line
+from zuno_tui.debate_settings import debate_settings
+from zuno_tui.settings import SettingsError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from agents.debate import Ended
+    from agents.replay import Record, ReplayReport
+    from zuno_tui.debate_settings import DebateSettings
+
+
+def run(arguments: Namespace) -> int:
+    session = Session.start(arguments)
+    record = read_record(_path(session, arguments.record))
+    report, ended = asyncio.run(replay_debate(record))
+    if arguments.rerun:
+        settings = debate_settings(session.settings, os.environ, profile=None, deterministic=False)
+        return asyncio.run(_rerun(session, record, ended, settings, arguments.rerun))
+    _show(session, record, report, ended)
+    return DONE if report.matches else FAILED
+
+
+def _path(session: Session, named: str) -> Path:
+    """A file, or the request id of a record in the home."""
+    path = Path(named)
+    if path.exists():
+        return path
+    kept = session.home.records / f"{named}.jsonl"
+    if "/" in named or not kept.exists():
+        raise SettingsError(f"There is no record {named!r}. They are in {session.home.records}.")
+    return kept
+
+
+def _show(session: Session, record: Record, report: ReplayReport, ended: Ended) -> None:
+    plan_id = None if ended.plan is None else ended.plan.plan_id
+    if session.as_json:
+        print_json(
+            {
+                "requestId": record.request_id,
+                "matches": report.matches,
+                "lines": report.compared,
+                "complete": record.complete,
+                "planId": plan_id,
+                "firstDifference": None if report.difference is None else report.difference.line,
+            }
+        )
+        return
+    print_lines(turn_line(turn.role.value, turn.thought) for turn in ended.transcript)
+    if report.difference is None:
+        say(f"The replay matches its record, all {report.compared} lines: {plan_id or 'no plan'}.")
+    else:
+        say(f"The replay differs from its record from line {report.difference.line} on.")
+
+
+async def _rerun(
+    session: Session, record: Record, first: Ended, settings: DebateSettings, times: int
+) -> int:
+    """Ask the model again on the same facts, and count how often the decision flips."""
+    if settings.model is None:
+        raise SettingsError("A rerun asks a model: set OPENAI_API_KEY.")
+    counted: Counter[str] = Counter()
+    with session.open_store() as store:
+        for number in range(times):
+            async with live_model(settings, store) as (model, _):
+                ended = await hold_debate(
+                    recorded_start(record),
+                    RecordedEyes(record),
+                    model,
+                    RecordWriter(MemorySink(), record.request_id, record.versions, Redactor()),
+                    ambient=Ambient(time.time, lambda: record.request_id),
+                    request_id=record.request_id,
+                )
+            say(f"{number + 1} of {times}: {_decision(ended)}")
+            counted[_decision(ended)] += 1
+    was = _decision(first)
+    flips = times - counted[was]
+    if session.as_json:
+        print_json({"recorded": was, "reruns": times, "flips": flips, "decisions": dict(counted)})
+    else:
+        print_lines([f"The record decided {was}; {flips} of {times} reruns decided otherwise."])
+    return DONE
+
+
+def _decision(ended: Ended) -> str:
+    if ended.plan is None:
+        return "no plan"
+    plan = ended.plan
+    if plan.choice.kind != "move":
+        return plan.choice.kind
+    return f"{plan.recommended.kind} {plan.recommended.tick_lower}…{plan.recommended.tick_upper}"
