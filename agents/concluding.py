@@ -19,6 +19,7 @@ from agents.numbers.choosing import (
     compare_with_hold,
     move_verdict,
     stay_verdict,
+    worth_leaving_health,
 )
 from agents.numbers.confidence import exit_confidence, hold_confidence, move_confidence
 from agents.numbers.outlook import expected_life_hours, look_at
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 
 _NOTHING_TO_MOVE = "there is nothing in this position to move"
 _ALL_VETOED = "every move was vetoed"
+_LEFT_ALONE = (
+    "HOLD wins: the position is in range and keeps its floor, and no move would net twice as much"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +132,12 @@ def _outcome(context: Context, judged: JudgedRound, chosen: Judged | None) -> _O
         return _stay(context, judged, ("HOLD wins: what the move costs is unknown",))
     life = expected_life_hours(ground.market, move.stake)
     comparison = compare_with_hold(move.gain_24h, life, move.cost)
-    if not comparison.move_wins:
+    if not comparison.move_wins or move.gain_24h is None:
         return _stay(context, judged, (comparison.words,))
+    healthy = _is_healthy(context)
+    net = None if ground.hold is None else look_at(ground.market, ground.hold).net_24h
+    if healthy and not worth_leaving_health(net, move.gain_24h):
+        return _stay(context, judged, (_LEFT_ALONE, comparison.words))
     return _Outcome(
         Choice(
             kind="move",
@@ -139,7 +147,7 @@ def _outcome(context: Context, judged: JudgedRound, chosen: Judged | None) -> _O
         move_verdict(
             chosen.judgment.verdict, volatility_assumed=ground.observed.market.sigma_assumed
         ),
-        move_confidence(ground.market, ground.hold, move.stake, move.cost),
+        move_confidence(ground.market, ground.hold, move.stake, move.cost, healthy=healthy),
     )
 
 
@@ -164,13 +172,13 @@ def _stay(context: Context, judged: JudgedRound, reasons: tuple[str, ...]) -> _O
     ]
     verdict = stay_verdict(
         [move.judgment.verdict for move in judged.moves],
-        thin=_is_thin(context, ground),
+        thin=ground.hold is not None and not _is_healthy(context),
         volatility_assumed=ground.observed.market.sigma_assumed,
     )
     return _Outcome(
         Choice(kind="hold", index=None, reasons=reasons),
         verdict,
-        hold_confidence(ground.market, ground.hold, moves),
+        hold_confidence(ground.market, ground.hold, moves, healthy=_is_healthy(context)),
     )
 
 
@@ -183,11 +191,13 @@ def _exit_advice(context: Context) -> ExitAdvice | None:
     return advise_exit(PROFILES[context.profile], buffers, day, week, _dangers(ground))
 
 
-def _is_thin(context: Context, ground: Ground) -> bool:
+def _is_healthy(context: Context) -> bool:
+    """In range, with a buffer that keeps the profile's floor."""
+    ground = ground_of(context)
     if ground.hold is None:
         return False
     buffers = look_at(ground.market, ground.hold).exit.buffers
-    return below_own_floor(PROFILES[context.profile], buffers)
+    return not below_own_floor(PROFILES[context.profile], buffers)
 
 
 def _windows(ground: Ground) -> tuple[VolatilityWindow, VolatilityWindow]:

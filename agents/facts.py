@@ -104,7 +104,7 @@ class CreateGoal(Payload):
     """What a person wants to open, as the phrase grammar understood it."""
 
     capital: tuple[Capital, ...]
-    """One token, or two."""
+    """One token, or two; whoever stays long stays long in the first."""
     pair: tuple[str, str] | None
     """The two tokens the pool must hold, when they were named."""
     exposure: ExposureBias

@@ -132,7 +132,7 @@ def _capital_ground(context: CreateContext, pool_index: int) -> Ground:
         current=None,
         hold=None,
         base_half_width=create_base(daily_ticks(observed.market.sigma)),
-        capital_is_currency0=capital.amount0 > 0,
+        capital_is_currency0=context.goal.capital[0].token == observed.pool.currency0,
     )
 
 

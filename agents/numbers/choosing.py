@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from agents.numbers.profiles import ProfileRules
     from agents.numbers.survival import StressBuffers
 
+HEALTHY_FACTOR = 2.0
+"""A position that is in range and keeps its floor is moved only to net this many times as much."""
+
 SCORES = {JudgmentVerdict.ACCEPT: 3, JudgmentVerdict.REVISE: 1, JudgmentVerdict.VETO: -10}
 
 
@@ -98,6 +101,16 @@ def compare_with_hold(
         f"of {expected_life_hours:.3g} h is {relation} the cost of {cost:.3g}"
     )
     return HoldComparison(gain, cost, wins, words)
+
+
+def worth_leaving_health(hold_net_24h: float | None, gain_24h: float) -> bool:
+    """Whether a move is reason enough to touch a position that is well.
+
+    Narrowing any range that pays raises its yield, so yield alone would never let one rest.
+    """
+    if hold_net_24h is None or hold_net_24h <= 0:
+        return True
+    return hold_net_24h + gain_24h >= HEALTHY_FACTOR * hold_net_24h
 
 
 def below_own_floor(rules: ProfileRules, hold_buffers: StressBuffers) -> bool:

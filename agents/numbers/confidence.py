@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.numbers.outlook import Market, Stake, expected_life_hours, gain_over_hold
+from agents.numbers.choosing import worth_leaving_health
+from agents.numbers.outlook import (
+    Market,
+    Stake,
+    expected_life_hours,
+    gain_over_hold,
+    look_at,
+)
 from agents.numbers.survival import HOURS_PER_DAY
 
 if TYPE_CHECKING:
@@ -33,20 +40,32 @@ def share_of(holds: Callable[[float], bool], multiples: Sequence[float] | None =
     return sum(holds(multiple) for multiple in asked) / len(asked)
 
 
-def move_confidence(market: Market, hold: Stake | None, move: Stake, cost: float) -> float:
+def move_confidence(
+    market: Market, hold: Stake | None, move: Stake, cost: float, *, healthy: bool = False
+) -> float:
     """In how many of the draws the move still beats HOLD."""
-    return share_of(lambda multiple: _beats_hold(market.stressed(multiple), hold, move, cost))
+
+    def holds(multiple: float) -> bool:
+        return _beats_hold(market.stressed(multiple), hold, move, cost, healthy=healthy)
+
+    return share_of(holds)
 
 
 def hold_confidence(
-    market: Market, hold: Stake | None, moves: Iterable[tuple[Stake, float]]
+    market: Market,
+    hold: Stake | None,
+    moves: Iterable[tuple[Stake, float]],
+    *,
+    healthy: bool = False,
 ) -> float:
     """In how many of the draws no move, each given with its cost, beats HOLD."""
     candidates = tuple(moves)
 
     def holds(multiple: float) -> bool:
         stressed = market.stressed(multiple)
-        return not any(_beats_hold(stressed, hold, move, cost) for move, cost in candidates)
+        return not any(
+            _beats_hold(stressed, hold, move, cost, healthy=healthy) for move, cost in candidates
+        )
 
     return share_of(holds)
 
@@ -64,8 +83,14 @@ def exit_confidence(day: VolatilityWindow, week: VolatilityWindow) -> float:
     return share_of(holds)
 
 
-def _beats_hold(market: Market, hold: Stake | None, move: Stake, cost: float) -> bool:
+def _beats_hold(
+    market: Market, hold: Stake | None, move: Stake, cost: float, *, healthy: bool
+) -> bool:
     gain = gain_over_hold(market, hold, move)
     if gain is None:
         return False
+    if healthy and hold is not None:
+        net = look_at(market, hold).net_24h
+        if not worth_leaving_health(net, gain):
+            return False
     return gain * expected_life_hours(market, move) / HOURS_PER_DAY > cost

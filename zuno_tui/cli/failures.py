@@ -28,7 +28,7 @@ _FORESEEN = (
 def explain(error: Exception) -> tuple[int, str]:
     if isinstance(error, RpcError):
         return NETWORK, str(error)
-    if isinstance(error, SettingsError):
+    if isinstance(error, SettingsError) or type(error).__name__ == "PhraseError":
         return USAGE, str(error)
     if isinstance(error, HomeError | StoreError) or type(error).__name__ in _FORESEEN:
         return FAILED, str(error)
