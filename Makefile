@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .setup
 
-.PHONY: run test check bench soak setup world lock clean
+.PHONY: run test check bench soak screenshots setup world lock clean
 
 run: setup world  ## open the demo
 	$(BIN)/zuno demo
@@ -22,6 +22,9 @@ bench: setup world  ## ratios against named baselines, measured in this run
 
 soak: setup  ## the large counts, in slices that finish
 	$(BIN)/pytest -m soak
+
+screenshots: setup world  ## the README's pictures, taken from the running commands
+	$(BIN)/python -m zuno_tui.pictures
 
 setup: $(STAMPS)/packages $(STAMPS)/contracts
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from agents.plan import Candidate, Plan
 from agents.words import UNKNOWN, hours, percent, usd
 from zuno_tui.cli.output import Column, table
+from zuno_tui.cli.transcript import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +32,7 @@ def plan_lines(document: PlanDocument) -> Iterator[str]:
     yield from table(columns, rows)
     yield ""
     for reason in plan.choice.reasons:
-        yield f"  {reason[0].upper()}{reason[1:]}."
+        yield wrapped(f"  {reason[0].upper()}{reason[1:]}.", indent=2)
     alone = plan.rules_alone
     same = (alone.kind, alone.index) == (plan.choice.kind, plan.choice.index)
     words = "the same" if same else _named(alone.kind, alone.index)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
@@ -10,6 +14,7 @@ if TYPE_CHECKING:
     from agents.payloads import Thought
 
 _ROLE_WIDTH = 10
+_NARROWEST = 40
 _STRUCK = {
     FlagKind.MISMATCH: "✗not the number given",
     FlagKind.UNKNOWN: "✗no such number",
@@ -18,8 +23,18 @@ _STRUCK = {
 
 
 def turn_line(role: str, thought: Thought) -> str:
+    """One turn, wrapped under itself where the lines have an end."""
     round_mark = f"{thought.round}" if thought.round else " "
-    return f"{role:<{_ROLE_WIDTH}} {round_mark} ▸ {readable(thought)}"
+    head = f"{role:<{_ROLE_WIDTH}} {round_mark} ▸ "
+    return wrapped(head + readable(thought), indent=len(head))
+
+
+def wrapped(text: str, *, indent: int) -> str:
+    """Text broken to the width of the terminal; whole when there is none to see it."""
+    if not sys.stderr.isatty() and "COLUMNS" not in os.environ:
+        return text
+    width = max(_NARROWEST, shutil.get_terminal_size().columns)
+    return textwrap.fill(text, width, subsequent_indent=" " * indent, break_on_hyphens=False)
 
 
 def readable(thought: Thought) -> str:
