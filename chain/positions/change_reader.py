@@ -9,6 +9,7 @@ from chain.positions.change_memory import PastChanges, is_whole
 from chain.positions.changes import accounted
 from chain.positions.circumstances import read_circumstances
 from chain.positions.log_scan import ScanProgress, scan_logs
+from chain.positions.one_block import sound_answers
 from chain.positions.since_entry import SinceEntry, since_entry
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
@@ -48,6 +49,10 @@ class ChangeReader:
         """The account of each of these positions, all read at one block, by token id."""
         if not snapshots:
             return {}
+        with sound_answers():
+            return await self._since_entry(snapshots)
+
+    async def _since_entry(self, snapshots: Sequence[PositionSnapshot]) -> dict[int, SinceEntry]:
         past, final = await self._still_valid(snapshots)
         minted = self._positions.minted(one.token_id for one in snapshots)
         seen = await self._changes_of(snapshots, past, minted)

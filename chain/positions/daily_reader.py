@@ -10,6 +10,7 @@ from chain.history.block_times import first_block_since, read_headers
 from chain.history.swaps import read_swaps
 from chain.positions.daily import DAY, DailyResult, DayStart, daily_result, earning_since
 from chain.positions.identity import layout_of
+from chain.positions.one_block import sound_answers
 from chain.positions.past_words import read_past_words
 from chain.positions.price_logs import find_last_price
 from chain.quantity import Unknown
@@ -35,6 +36,17 @@ async def read_daily_results(
     """The daily result of each position, all of one snapshot, by token id."""
     if not snapshots:
         return {}
+    with sound_answers():
+        return await _read(client, network, snapshots, accounts, swaps)
+
+
+async def _read(
+    client: RpcClient,
+    network: Network,
+    snapshots: Sequence[PositionSnapshot],
+    accounts: Mapping[int, SinceEntry],
+    swaps: SwapMemory | None,
+) -> dict[int, DailyResult]:
     manager = network.contracts.position_manager
     head = snapshots[0].block
     day_ago = await first_block_since(client, network, head.timestamp - DAY, head)

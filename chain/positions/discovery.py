@@ -13,7 +13,7 @@ from chain.positions.custody import balance_call, decode_count, decode_flag, ope
 from chain.positions.gathering import AlsoWords, Gathering, no_more_words
 from chain.positions.holdings import Holdings, custody_topics, kept, minted_in
 from chain.positions.log_scan import NARROWABLE, ScanProgress, in_chain_order, scan_logs
-from chain.positions.one_block import BlockMovedError, OneBlock, expected
+from chain.positions.one_block import BlockMovedError, OneBlock, expected, sound_answers
 from chain.rpc import requests
 from chain.rpc.errors import Reorged, RpcError
 from chain.rpc.types import Block, LogFilter
@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 
 _MOST_SETBACKS = 3
 """Moved heads and refused ranges: past these the node is not to be relied on."""
+
+_OVERLAP = 3
+"""Blocks whose logs are read again: the machine that gave them may have been behind the others.
+
+No more, because some nodes give the logs of five blocks at once and not of six.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,8 @@ class Discovery:
         setbacks = 0
         while True:
             try:
-                wallet = await self._look(owner, checkpoints)
+                with sound_answers():
+                    wallet = await self._look(owner, checkpoints)
             except (BlockMovedError, Reorged, *NARROWABLE) as setback:
                 setbacks += 1
                 if setbacks > _MOST_SETBACKS:
@@ -163,8 +170,7 @@ class Discovery:
         return tuple(operator_call(self._position_manager, owner, one) for one in operators)
 
     def _news_since(self, owner: Address, holdings: Holdings) -> list[Request[object]]:
-        # From the last block read and not the one after: at the head that one is yet to come.
-        first = max(self._network.first_block, holdings.through)
+        first = max(self._network.first_block, holdings.through - _OVERLAP)
         filters = [
             LogFilter(self._position_manager, topics, first, "latest")
             for topics in custody_topics(owner)

@@ -11,9 +11,13 @@ from chain.hooks import NO_HOOK
 from chain.positions import custody
 from chain.positions.custody import Custody
 from chain.positions.identity import PositionIdentity, identify, layout_of
-from chain.positions.one_block import Answers, expected
-from chain.positions.snapshot import PoolSnapshot, PositionSnapshot, pool_snapshot
-from chain.positions.snapshot import position_snapshot as snapshot_of
+from chain.positions.one_block import Answers, expected, sound_answers
+from chain.positions.snapshot import (
+    PoolSnapshot,
+    PositionSnapshot,
+    pool_snapshot,
+    position_snapshot,
+)
 from chain.positions.words import decode_words, read_words, word_chunks
 from chain.rpc import requests
 
@@ -92,8 +96,9 @@ class Gathering:
         hooks = self._missing_hooks(wanted)
         codes = [requests.code(hook, self.at.ref) for hook in hooks]
         answers = await self.at.read([*calls, *(call for call, _ in questions)], [*beside, *codes])
-        for (_, take), outcome in zip(questions, answers.outcomes[len(calls) :], strict=True):
-            take(outcome)
+        with sound_answers():
+            for (_, take), outcome in zip(questions, answers.outcomes[len(calls) :], strict=True):
+                take(outcome)
         for hook, code in zip(hooks, answers.beside[len(beside) :], strict=True):
             self._hook_codes[hook] = expected(code, bytes)
         return Answers(answers.outcomes[: len(calls)], answers.beside[: len(beside)])
@@ -117,7 +122,7 @@ class Gathering:
                 code = self._hook_codes.get(identity.pool_key.hooks)
                 pool = pools[identity.pool_id] = pool_snapshot(identity, manager, words, code)
             held = Custody(owner, self._approved[token_id], self._subscribers.get(token_id))
-            found[token_id] = snapshot_of(
+            found[token_id] = position_snapshot(
                 identity, manager, words, block=block, pool=pool, custody=held
             )
         return found

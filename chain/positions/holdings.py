@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from chain import abi
+from chain.networks import NATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 TRANSFER = abi.topic("Transfer(address,address,uint256)")
 APPROVAL_FOR_ALL = abi.topic("ApprovalForAll(address,address,bool)")
+
+_TOPICS = {TRANSFER: 4, APPROVAL_FOR_ALL: 3}
 
 Topics = tuple[str | tuple[str, ...] | None, ...]
 
@@ -44,6 +47,8 @@ class Holdings:
         for log in sorted(logs, key=lambda log: (log.block_number, log.log_index)):
             if log.block_number > through:
                 break
+            if len(log.topics) != _TOPICS[log.topics[0]]:
+                raise abi.AbiError("A log of the PositionManager lacks what it must tell.")
             if log.topics[0] == TRANSFER:
                 token_id = int(log.topics[3], 16)
                 # A transfer to oneself both leaves and arrives, in this order.
@@ -51,7 +56,7 @@ class Holdings:
                     held.discard(token_id)
                 if _address(log.topics[2]) == owner:
                     held.add(token_id)
-            elif log.topics[0] == APPROVAL_FOR_ALL:
+            else:
                 operator = _address(log.topics[2])
                 (operators.add if int.from_bytes(log.data, "big") else operators.discard)(operator)
         return replace(
@@ -85,7 +90,7 @@ def minted_in(logs: Iterable[Log]) -> dict[int, int]:
     return {
         int(log.topics[3], 16): log.block_number
         for log in logs
-        if log.topics[0] == TRANSFER and not int(log.topics[1], 16)
+        if log.topics[0] == TRANSFER and _address(log.topics[1]) == NATIVE
     }
 
 

@@ -6,13 +6,15 @@ which block it runs on: an answer from another block than the header's is asked 
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from chain import abi
+from chain.abi import AbiError, encode_call
+from chain.history.events import EventError
 from chain.multicall import Call, CallOutcome, multicall
 from chain.rpc import requests
-from chain.rpc.errors import RpcError
+from chain.rpc.errors import ErrorKind, Malformed, RpcError
 from chain.rpc.types import Block
 
 if TYPE_CHECKING:
@@ -33,21 +35,38 @@ ANSWER_BYTES_PER_REQUEST = 4_000_000
 _ARB_SYS = "0x0000000000000000000000000000000000000064"
 
 
-class BlockMovedError(Exception):
+class BlockMovedError(RpcError):
     """A node that answers from another block than the one it was asked about."""
+
+    kind = ErrorKind.REORGED
+    retryable = False
 
     def __init__(self, block: Block) -> None:
         super().__init__(
             f"Block {block.number} was replaced, or the node does not keep to it, while it was"
-            " read. Read again from the new head."
+            " read.",
+            "Read again from the new head.",
         )
 
 
-class NoSuchBlockError(Exception):
+class NoSuchBlockError(RpcError):
     """A block the node does not know."""
 
+    kind = ErrorKind.STATE_PRUNED
+
     def __init__(self, ref: BlockRef) -> None:
-        super().__init__(f"The node knows no block {ref}. Ask for one it has, or for the latest.")
+        super().__init__(
+            f"The node knows no block {ref}.", "Ask for one it has, or for the latest."
+        )
+
+
+@contextmanager
+def sound_answers() -> Iterator[None]:
+    """What no contract of Uniswap's answers is a fault of the node that said so."""
+    try:
+        yield
+    except (AbiError, EventError) as error:
+        raise Malformed(str(error).rstrip("."), endpoint="The node") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +142,14 @@ class OneBlock:
 
     def _whereabouts(self) -> tuple[Call, ...]:
         multicall3 = self._network.contracts.multicall3
-        timestamp = Call(multicall3, abi.encode_call("getCurrentBlockTimestamp()"))
+        timestamp = Call(multicall3, encode_call("getCurrentBlockTimestamp()"))
         if self._network.stack == "arbitrum":
             # NUMBER and BLOCKHASH tell of the parent chain there.
-            return (timestamp, Call(_ARB_SYS, abi.encode_call("arbBlockNumber()")))
+            return (timestamp, Call(_ARB_SYS, encode_call("arbBlockNumber()")))
         return (
             timestamp,
-            Call(multicall3, abi.encode_call("getBlockNumber()")),
-            Call(multicall3, abi.encode_call("getLastBlockHash()")),
+            Call(multicall3, encode_call("getBlockNumber()")),
+            Call(multicall3, encode_call("getLastBlockHash()")),
         )
 
     def _is_here(self, proof: Sequence[CallOutcome]) -> bool:

@@ -77,7 +77,7 @@ class PositionSnapshot:
         return self.identity.token_id
 
     @property
-    def owner(self) -> Address | None:
+    def owner(self) -> Address:
         return self.custody.owner
 
     @property

@@ -14,6 +14,7 @@ from chain.pool_key import DYNAMIC_FEE
 from chain.positions.discovery import Discovery
 from chain.positions.snapshot import RangeStatus
 from chain.rpc.client import RpcClient
+from chain.rpc.errors import Malformed
 from tests.chain.positions.between import Door, refuse_wide_logs
 from tests.chain.positions.conftest import Desk
 
@@ -239,6 +240,39 @@ async def test_a_node_that_leaves_logs_out_is_caught(
     assert f"holds {len(truth)} positions" in wallet.missing
     door.meddle = None
     assert tokens(await through_door.discovery.read(DEMO_WALLET.address)) == truth
+
+
+@pytest.mark.parametrize("spoil", ["0x", "0x" + "ff" * 32, "0x" + "00" * 31])
+async def test_a_node_that_answers_nonsense_is_told_so(
+    through_door: Desk, door: Door, desk: Desk, spoil: str
+) -> None:
+    balance = encode_call("balanceOf(address)", DEMO_WALLET.address).hex()
+
+    def nonsense(call: dict[str, Any]) -> dict[str, Any] | None:
+        if call["method"] == "eth_call" and balance in call["params"][0]["data"]:
+            return {"result": spoil}
+        return None
+
+    door.meddle = nonsense
+    with pytest.raises(Malformed):
+        await through_door.discovery.read(DEMO_WALLET.address)
+
+
+async def test_a_lying_pool_key_is_not_believed(
+    through_door: Desk, door: Door, moves: Moves
+) -> None:
+    """The pool key must hash to the pool id the position itself names."""
+    word = encode_call("f(address)", STABLE.currency1.address)[4:].hex()
+
+    def another_token(call: dict[str, Any]) -> dict[str, Any] | None:
+        if call["method"] != "eth_call":
+            return None
+        answer: str = moves.rpc("eth_call", *call["params"])
+        return {"result": answer.replace(word, "00" * 12 + "77" * 20)}
+
+    door.meddle = another_token
+    with pytest.raises(Malformed, match="pool key"):
+        await through_door.discovery.read(DEMO_WALLET.address)
 
 
 async def test_what_was_remembered_wrongly_is_read_again(desk: Desk) -> None:

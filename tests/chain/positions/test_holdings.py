@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chain.abi import AbiError
 from chain.positions.holdings import (
     APPROVAL_FOR_ALL,
     TRANSFER,
@@ -85,6 +87,11 @@ def test_operators_come_and_go() -> None:
     start = Holdings.before(0)
     assert start.after(logs, ME, 1, "0x").operators == {PEOPLE[1], PEOPLE[2]}
     assert start.after(logs, ME, 2, "0x").operators == {PEOPLE[2]}
+
+
+def test_a_transfer_of_no_token_is_no_transfer() -> None:
+    with pytest.raises(AbiError):
+        Holdings.before(0).after([log(1, 0, (TRANSFER, word(ME), word(ME)))], ME, 1, "0x")
 
 
 def test_only_mints_are_births() -> None:
