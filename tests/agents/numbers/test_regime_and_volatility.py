@@ -1,4 +1,4 @@
-"""Every row of the regime table, on both sides of each threshold, and the volatility classes."""
+"""Every row of the regime table, on both sides of each threshold."""
 
 from __future__ import annotations
 
@@ -7,14 +7,7 @@ from math import log
 import pytest
 
 from agents.numbers.regime import Regime, path_efficiency, read_regime
-from agents.numbers.volatility import (
-    ASSUMPTIONS,
-    PairClass,
-    daily_sigma,
-    daily_ticks,
-    pair_class,
-    yearly_sigma,
-)
+from agents.numbers.volatility import daily_sigma, daily_ticks
 
 ROWS = [
     (0.0351, 0.03, 0.1, Regime.STRESSED),
@@ -58,33 +51,7 @@ def test_path_efficiency() -> None:
     assert path_efficiency(0, 0) is None
 
 
-@pytest.mark.parametrize(
-    ("kinds", "expected"),
-    [
-        (("dollar", "dollar"), PairClass.STABLE),
-        (("ether", "ether"), PairClass.PEGGED),
-        (("bitcoin", "bitcoin"), PairClass.PEGGED),
-        (("ether", "bitcoin"), PairClass.MAJORS),
-        (("ether", "dollar"), PairClass.MAJOR),
-        (("dollar", "bitcoin"), PairClass.MAJOR),
-        (("other", "dollar"), PairClass.OTHER),
-        (("other", "other"), PairClass.OTHER),
-        (("ether", "other"), PairClass.OTHER),
-        (("unheard-of", "dollar"), PairClass.OTHER),
-    ],
-)
-def test_the_class_of_a_pair(kinds: tuple[str, str], expected: PairClass) -> None:
-    assert pair_class(*kinds) is expected
-    assert pair_class(*reversed(kinds)) is expected
-
-
-def test_every_class_has_an_assumption() -> None:
-    assert set(ASSUMPTIONS) == set(PairClass)
-    assert all(assumption.daily_sigma > 0 for assumption in ASSUMPTIONS.values())
-
-
 def test_volatility_in_ticks() -> None:
     assert daily_ticks(log(1.0001)) == 1.0
     assert daily_ticks(0.03) == pytest.approx(300.015, abs=0.001)
     assert daily_sigma(daily_ticks(0.0123)) == pytest.approx(0.0123)
-    assert yearly_sigma(0.01) == pytest.approx(0.191050, abs=1e-6)
