@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from chain.positions.since_entry import worth
 from chain.quantity import Known, Unknown
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
+from chain.rpc.types import Block
 from chain.storage import decode_slot0
 from tests.chain.positions.between import Door, without_archive
 
@@ -44,25 +46,25 @@ async def daily(
     return [(one, results[one.token_id]) for one in wallet.positions]
 
 
-async def block_at(desk: Desk, timestamp: int, last: int) -> int:
+async def block_times(desk: Desk) -> list[int]:
+    """The time of each block up to the head."""
+    head = await desk.client.head()
+    blocks = await desk.client.settle([requests.block(one) for one in range(head.number + 1)])
+    return [block.timestamp for block in blocks if isinstance(block, Block)]
+
+
+def block_at(times: list[int], timestamp: int) -> int:
     """The newest block that is not younger."""
-    low, high = 0, last
-    while low < high:
-        middle = (low + high + 1) // 2
-        block = await desk.client.ask(requests.block(middle))
-        assert block is not None
-        low, high = (middle, high) if block.timestamp <= timestamp else (low, middle - 1)
-    return low
+    return bisect_right(times, timestamp) - 1
 
 
 async def test_fees_are_what_accrued_since_then(desk: Desk) -> None:
     compared = 0
+    times = await block_times(desk)
     for snapshot, result in await daily(desk):
         assert isinstance(result.fees, Known)
         assert result.measured_seconds > 0
-        start = await block_at(
-            desk, snapshot.block.timestamp - result.measured_seconds, snapshot.block.number
-        )
+        start = block_at(times, snapshot.block.timestamp - result.measured_seconds)
         then = (
             await read_positions(
                 desk.client, desk.network, desk.memory, [snapshot.token_id], at=start
@@ -83,12 +85,13 @@ async def test_fees_are_what_accrued_since_then(desk: Desk) -> None:
 async def test_loss_is_that_of_the_hourly_prices(desk: Desk) -> None:
     manager = desk.network.contracts.position_manager
     lost = 0
+    times = await block_times(desk)
     for snapshot, result in await daily(desk):
         layout = layout_of(snapshot.identity, manager)
         until = snapshot.block.timestamp
         begin = until - result.measured_seconds
         moments = [begin, *sorted(range(until, begin, -HOUR))]
-        blocks = [await block_at(desk, moment, snapshot.block.number) for moment in moments]
+        blocks = [block_at(times, moment) for moment in moments]
         words = await read_past_words(
             desk.client, desk.network, {number: [layout.pool.slot0] for number in blocks}
         )

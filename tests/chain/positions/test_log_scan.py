@@ -69,7 +69,7 @@ async def scanned(node: Node, first: int, last: int) -> list[int]:
     return numbers
 
 
-@settings(deadline=None)
+@settings(max_examples=60)
 @given(
     st.frozensets(st.integers(0, 3000), max_size=60),
     st.integers(1, 4000),
