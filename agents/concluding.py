@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from agents.facts import MarketContext
@@ -21,12 +20,13 @@ from agents.numbers.choosing import (
     stay_verdict,
     worth_leaving_health,
 )
-from agents.numbers.confidence import exit_confidence, hold_confidence, move_confidence
-from agents.numbers.outlook import expected_life_hours, look_at
+from agents.numbers.confidence import Contest, exit_confidence, hold_confidence, move_confidence
+from agents.numbers.outlook import expected_life_hours, look_at, net_24h
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rules import Decision, JudgmentVerdict
 from agents.plan import Choice, Plan, Rejected, plan_identity
 from agents.proposing import candidates_of, shapes_by_rules
+from agents.words import usd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,16 +40,6 @@ if TYPE_CHECKING:
 
 _NOTHING_TO_MOVE = "there is nothing in this position to move"
 _ALL_VETOED = "every move was vetoed"
-_LEFT_ALONE = (
-    "HOLD wins: the position is in range and keeps its floor, and no move would net twice as much"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    choice: Choice
-    verdict: PlanVerdict
-    confidence: float
 
 
 def by_critic(context: Context, judged: JudgedRound) -> Judged | None:
@@ -73,7 +63,7 @@ def plan_of(
 ) -> Plan:
     """The plan a debate ends in; whoever chose, the floors and HOLD have the last word."""
     context = debate.context
-    outcome = _outcome(context, judged, chosen)
+    choice = _choice(context, judged, chosen)
     # A shape is what a model chose; a plan holds only what code made of it.
     moves = tuple(move.candidate.model_copy(update={"shape": None}) for move in judged.moves)
     plan = Plan(
@@ -90,14 +80,14 @@ def plan_of(
         decided_by=decided_by,
         rounds=len(debate.rounds),
         decision=judged.decision,
-        verdict=outcome.verdict,
-        confidence=outcome.confidence,
-        choice=outcome.choice,
-        recommended=_recommended(debate, moves, outcome.choice),
+        verdict=_verdict(context, judged, chosen, choice),
+        confidence=_confidence(context, judged, chosen, choice),
+        choice=choice,
+        recommended=_recommended(debate, moves, choice),
         candidates=moves,
         hold=debate.hold,
         exit=debate.exit,
-        rejected=tuple(_rejected(debate.rounds, outcome.choice)),
+        rejected=tuple(_rejected(debate.rounds, choice)),
         rules_alone=rules_alone(context, debate.max_rounds),
         context_hash=debate.context_hash,
         sources=context.sources,
@@ -116,69 +106,90 @@ def rules_alone(context: Context, max_rounds: int) -> Choice:
             break
         rounds.append(_bare_round(number))
     chosen = by_critic(context, judged) or by_arbiter(context, judged)
-    return _outcome(context, judged, chosen).choice
+    return _choice(context, judged, chosen)
 
 
-def _outcome(context: Context, judged: JudgedRound, chosen: Judged | None) -> _Outcome:
+def _choice(context: Context, judged: JudgedRound, chosen: Judged | None) -> Choice:
     leaving = _exit_advice(context)
     if leaving is not None and leaving.recommended:
-        return _leave(context, leaving)
+        return Choice(kind="exit", index=None, reasons=leaving.reasons)
     if chosen is None or chosen.judgment.verdict is JudgmentVerdict.VETO:
         reason = _ALL_VETOED if judged.moves else _NOTHING_TO_MOVE
-        return _stay(context, judged, (reason, *_veto_reasons(judged)))
+        return _hold(reason, *_veto_reasons(judged))
     ground = _ground(context, chosen)
     move = chosen.evaluated
     if move.cost is None:
-        return _stay(context, judged, ("HOLD wins: what the move costs is unknown",))
+        return _hold("HOLD wins: what the move costs is unknown")
     life = expected_life_hours(ground.market, move.stake)
     comparison = compare_with_hold(move.gain_24h, life, move.cost)
     if not comparison.move_wins or move.gain_24h is None:
-        return _stay(context, judged, (comparison.words,))
-    healthy = _is_healthy(context)
-    net = None if ground.hold is None else look_at(ground.market, ground.hold).net_24h
-    if healthy and not worth_leaving_health(net, move.gain_24h):
-        return _stay(context, judged, (_LEFT_ALONE, comparison.words))
-    return _Outcome(
-        Choice(
-            kind="move",
-            index=move.candidate.index,
-            reasons=(comparison.words, chosen.judgment.reason),
-        ),
-        move_verdict(
-            chosen.judgment.verdict, volatility_assumed=ground.observed.market.sigma_assumed
-        ),
-        move_confidence(ground.market, ground.hold, move.stake, move.cost, healthy=healthy),
+        return _hold(comparison.words)
+    if ground.hold is not None and _is_healthy(context):
+        held = net_24h(ground.market, ground.hold)
+        if held is not None and not worth_leaving_health(held, move.gain_24h):
+            return _hold(_left_alone(held, held + move.gain_24h))
+    return Choice(
+        kind="move",
+        index=move.candidate.index,
+        reasons=(comparison.words, chosen.judgment.reason),
     )
 
 
-def _leave(context: Context, advice: ExitAdvice) -> _Outcome:
-    ground = ground_of(context)
-    day, week = _windows(ground)
-    # A door that can be shut is a reason at any volatility.
-    certain = bool(_dangers(ground))
-    return _Outcome(
-        Choice(kind="exit", index=None, reasons=advice.reasons),
-        stay_verdict((), thin=False, volatility_assumed=ground.observed.market.sigma_assumed),
-        1.0 if certain else exit_confidence(day, week),
+def _hold(*reasons: str) -> Choice:
+    return Choice(kind="hold", index=None, reasons=reasons)
+
+
+def _left_alone(held: float, moved: float) -> str:
+    return (
+        "HOLD wins: the position is in range and keeps its floor, and the best move would net "
+        f"{usd(moved)} a day where it nets {usd(held)}, less than twice as much"
     )
 
 
-def _stay(context: Context, judged: JudgedRound, reasons: tuple[str, ...]) -> _Outcome:
-    ground = ground_of(context)
-    moves = [
-        (move.evaluated.stake, move.evaluated.cost)
-        for move in judged.moves
-        if move.evaluated.cost is not None
-    ]
-    verdict = stay_verdict(
+def _verdict(
+    context: Context, judged: JudgedRound, chosen: Judged | None, choice: Choice
+) -> PlanVerdict:
+    ground = _ground(context, chosen)
+    assumed = ground.observed.market.sigma_assumed
+    if choice.kind == "move" and chosen is not None:
+        return move_verdict(chosen.judgment.verdict, volatility_assumed=assumed)
+    if choice.kind == "exit":
+        return stay_verdict((), thin=False, volatility_assumed=assumed)
+    return stay_verdict(
         [move.judgment.verdict for move in judged.moves],
         thin=ground.hold is not None and not _is_healthy(context),
-        volatility_assumed=ground.observed.market.sigma_assumed,
+        volatility_assumed=assumed,
     )
-    return _Outcome(
-        Choice(kind="hold", index=None, reasons=reasons),
-        verdict,
-        hold_confidence(ground.market, ground.hold, moves, healthy=_is_healthy(context)),
+
+
+def _confidence(
+    context: Context, judged: JudgedRound, chosen: Judged | None, choice: Choice
+) -> float:
+    if choice.kind == "exit":
+        ground = ground_of(context)
+        # A door that can be shut is a reason at any volatility.
+        return 1.0 if _dangers(ground) else exit_confidence(*_windows(ground))
+    if choice.kind == "move" and chosen is not None:
+        return move_confidence(_contest(context, [chosen]))
+    return hold_confidence(_contests(context, judged))
+
+
+def _contests(context: Context, judged: JudgedRound) -> list[Contest]:
+    """HOLD against the moves into each pool, since each pool has its own market."""
+    by_pool: dict[str, list[Judged]] = {}
+    for move in judged.moves:
+        by_pool.setdefault(move.evaluated.candidate.pool_id, []).append(move)
+    return [_contest(context, moves) for moves in by_pool.values()]
+
+
+def _contest(context: Context, moves: Sequence[Judged]) -> Contest:
+    ground = _ground(context, moves[0])
+    evaluated = [move.evaluated for move in moves]
+    return Contest(
+        market=ground.market,
+        hold=ground.hold,
+        moves=tuple((one.stake, one.cost) for one in evaluated if one.cost is not None),
+        healthy=_is_healthy(context),
     )
 
 

@@ -6,26 +6,33 @@ asks the same questions.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agents.numbers.choosing import worth_leaving_health
-from agents.numbers.outlook import (
-    Market,
-    Stake,
-    expected_life_hours,
-    gain_over_hold,
-    look_at,
-)
+from agents.numbers.outlook import Market, Stake, expected_life_hours, net_24h
 from agents.numbers.survival import HOURS_PER_DAY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from agents.numbers.choosing import VolatilityWindow
 
 LEAST_MULTIPLE = 0.5
 MOST_MULTIPLE = 2.0
 DRAWS = 41
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """HOLD against moves into one pool, each with its cost."""
+
+    market: Market
+    hold: Stake | None
+    """None when nothing is held, as before a position exists."""
+    moves: tuple[tuple[Stake, float], ...]
+    healthy: bool = False
+    """HOLD is in range and keeps its floor: a move must net a multiple of it."""
 
 
 def volatility_multiples(draws: int = DRAWS) -> tuple[float, ...]:
@@ -40,34 +47,16 @@ def share_of(holds: Callable[[float], bool], multiples: Sequence[float] | None =
     return sum(holds(multiple) for multiple in asked) / len(asked)
 
 
-def move_confidence(
-    market: Market, hold: Stake | None, move: Stake, cost: float, *, healthy: bool = False
-) -> float:
+def move_confidence(contest: Contest) -> float:
     """In how many of the draws the move still beats HOLD."""
-
-    def holds(multiple: float) -> bool:
-        return _beats_hold(market.stressed(multiple), hold, move, cost, healthy=healthy)
-
-    return share_of(holds)
+    return share_of(lambda multiple: _hold_beaten(contest, multiple))
 
 
-def hold_confidence(
-    market: Market,
-    hold: Stake | None,
-    moves: Iterable[tuple[Stake, float]],
-    *,
-    healthy: bool = False,
-) -> float:
-    """In how many of the draws no move, each given with its cost, beats HOLD."""
-    candidates = tuple(moves)
-
-    def holds(multiple: float) -> bool:
-        stressed = market.stressed(multiple)
-        return not any(
-            _beats_hold(stressed, hold, move, cost, healthy=healthy) for move, cost in candidates
-        )
-
-    return share_of(holds)
+def hold_confidence(contests: Sequence[Contest]) -> float:
+    """In how many of the draws no move of any pool beats HOLD."""
+    return share_of(
+        lambda multiple: not any(_hold_beaten(contest, multiple) for contest in contests)
+    )
 
 
 def exit_confidence(day: VolatilityWindow, week: VolatilityWindow) -> float:
@@ -83,14 +72,22 @@ def exit_confidence(day: VolatilityWindow, week: VolatilityWindow) -> float:
     return share_of(holds)
 
 
-def _beats_hold(
-    market: Market, hold: Stake | None, move: Stake, cost: float, *, healthy: bool
-) -> bool:
-    gain = gain_over_hold(market, hold, move)
-    if gain is None:
+def _hold_beaten(contest: Contest, multiple: float) -> bool:
+    """Whether one of the moves beats HOLD in this market at another volatility."""
+    market = contest.market.stressed(multiple)
+    held = 0.0 if contest.hold is None else net_24h(market, contest.hold)
+    if held is None:
         return False
-    if healthy and hold is not None:
-        net = look_at(market, hold).net_24h
-        if not worth_leaving_health(net, gain):
-            return False
+    return any(
+        _beats(market, held, move, cost, healthy=contest.healthy) for move, cost in contest.moves
+    )
+
+
+def _beats(market: Market, held: float, move: Stake, cost: float, *, healthy: bool) -> bool:
+    moved = net_24h(market, move)
+    if moved is None:
+        return False
+    gain = moved - held
+    if healthy and not worth_leaving_health(held, gain):
+        return False
     return gain * expected_life_hours(market, move) / HOURS_PER_DAY > cost

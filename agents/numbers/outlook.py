@@ -74,20 +74,21 @@ def look_at(market: Market, stake: Stake) -> Outlook:
 
 def gain_over_hold(market: Market, hold: Stake | None, move: Stake) -> float | None:
     """Δ(fees − LVR) over 24 h of a move against HOLD, or against holding nothing."""
-    moved = _net_24h(market, move)
-    held = 0.0 if hold is None else _net_24h(market, hold)
+    moved = net_24h(market, move)
+    held = 0.0 if hold is None else net_24h(market, hold)
     return None if moved is None or held is None else moved - held
+
+
+def net_24h(market: Market, stake: Stake) -> float | None:
+    """Fees − LVR alone, for callers that ask it of many markets."""
+    share = time_in_range(edges_of(market.price, stake.ticks), daily_ticks(market.daily_sigma))
+    fee, lvr = _fee_24h(market, stake, share), _lvr_24h(market, stake, share)
+    return None if fee is None or lvr is None else fee - lvr
 
 
 def expected_life_hours(market: Market, stake: Stake) -> float:
     """The mean time to first exit, over which a move's gain is counted."""
     return mean_hours(edges_of(market.price, stake.ticks), daily_ticks(market.daily_sigma))
-
-
-def _net_24h(market: Market, stake: Stake) -> float | None:
-    share = time_in_range(edges_of(market.price, stake.ticks), daily_ticks(market.daily_sigma))
-    fee, lvr = _fee_24h(market, stake, share), _lvr_24h(market, stake, share)
-    return None if fee is None or lvr is None else fee - lvr
 
 
 def _fee_24h(market: Market, stake: Stake, share: float) -> float | None:

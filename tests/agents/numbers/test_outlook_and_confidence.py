@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from agents.numbers.choosing import VolatilityWindow
 from agents.numbers.confidence import (
+    Contest,
     exit_confidence,
     hold_confidence,
     move_confidence,
@@ -29,6 +30,11 @@ MARKET = Market(
 )
 INSIDE = Stake(TickRange(-900, 900), 10**22)
 OUTSIDE = Stake(TickRange(3_000, 4_800), 10**22)
+
+
+def against(market: Market, *moves: tuple[Stake, float]) -> Contest:
+    """A position out of its range, and where it could go."""
+    return Contest(market, OUTSIDE, moves)
 
 
 def test_a_stake_in_range() -> None:
@@ -104,32 +110,47 @@ def test_the_draws_run_from_half_to_twice() -> None:
 
 
 def test_a_move_out_of_nothing_into_earning_is_sure_when_cheap() -> None:
-    assert move_confidence(MARKET, OUTSIDE, INSIDE, cost=0.1) == 1.0
-    assert hold_confidence(MARKET, OUTSIDE, [(INSIDE, 0.1)]) == 0.0
+    assert move_confidence(against(MARKET, (INSIDE, 0.1))) == 1.0
+    assert hold_confidence([against(MARKET, (INSIDE, 0.1))]) == 0.0
 
 
 def test_a_move_that_costs_too_much_is_never_sure() -> None:
-    assert move_confidence(MARKET, OUTSIDE, INSIDE, cost=1e9) == 0.0
-    assert hold_confidence(MARKET, OUTSIDE, [(INSIDE, 1e9)]) == 1.0
+    assert move_confidence(against(MARKET, (INSIDE, 1e9))) == 0.0
+    assert hold_confidence([against(MARKET, (INSIDE, 1e9))]) == 1.0
 
 
 def test_in_between_confidence_falls_with_the_cost() -> None:
-    shares = [move_confidence(MARKET, OUTSIDE, INSIDE, cost) for cost in (50, 200, 800, 3_200)]
+    shares = [move_confidence(against(MARKET, (INSIDE, cost))) for cost in (50, 200, 800, 3_200)]
     assert shares == sorted(shares, reverse=True)
     assert len(set(shares)) >= 3
 
 
 def test_unknown_fees_leave_no_confidence_in_a_move() -> None:
     blind = replace(MARKET, pool_fees_24h=None)
-    assert move_confidence(blind, OUTSIDE, INSIDE, cost=0.0) == 0.0
-    assert hold_confidence(blind, OUTSIDE, [(INSIDE, 0.0)]) == 1.0
+    assert move_confidence(against(blind, (INSIDE, 0.0))) == 0.0
+    assert hold_confidence([against(blind, (INSIDE, 0.0))]) == 1.0
 
 
 def test_holding_against_several_moves_counts_the_best_of_them() -> None:
     moves = [(INSIDE, 1e9), (INSIDE, 200.0)]
-    assert hold_confidence(MARKET, OUTSIDE, moves) == pytest.approx(
-        1 - move_confidence(MARKET, OUTSIDE, INSIDE, 200.0)
+    assert hold_confidence([against(MARKET, *moves)]) == pytest.approx(
+        1 - move_confidence(against(MARKET, (INSIDE, 200.0)))
     )
+
+
+def test_a_pool_where_a_move_wins_is_enough_to_doubt_hold() -> None:
+    """Moves into several pools are each judged in the market of their own pool."""
+    dead = replace(MARKET, pool_fees_24h=0.0)
+    idle, tempting = Contest(dead, None, ((INSIDE, 0.1),)), Contest(MARKET, None, ((INSIDE, 0.1),))
+    assert hold_confidence([idle]) == 1.0
+    assert hold_confidence([idle, tempting]) == hold_confidence([tempting]) < 0.5
+
+
+def test_a_healthy_position_is_left_only_for_twice_as_much() -> None:
+    hold = Stake(TickRange(-900, 900), 10**22)
+    better = Stake(TickRange(-900, 900), 15 * 10**21)
+    assert move_confidence(Contest(MARKET, hold, ((better, 0.1),))) == 1.0
+    assert move_confidence(Contest(MARKET, hold, ((better, 0.1),), healthy=True)) == 0.0
 
 
 def test_exit_confidence_is_how_far_the_market_beats_the_fees() -> None:
