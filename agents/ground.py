@@ -20,12 +20,13 @@ from agents.numbers.swap import swap_terms
 from agents.numbers.volatility import daily_ticks
 from chain.math.fees import unpack_protocol_fee
 from chain.math.liquidity import Amounts
+from chain.networks import NATIVE
 from chain.pool_key import PoolKey
 from chain.pools.depth import Depth
 from chain.pools.state import PoolState
 
 if TYPE_CHECKING:
-    from agents.facts import GasFacts, ObservedPool
+    from agents.facts import GasFacts, ObservedPool, PoolFacts
     from agents.numbers.swap import SwapTerms
     from agents.plan import ShapeChoice
 
@@ -122,8 +123,10 @@ def _held_ground(context: MarketContext) -> Ground:
 
 def _capital_ground(context: CreateContext, pool_index: int) -> Ground:
     observed = context.surveyed_pools[pool_index]
-    held = {one.token: one.amount for one in context.goal.capital}
-    capital = Amounts(held.get(observed.pool.currency0, 0), held.get(observed.pool.currency1, 0))
+    pool = observed.pool
+    tokens = [_entering(context, pool, one.token) for one in context.goal.capital]
+    amounts = dict(zip(tokens, (one.amount for one in context.goal.capital), strict=True))
+    capital = Amounts(amounts.get(pool.currency0, 0), amounts.get(pool.currency1, 0))
     return Ground(
         observed=observed,
         gas=context.gas,
@@ -132,8 +135,15 @@ def _capital_ground(context: CreateContext, pool_index: int) -> Ground:
         current=None,
         hold=None,
         base_half_width=create_base(daily_ticks(observed.market.sigma)),
-        capital_is_currency0=context.goal.capital[0].token == observed.pool.currency0,
+        capital_is_currency0=tokens[0] == pool.currency0,
     )
+
+
+def _entering(context: CreateContext, pool: PoolFacts, token: str) -> str:
+    """The token capital enters a pool as: the chain's coin wrapped, where the pool asks for it."""
+    if token == NATIVE and pool.currency0 != NATIVE and context.wrapped_native is not None:
+        return context.wrapped_native
+    return token
 
 
 def _market(observed: ObservedPool, others: int) -> Market:
