@@ -36,8 +36,8 @@ $(STAMPS)/packages: requirements.lock pyproject.toml
 	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib zuno_tui agents chain || true
 	@mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/contracts: $(STAMPS)/packages chain/devnet/contracts.lock.json
-	$(BIN)/python -m chain.devnet.contracts
+$(STAMPS)/contracts: $(STAMPS)/packages chain/devnet/world/contracts.lock.json
+	$(BIN)/python -m chain.devnet.world.contracts
 	@mkdir -p $(STAMPS) && touch $@
 
 world: setup  ## the demo's week of market history, made once per seed

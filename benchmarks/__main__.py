@@ -13,7 +13,7 @@ def main() -> None:
         if module.name == "__main__":
             continue
         benchmark = import_module(f"benchmarks.{module.name}")
-        print(f"\n{module.name.replace('_', ' ')}: {benchmark.__doc__.strip()}")
+        print(f"\n{module.name.replace('_', ' ')}: {benchmark.__doc__}")
         for line in benchmark.run():
             print(f"  {line}")
 

@@ -167,9 +167,9 @@ def _by_web3(
 
 def _minted(url: str, network: Network, count: int) -> list[int]:
     """New positions, paid for by one of the embedded chain's own providers."""
-    from chain.devnet.accounts import MEDIUM_PROVIDER
-    from chain.devnet.pools import STABLE
-    from chain.devnet.transactions import sign_transaction
+    from chain.devnet.node.transactions import sign_transaction
+    from chain.devnet.world.accounts import MEDIUM_PROVIDER
+    from chain.devnet.world.pools import STABLE
 
     manager = network.contracts.position_manager
     most = 2**128 - 1

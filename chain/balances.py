@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from chain.abi import WORD, encode_call
 from chain.multicall import Call, CallOutcome
 from chain.networks import NATIVE
-from chain.positions.one_block import OneBlock
 from chain.quantity import Known, Quantity, Unknown
+from chain.reading.one_block import OneBlock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from chain.positions.discovery import Discovery, WalletPositions
 from chain.positions.gathering import Gathering
 from chain.positions.memory import PositionMemory
-from chain.positions.one_block import OneBlock
 from chain.positions.portfolio import (
     Portfolio,
     Worth,
@@ -19,16 +18,17 @@ from chain.positions.portfolio import (
     price_words,
 )
 from chain.prices.ladder import market_prices, price_book, with_ether
+from chain.reading.one_block import OneBlock
 from chain.tokens import read_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from chain.networks import Address, Network
-    from chain.positions.log_scan import ScanProgress
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.coingecko import CoinGecko
     from chain.prices.price import PriceBook, Unit
+    from chain.reading.log_scan import ScanProgress
     from chain.rpc.client import RpcClient
     from chain.store import Store
     from chain.tokens import Token

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.devnet.node import BLOCK_SECONDS
+from chain.devnet.node.node import BLOCK_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,23 +6,23 @@ import logging
 from typing import TYPE_CHECKING
 
 from chain.abi import encode_call, topic
-from chain.devnet.accounts import KEEPER
-from chain.devnet.deployment import CONTRACTS
-from chain.devnet.hook_code import EXIT_GUARD, SET_REFUSING
-from chain.devnet.index import LogFilter
-from chain.devnet.market import HISTORY_ENDS
-from chain.devnet.node import BLOCK_SECONDS
-from chain.devnet.visits import live_visits
-from chain.devnet.writing import Intent
+from chain.devnet.node.index import LogFilter
+from chain.devnet.node.node import BLOCK_SECONDS
+from chain.devnet.world.accounts import KEEPER
+from chain.devnet.world.deployment import CONTRACTS
+from chain.devnet.world.hook_code import EXIT_GUARD, SET_REFUSING
+from chain.devnet.world.market import HISTORY_ENDS
+from chain.devnet.world.visits import live_visits
+from chain.devnet.world.writing import Intent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from chain.devnet.clock import Clock
-    from chain.devnet.market import Visit
-    from chain.devnet.node import Node
-    from chain.devnet.transactions import Transaction
-    from chain.devnet.worlds import World
+    from chain.devnet.node.node import Node
+    from chain.devnet.node.transactions import Transaction
+    from chain.devnet.world.market import Visit
+    from chain.devnet.world.worlds import World
 
 _SWAP = topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
 _LATE_SECONDS = 5

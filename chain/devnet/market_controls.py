@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.devnet.rpc.faults import invalid
-from chain.devnet.rpc.fields import flag, number, shown
+from chain.devnet.node.rpc.faults import invalid
+from chain.devnet.node.rpc.fields import flag, number, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from chain.devnet.live import LiveWorld
-    from chain.devnet.rpc.dispatch import Method
-    from chain.devnet.rpc.fields import Json
+    from chain.devnet.node.rpc.dispatch import Method
+    from chain.devnet.node.rpc.fields import Json
 
 FASTEST = 100_000
 LONGEST_STEP = 7 * 24 * 3600

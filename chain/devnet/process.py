@@ -13,24 +13,24 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from chain.devnet.accounts import DEMO_WALLET
 from chain.devnet.clock import Clock
-from chain.devnet.contracts import ContractsError
 from chain.devnet.defaults import DEMO_SEED, DEMO_SPEED
-from chain.devnet.deployment import CONTRACTS
-from chain.devnet.keystore import demo_keystore
 from chain.devnet.live import LiveWorld
 from chain.devnet.market_controls import FASTEST, market_controls
-from chain.devnet.node import Node
-from chain.devnet.records import CHAIN_ID
-from chain.devnet.server import Server
-from chain.devnet.worlds import open_world
+from chain.devnet.node.node import Node
+from chain.devnet.node.records import CHAIN_ID
+from chain.devnet.node.server import Server
+from chain.devnet.world.accounts import DEMO_WALLET
+from chain.devnet.world.contracts import ContractsError
+from chain.devnet.world.deployment import CONTRACTS
+from chain.devnet.world.keystore import demo_keystore
+from chain.devnet.world.worlds import open_world
 from chain.home import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from chain.devnet.worlds import Size, World
+    from chain.devnet.world.worlds import Size, World
 
 _PROGRESS_STEPS = 20
 

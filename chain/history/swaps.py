@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from chain.history.block_times import MOST_EXACT, first_block_since, read_block_times
 from chain.history.events import SWAP, EventError, SwapEvent, swap_event
 from chain.history.memory import RememberedSwaps, SwapMemory, TimedSwap
-from chain.positions.log_scan import ScanProgress, scan_logs
+from chain.reading.log_scan import ScanProgress, scan_logs
 from chain.rpc import requests
 from chain.rpc.errors import Malformed, RpcError, StatePruned
 

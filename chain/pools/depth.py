@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from chain.math.liquidity import Amounts
 from chain.math.sqrt_price import amount0_delta, amount1_delta
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
-from chain.pools.reading import read_slots
 from chain.pools.state import NEARBY_TICKS, nearby_ticks
+from chain.reading.slots import read_slots
 from chain.storage import bitmap_slot, decode_tick_liquidity, tick_slots
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from chain.networks import Network
     from chain.pool_key import PoolId
     from chain.pools.state import PoolState
-    from chain.positions.one_block import OneBlock
+    from chain.reading.one_block import OneBlock
 
 WORD_TICKS = 256
 """How many usable ticks one word of the bitmap holds."""

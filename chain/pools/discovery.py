@@ -16,12 +16,12 @@ from chain.pools.candidates import candidate_pools
 from chain.pools.depth import Depth, read_depths
 from chain.pools.initialised import ScanPlan, initialised_pools
 from chain.pools.memory import LogCoverage, PoolMemory, RememberedSurvey
-from chain.pools.reading import read_slots
 from chain.pools.state import PoolState, pool_state_slots, pool_states
-from chain.positions.one_block import OneBlock, expected
 from chain.prices.ladder import market_prices, price_book, with_ether
 from chain.prices.pool_prices import prices_from_pools
 from chain.quantity import Quantity, Unknown, combine
+from chain.reading.one_block import OneBlock, expected
+from chain.reading.slots import read_slots
 from chain.rpc import requests
 from chain.tokens import Token, ask_tokens, listed_tokens
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from chain.history.events import INITIALIZE, EventError, initialize_event
 from chain.pools.memory import Cursor, LogCoverage
-from chain.positions.log_scan import ScanProgress, scan_logs
-from chain.positions.one_block import NoSuchBlockError
+from chain.reading.log_scan import ScanProgress, scan_logs
+from chain.reading.one_block import NoSuchBlockError
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from chain.rpc.types import Block

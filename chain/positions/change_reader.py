@@ -8,9 +8,9 @@ from chain.history.events import MODIFY_LIQUIDITY, modify_liquidity_event
 from chain.positions.change_memory import PastChanges, is_whole
 from chain.positions.changes import accounted
 from chain.positions.circumstances import read_circumstances
-from chain.positions.log_scan import ScanProgress, scan_logs
-from chain.positions.one_block import sound_answers
 from chain.positions.since_entry import SinceEntry, since_entry
+from chain.reading.log_scan import ScanProgress, scan_logs
+from chain.reading.one_block import sound_answers
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from chain.rpc.types import Block

@@ -16,10 +16,10 @@ from chain.history.events import (
 from chain.math.fee_growth import FeeGrowth
 from chain.positions.changes import Circumstances
 from chain.positions.identity import layout_of
-from chain.positions.one_block import expected
 from chain.positions.past_words import PastWords, read_past_words, settle_all
 from chain.positions.price_logs import find_last_price, last_price
 from chain.quantity import Known, Quantity, Unknown
+from chain.reading.one_block import expected
 from chain.rpc import requests
 from chain.rpc.types import Block, LogFilter, Receipt
 from chain.storage import decode_slot0

@@ -10,10 +10,10 @@ from chain.history.block_times import first_block_since, read_headers
 from chain.history.swaps import read_swaps
 from chain.positions.daily import DAY, DailyResult, DayStart, daily_result, earning_since
 from chain.positions.identity import layout_of
-from chain.positions.one_block import sound_answers
 from chain.positions.past_words import read_past_words
 from chain.positions.price_logs import find_last_price
 from chain.quantity import Unknown
+from chain.reading.one_block import sound_answers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from chain.positions.custody import balance_call, decode_count, decode_flag, operator_call
 from chain.positions.gathering import AlsoWords, Gathering, no_more_words
 from chain.positions.holdings import Holdings, custody_topics, kept, minted_in
-from chain.positions.log_scan import NARROWABLE, ScanProgress, in_chain_order, scan_logs
-from chain.positions.one_block import BlockMovedError, OneBlock, expected, sound_answers
+from chain.reading.log_scan import NARROWABLE, ScanProgress, in_chain_order, scan_logs
+from chain.reading.one_block import BlockMovedError, OneBlock, expected, sound_answers
 from chain.rpc import requests
 from chain.rpc.errors import Reorged, RpcError
 from chain.rpc.types import Block, LogFilter

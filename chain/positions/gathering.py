@@ -11,14 +11,14 @@ from chain.hooks import NO_HOOK
 from chain.positions import custody
 from chain.positions.custody import Custody
 from chain.positions.identity import PositionIdentity, identify, layout_of
-from chain.positions.one_block import Answers, expected, sound_answers
 from chain.positions.snapshot import (
     PoolSnapshot,
     PositionSnapshot,
     pool_snapshot,
     position_snapshot,
 )
-from chain.positions.words import decode_words, read_words, word_chunks
+from chain.reading.one_block import Answers, expected, sound_answers
+from chain.reading.words import decode_words, read_words, word_chunks
 from chain.rpc import requests
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from chain.networks import Address, Network
     from chain.pool_key import PoolId
     from chain.positions.memory import PositionMemory
-    from chain.positions.one_block import OneBlock
+    from chain.reading.one_block import OneBlock
     from chain.rpc.requests import Request
     from chain.storage import PositionInfo
 

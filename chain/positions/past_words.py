@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from chain.multicall import CallOutcome
-from chain.positions.one_block import expected
-from chain.positions.words import decode_words, read_words
 from chain.quantity import Known, Quantity, Unknown
+from chain.reading.one_block import expected
+from chain.reading.words import decode_words, read_words
 from chain.rpc import requests
 from chain.rpc.errors import StatePruned
 

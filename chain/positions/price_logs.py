@@ -12,7 +12,7 @@ from chain.history.events import (
     initialize_event,
     swap_event,
 )
-from chain.positions.log_scan import scan_logs
+from chain.reading.log_scan import scan_logs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

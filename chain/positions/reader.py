@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.positions.gathering import Gathering
-from chain.positions.one_block import OneBlock
+from chain.reading.one_block import OneBlock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from chain.pools.reading import read_slots
-from chain.positions.one_block import OneBlock
 from chain.prices.market_http import MarketError
 from chain.prices.pool_prices import ask_pool_prices
 from chain.prices.price import Price, PriceBook
 from chain.quantity import Quantity, Unknown
+from chain.reading.one_block import OneBlock
+from chain.reading.slots import read_slots
 from chain.tokens.listed import Kind, listed_token, listed_tokens
 
 if TYPE_CHECKING:

@@ -122,7 +122,11 @@ def test_a_swap_settles_what_it_sells_and_takes_what_it_buys(
 
 def test_router_commands_keep_their_order() -> None:
     swap: tuple[SwapAction, ...] = (SwapExactIn(POOL, True, 1, 0),)
-    commands: list[RouterCommand] = [V4Swap(swap), Permit2Transfer(A, C, 5), PositionManagerCall(b"calldata")]
+    commands: list[RouterCommand] = [
+        V4Swap(swap),
+        Permit2Transfer(A, C, 5),
+        PositionManagerCall(b"calldata"),
+    ]
     codes, inputs, deadline = eth_abi.decode(
         ["bytes", "bytes[]", "uint256"], execute(commands, 9)[4:]
     )

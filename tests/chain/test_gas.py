@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chain.abi import selector
-from chain.devnet.assembly import assemble
-from chain.devnet.fees import GWEI
-from chain.devnet.ledger import Ledger
-from chain.devnet.node import Node
-from chain.devnet.records import GenesisAccount
-from chain.devnet.server import Server
+from chain.devnet.node.fees import GWEI
+from chain.devnet.node.ledger import Ledger
+from chain.devnet.node.node import Node
+from chain.devnet.node.records import GenesisAccount
+from chain.devnet.node.server import Server
+from chain.devnet.world.assembly import assemble
 from chain.gas import GAS_PRICE_ORACLE, GasCost, GasPrice, Weight, read_gas_cost, read_gas_price
 from chain.networks import network_named
 from chain.quantity import Known, Unknown

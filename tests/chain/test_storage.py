@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain import abi, storage
-from chain.devnet.deployment import CONTRACTS
-from chain.devnet.messages import Message
-from chain.devnet.pools import POOLS
-from chain.devnet.worlds import open_world
+from chain.devnet.node.messages import Message
+from chain.devnet.world.deployment import CONTRACTS
+from chain.devnet.world.pools import POOLS
+from chain.devnet.world.worlds import open_world
 from chain.math.fee_growth import FeeGrowth, fee_growth_inside
 from chain.pool_key import POOL_KEY_TYPES, PoolKey, position_key
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from chain.devnet.worlds import World
+    from chain.devnet.world.worlds import World
 
 TUPLE = f"({','.join(POOL_KEY_TYPES)})"
 

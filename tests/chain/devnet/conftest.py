@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.devnet.worlds import open_world
+from chain.devnet.world.worlds import open_world
 
 if TYPE_CHECKING:
-    from chain.devnet.worlds import World
+    from chain.devnet.world.worlds import World
 
 SEED = 7
 

@@ -6,16 +6,16 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from chain.devnet.deployment import CONTRACTS
-from chain.devnet.history import Trading
-from chain.devnet.pools import DYNAMIC, POOLS, DevnetPool
-from chain.devnet.visits import WEEK_SIZE, closing_times, history_visits
+from chain.devnet.world.deployment import CONTRACTS
+from chain.devnet.world.history import Trading
+from chain.devnet.world.pools import DYNAMIC, POOLS, DevnetPool
+from chain.devnet.world.visits import WEEK_SIZE, closing_times, history_visits
 from chain.storage import pool_slots
 
 if TYPE_CHECKING:
-    from chain.devnet.market import Market, PlannedSwap, Round, Storage
-    from chain.devnet.phases import Mood
-    from chain.devnet.pool_walk import PoolPoint
+    from chain.devnet.world.market import Market, PlannedSwap, Round, Storage
+    from chain.devnet.world.phases import Mood
+    from chain.devnet.world.pool_walk import PoolPoint
     from chain.networks import Address
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chain.devnet.contracts import (
+from chain.devnet.world.contracts import (
     Artifact,
     ContractsError,
     Lock,

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.abi import decode, encode_call
-from chain.devnet.accounts import ARBITRAGEUR
 from chain.devnet.clock import Clock
 from chain.devnet.defaults import DEMO_SEED, DEMO_SPEED
-from chain.devnet.demo_life import DemoLife
-from chain.devnet.deployment import CONTRACTS
-from chain.devnet.draws import ONE_SIGMA, Draws
-from chain.devnet.market import (
+from chain.devnet.node.messages import Message
+from chain.devnet.world.accounts import ARBITRAGEUR
+from chain.devnet.world.demo_life import DemoLife
+from chain.devnet.world.deployment import CONTRACTS
+from chain.devnet.world.draws import ONE_SIGMA, Draws
+from chain.devnet.world.market import (
     HISTORY_ENDS,
     MARKET_OPENS,
     Floor,
@@ -26,22 +27,27 @@ from chain.devnet.market import (
     point_of,
     reader,
 )
-from chain.devnet.messages import Message
-from chain.devnet.phases import Calendar, Mood
-from chain.devnet.pool_walk import walk_to
-from chain.devnet.pools import DYNAMIC, ETH_USDC, POOLS, SLEEPY, STABLE, WETH_USDC_LOW
-from chain.devnet.price_path import MILLITICKS, Asset, seeded_path, sqrt_price_at
-from chain.devnet.visits import SMALL_SIZE, WEEK_SIZE, closing_times, history_visits, live_visits
+from chain.devnet.world.phases import Calendar, Mood
+from chain.devnet.world.pool_walk import walk_to
+from chain.devnet.world.pools import DYNAMIC, ETH_USDC, POOLS, SLEEPY, STABLE, WETH_USDC_LOW
+from chain.devnet.world.price_path import MILLITICKS, Asset, seeded_path, sqrt_price_at
+from chain.devnet.world.visits import (
+    SMALL_SIZE,
+    WEEK_SIZE,
+    closing_times,
+    history_visits,
+    live_visits,
+)
 from tests.chain.devnet.paper_market import paper_week
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.devnet.execution import BlockState
-    from chain.devnet.ledger import Ledger
-    from chain.devnet.pools import DevnetPool
-    from chain.devnet.worlds import World
-    from chain.devnet.writing import Intent
+    from chain.devnet.node.execution import BlockState
+    from chain.devnet.node.ledger import Ledger
+    from chain.devnet.world.pools import DevnetPool
+    from chain.devnet.world.worlds import World
+    from chain.devnet.world.writing import Intent
 
 BUSY = tuple(pool for pool in POOLS if pool is not SLEEPY)
 

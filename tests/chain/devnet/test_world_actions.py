@@ -25,19 +25,19 @@ from chain.actions import (
     execute,
     modify_liquidities,
 )
-from chain.devnet.accounts import DEMO_WALLET
-from chain.devnet.deployment import CONTRACTS, ETHER, UNIVERSAL_ROUTER, USDC, WETH
-from chain.devnet.market import HISTORY_ENDS, point_of
-from chain.devnet.messages import Message
-from chain.devnet.pools import WETH_USDC_LOW
+from chain.devnet.node.messages import Message
+from chain.devnet.world.accounts import DEMO_WALLET
+from chain.devnet.world.deployment import CONTRACTS, ETHER, UNIVERSAL_ROUTER, USDC, WETH
+from chain.devnet.world.market import HISTORY_ENDS, point_of
+from chain.devnet.world.pools import WETH_USDC_LOW
 from chain.math.liquidity import liquidity_for_amounts
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
 
 if TYPE_CHECKING:
     from chain.actions import PositionAction
-    from chain.devnet.execution import BlockState
-    from chain.devnet.messages import Outcome
-    from chain.devnet.worlds import World
+    from chain.devnet.node.execution import BlockState
+    from chain.devnet.node.messages import Outcome
+    from chain.devnet.world.worlds import World
     from chain.networks import Address
 
 DEADLINE = HISTORY_ENDS + 900

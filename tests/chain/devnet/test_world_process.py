@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chain.abi import decode, encode_call
-from chain.devnet.accounts import DEMO_WALLET
-from chain.devnet.demo_life import DemoLife
-from chain.devnet.deployment import CONTRACTS
-from chain.devnet.keystore import DEMO_PASSPHRASE
 from chain.devnet.launch import DevnetError, DevnetReady, devnet_process, running_devnet
-from chain.devnet.market import HISTORY_ENDS
-from chain.devnet.phases import Mood
+from chain.devnet.world.accounts import DEMO_WALLET
+from chain.devnet.world.demo_life import DemoLife
+from chain.devnet.world.deployment import CONTRACTS
+from chain.devnet.world.keystore import DEMO_PASSPHRASE
+from chain.devnet.world.market import HISTORY_ENDS
+from chain.devnet.world.phases import Mood
 from chain.pool_key import PoolKey
 from chain.storage import decode_position_info
 from tests.chain.devnet.conftest import SEED
@@ -29,7 +29,7 @@ from tests.chain.devnet.conftest import SEED
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chain.devnet.worlds import World
+    from chain.devnet.world.worlds import World
 
 HOUR = 3600
 

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.abi import topic
-from chain.devnet import worlds
-from chain.devnet.contracts import bundled_lock, contract_codes, contracts_folder
 from chain.devnet.defaults import DEMO_SEED
-from chain.devnet.deployment import CONTRACTS, TOKENS
-from chain.devnet.founding import found
-from chain.devnet.history import History
-from chain.devnet.hook_code import EXIT_GUARD, FEE_STEWARD
-from chain.devnet.index import LogFilter
-from chain.devnet.ledger import Ledger
-from chain.devnet.market import HISTORY_ENDS, Market, point_of
-from chain.devnet.pools import POOLS
-from chain.devnet.price_path import seeded_path
-from chain.devnet.worlds import making_digest, open_world
+from chain.devnet.node.index import LogFilter
+from chain.devnet.node.ledger import Ledger
+from chain.devnet.world import worlds
+from chain.devnet.world.contracts import bundled_lock, contract_codes, contracts_folder
+from chain.devnet.world.deployment import CONTRACTS, TOKENS
+from chain.devnet.world.founding import found
+from chain.devnet.world.history import History
+from chain.devnet.world.hook_code import EXIT_GUARD, FEE_STEWARD
+from chain.devnet.world.market import HISTORY_ENDS, Market, point_of
+from chain.devnet.world.pools import POOLS
+from chain.devnet.world.price_path import seeded_path
+from chain.devnet.world.worlds import making_digest, open_world
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from chain.devnet.worlds import World
+    from chain.devnet.world.worlds import World
 
 OTHER_SEED = 8
 
@@ -122,7 +122,7 @@ def test_a_damaged_world_is_built_anew(
 
 def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
     listing = (
-        "import sys, chain.devnet.history;"
+        "import sys, chain.devnet.world.history;"
         "print(*sorted(name for name in sys.modules if name.startswith('chain.')))"
     )
     loaded = subprocess.run(
@@ -131,10 +131,12 @@ def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
     named = {f"chain.{module.replace('/', '.')}" for module in worlds.DECIDING_MODULES}
     harmless = {
         "chain.devnet",
-        "chain.devnet.archive",
-        "chain.devnet.index",
-        "chain.devnet.ledger",
-        "chain.devnet.messages",
+        "chain.devnet.node",
+        "chain.devnet.node.archive",
+        "chain.devnet.node.index",
+        "chain.devnet.node.ledger",
+        "chain.devnet.node.messages",
+        "chain.devnet.world",
         "chain.home",
         "chain.math",
         "chain.networks",

@@ -9,8 +9,10 @@ import pytest
 
 from chain.abi import decode, encode_call, selector, topic
 from chain.actions import TO_SENDER, Burn, Decrease, TakePair, modify_liquidities
-from chain.devnet.accounts import DEMO_WALLET, KEEPER, NEIGHBOUR, STRANGER
-from chain.devnet.deployment import (
+from chain.devnet.node.index import LogFilter
+from chain.devnet.node.messages import Message
+from chain.devnet.world.accounts import DEMO_WALLET, KEEPER, NEIGHBOUR, STRANGER
+from chain.devnet.world.deployment import (
     CONTRACTS,
     FAKE_USDC,
     HOSTILE,
@@ -21,8 +23,8 @@ from chain.devnet.deployment import (
     WBTC,
     WETH,
 )
-from chain.devnet.founding import LOOK_ALIKE_POOL, PROTOCOL_FEE, PROTOCOL_FEE_POOL
-from chain.devnet.hook_code import (
+from chain.devnet.world.founding import LOOK_ALIKE_POOL, PROTOCOL_FEE, PROTOCOL_FEE_POOL
+from chain.devnet.world.hook_code import (
     EXIT_GUARD,
     EXITS_REFUSED,
     FEE_STEWARD,
@@ -31,10 +33,8 @@ from chain.devnet.hook_code import (
     SUBSCRIBER,
     UPDATE_FEE,
 )
-from chain.devnet.index import LogFilter
-from chain.devnet.market import HISTORY_ENDS, STEWARD_FEES
-from chain.devnet.messages import Message
-from chain.devnet.pools import (
+from chain.devnet.world.market import HISTORY_ENDS, STEWARD_FEES
+from chain.devnet.world.pools import (
     DYNAMIC,
     ETH_USDC,
     GUARDED,
@@ -50,8 +50,8 @@ from chain.storage import decode_position_info
 from chain.tokens.listed import listed_tokens
 
 if TYPE_CHECKING:
-    from chain.devnet.messages import Outcome
-    from chain.devnet.worlds import World
+    from chain.devnet.node.messages import Outcome
+    from chain.devnet.world.worlds import World
     from chain.networks import Address
 
 KEY = "(address,address,uint24,int24,address)"

@@ -7,10 +7,10 @@ from itertools import groupby, pairwise
 
 import pytest
 
-from chain.devnet.deployment import CONTRACTS
-from chain.devnet.index import LogFilter
-from chain.devnet.pools import POOLS, DevnetPool
-from chain.devnet.worlds import World, open_world
+from chain.devnet.node.index import LogFilter
+from chain.devnet.world.deployment import CONTRACTS
+from chain.devnet.world.pools import POOLS, DevnetPool
+from chain.devnet.world.worlds import World, open_world
 from chain.history import events
 from chain.history.events import ModifyLiquidityEvent, SwapEvent
 from chain.history.flows import FeeTerms, fees_of_swap

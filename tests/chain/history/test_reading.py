@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.devnet.index import LogFilter
-from chain.devnet.pools import POOLS
+from chain.devnet.node.index import LogFilter
+from chain.devnet.world.pools import POOLS
 from chain.history import events
 from chain.history.block_times import first_block_since, interpolated, read_block_times, spread
 from chain.history.memory import MOST_REMEMBERED, RememberedSwaps, SwapMemory, TimedSwap
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
 
-    from chain.positions.log_scan import ScanProgress
+    from chain.reading.log_scan import ScanProgress
 
     LiveWorlds = Callable[..., AbstractAsyncContextManager[LiveWorld]]
 

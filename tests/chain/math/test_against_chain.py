@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from chain import abi
-from chain.devnet.contracts import contract_codes
-from chain.devnet.ledger import Ledger
-from chain.devnet.messages import Message
+from chain.devnet.node.ledger import Ledger
+from chain.devnet.node.messages import Message
+from chain.devnet.world.contracts import contract_codes
 from chain.math import ticks
 from tests.chain.math.random_prices import random_price
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.devnet.node import Node
-from chain.devnet.rpc.dispatch import METHODS
-from chain.devnet.rpc.faults import failed
-from chain.devnet.rpc.fields import Params, table
-from chain.devnet.server import Server
-from chain.devnet.worlds import World, open_world
+from chain.devnet.node.node import Node
+from chain.devnet.node.rpc.dispatch import METHODS
+from chain.devnet.node.rpc.faults import failed
+from chain.devnet.node.rpc.fields import Params, table
+from chain.devnet.node.server import Server
+from chain.devnet.world.worlds import World, open_world
 from chain.networks import network_named
 from chain.rpc.client import RpcClient
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractAsyncContextManager
 
-    from chain.devnet.rpc.fields import Json
+    from chain.devnet.node.rpc.fields import Json
 
 DEVNET = network_named("devnet")
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.abi import decode, encode_call
-from chain.devnet.founding import LOOK_ALIKE_POOL
-from chain.devnet.pools import DYNAMIC, ETH_USDC, GUARDED, POOLS, STABLE, WETH_USDC_LOW
+from chain.devnet.world.founding import LOOK_ALIKE_POOL
+from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, POOLS, STABLE, WETH_USDC_LOW
 from chain.hooks import Danger
 from chain.math.ticks import sqrt_price_at_tick
 from chain.networks import network_named
@@ -26,7 +26,7 @@ from tests.chain.pools.conftest import Served
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from chain.positions.log_scan import ScanProgress
+    from chain.reading.log_scan import ScanProgress
 
 DEVNET = network_named("devnet")
 WALL = 1_900_000_000.0

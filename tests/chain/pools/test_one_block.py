@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
-from chain.devnet.accounts import DEMO_WALLET
-from chain.devnet.deployment import CONTRACTS, FAKE_USDC, HOSTILE, TOKENS, USDC, WBTC, WETH
+from chain.devnet.world.accounts import DEMO_WALLET
+from chain.devnet.world.deployment import CONTRACTS, FAKE_USDC, HOSTILE, TOKENS, USDC, WBTC, WETH
 from chain.networks import NATIVE, network_named
 from chain.prices.ladder import read_prices
 from chain.prices.price import Unit

@@ -16,7 +16,7 @@ from chain.pools.depth import Depth, read_depths
 from chain.pools.discovery import discover_pools
 from chain.pools.quote import DepthExceededError, quote_exact_input
 from chain.pools.state import PoolState
-from chain.positions.one_block import OneBlock
+from chain.reading.one_block import OneBlock
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.store import Store

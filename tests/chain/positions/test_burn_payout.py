@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.abi import encode_call
-from chain.devnet.accounts import DEMO_WALLET, KEEPER
-from chain.devnet.hook_code import EXIT_GUARD, SET_REFUSING
-from chain.devnet.pools import GUARDED
+from chain.devnet.world.accounts import DEMO_WALLET, KEEPER
+from chain.devnet.world.hook_code import EXIT_GUARD, SET_REFUSING
+from chain.devnet.world.pools import GUARDED
 from chain.positions.holdings import custody_topics
 from chain.positions.reader import read_positions
 from chain.rpc import requests
 from chain.rpc.types import LogFilter
-from tests.chain.positions.moves import CallFailedError
+from tests.chain.moves import CallFailedError
 
 if TYPE_CHECKING:
     from chain.positions.snapshot import PositionSnapshot
-    from tests.chain.positions.conftest import Desk
-    from tests.chain.positions.moves import Moves
+    from tests.chain.conftest import Desk
+    from tests.chain.moves import Moves
 
 BLOCKS_EACH = 20
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.devnet.accounts import DEMO_WALLET, MEDIUM_PROVIDER
-from chain.devnet.pools import STABLE
+from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
+from chain.devnet.world.pools import STABLE
 from chain.positions.change_reader import ChangeReader
 from chain.positions.daily import DAY
 from chain.positions.daily_reader import read_daily_results
@@ -22,14 +22,14 @@ from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.types import Block
 from chain.storage import decode_slot0
-from tests.chain.positions.between import Door, without_archive
+from tests.chain.between import Door, without_archive
 
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
     from chain.positions.daily import DailyResult
     from chain.positions.snapshot import PositionSnapshot
-    from tests.chain.positions.conftest import Desk
-    from tests.chain.positions.moves import Moves
+    from tests.chain.conftest import Desk
+    from tests.chain.moves import Moves
 
 HOUR = 3600
 

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chain.abi import encode_call
-from chain.devnet.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR, STRANGER
-from chain.devnet.hook_code import EXIT_GUARD, SUBSCRIBER
-from chain.devnet.pools import DYNAMIC, ETH_USDC, GUARDED, STABLE, WETH_USDC
+from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR, STRANGER
+from chain.devnet.world.hook_code import EXIT_GUARD, SUBSCRIBER
+from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, STABLE, WETH_USDC
 from chain.pool_key import DYNAMIC_FEE
 from chain.positions.discovery import Discovery
 from chain.positions.snapshot import RangeStatus
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import Malformed
-from tests.chain.positions.between import Door, refuse_wide_logs
-from tests.chain.positions.conftest import Desk
+from tests.chain.between import Door, refuse_wide_logs
+from tests.chain.conftest import Desk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from chain.devnet.launch import DevnetReady
     from chain.positions.discovery import WalletPositions
-    from chain.positions.log_scan import ScanProgress
     from chain.positions.snapshot import PositionSnapshot
-    from tests.chain.positions.moves import Moves
+    from chain.reading.log_scan import ScanProgress
+    from tests.chain.moves import Moves
 
 NEWCOMER = "0x" + "0e" * 20
 

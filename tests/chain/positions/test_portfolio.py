@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from chain.devnet.accounts import DEMO_WALLET
-from chain.devnet.deployment import USDC, WETH
+from chain.devnet.world.accounts import DEMO_WALLET
+from chain.devnet.world.deployment import USDC, WETH
 from chain.networks import NATIVE
 from chain.positions.discovery import Discovery
 from chain.positions.portfolio import (
@@ -24,7 +24,7 @@ from tests.chain.positions.examples import KEY, position
 
 if TYPE_CHECKING:
     from chain.positions.snapshot import PositionSnapshot
-    from tests.chain.positions.conftest import Desk
+    from tests.chain.conftest import Desk
 
 FIRST = Token(KEY.currency0, "ONE", 18, verified=True, suspicious=False)
 SECOND = Token(KEY.currency1, "TWO", 6, verified=True, suspicious=False)

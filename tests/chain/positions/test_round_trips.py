@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.devnet.accounts import DEMO_WALLET, MEDIUM_PROVIDER
-from chain.devnet.pools import STABLE, WETH_USDC
+from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
+from chain.devnet.world.pools import STABLE, WETH_USDC
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
 from chain.positions.portfolio import price_words
@@ -15,7 +15,7 @@ from chain.positions.reader import read_positions
 from chain.rpc.client import RpcClient
 from chain.rpc.limits import Limits
 from chain.store import Store
-from tests.chain.positions.between import Door
+from tests.chain.between import Door
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
     from chain.networks import Network
     from chain.positions.discovery import WalletPositions
-    from tests.chain.positions.moves import Moves
+    from tests.chain.moves import Moves
 
 COLLECTOR = "0x" + "c0" * 20
 PATIENT = Limits(answer_seconds=60, total_seconds=70)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.abi import topic
-from chain.devnet.accounts import ARBITRAGEUR, DEMO_WALLET, MEDIUM_PROVIDER
-from chain.devnet.pools import ETH_USDC, STABLE, WETH_USDC_LOW
+from chain.devnet.world.accounts import ARBITRAGEUR, DEMO_WALLET, MEDIUM_PROVIDER
+from chain.devnet.world.pools import ETH_USDC, STABLE, WETH_USDC_LOW
 from chain.networks import NATIVE
 from chain.positions.change_reader import ChangeReader
 from chain.quantity import Known, Unknown
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
-from tests.chain.positions.between import Door, without_archive
+from tests.chain.between import Door, without_archive
 
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from chain.positions.since_entry import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
     from chain.quantity import Quantity
-    from tests.chain.positions.conftest import Desk
-    from tests.chain.positions.moves import Moves
+    from tests.chain.conftest import Desk
+    from tests.chain.moves import Moves
 
 TRANSFER = topic("Transfer(address,address,uint256)")
 

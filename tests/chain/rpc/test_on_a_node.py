@@ -10,8 +10,8 @@ import pytest
 from web3 import HTTPProvider, Web3
 
 from chain.abi import selector
-from chain.devnet.node import Node
-from chain.devnet.server import Server
+from chain.devnet.node.node import Node
+from chain.devnet.node.server import Server
 from chain.networks import network_named
 from chain.rpc import requests
 from chain.rpc.client import RpcClient

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from chain.abi import encode, selector
-from chain.devnet.contracts import contract_codes
-from chain.devnet.ledger import Ledger
-from chain.devnet.node import Node
-from chain.devnet.records import GenesisAccount
-from chain.devnet.server import Server
+from chain.devnet.node.ledger import Ledger
+from chain.devnet.node.node import Node
+from chain.devnet.node.records import GenesisAccount
+from chain.devnet.node.server import Server
+from chain.devnet.world.contracts import contract_codes
 from chain.networks import network_named
 from chain.rpc.client import RpcClient
 from chain.rpc.limits import Limits

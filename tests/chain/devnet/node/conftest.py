@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.devnet.node import Node
-from chain.devnet.server import Server
+from chain.devnet.node.node import Node
+from chain.devnet.node.server import Server
 from tests.chain.devnet.node.kit import Client, new_ledger
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import urllib.request
 from dataclasses import dataclass
 from typing import Any
 
-from chain.devnet.fees import GWEI
-from chain.devnet.ledger import Ledger
-from chain.devnet.records import GenesisAccount, to_hex
-from chain.devnet.transactions import Transaction, address_of, sign_transaction
+from chain.devnet.node.fees import GWEI
+from chain.devnet.node.ledger import Ledger
+from chain.devnet.node.records import GenesisAccount, to_hex
+from chain.devnet.node.transactions import Transaction, address_of, sign_transaction
 
 GENESIS_TIME = 1_700_000_000
 ETHER = 10**18

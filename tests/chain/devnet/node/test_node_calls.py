@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain import abi
-from chain.devnet.records import from_hex, to_hex
-from chain.devnet.rpc import messages
+from chain.devnet.node.records import from_hex, to_hex
+from chain.devnet.node.rpc import messages
 from tests.chain.devnet.node.kit import (
     ALICE,
     BLOCKHASH,
@@ -109,7 +109,7 @@ def test_failures_are_in_the_words_of_geth(rpc: Client, call: dict[str, str], wo
 def test_a_runaway_call_is_stopped_and_the_node_goes_on(
     rpc: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chain.devnet.rpc.calls.CALL_SECONDS", 0.3)
+    monkeypatch.setattr("chain.devnet.node.rpc.calls.CALL_SECONDS", 0.3)
     began = time.monotonic()
     with pytest.raises(FaultError, match="execution aborted"):
         rpc("eth_call", {"to": LOOP})

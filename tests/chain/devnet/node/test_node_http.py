@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from chain.devnet.exchange import MAX_BODY
-from chain.devnet.node import Node
+from chain.devnet.node.exchange import MAX_BODY
+from chain.devnet.node.node import Node
 from tests.chain.devnet.node.conftest import serving
 from tests.chain.devnet.node.kit import COUNTER, LOOP, Client, new_ledger, word
 

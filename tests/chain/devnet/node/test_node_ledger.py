@@ -16,16 +16,16 @@ from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 from eth_typing import BlockNumber, Hash32
 from rlp.codec import encode as rlp_encode
 
-from chain.devnet.archive import ArchiveError
-from chain.devnet.block import block_size
-from chain.devnet.execution import BlockState
-from chain.devnet.fees import BASE_FEE_FLOOR, next_base_fee
-from chain.devnet.index import LogFilter
-from chain.devnet.ledger import Ledger, UnknownBlockError
-from chain.devnet.messages import Message, Override
-from chain.devnet.node import Node
-from chain.devnet.records import from_hex
-from chain.devnet.transactions import TransactionRefusedError
+from chain.devnet.node.archive import ArchiveError
+from chain.devnet.node.block import block_size
+from chain.devnet.node.execution import BlockState
+from chain.devnet.node.fees import BASE_FEE_FLOOR, next_base_fee
+from chain.devnet.node.index import LogFilter
+from chain.devnet.node.ledger import Ledger, UnknownBlockError
+from chain.devnet.node.messages import Message, Override
+from chain.devnet.node.node import Node
+from chain.devnet.node.records import from_hex
+from chain.devnet.node.transactions import TransactionRefusedError
 from tests.chain.devnet.node.kit import (
     ALICE,
     BOB_KEY,
@@ -43,9 +43,9 @@ from tests.chain.devnet.node.kit import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from chain.devnet.messages import Outcome
-    from chain.devnet.records import Block
-    from chain.devnet.transactions import Transaction
+    from chain.devnet.node.messages import Outcome
+    from chain.devnet.node.records import Block
+    from chain.devnet.node.transactions import Transaction
 
 EVERYTHING = LogFilter(0, 10**9)
 
@@ -165,7 +165,7 @@ def test_a_damaged_file_is_refused(busy: Ledger, tmp_path: Path) -> None:
 
 HASHES = """
 from tests.chain.devnet.node.kit import COUNTER, new_ledger, signed
-from chain.devnet.node import Node
+from chain.devnet.node.node import Node
 node = Node(new_ledger())
 for nonce in range(4):
     node.send(signed(nonce=nonce).raw)
@@ -190,7 +190,7 @@ def test_two_processes_make_the_same_chain() -> None:
 
 
 def test_serving_imports_no_client_library() -> None:
-    listing = "import chain.devnet.server, sys; print(*sys.modules)"
+    listing = "import chain.devnet.node.server, sys; print(*sys.modules)"
     modules = subprocess.run(
         [sys.executable, "-c", listing], capture_output=True, text=True, check=True
     ).stdout.split()

@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.devnet.index import Index, LogFilter
-from chain.devnet.records import from_hex
-from tests.chain.devnet.node.kit import ALICE, COUNTER, LOGGER, FaultError, new_ledger, signed, word
+from chain.devnet.node.index import Index, LogFilter
+from chain.devnet.node.records import from_hex
+from tests.chain.devnet.node.kit import (
+    ALICE,
+    COUNTER,
+    LOGGER,
+    FaultError,
+    new_ledger,
+    signed,
+    word,
+)
 
 if TYPE_CHECKING:
-    from chain.devnet.ledger import Ledger
-    from chain.devnet.records import Log
+    from chain.devnet.node.ledger import Ledger
+    from chain.devnet.node.records import Log
     from tests.chain.devnet.node.kit import Client
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from eth_account import Account
 
-from chain.devnet.fees import GWEI
-from chain.devnet.mempool import Pool
-from chain.devnet.records import from_hex, to_hex
-from chain.devnet.transactions import decode_transaction
+from chain.devnet.node.fees import GWEI
+from chain.devnet.node.mempool import Pool
+from chain.devnet.node.records import from_hex, to_hex
+from chain.devnet.node.transactions import decode_transaction
 from tests.chain.devnet.node.kit import (
     ALICE,
     ALICE_KEY,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chain import abi
-from chain.devnet.fees import GWEI
-from chain.devnet.records import from_hex, to_hex
+from chain.devnet.node.fees import GWEI
+from chain.devnet.node.records import from_hex, to_hex
 from tests.chain.devnet.node.kit import (
     ALICE,
     BLOCKHASH,

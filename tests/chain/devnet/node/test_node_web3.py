@@ -10,7 +10,7 @@ from web3 import HTTPProvider, Web3
 from web3.exceptions import ContractCustomError, ContractLogicError, TransactionNotFound
 
 from chain import abi
-from chain.devnet.fees import GWEI
+from chain.devnet.node.fees import GWEI
 from tests.chain.devnet.node.kit import ALICE_KEY, COUNTER, INIT_CODE, LOGGER, REVERT, word
 
 if TYPE_CHECKING:

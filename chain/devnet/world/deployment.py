@@ -1,0 +1,156 @@
+"""Uniswap and the tokens on the embedded chain: where everything stands, and how it gets there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain import abi
+from chain.devnet.node.records import GenesisAccount
+from chain.devnet.world.accounts import DEMO_WALLET, DEPLOYER, ISSUER, KEEPER, RESIDENTS
+from chain.devnet.world.hook_code import (
+    EXIT_GUARD,
+    FEE_STEWARD,
+    SUBSCRIBER,
+    SUBSCRIBER_CODE,
+    exit_guard_code,
+    fee_steward_code,
+)
+from chain.devnet.world.writing import Intent, WorldError
+from chain.keccak import keccak
+from chain.networks import NATIVE, Contracts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chain.devnet.world.contracts import ContractName
+    from chain.devnet.world.writing import Page
+    from chain.networks import Address
+
+ETHER = 10**18
+
+GENESIS_TIME = 1_767_571_200
+"""Monday, 5 January 2026, midnight UTC: the time of this chain is its own."""
+
+_DEPLOYMENT_GAS = 10_000_000
+_UNSUBSCRIBE_GAS = 300_000
+_RESIDENT_ETHER = 10_000_000 * ETHER
+_DEMO_ETHER = 60 * ETHER
+
+
+@dataclass(frozen=True, slots=True)
+class DevnetToken:
+    symbol: str
+    name: str
+    decimals: int
+    address: Address
+
+
+def created_address(creator: Address, nonce: int) -> Address:
+    """Where a contract lands: `keccak256(rlp([creator, nonce]))`, for the nonces below 128."""
+    encoded_nonce = bytes([nonce]) if nonce else b"\x80"
+    return "0x" + keccak(b"\xd6\x94" + abi.address_bytes(creator) + encoded_nonce)[12:].hex()
+
+
+def _token(symbol: str, name: str, decimals: int, nonce: int) -> DevnetToken:
+    return DevnetToken(symbol, name, decimals, created_address(ISSUER.address, nonce))
+
+
+WETH = _token("WETH", "Wrapped Ether", 18, 0)
+USDC = _token("USDC", "USD Coin", 6, 1)
+FAKE_USDC = _token("USDC", "USD Coin", 6, 2)
+USDT = _token("USDT", "Tether USD", 6, 3)
+WBTC = _token("WBTC", "Wrapped BTC", 8, 4)
+HOSTILE = _token("[red]FREE\x1b[2J\u202eETH", "Visit my site\r\n<b>now</b>", 18, 5)
+"""Its symbol carries markup, an escape sequence and a change of writing direction."""
+
+TOKENS = (WETH, USDC, FAKE_USDC, USDT, WBTC, HOSTILE)
+"""In the order they are deployed."""
+
+CONTRACTS = Contracts(
+    pool_manager=created_address(DEPLOYER.address, 0),
+    position_manager=created_address(DEPLOYER.address, 1),
+    state_view=created_address(DEPLOYER.address, 2),
+    quoter=created_address(DEPLOYER.address, 3),
+    universal_router=created_address(DEPLOYER.address, 4),
+    permit2="0x000000000022d473030f116ddee9f6b43ac78ba3",
+    multicall3="0xca11bde05977b3631167028862be2a173976ca11",
+)
+UNIVERSAL_ROUTER = created_address(DEPLOYER.address, 4)
+
+
+def genesis_accounts(codes: Mapping[ContractName, bytes]) -> dict[Address, GenesisAccount]:
+    accounts = {resident.address: GenesisAccount(balance=_RESIDENT_ETHER) for resident in RESIDENTS}
+    steward = fee_steward_code(KEEPER.address, CONTRACTS.pool_manager)
+    return accounts | {
+        DEMO_WALLET.address: GenesisAccount(balance=_DEMO_ETHER),
+        CONTRACTS.permit2: GenesisAccount(nonce=1, code=codes["Permit2"]),
+        CONTRACTS.multicall3: GenesisAccount(nonce=1, code=codes["Multicall3"]),
+        EXIT_GUARD: GenesisAccount(nonce=1, code=exit_guard_code(KEEPER.address)),
+        FEE_STEWARD: GenesisAccount(nonce=1, code=steward),
+        SUBSCRIBER: GenesisAccount(nonce=1, code=SUBSCRIBER_CODE),
+    }
+
+
+def deploy_protocol(page: Page, codes: Mapping[ContractName, bytes]) -> None:
+    """Deploy Uniswap, each contract at the address `CONTRACTS` foretold."""
+    manager, permit2 = CONTRACTS.pool_manager, CONTRACTS.permit2
+    router_parameters = (
+        permit2,
+        WETH.address,
+        NATIVE,  # no v2 and no v3 on this chain
+        NATIVE,
+        bytes(32),
+        bytes(32),
+        manager,
+        NATIVE,
+        CONTRACTS.position_manager,
+        NATIVE,  # no bridge
+    )
+    _deploy(page, manager, codes["PoolManager"] + _words("address", DEPLOYER.address))
+    _deploy(
+        page,
+        CONTRACTS.position_manager,
+        codes["PositionManager"]
+        + abi.encode(
+            ("address", "address", "uint256", "address", "address"),
+            (manager, permit2, _UNSUBSCRIBE_GAS, NATIVE, WETH.address),
+        ),
+    )
+    _deploy(page, CONTRACTS.state_view, codes["StateView"] + _words("address", manager))
+    _deploy(page, CONTRACTS.quoter, codes["V4Quoter"] + _words("address", manager))
+    _deploy(
+        page,
+        UNIVERSAL_ROUTER,
+        codes["UniversalRouter"]
+        + _words(
+            "(address,address,address,address,bytes32,bytes32,address,address,address,address)",
+            router_parameters,
+        ),
+    )
+
+
+def deploy_tokens(page: Page, codes: Mapping[ContractName, bytes]) -> None:
+    for token in TOKENS:
+        constructor = (
+            codes["WETH"]
+            if token is WETH
+            else codes["MockERC20"]
+            + abi.encode(("string", "string", "uint8"), (token.name, token.symbol, token.decimals))
+        )
+        outcome = page.send(Intent(ISSUER, None, constructor, gas=_DEPLOYMENT_GAS))
+        _expect(outcome.created, token.address)
+
+
+def _deploy(page: Page, address: Address, creation: bytes) -> None:
+    outcome = page.send(Intent(DEPLOYER, None, creation, gas=_DEPLOYMENT_GAS))
+    _expect(outcome.created, address)
+
+
+def _expect(created: Address | None, foretold: Address) -> None:
+    if created != foretold:
+        raise WorldError(f"A contract landed at {created}, not at {foretold}.")
+
+
+def _words(kind: str, value: object) -> bytes:
+    return abi.encode((kind,), (value,))

@@ -1,0 +1,174 @@
+"""The first hour of the embedded chain: contracts, tokens, pools, and the people who run them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.abi import encode_call
+from chain.actions import initialize_pool
+from chain.devnet.node.ledger import Ledger
+from chain.devnet.world.accounts import (
+    DEMO_WALLET,
+    DEPLOYER,
+    ISSUER,
+    MEDIUM_PROVIDER,
+    NARROW_PROVIDER,
+    NEIGHBOUR,
+    PROVIDERS,
+    STRANGER,
+    TRADERS,
+    WIDE_PROVIDER,
+    Account,
+)
+from chain.devnet.world.deployment import (
+    CONTRACTS,
+    ETHER,
+    FAKE_USDC,
+    GENESIS_TIME,
+    HOSTILE,
+    UNIVERSAL_ROUTER,
+    USDC,
+    USDT,
+    WBTC,
+    WETH,
+    deploy_protocol,
+    deploy_tokens,
+    genesis_accounts,
+)
+from chain.devnet.world.pools import ETH_USDC, POOLS, Crowd, Currency, DevnetPool
+from chain.devnet.world.price_path import OPENING, Asset, sqrt_price_at
+from chain.devnet.world.providing import approve_for_good, liquidity_worth, mint
+from chain.devnet.world.writing import Intent, block_at
+from chain.math.ticks import nearest_usable_tick, usable_ticks
+from chain.networks import NATIVE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chain.devnet.world.contracts import ContractName
+    from chain.devnet.world.deployment import DevnetToken
+    from chain.devnet.world.market import Market
+    from chain.devnet.world.writing import Page
+
+_BLOCK_SECONDS = 12
+_MINTABLE = (USDC, USDT, WBTC)
+_RICHES = 10**12
+"""Whole tokens a bot gets of everything: it must never run out."""
+
+_RESIDENT_WETH = 1_000_000 * ETHER
+_DEMO_WETH = 30 * ETHER
+_DEMO_TOKENS = {USDC: 180_000, USDT: 40_000, WBTC: 1, FAKE_USDC: 5_000_000, HOSTILE: 1_000}
+
+# Of the depth in dollars: how much stands in the full range, in the medium and in the narrow one.
+_SHARES = {WIDE_PROVIDER: 30, MEDIUM_PROVIDER: 45, NARROW_PROVIDER: 25}
+
+PROTOCOL_FEE_POOL = ETH_USDC
+PROTOCOL_FEE = 300 << 12 | 200
+"""Pips the protocol takes in that pool: 200 of ether sold, 300 of dollars sold."""
+
+LOOK_ALIKE_POOL = DevnetPool(
+    "WETH/USDC (another USDC)",
+    Currency(WETH.address, WETH.decimals, Asset.ETHER),
+    Currency(FAKE_USDC.address, FAKE_USDC.decimals, Asset.DOLLAR),
+    10_000,
+    200,
+    NATIVE,
+    4_000,
+    Crowd(0, 0),
+    (0, 0),
+)
+"""A pool that looks like the real one by name and pays in a token worth nothing."""
+
+
+def found(codes: Mapping[ContractName, bytes], market: Market) -> Ledger:
+    """A chain with everything on it, before the first trade."""
+    ledger = Ledger.genesis(genesis_accounts(codes), timestamp=GENESIS_TIME)
+    steps = (
+        lambda page: deploy_tokens(page, codes),
+        lambda page: deploy_protocol(page, codes),
+        _fund,
+        lambda page: _open_pools(page, market),
+        *(lambda page, pool=pool: _provide(page, pool) for pool in POOLS),
+        _set_trap,
+    )
+    for number, step in enumerate(steps, start=1):
+        with block_at(ledger, GENESIS_TIME + number * _BLOCK_SECONDS) as page:
+            step(page)
+    return ledger
+
+
+def _fund(page: Page) -> None:
+    spenders = (CONTRACTS.position_manager, UNIVERSAL_ROUTER)
+    for bot in (*PROVIDERS, *TRADERS):
+        for token in _MINTABLE:
+            _mint_tokens(page, token, bot, _RICHES)
+        _wrap(page, bot, _RESIDENT_WETH)
+        for token in (WETH, *_MINTABLE):
+            approve_for_good(page, bot, token.address, spenders)
+    for token, amount in _DEMO_TOKENS.items():
+        _mint_tokens(page, token, DEMO_WALLET, amount)
+    _wrap(page, DEMO_WALLET, _DEMO_WETH)
+    for token in (USDC, WBTC):
+        _mint_tokens(page, token, NEIGHBOUR, 1_000_000)
+
+
+def _open_pools(page: Page, market: Market) -> None:
+    for pool in POOLS:
+        data = initialize_pool(pool.key, sqrt_price_at(pool.milliticks(OPENING)))
+        page.send(Intent(DEPLOYER, CONTRACTS.position_manager, data))
+    manager = CONTRACTS.pool_manager
+    controller = encode_call("setProtocolFeeController(address)", DEPLOYER.address)
+    page.send(Intent(DEPLOYER, manager, controller))
+    protocol_fee = encode_call(
+        "setProtocolFee((address,address,uint24,int24,address),uint24)",
+        PROTOCOL_FEE_POOL.key.values,
+        PROTOCOL_FEE,
+    )
+    page.send(Intent(DEPLOYER, manager, protocol_fee))
+    for intent in market.opening(page.state, page.timestamp).intents:
+        page.send(intent)
+
+
+def _provide(page: Page, pool: DevnetPool) -> None:
+    medium, narrow = pool.breadth
+    ranges = {
+        WIDE_PROVIDER: usable_ticks(pool.tick_spacing),
+        MEDIUM_PROVIDER: _around(pool, medium),
+        NARROW_PROVIDER: _around(pool, narrow),
+    }
+    for provider, ticks in ranges.items():
+        dollars = pool.depth * _SHARES[provider] // 100
+        liquidity = liquidity_worth(page.state, pool, ticks, dollars, OPENING)
+        mint(page, provider, pool, ticks, liquidity, approve=False)
+
+
+def _set_trap(page: Page) -> None:
+    """A stranger's pool of the look-alike token, and what an unwary owner once approved."""
+    pool = LOOK_ALIKE_POOL
+    data = initialize_pool(pool.key, sqrt_price_at(pool.milliticks(OPENING)))
+    page.send(Intent(STRANGER, CONTRACTS.position_manager, data))
+    _mint_tokens(page, FAKE_USDC, STRANGER, _RICHES)
+    _wrap(page, STRANGER, 10 * ETHER)
+    ticks = usable_ticks(pool.tick_spacing)
+    liquidity = liquidity_worth(page.state, pool, ticks, pool.depth, OPENING)
+    mint(page, STRANGER, pool, ticks, liquidity)
+    approval = encode_call("approve(address,uint256)", STRANGER.address, 2**256 - 1)
+    page.send(Intent(DEMO_WALLET, USDT.address, approval))
+
+
+def _around(pool: DevnetPool, half_width: int) -> tuple[int, int]:
+    centre = pool.milliticks(OPENING) // 1000
+    lower, upper = (
+        nearest_usable_tick(centre + side * half_width, pool.tick_spacing) for side in (-1, 1)
+    )
+    return lower, upper
+
+
+def _mint_tokens(page: Page, token: DevnetToken, recipient: Account, whole: int) -> None:
+    amount = whole * 10**token.decimals
+    data = encode_call("mint(address,uint256)", recipient.address, amount)
+    page.send(Intent(ISSUER, token.address, data))
+
+
+def _wrap(page: Page, owner: Account, amount: int) -> None:
+    page.send(Intent(owner, WETH.address, encode_call("deposit()"), value=amount))

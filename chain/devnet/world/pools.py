@@ -1,0 +1,118 @@
+"""The pools of the embedded chain: what trades in them, how deep they are, how busy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.devnet.world.deployment import USDC, USDT, WBTC, WETH
+from chain.devnet.world.hook_code import EXIT_GUARD, FEE_STEWARD
+from chain.devnet.world.price_path import MILLITICKS_PER_TENFOLD, Asset, sqrt_price_at
+from chain.networks import NATIVE
+from chain.pool_key import DYNAMIC_FEE, PoolKey
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chain.networks import Address
+
+_ETHER_DECIMALS = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Currency:
+    address: Address
+    decimals: int
+    asset: Asset
+
+    def dollars(self, amount: int, prices: Mapping[Asset, int]) -> int:
+        """The worth of an amount in whole dollars' millionths."""
+        root = sqrt_price_at(prices[self.asset])
+        unit: int = 10**self.decimals
+        return amount * root * root * 10**6 // unit >> 192
+
+
+ETH_CURRENCY = Currency(NATIVE, _ETHER_DECIMALS, Asset.ETHER)
+WETH_CURRENCY = Currency(WETH.address, WETH.decimals, Asset.ETHER)
+USDC_CURRENCY = Currency(USDC.address, USDC.decimals, Asset.DOLLAR)
+USDT_CURRENCY = Currency(USDT.address, USDT.decimals, Asset.TETHER)
+WBTC_CURRENCY = Currency(WBTC.address, WBTC.decimals, Asset.BITCOIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Trading that knows nothing: how often it comes, and how far it pushes before it returns."""
+
+    weight: int
+    """Visits out of a hundred."""
+    ticks: int
+
+
+@dataclass(frozen=True, slots=True)
+class DevnetPool:
+    name: str
+    currency0: Currency
+    currency1: Currency
+    fee: int
+    tick_spacing: int
+    hooks: Address
+    depth: int
+    """Dollars provided by others."""
+    crowd: Crowd
+    breadth: tuple[int, int]
+    """Half-widths in ticks of the medium and the narrow provider's range."""
+
+    @property
+    def key(self) -> PoolKey:
+        return PoolKey(
+            self.currency0.address,
+            self.currency1.address,
+            self.fee,
+            self.tick_spacing,
+            self.hooks,
+        )
+
+    def milliticks(self, prices: Mapping[Asset, int]) -> int:
+        """The pool's price, were it exactly the market's."""
+        decimals = self.currency1.decimals - self.currency0.decimals
+        ratio = prices[self.currency0.asset] - prices[self.currency1.asset]
+        return ratio + decimals * MILLITICKS_PER_TENFOLD
+
+
+_VOLATILE = (3500, 1000)
+_PEGGED = (60, 12)
+
+WETH_USDC_LOW = DevnetPool(
+    "WETH/USDC 0.05%", WETH_CURRENCY, USDC_CURRENCY, 500, 10, NATIVE,
+    12_000_000, Crowd(28, 30), _VOLATILE,
+)  # fmt: skip
+WETH_USDC = DevnetPool(
+    "WETH/USDC 0.30%", WETH_CURRENCY, USDC_CURRENCY, 3000, 60, NATIVE,
+    6_000_000, Crowd(14, 24), _VOLATILE,
+)  # fmt: skip
+ETH_USDC = DevnetPool(
+    "ETH/USDC 0.30%", ETH_CURRENCY, USDC_CURRENCY, 3000, 60, NATIVE,
+    5_000_000, Crowd(13, 24), _VOLATILE,
+)  # fmt: skip
+DYNAMIC = DevnetPool(
+    "WETH/USDC dynamic", WETH_CURRENCY, USDC_CURRENCY, DYNAMIC_FEE, 60, FEE_STEWARD,
+    3_000_000, Crowd(14, 30), _VOLATILE,
+)  # fmt: skip
+STABLE = DevnetPool(
+    "USDC/USDT 0.01%", USDC_CURRENCY, USDT_CURRENCY, 100, 1, NATIVE,
+    8_000_000, Crowd(10, 3), _PEGGED,
+)  # fmt: skip
+GUARDED = DevnetPool(
+    "WETH/USDC 0.30% guarded", WETH_CURRENCY, USDC_CURRENCY, 3000, 60, EXIT_GUARD,
+    1_500_000, Crowd(8, 24), _VOLATILE,
+)  # fmt: skip
+SLEEPY = DevnetPool(
+    "WETH/WBTC 0.05%", WETH_CURRENCY, WBTC_CURRENCY, 500, 10, NATIVE,
+    4_000_000, Crowd(5, 2), _VOLATILE,
+)  # fmt: skip
+USDC_WBTC = DevnetPool(
+    "USDC/WBTC 0.30%", USDC_CURRENCY, WBTC_CURRENCY, 3000, 60, NATIVE,
+    4_000_000, Crowd(8, 24), _VOLATILE,
+)  # fmt: skip
+
+POOLS = (WETH_USDC_LOW, WETH_USDC, ETH_USDC, DYNAMIC, STABLE, GUARDED, SLEEPY, USDC_WBTC)

@@ -1,0 +1,84 @@
+"""Writing blocks with transactions of the embedded chain's own accounts."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.devnet.node.fees import SUGGESTED_TIP
+from chain.devnet.node.transactions import sign_transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chain.devnet.node.block import OpenBlock
+    from chain.devnet.node.execution import BlockState
+    from chain.devnet.node.ledger import Ledger
+    from chain.devnet.node.messages import Outcome
+    from chain.devnet.node.transactions import Transaction
+    from chain.devnet.world.accounts import Account
+    from chain.networks import Address
+
+GAS = 1_000_000
+"""Enough for anything but a deployment; what is left comes back."""
+
+
+class WorldError(Exception):
+    """A step of the world's making that the contracts refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What an account wants to send, before it has a nonce and a signature."""
+
+    account: Account
+    to: Address | None
+    data: bytes
+    value: int = 0
+    gas: int = GAS
+
+    def signed(self, nonce: int, base_fee: int) -> Transaction:
+        return sign_transaction(
+            self.account.key,
+            nonce=nonce,
+            to=self.to,
+            gas=self.gas,
+            max_fee_per_gas=2 * base_fee + SUGGESTED_TIP,
+            max_priority_fee_per_gas=SUGGESTED_TIP,
+            value=self.value,
+            data=self.data,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A block being written; what was sent before is already visible in its state."""
+
+    opened: OpenBlock
+
+    @property
+    def state(self) -> BlockState:
+        return self.opened.state
+
+    @property
+    def timestamp(self) -> int:
+        return self.opened.state.environment.timestamp
+
+    def send(self, intent: Intent) -> Outcome:
+        nonce = self.state.nonce(intent.account.address)
+        outcome = self.opened.add(intent.signed(nonce, self.opened.base_fee))
+        if not outcome.success:
+            raise WorldError(
+                f"{intent.account.name} could not call {intent.to} with 0x{intent.data[:4].hex()}: "
+                f"{outcome.failure}, 0x{outcome.output.hex()}"
+            )
+        return outcome
+
+
+@contextmanager
+def block_at(ledger: Ledger, timestamp: int) -> Iterator[Page]:
+    """One more block, at this time or as soon after its parent as time allows."""
+    opened = ledger.open_block(timestamp=max(timestamp, ledger.head.timestamp + 1))
+    yield Page(opened)
+    ledger.commit(opened)

@@ -1,0 +1,69 @@
+"""The embedded chain, seen by a client and moved by its people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+
+from chain.networks import Network, network_named
+from chain.positions.change_memory import ChangeMemory
+from chain.positions.discovery import Discovery
+from chain.positions.memory import PositionMemory
+from chain.rpc.client import RpcClient
+from chain.store import Store
+from tests.chain.moves import Moves
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from chain.devnet.launch import DevnetReady
+
+
+@pytest.fixture(scope="session")
+def network() -> Network:
+    return network_named("devnet")
+
+
+@pytest.fixture(scope="session")
+def moves(devnet: DevnetReady, network: Network) -> Iterator[Moves]:
+    with httpx2.Client(verify=False) as http:
+        yield Moves(http, devnet.url, network)
+
+
+@pytest.fixture
+def changing(moves: Moves) -> Iterator[Moves]:
+    """Moves that are undone when the test is over."""
+    with moves.undone():
+        yield moves
+
+
+@dataclass(frozen=True)
+class Desk:
+    """One reader with its own memory."""
+
+    client: RpcClient
+    network: Network
+    store: Store
+
+    @property
+    def memory(self) -> PositionMemory:
+        """As after a restart: nothing but what the store holds."""
+        return PositionMemory(self.store, self.network, lambda: 0.0)
+
+    @property
+    def changes(self) -> ChangeMemory:
+        return ChangeMemory(self.store, self.network, lambda: 0.0)
+
+    @property
+    def discovery(self) -> Discovery:
+        return Discovery(self.client, self.network, self.memory)
+
+
+@pytest.fixture
+async def desk(devnet: DevnetReady, network: Network) -> AsyncIterator[Desk]:
+    with Store.in_memory() as store:
+        async with RpcClient(network, [devnet.url]) as client:
+            yield Desk(client, network, store)

@@ -1,0 +1,150 @@
+"""Ranges of blocks as wide as a node allows, whatever the way it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chain.reading.log_scan import ScanProgress, Width, scan_logs
+from chain.rpc.errors import RangeTooWide, RpcError, TimedOut, TooLarge, Unreachable
+from chain.rpc.types import Block, Log
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chain.rpc.client import RpcClient
+    from chain.rpc.requests import Request
+
+ADDRESS = "0x" + "99" * 20
+TOPIC = "0x" + "ab" * 32
+
+
+@dataclass
+class Node:
+    """Has one log in some blocks, and refuses ranges by width or by how much they hold."""
+
+    logs_at: frozenset[int]
+    widest: int
+    most_logs: int
+    names_its_limit: bool = False
+    asked: list[int] = field(default_factory=list)
+    requests: int = 0
+
+    async def settle(self, requests: Sequence[Request[object]]) -> list[object]:
+        self.requests += 1
+        return [self._answer(request) for request in requests]
+
+    def _answer(self, request: Request[object]) -> object:
+        if request.method == "eth_getBlockByNumber":
+            number = int(str(request.params[0]), 16)
+            return Block(number, f"0x{number:064x}", "0x", number, 0, 0, 0)
+        query = request.params[0]
+        assert isinstance(query, dict)
+        first, last = int(query["fromBlock"], 16), int(query["toBlock"], 16)
+        self.asked.append(last - first + 1)
+        if last - first + 1 > self.widest:
+            span = self.widest if self.names_its_limit else None
+            return RangeTooWide("too wide", suggested_span=span)
+        found = sorted(number for number in self.logs_at if first <= number <= last)
+        if len(found) > self.most_logs:
+            return TooLarge(1, endpoint="node")
+        return tuple(
+            Log(ADDRESS, (TOPIC,), b"", number, "0x", "0x", 0, 0, removed=False) for number in found
+        )
+
+
+async def scanned(node: Node, first: int, last: int) -> list[int]:
+    numbers: list[int] = []
+    expected = first
+    async for part in scan_logs(cast("RpcClient", node), ADDRESS, [(TOPIC,)], first, last):
+        assert part.last.number >= expected
+        expected = part.last.number + 1
+        numbers += [log.block_number for log in part.logs]
+    assert expected == last + 1
+    return numbers
+
+
+@settings(max_examples=60)
+@given(
+    st.frozensets(st.integers(0, 3000), max_size=60),
+    st.integers(1, 4000),
+    st.integers(1, 20),
+    st.booleans(),
+)
+def test_every_log_is_found_once(
+    logs_at: frozenset[int], widest: int, most_logs: int, names_its_limit: bool
+) -> None:
+    node = Node(logs_at, widest, most_logs, names_its_limit)
+    found = asyncio.run(scanned(node, 100, 2900))
+    assert found == sorted(number for number in logs_at if 100 <= number <= 2900)
+
+
+async def test_a_node_without_limits_is_asked_once() -> None:
+    node = Node(frozenset({5}), 10**9, 10)
+    assert await scanned(node, 0, 10**6) == [5]
+    assert node.asked == [10**6 + 1]
+
+
+async def test_a_limit_that_is_named_is_kept_to() -> None:
+    node = Node(frozenset(), 500, 10, names_its_limit=True)
+    await scanned(node, 0, 4_999)
+    assert node.asked == [5_000, *[500] * 10]
+
+
+async def test_a_limit_that_is_not_named_is_found_and_seldom_tried_again() -> None:
+    node = Node(frozenset(), 1_000, 10)
+    await scanned(node, 0, 127_999)
+    refused = [width for width in node.asked if width > 1_000]
+    assert refused[:7] == [128_000, 64_000, 32_000, 16_000, 8_000, 4_000, 2_000]
+    assert set(refused[7:]) == {2_000}
+    assert len(node.asked) <= 128 + 7 + 2 * 4
+
+
+async def test_ranges_that_proved_good_share_a_request() -> None:
+    node = Node(frozenset(), 100, 10, names_its_limit=True)
+    await scanned(node, 0, 3_999)
+    assert node.asked == [4_000, *[100] * 40]
+    assert node.requests == 2 + 10
+
+
+async def test_a_crowded_stretch_is_left_behind() -> None:
+    node = Node(frozenset(range(100)), 10**9, 10)
+    await scanned(node, 0, 99_999)
+    assert min(node.asked) < 11
+    assert max(node.asked[-3:]) > 10_000
+
+
+async def test_other_faults_are_not_hidden() -> None:
+    class Broken(Node):
+        async def settle(self, requests: Sequence[Request[object]]) -> list[object]:
+            raise Unreachable("is gone", endpoint="node")
+
+    with pytest.raises(Unreachable):
+        await scanned(Broken(frozenset(), 1, 1), 0, 10)
+
+
+async def test_one_block_that_is_too_much_ends_the_scan() -> None:
+    with pytest.raises(TooLarge):
+        await scanned(Node(frozenset({3}), 10**9, 0), 0, 10)
+
+
+@given(st.integers(2, 10**8), st.sampled_from(["wide", "large", "slow"]))
+def test_a_refusal_always_narrows(asked: int, kind: str) -> None:
+    refusals: dict[str, RpcError] = {
+        "wide": RangeTooWide("too wide", suggested=(0, asked * 3)),
+        "large": TooLarge(1, endpoint="node"),
+        "slow": TimedOut(1, endpoint="node"),
+    }
+    width = Width(asked, asked).after_refusal(refusals[kind], asked)
+    assert 1 <= width.blocks < asked
+    assert width.blocks <= width.ceiling
+
+
+def test_progress_is_a_fraction_of_the_way() -> None:
+    assert ScanProgress(100, 199, 149, 3).fraction == 0.5
+    assert ScanProgress(100, 199, 199, 3).fraction == 1
