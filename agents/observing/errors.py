@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agents.worker import StageFailedError
 from chain.abi import AbiError
-from chain.positions.one_block import BlockMovedError, NoSuchBlockError
+from chain.reading.one_block import BlockMovedError, NoSuchBlockError
 from chain.rpc.errors import RpcError
 from chain.store import StoreError
 

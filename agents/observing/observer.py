@@ -17,10 +17,10 @@ from chain.networks import NATIVE
 from chain.pools.discovery import SurveyPlan, discover_pools
 from chain.pools.state import pool_states
 from chain.positions.gathering import Gathering
-from chain.positions.one_block import BlockMovedError, OneBlock
 from chain.positions.portfolio import currencies
 from chain.prices.ladder import market_prices, price_book, with_ether
 from chain.prices.pool_prices import ask_pool_prices
+from chain.reading.one_block import BlockMovedError, OneBlock
 from chain.rpc.errors import Reorged
 from chain.tokens import read_tokens
 

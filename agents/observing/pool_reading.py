@@ -18,7 +18,7 @@ from chain.history.path import HOUR, price_path
 from chain.history.swaps import read_swaps_of
 from chain.history.volatility import DAY, WEEK
 from chain.pools.depth import read_depths
-from chain.positions.one_block import OneBlock
+from chain.reading.one_block import OneBlock
 from chain.rpc.errors import Reorged
 from chain.volatility import class_of
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chain.devnet.locking import locked
+from chain.devnet.world.locking import locked
 from chain.home import cache_folder
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from zuno_tui.words import fee_text, money, percent, signed_money, worth
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from chain.positions.log_scan import ScanProgress
     from chain.positions.portfolio import Worth
     from chain.positions.snapshot import PositionSnapshot
+    from chain.reading.log_scan import ScanProgress
 
 _COLUMNS = (
     Column("#", "right"),
