@@ -9,21 +9,39 @@ from typing import TYPE_CHECKING
 
 from agents.facts import CreateContext
 from agents.ground import ground_of
-from agents.model.claims import ClaimLedger
+from agents.model.claims import ClaimLedger, without_ids
 from agents.model.interface import Prompt
 from agents.model.numerals import Unit
-from agents.numbers.profiles import PROFILES
+from agents.numbers.profiles import PROFILES, Tiebreak
+from agents.numbers.rules import Rule
+from agents.numbers.shapes import (
+    MAX_CENTER_OFFSET_TICKS,
+    MAX_WIDTH_MULTIPLIER,
+    MIN_WIDTH_MULTIPLIER,
+)
 from agents.numbers.volatility import daily_sigma
 
 if TYPE_CHECKING:
     from agents.envelope import Role
     from agents.facts import MarketContext, ObservedPool
-    from agents.payloads import Debate, Round
-    from agents.plan import Candidate
+    from agents.payloads import Debate, Objection, Round
+    from agents.plan import Candidate, RuleFinding
 
     Context = MarketContext | CreateContext
 
 GWEI = 10**9
+STRUCK = "[struck]"
+_AXES = {
+    Tiebreak.STRESSED_BUFFER: "the largest buffer at twice the volatility",
+    Tiebreak.BUFFER_AND_YIELD: "the largest buffer times fees, a buffer beyond twice the floor "
+    "counting no more",
+    Tiebreak.YIELD: "the highest fees",
+}
+_UNITS = {
+    Rule.BUFFER_FLOOR: Unit.HOURS,
+    Rule.GAS_YIELD: Unit.MULTIPLIER,
+    Rule.BREAK_EVEN: Unit.HOURS,
+}
 
 
 @dataclass(slots=True)
@@ -44,24 +62,43 @@ class Brief:
     def number(self, value: float | None, unit: Unit) -> str:
         return "unknown" if value is None else self.ledger.cite(value, unit)
 
+    def plain(self, prose: str) -> str:
+        """A model's words as others may quote them: without ids, without numbers nobody gave."""
+        text, flags = without_ids(prose, self.ledger.check(prose).flags)
+        for flag in sorted(flags, key=lambda flag: flag.start, reverse=True):
+            text = f"{text[: flag.start]}{STRUCK}{text[flag.end :]}"
+        return text
+
     def market(self, context: Context) -> None:
         """The facts everybody may argue from."""
         rules = PROFILES[context.profile]
         self.say(
             f"Risk profile {context.profile.value}: buffer floor "
             f"{self.number(rules.buffer_floor_hours, Unit.HOURS)}, gas over a day's fees at most "
-            f"{self.number(rules.gas_yield_ceiling, Unit.MULTIPLIER)}, tiebreak: "
-            f"{rules.tiebreak.name.lower().replace('_', ' ')}."
+            f"{self.number(rules.gas_yield_ceiling, Unit.MULTIPLIER)}, break-even within "
+            f"{self.number(rules.break_even_life_share, Unit.MULTIPLIER)} of the median life; "
+            f"the axis between candidates is {_AXES[rules.tiebreak]}."
         )
         self.say(f"Gas {self.number(context.gas.wei_per_gas / GWEI, Unit.GWEI)}.")
         if isinstance(context, CreateContext):
+            self.say(f"The person wants exposure {context.goal.exposure.value}.")
             for index, observed in enumerate(context.surveyed_pools):
-                self.say(f"Pool {index}:")
+                ground = ground_of(context, index)
+                own = "TOKEN0" if ground.capital_is_currency0 else "TOKEN1"
+                self.say(f"Pool {index}, where the person's own token is {own}:")
                 self._pool(observed)
-                self._base(ground_of(context, index).base_half_width)
+                self._base(ground.base_half_width)
             return
         self._pool(context.observed)
         self._base(ground_of(context).base_half_width)
+
+    def bounds(self) -> None:
+        self.say(
+            f"A shape's widthMultiplier is {self.number(MIN_WIDTH_MULTIPLIER, Unit.MULTIPLIER)} to "
+            f"{self.number(MAX_WIDTH_MULTIPLIER, Unit.MULTIPLIER)}, its centerOffsetTicks "
+            f"{self.number(-MAX_CENTER_OFFSET_TICKS, Unit.TICKS)} to "
+            f"{self.number(MAX_CENTER_OFFSET_TICKS, Unit.TICKS)}."
+        )
 
     def candidate(self, name: str, candidate: Candidate) -> None:
         if candidate.buffer_hours is None or candidate.survival is None:
@@ -93,8 +130,10 @@ class Brief:
             f"{self.number(candidate.cost_usd, Unit.USD)}, {swap}, break-even "
             f"{self.number(candidate.break_even_hours, Unit.HOURS)}."
         )
-        if candidate.judgment is not None:
-            self.say(f"  judged {candidate.judgment.verdict.value}")
+        judgment = candidate.judgment
+        if judgment is not None:
+            harder = "" if judgment.verdict is judgment.by_rules else ", harder than the rules"
+            self.say(f"  judged {judgment.verdict.value}{harder}")
 
     def table(self, debate: Debate) -> None:
         self.candidate("HOLD", debate.hold)
@@ -104,17 +143,12 @@ class Brief:
             self.round(one)
 
     def round(self, one: Round) -> None:
-        self.say(f"Round {one.number}:")
+        decided = "not judged yet" if one.decision is None else f"decided {one.decision.value}"
+        self.say(f"Round {one.number}, proposed by the {one.proposed_by}, {decided}:")
         for index, candidate in enumerate(one.candidates):
             self.candidate(f"Candidate {index}", candidate)
         for objection in one.objections:
-            needed = (
-                ""
-                if objection.needed_multiplier is None
-                else f" (a width of {self.number(objection.needed_multiplier, Unit.MULTIPLIER)}"
-                " would meet the floor)"
-            )
-            self.say(f"  Point {objection.point}, candidate {objection.candidate}{needed}")
+            self._objection(objection, one)
 
     def _pool(self, observed: ObservedPool) -> None:
         market, pool = observed.market, observed.pool
@@ -139,6 +173,32 @@ class Brief:
             f"Base half-width {self.number(round(half_width), Unit.TICKS)}, about "
             f"{self.number(daily_sigma(half_width), Unit.FRACTION)} of the price."
         )
+
+    def _objection(self, objection: Objection, one: Round) -> None:
+        """A point by its rule and numbers: the words of another model are no prompt's business."""
+        found = [
+            finding
+            for candidate in one.candidates
+            if candidate.index == objection.candidate and candidate.judgment is not None
+            for finding in candidate.judgment.findings
+            if finding.words == objection.words
+        ]
+        about = self._finding(found[0]) if found else "the Critic's own judgment"
+        needed = (
+            ""
+            if objection.needed_multiplier is None
+            else f"; a width of {self.number(objection.needed_multiplier, Unit.MULTIPLIER)}"
+            " would meet the floor"
+        )
+        self.say(f"  Point {objection.point}, candidate {objection.candidate}: {about}{needed}.")
+
+    def _finding(self, finding: RuleFinding) -> str:
+        rule = finding.rule.value.replace("-", " ")
+        if finding.limit is None:
+            return rule
+        unit = _UNITS[finding.rule]
+        value = "unknown or never" if finding.value is None else self.number(finding.value, unit)
+        return f"{rule}, {value} against {self.number(finding.limit, unit)}"
 
 
 def _kind(kind: str) -> str:

@@ -15,9 +15,11 @@ from agents.speaking import ask, model_thought, thought
 from agents.worker import Outgoing, StageFailedError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Iterator, Mapping
 
     from agents.envelope import Envelope
+    from agents.plan import MoveJudgment
+    from agents.replies import CandidateOpinion
     from agents.speaking import DebateServices
     from agents.worker import Context
 
@@ -42,21 +44,17 @@ async def critic(
         if spoken.silence:
             yield thought(number, "silence", spoken.silence)
         reply = spoken.reply
-    judged = judged_round(proposal.context, moves, {} if reply is None else _opinions(reply))
+    said = {} if reply is None else _strictest_said(reply)
+    judged = judged_round(proposal.context, moves, _opinions(said, brief))
     if reply is None:
         critique = _by_rules(judged)
         yield thought(number, "critique", critique)
     else:
-        critique = reply.rationale
-        yield model_thought(number, "critique", critique, brief)
+        critique = brief.plain(reply.rationale)
+        yield model_thought(number, "critique", reply.rationale, brief)
     for index, move in enumerate(judged.moves):
-        verdict = move.judgment.verdict
-        text = f"{index}: {verdict.value}, {move.judgment.reason}"
-        yield (
-            thought(number, verdict.value, text)
-            if reply is None
-            else model_thought(number, verdict.value, text, brief)
-        )
+        for turn in _verdict(number, index, move.judgment, said.get(index), brief):
+            yield turn
     yield _answer(_with_judgment(proposal, judged, critique), judged)
 
 
@@ -85,16 +83,39 @@ def _with_judgment(proposal: Proposal, judged: JudgedRound, critique: str) -> Cr
     return Critique.model_construct(**{**dict(proposal), "rounds": rounds})
 
 
-def _opinions(reply: CriticReply) -> dict[int, Opinion]:
+def _strictest_said(reply: CriticReply) -> dict[int, CandidateOpinion]:
     """The strictest a model said of each candidate, should it have spoken twice."""
-    opinions: dict[int, Opinion] = {}
+    strictest: dict[int, CandidateOpinion] = {}
     order = list(JudgmentVerdict)
     for said in reply.judgments:
-        opinion = Opinion(JudgmentVerdict(said.verdict), said.reason)
-        known = opinions.get(said.index)
-        if known is None or order.index(opinion.verdict) > order.index(known.verdict):
-            opinions[said.index] = opinion
-    return opinions
+        known = strictest.get(said.index)
+        if known is None or order.index(_verdict_of(said)) > order.index(_verdict_of(known)):
+            strictest[said.index] = said
+    return strictest
+
+
+def _opinions(said: Mapping[int, CandidateOpinion], brief: Brief) -> dict[int, Opinion]:
+    return {
+        index: Opinion(_verdict_of(one), brief.plain(one.reason)) for index, one in said.items()
+    }
+
+
+def _verdict_of(said: CandidateOpinion) -> JudgmentVerdict:
+    return JudgmentVerdict(said.verdict)
+
+
+def _verdict(
+    number: int, index: int, judgment: MoveJudgment, said: CandidateOpinion | None, brief: Brief
+) -> Iterator[Outgoing]:
+    """What the model says of a candidate, and what the rules say where it said nothing or less."""
+    verdict = judgment.verdict
+    if said is not None:
+        lead = f"{index}: {said.verdict}, "
+        yield model_thought(number, said.verdict, said.reason, brief, lead=lead)
+        if _verdict_of(said) is not verdict:
+            yield thought(number, "floor", f"{index}: {verdict} by the rules, {judgment.reason}")
+        return
+    yield thought(number, verdict.value, f"{index}: {verdict}, {judgment.reason}")
 
 
 def _by_rules(judged: JudgedRound) -> str:

@@ -104,9 +104,14 @@ def judged_round(
 
 def _judgment(by_rules: Judgment, opinion: Opinion | None) -> MoveJudgment:
     said = [by_rules.verdict] if opinion is None else [by_rules.verdict, opinion.verdict]
-    words = "; ".join(f.words for f in (by_rules.objections or by_rules.findings))
+    verdict = strictest(said)
+    # Who made the judgment as strict as it is gives the reason: no model explains a floor away.
+    if opinion is None or verdict is by_rules.verdict:
+        reason = "; ".join(f.words for f in (by_rules.objections or by_rules.findings))
+    else:
+        reason = opinion.reason
     return MoveJudgment(
-        verdict=strictest(said),
+        verdict=verdict,
         by_rules=by_rules.verdict,
         findings=tuple(
             RuleFinding(
@@ -118,7 +123,7 @@ def _judgment(by_rules: Judgment, opinion: Opinion | None) -> MoveJudgment:
             )
             for finding in by_rules.findings
         ),
-        reason=words if opinion is None else opinion.reason,
+        reason=reason,
     )
 
 

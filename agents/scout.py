@@ -50,8 +50,8 @@ async def scout(
         summary = _summary(seen)
         yield thought(0, "summary", summary)
     else:
-        summary = spoken.reply.summary
-        yield model_thought(0, "summary", summary, brief)
+        summary = brief.plain(spoken.reply.summary)
+        yield model_thought(0, "summary", spoken.reply.summary, brief)
     whole = seen.model_copy(update={"summary": summary})
     yield Outgoing(
         Kind.CONTEXT_OBSERVED,

@@ -62,11 +62,20 @@ def thought(round_number: int, tag: str, text: str) -> Outgoing:
     return Outgoing(Kind.AGENT_THOUGHT, Role.CLI, Thought(round=round_number, tag=tag, text=text))
 
 
-def model_thought(round_number: int, tag: str, text: str, brief: Brief) -> Outgoing:
-    """Words of a model: each number in them is held against the ones it was given."""
+def model_thought(
+    round_number: int, tag: str, text: str, brief: Brief, *, lead: str = ""
+) -> Outgoing:
+    """Words of a model: each number in them is held against the ones it was given.
+
+    The lead is code's own and stands before them.
+    """
     report = brief.ledger.check(text)
+    behind = len(lead)
     struck = tuple(
-        StruckClaim(start=flag.start, end=flag.end, why=flag.kind.value) for flag in report.flags
+        StruckClaim(start=behind + flag.start, end=behind + flag.end, why=flag.kind.value)
+        for flag in report.flags
     )
-    said = Thought(round=round_number, tag=tag, text=text, struck=struck, cited=report.matched)
+    said = Thought(
+        round=round_number, tag=tag, text=lead + text, struck=struck, cited=report.matched
+    )
     return Outgoing(Kind.AGENT_THOUGHT, Role.CLI, said)

@@ -30,23 +30,24 @@ if TYPE_CHECKING:
 async def strategist(
     envelope: Envelope, context: Context[DebateServices]
 ) -> AsyncGenerator[Outgoing, None]:
-    said = envelope.payload
-    if isinstance(said, ContextObserved):
+    heard = envelope.payload
+    if isinstance(heard, ContextObserved):
         debate = Proposal(
-            context=said.context,
-            context_hash=said.context_hash,
-            max_rounds=said.max_rounds,
-            hold=hold_candidate(said.context),
-            exit=exit_candidate(said.context),
+            context=heard.context,
+            context_hash=heard.context_hash,
+            max_rounds=heard.max_rounds,
+            hold=hold_candidate(heard.context),
+            exit=exit_candidate(heard.context),
             rounds=(),
         )
-    elif isinstance(said, Critique):
-        debate = Proposal.model_construct(**dict(said))
+    elif isinstance(heard, Critique):
+        debate = Proposal.model_construct(**dict(heard))
     else:
         return
     number = len(debate.rounds) + 1
     brief = Brief(Role.STRATEGIST)
     brief.market(debate.context)
+    brief.bounds()
     brief.table(debate)
     spoken = await ask(context, brief, StrategistReply)
     if spoken.silence:
@@ -56,15 +57,23 @@ async def strategist(
         shapes = shapes_by_rules(debate.context, debate.rounds)
         rationale, answers = _by_rules(debate)
         yield thought(number, tag, rationale)
+        answering = [
+            thought(number, "answer", f"Point {answer.point}: {answer.words}") for answer in answers
+        ]
     else:
         shapes = _chosen(debate.context, spoken.reply)
-        rationale, answers = spoken.reply.rationale, _answers(spoken.reply)
-        yield model_thought(number, tag, rationale, brief)
+        said = _said(debate, spoken.reply)
+        rationale = brief.plain(spoken.reply.rationale)
+        answers = tuple(
+            Answer(point=point, words=brief.plain(words)) for point, words in said.items()
+        )
+        yield model_thought(number, tag, spoken.reply.rationale, brief)
+        answering = [_answer(number, point, said.get(point), brief) for point in _points(debate)]
     moves = candidates_of(debate.context, shapes)
     for move in moves:
         yield thought(number, "candidate", _described(move))
-    for answer in answers:
-        yield thought(number, "answer", f"Point {answer.point}: {answer.words}")
+    for turn in answering:
+        yield turn
     this_round = Round(
         number=number,
         candidates=tuple(move.candidate for move in moves),
@@ -97,8 +106,26 @@ def _chosen(
     )
 
 
-def _answers(reply: StrategistReply) -> tuple[Answer, ...]:
-    return tuple(Answer(point=answer.point, words=answer.words) for answer in reply.answers)
+def _points(debate: Proposal) -> tuple[int, ...]:
+    objections = debate.rounds[-1].objections if debate.rounds else ()
+    return tuple(objection.point for objection in objections)
+
+
+def _said(debate: Proposal, reply: StrategistReply) -> dict[int, str]:
+    """The model's first answer to each point; one to a point nobody made is left out."""
+    points = _points(debate)
+    said: dict[int, str] = {}
+    for answer in reply.answers:
+        if answer.point in points:
+            said.setdefault(answer.point, answer.words)
+    return said
+
+
+def _answer(number: int, point: int, words: str | None, brief: Brief) -> Outgoing:
+    lead = f"Point {point}: "
+    if words is None:
+        return thought(number, "answer", f"{lead}left unanswered.")
+    return model_thought(number, "answer", words, brief, lead=lead)
 
 
 def _by_rules(debate: Proposal) -> tuple[str, tuple[Answer, ...]]:
