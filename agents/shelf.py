@@ -82,7 +82,7 @@ def _budget(report: BudgetReport) -> dict[str, object]:
         "tokens": report.debate.tokens,
         "dollars": report.debate.nano_usd / 1e9 if not report.debate.unpriced_tokens else None,
         "byRole": {role: spent.tokens for role, spent in sorted(report.by_role.items())},
-        "dayTokens": report.day.tokens,
+        "dayTokens": None if report.day is None else report.day.tokens,
         "debateLimit": report.limits.debate_tokens,
         "dayLimit": report.limits.day_tokens,
     }

@@ -84,7 +84,8 @@ class BudgetReport:
 
     debate: Spent
     by_role: Mapping[str, Spent]
-    day: Spent
+    day: Spent | None
+    """None where what was kept of it cannot be read."""
     limits: BudgetLimits
 
 
@@ -191,7 +192,10 @@ class DebateBudget:
         self.shared.count(reservation.day, role, real, held)
 
     def report(self) -> BudgetReport:
-        day = self._day(self.shared.today())
+        try:
+            day = self._day(self.shared.today())
+        except ModelUnavailable:
+            day = None
         return BudgetReport(self._debate(), dict(self._by_role), day, self.shared.limits)
 
     def _debate(self) -> Spent:

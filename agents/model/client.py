@@ -45,6 +45,7 @@ class OpenAIModel:
         self._budget = budget
         self._sleep = sleep
         self._redactor = Redactor((settings.api_key,))
+        self._seconds_left = settings.limits.debate_seconds
 
     async def ask(
         self,
@@ -53,18 +54,27 @@ class OpenAIModel:
         schema: type[Reply],
         on_prose: Callable[[str], None],
     ) -> Answer[Reply]:
-        seconds = self._settings.limits.total_seconds
+        seconds = min(self._settings.limits.total_seconds, self._seconds_left)
+        if seconds <= 0:
+            raise ModelUnavailable(
+                Unavailability.TIMED_OUT,
+                "The model has used up the time it has for one debate.",
+            )
         question = Question(
             model=self._settings.model_for(role),
             messages=(("system", prompt.system), ("user", prompt.user)),
             schema_name=schema.__name__,
             schema=strict_schema(schema),
         )
+        clock = asyncio.get_running_loop().time
+        began = clock()
         try:
             async with asyncio.timeout(seconds) as deadline:
                 return await self._answer(role, question, schema, on_prose, deadline)
         except TimeoutError:
-            sentence = f"The model did not finish within {seconds:g} seconds."
+            sentence = f"The model did not finish within {seconds:.3g} seconds."
+        finally:
+            self._seconds_left -= clock() - began
         raise ModelUnavailable(Unavailability.TIMED_OUT, sentence)
 
     async def _answer(

@@ -18,6 +18,8 @@ DEFAULT_MODEL = "gpt-4o-mini"
 class ModelLimits:
     total_seconds: float = 45.0
     """For one question with its retries and its repair."""
+    debate_seconds: float = 75.0
+    """For all questions of a debate: under its deadline, so that the rules can still end it."""
     first_seconds: float = 30.0
     """Until the first word: a reasoning model thinks before it speaks."""
     stall_seconds: float = 10.0
