@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from agents.worker import StageFailedError
 from chain.abi import AbiError
-from chain.reading.one_block import BlockMovedError, NoSuchBlockError
 from chain.rpc.errors import RpcError
 from chain.store import StoreError
 
@@ -59,7 +58,7 @@ def chain_faults_told(network: Network) -> Iterator[None]:
     except RpcError as error:
         told = " ".join(part for part in (error.sentence, error.next_step) if part)
         raise ChainUnreadableError(told) from error
-    except (BlockMovedError, NoSuchBlockError, StoreError) as error:
+    except StoreError as error:
         raise ChainUnreadableError(str(error)) from error
     except AbiError as error:
         raise ChainUnreadableError(

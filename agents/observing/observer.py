@@ -20,8 +20,8 @@ from chain.positions.gathering import Gathering
 from chain.positions.portfolio import currencies
 from chain.prices.ladder import market_prices, price_book, with_ether
 from chain.prices.pool_prices import ask_pool_prices
-from chain.reading.one_block import BlockMovedError, OneBlock
-from chain.rpc.errors import Reorged
+from chain.reading.one_block import OneBlock
+from chain.rpc.errors import ErrorKind, RpcError
 from chain.tokens import read_tokens
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LARGEST_TOKEN_ID = 2**256 - 1
+_REPLACED = frozenset((ErrorKind.REORGED, ErrorKind.STATE_PRUNED))
+"""What a node says of a head that was replaced while it was read: the new one will do."""
 
 
 class ChainObserver:
@@ -63,9 +65,10 @@ class ChainObserver:
         with chain_faults_told(self._network):
             try:
                 return await read()
-            except (Reorged, BlockMovedError):
-                # The chain changed under the reading: the new head is as good.
-                return await read()
+            except RpcError as error:
+                if error.kind not in _REPLACED:
+                    raise
+            return await read()
 
     async def _position(self, token_id: int, profile: RiskProfile) -> MarketContext:
         sources, network = self._sources, self._network

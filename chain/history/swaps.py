@@ -95,6 +95,7 @@ async def read_swaps_of(
         and headers[one.last].hash == one.last_hash
     }
     starts = {pool: known[pool].last + 1 if pool in known else from_block for pool in pool_ids}
+    scans = min(starts.values(), default=to_block + 1) <= to_block
     events: list[SwapEvent] = []
     blocks = [*headers.values()]
     # A pool met for the first time must not have the others read again from its beginning.
@@ -107,7 +108,7 @@ async def read_swaps_of(
             blocks.append(scanned.last)
             watch(ScanProgress(scan_from, to_block, scanned.last.number, len(events)))
     new = [swap for swap in events if swap.place.block_number >= starts[swap.pool_id]]
-    timed = await _timed(client, new, blocks, most_exact)
+    timed = await _timed(client, new, blocks, headers[to_block], most_exact) if scans else []
     histories: dict[PoolId, SwapHistory] = {}
     for pool, start in starts.items():
         before = known[pool].swaps if pool in known else ()
@@ -144,10 +145,13 @@ async def _landmarks(
 
 
 async def _timed(
-    client: RpcClient, swaps: list[SwapEvent], known: list[Block], most_exact: int
+    client: RpcClient, swaps: list[SwapEvent], known: list[Block], end: Block, most_exact: int
 ) -> list[TimedSwap]:
     hashes = {swap.place.block_number: swap.place.block_hash for swap in swaps}
-    times = await read_block_times(client, hashes, known, most_exact=most_exact)
+    # Logs were read up to the end: it must still be there after them, or they are another's.
+    hashes[end.number] = end.hash
+    before = [block for block in known if block.number != end.number]
+    times = await read_block_times(client, hashes, before, most_exact=most_exact)
     return [
         TimedSwap(swap, times[swap.place.block_number], swap.place.block_number in times.estimated)
         for swap in swaps

@@ -1,0 +1,66 @@
+"""A pool's swaps read and summed a second time, with eth_abi and plain loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log, sqrt
+from typing import TYPE_CHECKING
+
+from eth_abi.abi import decode
+from eth_hash.auto import keccak
+
+from chain.networks import network_named
+
+if TYPE_CHECKING:
+    from tests.chain.moves import Moves
+
+_TOPIC = "0x" + keccak(b"Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)").hex()
+_DATA = ("int128", "int128", "uint160", "uint128", "int24", "uint24")
+
+
+@dataclass(frozen=True)
+class RawSwap:
+    time: int
+    amount0: int
+    amount1: int
+    price: float
+    """Units of currency1 for a unit of currency0."""
+    fee: int
+
+
+def raw_swaps(moves: Moves, pool_id: str) -> list[RawSwap]:
+    manager = network_named("devnet").contracts.pool_manager
+    wanted = {"address": manager, "topics": [_TOPIC, pool_id], "fromBlock": "0x0"}
+    found = []
+    for log_ in moves.rpc("eth_getLogs", {**wanted, "toBlock": "latest"}):
+        block = moves.rpc("eth_getBlockByNumber", log_["blockNumber"], False)
+        amount0, amount1, root, _, _, fee = decode(_DATA, bytes.fromhex(log_["data"][2:]))
+        time = int(block["timestamp"], 16)
+        found.append(RawSwap(time, amount0, amount1, root * root / 2**192, fee))
+    return found
+
+
+def volatility(swaps: list[RawSwap], end: int, hours: int) -> float:
+    """By the price that held at each hour back from the end."""
+    closes = []
+    for back in range(hours, -1, -1):
+        before = [swap for swap in swaps if swap.time <= end - 3600 * back]
+        if before:
+            closes.append(before[-1].price)
+    moves = [log(after / before) for before, after in pairwise(closes)]
+    return sqrt(24 * sum(move * move for move in moves) / len(moves))
+
+
+def provider_fees(
+    swaps: list[RawSwap], start: int, units: tuple[float, float], packed_protocol_fee: int
+) -> float:
+    """What liquidity providers got since then, each currency at its own price."""
+    total = 0.0
+    for swap in swaps:
+        if swap.time > start:
+            sold0 = swap.amount0 < 0
+            paid = -swap.amount0 * units[0] if sold0 else -swap.amount1 * units[1]
+            protocol = packed_protocol_fee & 0xFFF if sold0 else packed_protocol_fee >> 12
+            total += paid * (swap.fee - protocol) / 10**6
+    return total
