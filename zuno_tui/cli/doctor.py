@@ -91,7 +91,13 @@ async def _network_checks(session: Session) -> AsyncIterator[Check]:
                 async for check in _endpoint_checks(session, client, name):
                     yield check
             except RpcError as error:
-                yield Check(name, State.BROKEN, error.sentence, error.next_step, about_network=True)
+                yield Check(name, State.BROKEN, error.sentence, _mend(session), about_network=True)
+
+
+def _mend(session: Session) -> str:
+    if session.network.name == "devnet":
+        return "Start it in another terminal: zuno devnet"
+    return f"Set another endpoint: zuno --network {session.network.name} --rpc URL"
 
 
 async def _endpoint_checks(session: Session, client: RpcClient, name: str) -> AsyncIterator[Check]:
