@@ -175,10 +175,11 @@ def _confidence(
 
 
 def _contests(context: Context, judged: JudgedRound) -> list[Contest]:
-    """HOLD against the moves into each pool, since each pool has its own market."""
+    """HOLD against the moves that may be made, by pool, since each pool has its own market."""
     by_pool: dict[str, list[Judged]] = {}
     for move in judged.moves:
-        by_pool.setdefault(move.evaluated.candidate.pool_id, []).append(move)
+        if move.judgment.verdict is not JudgmentVerdict.VETO:
+            by_pool.setdefault(move.evaluated.candidate.pool_id, []).append(move)
     return [_contest(context, moves) for moves in by_pool.values()]
 
 

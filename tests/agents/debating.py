@@ -1,0 +1,118 @@
+"""Debates as tests hold them: in this process, on facts from the chain or made up here."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agents.bus import Ambient
+from agents.canonical import canonical
+from agents.debate import hold_debate
+from agents.facts import CreateContext, MarketContext
+from agents.observing import ChainObserver
+from agents.payloads import FlowCreateStart, FlowStart
+from agents.record import MemorySink, RecordWriter
+from agents.redaction import Redactor
+from chain.networks import network_named
+from chain.overview import Sources
+from chain.rpc.client import RpcClient
+from chain.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from agents.debate import Ended, Listener
+    from agents.facts import CreateGoal
+    from agents.model.interface import Model
+    from agents.numbers.profiles import RiskProfile
+    from agents.plan import Plan
+    from agents.speaking import Eyes
+
+DEVNET = network_named("devnet")
+NOW = 1_768_000_000.0
+REQUEST = "req_0123456789abcdef"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Eyes for what was seen before."""
+
+    context: MarketContext | CreateContext
+
+    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+        assert isinstance(self.context, MarketContext)
+        assert (token_id, profile) == (self.context.position.token_id, self.context.profile)
+        return self.context
+
+    async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
+        assert isinstance(self.context, CreateContext)
+        assert (goal, profile) == (self.context.goal, self.context.profile)
+        return self.context
+
+
+@dataclass(frozen=True)
+class Argued:
+    """How a debate ended, and its record."""
+
+    ended: Ended
+    record: bytes
+
+    @property
+    def plan(self) -> Plan:
+        assert self.ended.plan is not None, self.ended.failure
+        return self.ended.plan
+
+    @property
+    def plan_bytes(self) -> bytes:
+        return canonical(self.plan.model_dump(mode="json", by_alias=True))
+
+    def said(self, tag: str) -> list[str]:
+        return [turn.thought.text for turn in self.ended.transcript if turn.thought.tag == tag]
+
+
+def start_of(context: MarketContext | CreateContext, rounds: int) -> FlowStart | FlowCreateStart:
+    if isinstance(context, MarketContext):
+        return FlowStart(
+            token_id=context.position.token_id, profile=context.profile, max_rounds=rounds
+        )
+    return FlowCreateStart(
+        goal=context.goal, owner=context.owner, profile=context.profile, max_rounds=rounds
+    )
+
+
+async def argue(
+    start: FlowStart | FlowCreateStart,
+    eyes: Eyes,
+    *,
+    model: Model | None = None,
+    listener: Listener | None = None,
+) -> Argued:
+    """A whole debate with a clock that stands still."""
+    sink = MemorySink()
+    record = RecordWriter(sink, REQUEST, {"zuno": "test"}, Redactor())
+    ended = await hold_debate(
+        start,
+        eyes,
+        model,
+        record,
+        ambient=Ambient(lambda: NOW, lambda: REQUEST),
+        request_id=REQUEST,
+        listener=listener,
+    )
+    record.close()
+    return Argued(ended, b"".join(sink.lines))
+
+
+async def argue_over(
+    context: MarketContext | CreateContext, *, rounds: int = 2, model: Model | None = None
+) -> Argued:
+    return await argue(start_of(context, rounds), Seen(context), model=model)
+
+
+@asynccontextmanager
+async def watching(url: str, store: Store | None = None) -> AsyncIterator[ChainObserver]:
+    """Eyes on a chain, with a memory of their own unless one is given."""
+    async with RpcClient(DEVNET, (url,), clock=lambda: NOW) as client:
+        memory = store or Store.in_memory()
+        yield ChainObserver(Sources(client, DEVNET, memory, None, lambda: NOW))

@@ -1,0 +1,135 @@
+"""The rules of judgment a second time, from the profile's table and a candidate's printed numbers.
+
+Shares no code with what it judges: survival is summed from the series, prices come from ticks.
+"""
+
+from __future__ import annotations
+
+from math import exp, log, pi, sin
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from agents.facts import CreateContext, MarketContext, ObservedPool
+    from agents.plan import Candidate, Plan
+
+    Context = MarketContext | CreateContext
+
+FLOORS = {"conservative": 36.0, "balanced": 24.0, "aggressive": 14.0}
+GAS_CEILINGS = {"conservative": 1.2, "balanced": 1.6, "aggressive": 2.4}
+LIFE_SHARES = {"conservative": 0.5, "balanced": 0.75, "aggressive": 1.0}
+_TERMS = 400
+
+
+def stays_inside(below: float, above: float, ticks_a_day: float, hours: float) -> float:
+    """Σ over odd n of 4/(nπ)·sin(nπ·below/width)·e^(−(nπσ/width)²·t/2)."""
+    width = below + above
+    total = 0.0
+    for term in range(1, 2 * _TERMS, 2):
+        decay = (term * pi * ticks_a_day / width) ** 2 * hours / 48
+        if decay > 50:
+            break
+        total += 4 / (term * pi) * sin(term * pi * below / width) * exp(-decay)
+    return total
+
+
+def verdict_on(context: Context, hold: Candidate, move: Candidate) -> str:
+    """`accept`, `revise` or `veto`, by the table."""
+    profile = context.profile.value
+    pool = _pool(context, move).pool
+    assert move.tick_lower is not None
+    assert move.tick_upper is not None
+    assert move.buffer_hours is not None
+    assert move.median_life_hours is not None
+    if not move.tick_lower <= pool.tick < move.tick_upper:
+        return "veto"
+    floor, ceiling = FLOORS[profile], GAS_CEILINGS[profile]
+    buffer = move.buffer_hours.at_1x
+    ratio = _gas_over_fees(move)
+    if buffer < floor / 2 or (ratio is not None and ratio > 2 * ceiling):
+        return "veto"
+    latest = LIFE_SHARES[profile] * move.median_life_hours
+    pays_back = _break_even(hold, move)
+    if buffer < floor or ratio is None or ratio > ceiling or pays_back is None:
+        return "revise"
+    return "revise" if pays_back > latest else "accept"
+
+
+def check_numbers(context: Context, move: Candidate) -> None:
+    """That the printed buffer, lives and survivals are those of the series."""
+    observed = _pool(context, move)
+    assert move.tick_lower is not None
+    assert move.tick_upper is not None
+    assert move.buffer_hours is not None
+    assert move.survival is not None
+    assert move.median_life_hours is not None
+    price = 2 * log(observed.pool.sqrt_price_x96 / 2**96) / log(1.0001)
+    below, above = price - move.tick_lower, move.tick_upper - price
+    ticks_a_day = observed.market.sigma / log(1.0001)
+    if below <= 0 or above <= 0:
+        assert move.buffer_hours.at_1x == move.survival.day == 0
+        return
+    for stress, buffer in enumerate(
+        (move.buffer_hours.at_1x, move.buffer_hours.at_2x, move.buffer_hours.at_3x), 1
+    ):
+        if buffer * (stress * ticks_a_day / (below + above)) ** 2 > 1e-4:
+            survived = stays_inside(below, above, stress * ticks_a_day, buffer)
+            assert survived == pytest.approx(0.95, abs=2e-3)
+    assert stays_inside(below, above, ticks_a_day, 24) == pytest.approx(move.survival.day, abs=2e-3)
+    assert stays_inside(below, above, ticks_a_day, 168) == pytest.approx(
+        move.survival.week, abs=2e-3
+    )
+
+
+def check_plan(context: Context, plan: Plan) -> None:
+    """That every judgment is the rules' own and nothing below a floor is recommended."""
+    for move in plan.candidates:
+        assert move.judgment is not None
+        assert move.judgment.by_rules == verdict_on(context, plan.hold, move), move
+        assert move.judgment.reason
+        check_numbers(context, move)
+    assert plan.choice.reasons
+    assert all(plan.choice.reasons)
+    if plan.choice.kind != "move":
+        return
+    chosen = plan.recommended
+    assert plan.choice.index is not None
+    assert chosen == plan.candidates[plan.choice.index]
+    assert chosen.judgment is not None
+    allowed = {"accept"} if plan.decided_by == "critic" else {"accept", "revise"}
+    assert verdict_on(context, plan.hold, chosen) in allowed
+    assert _gain(plan.hold, chosen) > 0
+
+
+def _pool(context: Context, move: Candidate) -> ObservedPool:
+    if context.mode == "rebalance":
+        return context.observed
+    (found,) = (one for one in context.surveyed_pools if one.pool.pool_id == move.pool_id)
+    return found
+
+
+def _gas_over_fees(move: Candidate) -> float | None:
+    """Infinite where nothing is earned for it."""
+    if move.gas_usd is None or move.fee_yield_24h is None:
+        return None
+    return move.gas_usd / move.fee_yield_24h if move.fee_yield_24h else float("inf")
+
+
+def _gain(hold: Candidate, move: Candidate) -> float:
+    held, moved = (
+        None
+        if one.fee_yield_24h is None or one.lvr_24h is None
+        else one.fee_yield_24h - one.lvr_24h
+        for one in (hold, move)
+    )
+    return float("-inf") if held is None or moved is None else moved - held
+
+
+def _break_even(hold: Candidate, move: Candidate) -> float | None:
+    gain = _gain(hold, move)
+    if move.cost_usd == 0:
+        return 0.0
+    if move.cost_usd is None or gain <= 0:
+        return None
+    return 24 * move.cost_usd / gain
