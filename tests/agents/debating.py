@@ -51,12 +51,29 @@ class Seen:
         return self.context
 
 
+@dataclass
+class Noticing:
+    """Eyes that remember what they saw."""
+
+    inner: Eyes
+    seen: MarketContext | CreateContext | None = None
+
+    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+        self.seen = seen = await self.inner.observe_position(token_id, profile)
+        return seen
+
+    async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
+        self.seen = seen = await self.inner.survey(goal, owner, profile)
+        return seen
+
+
 @dataclass(frozen=True)
 class Argued:
-    """How a debate ended, and its record."""
+    """How a debate ended, its record, and the facts it was about."""
 
     ended: Ended
     record: bytes
+    seen: MarketContext | CreateContext | None
 
     @property
     def plan(self) -> Plan:
@@ -66,6 +83,11 @@ class Argued:
     @property
     def plan_bytes(self) -> bytes:
         return canonical(self.plan.model_dump(mode="json", by_alias=True))
+
+    @property
+    def market(self) -> MarketContext:
+        assert isinstance(self.seen, MarketContext)
+        return self.seen
 
     def said(self, tag: str) -> list[str]:
         return [turn.thought.text for turn in self.ended.transcript if turn.thought.tag == tag]
@@ -89,11 +111,11 @@ async def argue(
     listener: Listener | None = None,
 ) -> Argued:
     """A whole debate with a clock that stands still."""
-    sink = MemorySink()
+    sink, noticing = MemorySink(), Noticing(eyes)
     record = RecordWriter(sink, REQUEST, {"zuno": "test"}, Redactor())
     ended = await hold_debate(
         start,
-        eyes,
+        noticing,
         model,
         record,
         ambient=Ambient(lambda: NOW, lambda: REQUEST),
@@ -101,7 +123,7 @@ async def argue(
         listener=listener,
     )
     record.close()
-    return Argued(ended, b"".join(sink.lines))
+    return Argued(ended, b"".join(sink.lines), noticing.seen)
 
 
 async def argue_over(

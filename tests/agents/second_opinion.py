@@ -13,6 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from agents.facts import CreateContext, MarketContext, ObservedPool
     from agents.plan import Candidate, Plan
+    from tests.agents.debating import Argued
 
     Context = MarketContext | CreateContext
 
@@ -100,6 +101,24 @@ def check_plan(context: Context, plan: Plan) -> None:
     allowed = {"accept"} if plan.decided_by == "critic" else {"accept", "revise"}
     assert verdict_on(context, plan.hold, chosen) in allowed
     assert _gain(plan.hold, chosen) > 0
+
+
+def check_argued(context: Context, argued: Argued, rounds: int = 2) -> None:
+    """There is a plan within the rules, and every step towards it was said aloud."""
+    plan = argued.plan
+    check_plan(context, plan)
+    assert 1 <= plan.rounds <= rounds
+    spoken = [(turn.role.value, turn.thought.tag) for turn in argued.ended.transcript]
+    assert ("scout", "summary") in spoken
+    assert spoken.count(("strategist", "propose")) == 1
+    assert spoken.count(("strategist", "revise")) == plan.rounds - 1
+    assert spoken.count(("critic", "critique")) == plan.rounds
+    assert spoken.count(("arbiter", "decision")) == (plan.decided_by == "arbiter")
+    verdicts = {"accept", "revise", "veto"}
+    judged = sum(role == "critic" and tag in verdicts for role, tag in spoken)
+    assert judged == len(plan.rejected) + (plan.choice.kind == "move")
+    # Whatever was not chosen stands there with the reason why.
+    assert all(rejected.why for rejected in plan.rejected)
 
 
 def _pool(context: Context, move: Candidate) -> ObservedPool:

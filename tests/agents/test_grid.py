@@ -13,10 +13,9 @@ import pytest
 from agents.numbers.profiles import RiskProfile
 from tests.agents.debating import argue_over
 from tests.agents.made_up import DOLLAR_DOLLAR, TOKEN0, TOKEN1, Market
-from tests.agents.second_opinion import check_plan
+from tests.agents.second_opinion import check_argued
 
 if TYPE_CHECKING:
-    from agents.facts import CreateContext, MarketContext
     from tests.agents.debating import Argued
 
 HALF_WIDTHS = (0.01, 0.02, 0.05, 0.1, 0.2)
@@ -24,24 +23,6 @@ SIGMAS = (0.01, 0.02, 0.03, 0.04, 0.05)
 PLACES = {"centred": 0.0, "at its edge": 0.97, "left behind": 2.5}
 PAID = (0.7, 1.3)
 """Fees pay for less than the volatility there is, or for more."""
-
-
-def check_argued(context: MarketContext | CreateContext, argued: Argued, rounds: int = 2) -> None:
-    """There is a plan within the rules, and every step towards it was said aloud."""
-    plan = argued.plan
-    check_plan(context, plan)
-    assert 1 <= plan.rounds <= rounds
-    spoken = [(turn.role.value, turn.thought.tag) for turn in argued.ended.transcript]
-    assert ("scout", "summary") in spoken
-    assert spoken.count(("strategist", "propose")) == 1
-    assert spoken.count(("strategist", "revise")) == plan.rounds - 1
-    assert spoken.count(("critic", "critique")) == plan.rounds
-    assert spoken.count(("arbiter", "decision")) == (plan.decided_by == "arbiter")
-    verdicts = {"accept", "revise", "veto"}
-    judged = sum(role == "critic" and tag in verdicts for role, tag in spoken)
-    assert judged == len(plan.rejected) + (plan.choice.kind == "move")
-    # Whatever was not chosen stands there with the reason why.
-    assert all(rejected.why for rejected in plan.rejected)
 
 
 async def test_no_range_and_no_volatility_ends_without_an_argued_plan(
