@@ -1,0 +1,141 @@
+"""A plan judged a second time, from the observed facts and `agents.numbers` alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.facts import MarketContext
+from agents.numbers.costs import GAS_UNITS, Recipe, break_even_hours, gas_cost, gas_yield, move_cost
+from agents.numbers.edges import TickRange, price_tick
+from agents.numbers.outlook import Market, Stake, expected_life_hours, gain_over_hold, look_at
+from agents.numbers.profiles import PROFILES
+from agents.numbers.rounding import writable
+from agents.numbers.rules import JudgmentVerdict, MoveNumbers, judge_move
+from agents.numbers.swap import PrepSwap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agents.facts import CreateContext, ObservedPool
+    from agents.plan import Candidate, Plan
+
+    Context = MarketContext | CreateContext
+
+_ORDER = list(JudgmentVerdict)
+
+
+def broken_floors(context: Context, plan: Plan) -> Iterator[str]:
+    """What is wrong with a plan's moves; nothing, if the floors held whatever a model said."""
+    for move in plan.candidates:
+        verdict = _Again(context, move).verdict
+        said = None if move.judgment is None else move.judgment.verdict
+        if said is None or _ORDER.index(said) < _ORDER.index(verdict):
+            yield f"move {move.index} is {verdict} by the rules, but {said} in the plan"
+        yield from _wrong_numbers(_Again(context, move), move)
+    if plan.choice.kind == "move":
+        yield from _broken_by_choice(context, plan)
+
+
+def _broken_by_choice(context: Context, plan: Plan) -> Iterator[str]:
+    move = plan.recommended
+    if move not in plan.candidates or move.index != plan.choice.index:
+        yield "what is recommended is none of the candidates"
+        return
+    again = _Again(context, move)
+    worst = JudgmentVerdict.ACCEPT if plan.decided_by == "critic" else JudgmentVerdict.REVISE
+    if _ORDER.index(again.verdict) > _ORDER.index(worst):
+        yield f"{plan.decided_by} chose a move that the rules {again.verdict}"
+    life = expected_life_hours(again.market, again.stake)
+    if again.gain is None or again.cost is None or again.gain * life / 24 <= again.cost:
+        yield "the move does not earn its cost"
+
+
+def _wrong_numbers(again: _Again, move: Candidate) -> Iterator[str]:
+    outlook = again.outlook
+    told = {
+        "1× buffer": (move.buffer_hours and move.buffer_hours.at_1x, outlook.exit.buffers.at_1x),
+        "week's survival": (move.survival and move.survival.week, outlook.exit.survival_7d),
+        "fees": (move.fee_yield_24h, outlook.fee_24h),
+        "LVR": (move.lvr_24h, outlook.lvr_24h),
+        "value": (move.value_usd, outlook.value),
+        "cost": (move.cost_usd, again.cost),
+        "break-even": (move.break_even_hours, again.break_even),
+    }
+    for name, (written, computed) in told.items():
+        if written != writable(computed):
+            yield f"the {name} of move {move.index} is {written}, not {computed}"
+
+
+class _Again:
+    """One move's numbers from its ticks and liquidity."""
+
+    def __init__(self, context: Context, move: Candidate) -> None:
+        observed, own, current = _place(context, move)
+        pool = observed.pool
+        inside = current is not None and current.lower <= pool.tick < current.upper
+        self._rules = PROFILES[context.profile]
+        self.market = Market(
+            price=price_tick(pool.sqrt_price_x96),
+            daily_sigma=observed.market.sigma,
+            others_liquidity=pool.liquidity - (own if inside else 0),
+            pool_fees_24h=observed.market.fees_24h_usd,
+            unit1_value=observed.token1.usd_per_unit,
+        )
+        assert move.tick_lower is not None
+        assert move.tick_upper is not None
+        self.stake = Stake(TickRange(move.tick_lower, move.tick_upper), move.liquidity)
+        hold = Stake(current, own) if current is not None and own else None
+        self.outlook = look_at(self.market, self.stake)
+        self.gain = gain_over_hold(self.market, hold, self.stake)
+        gas = context.gas
+        self._gas = (
+            None
+            if gas.usd_per_wei is None
+            else gas_cost(
+                GAS_UNITS[_recipe(move, held=current is not None)],
+                gas.wei_per_gas,
+                gas.usd_per_wei,
+                l1_data_fee_wei=gas.l1_data_fee_wei,
+            )
+        )
+        self.cost = self._whole_cost(move, pool.sqrt_price_x96)
+        self.break_even = None if self.cost is None else break_even_hours(self.cost, self.gain)
+
+    @property
+    def verdict(self) -> JudgmentVerdict:
+        outlook = self.outlook
+        numbers = MoveNumbers(
+            price_inside=outlook.edges.inside,
+            buffers=outlook.exit.buffers,
+            median_life_hours=outlook.exit.median_hours,
+            fee_24h=outlook.fee_24h,
+            gas_yield=None if self._gas is None else gas_yield(self._gas, outlook.fee_24h),
+            break_even_hours=self.break_even,
+        )
+        return judge_move(numbers, self._rules).verdict
+
+    def _whole_cost(self, move: Candidate, sqrt_price: int) -> float | None:
+        swap, unit1 = move.prep_action, self.market.unit1_value
+        if self._gas is None or (swap is not None and unit1 is None):
+            return None
+        if swap is None or unit1 is None:
+            return self._gas
+        done = PrepSwap(swap.zero_for_one, swap.amount_in, swap.amount_out, swap.fee_pips, 0)
+        cost = move_cost(0.0, done, sqrt_price, unit1)
+        return self._gas + (cost.swap_fee + cost.slippage)
+
+
+def _place(context: Context, move: Candidate) -> tuple[ObservedPool, int, TickRange | None]:
+    """The pool a move is in, the liquidity held there now, and between which ticks."""
+    if isinstance(context, MarketContext):
+        position = context.position
+        current = TickRange(position.tick_lower, position.tick_upper)
+        return context.observed, position.liquidity, current
+    (observed,) = [one for one in context.surveyed_pools if one.pool.pool_id == move.pool_id]
+    return observed, 0, None
+
+
+def _recipe(move: Candidate, *, held: bool) -> Recipe:
+    if held:
+        return Recipe.RERANGE_WITH_SWAP if move.prep_action else Recipe.RERANGE
+    return Recipe.SWAP_AND_ENTER if move.prep_action else Recipe.ENTER
