@@ -168,7 +168,7 @@ def _confidence(
     if choice.kind == "exit":
         ground = ground_of(context)
         # A door that can be shut is a reason at any volatility.
-        return 1.0 if _dangers(ground) else exit_confidence(*_windows(ground))
+        return 1.0 if ground.dangers else exit_confidence(*_windows(ground))
     if choice.kind == "move" and chosen is not None:
         return move_confidence(_contest(context, [chosen]))
     return hold_confidence(_contests(context, judged))
@@ -200,7 +200,7 @@ def _exit_advice(context: Context) -> ExitAdvice | None:
         return None
     buffers = look_at(ground.market, ground.hold).exit.buffers
     day, week = _windows(ground)
-    return advise_exit(PROFILES[context.profile], buffers, day, week, _dangers(ground))
+    return advise_exit(PROFILES[context.profile], buffers, day, week, ground.dangers)
 
 
 def _is_healthy(context: Context) -> bool:
@@ -218,11 +218,6 @@ def _windows(ground: Ground) -> tuple[VolatilityWindow, VolatilityWindow]:
         VolatilityWindow(market.sigma_24h, market.implied_sigma_24h),
         VolatilityWindow(market.sigma_7d, market.implied_sigma_7d),
     )
-
-
-def _dangers(ground: Ground) -> tuple[str, ...]:
-    pool = ground.observed.pool
-    return pool.hook_powers if pool.hook_danger == "dangerous" else ()
 
 
 def _moves(judged: JudgedRound) -> list[JudgedMove]:

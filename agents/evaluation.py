@@ -85,6 +85,7 @@ def evaluate(ground: Ground, choice: ShapeChoice, index: int) -> Evaluated:
         fee_24h=outlook.fee_24h,
         gas_yield=ratio,
         break_even_hours=break_even,
+        dangers=ground.dangers,
     )
     return Evaluated(candidate, numbers, stake, price.total, gain)
 

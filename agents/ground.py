@@ -78,6 +78,12 @@ class Ground:
         return swap_terms(pool.lp_fee, pool.protocol_fee, others, depth)
 
     @property
+    def dangers(self) -> tuple[str, ...]:
+        """What the hook's passport warns of, where it is dangerous."""
+        pool = self.observed.pool
+        return pool.hook_powers if pool.hook_danger == "dangerous" else ()
+
+    @property
     def pool_key(self) -> PoolKey:
         pool = self.observed.pool
         return PoolKey(pool.currency0, pool.currency1, pool.fee, pool.tick_spacing, pool.hooks)

@@ -84,8 +84,10 @@ def candidates_of(context: Context, shapes: Iterable[ShapeChoice]) -> tuple[Eval
 
 def _create_shapes(context: CreateContext, *, revising: bool) -> Iterator[ShapeChoice]:
     multiplier = PROFILES[context.profile].create_multiplier
-    for pool_index in range(min(_CREATE_POOLS, len(context.surveyed_pools))):
-        ground = ground_of(context, pool_index)
+    grounds = [ground_of(context, index) for index in range(len(context.surveyed_pools))]
+    # The deepest first; what would be vetoed for its hook takes no better pool's place.
+    order = sorted(enumerate(grounds), key=lambda found: bool(found[1].dangers))
+    for pool_index, ground in order[:_CREATE_POOLS]:
         widths = list(_needed(ground, context))[:2] if revising else [multiplier]
         for width in widths:
             yield ShapeChoice(

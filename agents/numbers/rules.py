@@ -30,6 +30,7 @@ class Rule(StrEnum):
     BUFFER_FLOOR = "buffer-floor"
     GAS_YIELD = "gas-yield"
     BREAK_EVEN = "break-even"
+    HOOK = "hook"
 
 
 _STRICTNESS = (JudgmentVerdict.ACCEPT, JudgmentVerdict.REVISE, JudgmentVerdict.VETO)
@@ -44,6 +45,8 @@ class MoveNumbers(NamedTuple):
     fee_24h: float | None
     gas_yield: float | None
     break_even_hours: float | None
+    dangers: tuple[str, ...] = ()
+    """Sentences about the pool or its hook; one is enough to stay out."""
 
 
 class Finding(NamedTuple):
@@ -69,12 +72,13 @@ class Judgment(NamedTuple):
 
 
 def judge_move(move: MoveNumbers, rules: ProfileRules) -> Judgment:
-    """Veto, revise or accept: the strictest of what the four rules find."""
+    """Veto, revise or accept: the strictest of what the rules find."""
     findings = (
         _price_inside(move),
         _buffer_floor(move, rules),
         _gas_yield(move, rules),
         _break_even(move, rules),
+        *_hook(move),
     )
     return Judgment(strictest(finding.verdict for finding in findings), findings)
 
@@ -98,6 +102,14 @@ def _price_inside(move: MoveNumbers) -> Finding:
         return Finding(Rule.PRICE_INSIDE, JudgmentVerdict.ACCEPT, None, None, words)
     words = "the price is outside the range: it would earn nothing"
     return Finding(Rule.PRICE_INSIDE, JudgmentVerdict.VETO, None, None, words)
+
+
+def _hook(move: MoveNumbers) -> tuple[Finding, ...]:
+    """Liquidity is not put where it may not be taken out again."""
+    if not move.dangers:
+        return ()
+    words = f"the pool is dangerous: {' '.join(move.dangers).rstrip('.')}"
+    return (Finding(Rule.HOOK, JudgmentVerdict.VETO, None, None, words),)
 
 
 def _buffer_floor(move: MoveNumbers, rules: ProfileRules) -> Finding:

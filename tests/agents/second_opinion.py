@@ -43,7 +43,7 @@ def verdict_on(context: Context, hold: Candidate, move: Candidate) -> str:
     assert move.tick_upper is not None
     assert move.buffer_hours is not None
     assert move.median_life_hours is not None
-    if not move.tick_lower <= pool.tick < move.tick_upper:
+    if pool.hook_danger == "dangerous" or not move.tick_lower <= pool.tick < move.tick_upper:
         return "veto"
     floor, ceiling = FLOORS[profile], GAS_CEILINGS[profile]
     buffer = move.buffer_hours.at_1x
