@@ -1,0 +1,1 @@
+"""From a choice to the chain: transactions built, read back, judged, and kept until final."""
