@@ -24,7 +24,7 @@ from zuno_tui.cli import FAILED, NETWORK
 from zuno_tui.cli.output import print_json, print_lines
 from zuno_tui.cli.plan_card import plan_lines
 from zuno_tui.cli.session import say
-from zuno_tui.cli.transcript import turn_line
+from zuno_tui.cli.transcript import LiveTranscript
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -117,7 +117,8 @@ async def live_model(
 def _listener(arguing: Arguing) -> Listener:
     if not arguing.stream:
         return Listener()
-    return Listener(on_turn=lambda turn: say(turn_line(turn.role.value, turn.thought)))
+    live = LiveTranscript()
+    return Listener(on_turn=live.on_turn, on_prose=live.on_prose)
 
 
 def _secrets(arguing: Arguing) -> tuple[str, ...]:

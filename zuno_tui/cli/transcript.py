@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
 
 if TYPE_CHECKING:
+    from agents.debate import Turn
+    from agents.envelope import Role
     from agents.payloads import Thought
 
 _ROLE_WIDTH = 10
@@ -24,8 +26,7 @@ _STRUCK = {
 
 def turn_line(role: str, thought: Thought) -> str:
     """One turn, wrapped under itself where the lines have an end."""
-    round_mark = f"{thought.round}" if thought.round else " "
-    head = f"{role:<{_ROLE_WIDTH}} {round_mark} ▸ "
+    head = _head(role, thought.round)
     return wrapped(head + readable(thought), indent=len(head))
 
 
@@ -46,3 +47,35 @@ def readable(thought: Thought) -> str:
     for flag in sorted(moved, key=lambda flag: flag.start, reverse=True):
         text = f"{text[: flag.end]} [{_STRUCK[flag.kind]}]{text[flag.end :]}"
     return text
+
+
+class LiveTranscript:
+    """The debate on stderr while it runs: a model's words as they are written, then the rest."""
+
+    def __init__(self) -> None:
+        self._speaking: Role | None = None
+
+    def on_prose(self, role: Role, text: str) -> None:
+        if self._speaking is not role:
+            self._end_line()
+            sys.stderr.write(_head(role.value, 0))
+            self._speaking = role
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+    def on_turn(self, turn: Turn) -> None:
+        streamed = self._speaking is turn.role
+        self._end_line()
+        # What was just read as it was written is not printed again; what was struck in it is.
+        if not streamed or turn.thought.struck:
+            sys.stderr.write(turn_line(turn.role.value, turn.thought) + "\n")
+            sys.stderr.flush()
+
+    def _end_line(self) -> None:
+        if self._speaking is not None:
+            sys.stderr.write("\n")
+            self._speaking = None
+
+
+def _head(role: str, round_number: int) -> str:
+    return f"{role:<{_ROLE_WIDTH}} {round_number or ' '} ▸ "
