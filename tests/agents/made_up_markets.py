@@ -19,6 +19,7 @@ from agents.facts import (
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import read_regime
 from agents.numbers.shapes import ExposureBias
+from agents.payloads import FlowCreateStart, FlowStart
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.networks import NATIVE
@@ -40,6 +41,17 @@ def market_context(state: str, profile: RiskProfile = RiskProfile.BALANCED) -> M
 def create_context(wish: str, profile: RiskProfile = RiskProfile.BALANCED) -> CreateContext:
     """Capital for one of `WISHES`."""
     return _CAPITALS[wish].model_copy(update={"profile": profile})
+
+
+def start_of(
+    context: MarketContext | CreateContext, max_rounds: int = 2
+) -> FlowStart | FlowCreateStart:
+    """The message that begins a debate about it."""
+    if isinstance(context, MarketContext):
+        return FlowStart(token_id=TOKEN_ID, profile=context.profile, max_rounds=max_rounds)
+    return FlowCreateStart(
+        goal=context.goal, owner=context.owner, profile=context.profile, max_rounds=max_rounds
+    )
 
 
 class FixedEyes:

@@ -17,7 +17,6 @@ import pytest
 from agents.bus import Ambient
 from agents.debate import Ended, hold_debate, replay_debate
 from agents.numbers.profiles import RiskProfile
-from agents.payloads import FlowCreateStart, FlowStart
 from agents.record import FileSink, RecordWriter
 from agents.redaction import Redactor
 from agents.replay import read_record
@@ -27,11 +26,11 @@ from tests.agents.floors import broken_floors
 from tests.agents.hostile_replies import KEY, HostileModel
 from tests.agents.made_up_markets import (
     STATES,
-    TOKEN_ID,
     WISHES,
     FixedEyes,
     create_context,
     market_context,
+    start_of,
 )
 from tests.agents.model.test_claims import LABELLED, labelled, overlaps, the_ledger
 
@@ -153,20 +152,9 @@ class Siege:
     record: bytes = b""
 
     async def hold(self, path: Path) -> None:
-        profile = self.context.profile
-        start = (
-            FlowStart(token_id=TOKEN_ID, profile=profile, max_rounds=self.rounds)
-            if self.context.mode == "rebalance"
-            else FlowCreateStart(
-                goal=self.context.goal,
-                owner=self.context.owner,
-                profile=profile,
-                max_rounds=self.rounds,
-            )
-        )
         writer = RecordWriter(FileSink(path), "req-1", {"zuno": "test"}, Redactor((KEY,)))
         self.ended = await hold_debate(
-            start,
+            start_of(self.context, self.rounds),
             FixedEyes(self.context),
             self.model,
             writer,

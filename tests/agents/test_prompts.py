@@ -12,29 +12,28 @@ from agents.briefing import STRUCK, Brief
 from agents.bus import Ambient
 from agents.debate import hold_debate
 from agents.envelope import Role
-from agents.facts import CreateContext, MarketContext
+from agents.facts import MarketContext
 from agents.model.interface import Answer, ModelUnavailable, Prompt, Unavailability, Usage
 from agents.model.numerals import Unit, find_numerals
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime
-from agents.payloads import FlowCreateStart, FlowStart
 from agents.record import MemorySink, RecordWriter
 from agents.redaction import Redactor
 from agents.replies import ArbiterReply, CriticReply, ScoutReply, StrategistReply
 from tests.agents.made_up_markets import (
     STATES,
-    TOKEN_ID,
     WISHES,
     FixedEyes,
     create_context,
     market_context,
+    start_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agents.debate import Ended
-    from agents.facts import ObservedPool
+    from agents.facts import CreateContext, ObservedPool
     from agents.model.interface import Reply
 
     Context = MarketContext | CreateContext
@@ -75,15 +74,8 @@ class Stubborn:
 
 
 async def debated(context: Context, model: Stubborn) -> Ended:
-    start: FlowStart | FlowCreateStart
-    if isinstance(context, MarketContext):
-        start = FlowStart(token_id=TOKEN_ID, profile=context.profile, max_rounds=2)
-    else:
-        start = FlowCreateStart(
-            goal=context.goal, owner=context.owner, profile=context.profile, max_rounds=2
-        )
     return await hold_debate(
-        start,
+        start_of(context),
         FixedEyes(context),
         model,
         RecordWriter(MemorySink(), "req-1", {}, Redactor()),

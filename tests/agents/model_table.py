@@ -1,0 +1,145 @@
+"""Debates held with a real HTTP server as the model, and everything each leaves behind."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agents.bus import Ambient, BusLimits
+from agents.debate import Ended, Listener, hold_debate, replay_debate
+from agents.model.budget import Budget, BudgetLimits, Price
+from agents.model.client import OpenAIModel
+from agents.model.connection import Connection
+from agents.model.settings import ModelLimits, ModelSettings
+from agents.record import FileSink, MemorySink, RecordWriter, verify_record
+from agents.redaction import Redactor
+from agents.replay import read_record
+from agents.shelf import plan_document
+from chain.store import Store
+from tests.agents.made_up_markets import FixedEyes, market_context, start_of
+from tests.fakes.model_endpoint import model_endpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from agents.envelope import Role
+    from agents.facts import CreateContext, MarketContext
+    from agents.plan import Plan
+    from tests.fakes.model_endpoint import ChatRequest, Conduct
+
+    Context = MarketContext | CreateContext
+
+KEY = "sk-canary-DEBATE-0123456789abcdef"
+MODEL = "gpt-4o-mini"
+CALM = ModelLimits(total_seconds=10, first_seconds=8, stall_seconds=8, attempts=2)
+QUESTIONS = 6  # scout, twice strategist and critic, arbiter
+A_CALL = 165  # tokens the endpoint says each took
+
+
+@dataclass
+class Held:
+    """One debate as it was heard, and everything it left behind."""
+
+    ended: Ended
+    requests: list[ChatRequest]
+    path: Path
+    took: float
+    document: dict[str, Any]
+    prose: list[tuple[Role, str]]
+
+    @property
+    def plan(self) -> Plan:
+        assert self.ended.plan is not None, self.ended.failure
+        return self.ended.plan
+
+    @property
+    def silences(self) -> list[str]:
+        thoughts = [turn.thought for turn in self.ended.transcript]
+        return [thought.text for thought in thoughts if thought.tag == "silence"]
+
+    @property
+    def struck(self) -> list[str]:
+        return [
+            turn.thought.text[flag.start : flag.end]
+            for turn in self.ended.transcript
+            for flag in turn.thought.struck
+        ]
+
+    @property
+    def asked(self) -> list[object]:
+        return [request.schema["name"] for request in self.requests]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Where debates are held, with records and a store of their own."""
+
+    folder: Path
+    limits: BudgetLimits = field(default_factory=BudgetLimits)
+    prices: dict[str, Price] = field(default_factory=dict)
+    patience: ModelLimits = CALM
+    deadline: float = 30.0
+    most_tokens: int = 4_000
+    store: Store = field(default_factory=Store.in_memory)
+    numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    async def hold(self, conduct: Conduct, context: Context | None = None) -> Held:
+        context = context or market_context("outside")
+        path = self.folder / f"{next(self.numbers)}.jsonl"
+        writer = RecordWriter(FileSink(path), "req-1", {"zuno": "test"}, Redactor((KEY,)))
+        budget = Budget(self.limits, self.prices, self.store, clock=lambda: 0.0).debate()
+        prose: list[tuple[Role, str]] = []
+        async with model_endpoint(conduct) as endpoint:
+            settings = ModelSettings(
+                KEY, endpoint.url, MODEL, most_tokens=self.most_tokens, limits=self.patience
+            )
+            async with Connection(settings) as connection:
+                await connection.client()
+                before = time.monotonic()
+                ended = await hold_debate(
+                    start_of(context),
+                    FixedEyes(context),
+                    OpenAIModel(settings, connection, budget, clock=time.time),
+                    writer,
+                    ambient=Ambient(lambda: 1_768_000_000.0, lambda: "req-1"),
+                    request_id="req-1",
+                    limits=BusLimits(deadline_seconds=self.deadline),
+                    listener=Listener(on_prose=lambda role, text: prose.append((role, text))),
+                )
+                took = time.monotonic() - before
+        writer.close()
+        document = {} if ended.plan is None else plan_document(ended, budget.report())
+        return Held(ended, endpoint.requests, path, took, document, prose)
+
+
+async def plan_of_the_rules(context: Context) -> Plan:
+    ended = await hold_debate(
+        start_of(context),
+        FixedEyes(context),
+        None,
+        RecordWriter(MemorySink(), "req-1", {}, Redactor()),
+        ambient=Ambient(lambda: 0.0, lambda: "req-1"),
+        request_id="req-1",
+    )
+    assert ended.plan is not None
+    return ended.plan
+
+
+async def assert_kept_well(held: Held, log: str) -> None:
+    """The record is whole, replays to the byte, and nothing anywhere tells the key."""
+    assert verify_record(held.path).complete
+    report, again = await replay_debate(read_record(held.path))
+    assert report.matches, report.difference
+    assert again == held.ended
+    assert_silent_about_the_key(held, log)
+
+
+def assert_silent_about_the_key(held: Held, log: str) -> None:
+    prose = "".join(text for _, text in held.prose)
+    told = json.dumps(held.document) + repr(held.ended) + prose + log + held.path.read_text()
+    assert KEY not in told
+    assert all(request.headers["authorization"] == f"Bearer {KEY}" for request in held.requests)

@@ -1,0 +1,286 @@
+"""Whole debates with a real HTTP server as the model: it may do what it likes, there is an end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.bus import BusLimits
+from agents.envelope import FailureCause, Role
+from agents.ground import ground_of
+from agents.model.settings import ModelLimits
+from agents.plan import ShapeChoice
+from agents.record import verify_record
+from agents.replay import read_record
+from tests.agents.honest_model import SHAPES, honest, only_for, sceptical
+from tests.agents.made_up_markets import create_context, market_context
+from tests.agents.model_table import (
+    A_CALL,
+    CALM,
+    QUESTIONS,
+    Table,
+    assert_kept_well,
+    assert_silent_about_the_key,
+    plan_of_the_rules,
+)
+from tests.fakes.model_endpoint import (
+    Wire,
+    disconnects,
+    drips,
+    ends_early,
+    fails,
+    never_answers,
+    refuses,
+    says,
+    sends,
+    stalls,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.fakes.model_endpoint import ChatRequest, Conduct
+
+HASTE = ModelLimits(total_seconds=0.4, first_seconds=0.15, stall_seconds=0.1)
+
+
+@pytest.fixture
+def table(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Table:
+    caplog.set_level(logging.DEBUG)
+    return Table(tmp_path)
+
+
+async def test_a_model_chooses_the_shapes_and_its_words_are_heard(
+    table: Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    context = market_context("outside")
+    held = await table.hold(says(honest), context)
+
+    ground = ground_of(context)
+    wanted = [ground.ticks(ShapeChoice.model_validate(shape, strict=False)) for shape in SHAPES]
+    assert [(move.tick_lower, move.tick_upper) for move in held.plan.candidates] == wanted
+    assert held.plan.decided_by == "critic"
+    assert held.asked == ["ScoutReply", "StrategistReply", "CriticReply"]
+    assert held.silences == held.struck == []
+    words = "The floor is 24 h [n1], and that is what I hold it to."
+    speakers = [turn.role for turn in held.ended.transcript if turn.thought.text == words]
+    assert speakers == [Role.SCOUT, Role.STRATEGIST, Role.CRITIC]
+    for speaker in speakers:
+        pieces = [text for role, text in held.prose if role is speaker]
+        assert "".join(pieces) == words
+        assert len(pieces) > 5
+    assert held.document["claims"] == {"cited": 3 + len(wanted), "struck": 0}
+    assert held.document["budget"]["tokens"] == 3 * A_CALL
+    await assert_kept_well(held, caplog.text)
+
+
+async def test_a_model_that_never_agrees_is_heard_in_all_four_chairs(
+    table: Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    held = await table.hold(says(sceptical))
+
+    assert len(held.asked) == QUESTIONS
+    assert held.asked[-1] == "ArbiterReply"
+    assert held.plan.decided_by == "arbiter"
+    assert held.plan.choice.index == 2
+    answers = [turn.thought for turn in held.ended.transcript if turn.thought.tag == "answer"]
+    assert len(answers) >= 3
+    for answer in answers:
+        assert answer.text.endswith("Wider than 24 h [n1] asks for.")
+        assert answer.cited == 1
+    assert held.struck == []
+    await assert_kept_well(held, caplog.text)
+
+
+async def test_a_new_position_takes_the_pools_and_the_exposure_the_model_names(
+    table: Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    chosen = [
+        {**SHAPES[0], "poolIndex": 1, "exposure": "long-token"},
+        {**SHAPES[1], "poolIndex": 9},
+        {**SHAPES[2], "poolIndex": 3},
+    ]
+
+    def creative(request: ChatRequest) -> dict[str, object]:
+        reply = honest(request)
+        return {**reply, "shapes": chosen} if "shapes" in reply else reply
+
+    context = create_context("one token")
+    held = await table.hold(says(creative), context)
+
+    pools = [pool.pool.pool_id for pool in context.surveyed_pools]
+    assert [move.pool_id for move in held.plan.candidates] == [pools[1], pools[3]]
+    shape = ShapeChoice.model_validate(chosen[0], strict=False)
+    first = held.plan.candidates[0]
+    assert (first.tick_lower, first.tick_upper) == ground_of(context, 1).ticks(shape)
+    await assert_kept_well(held, caplog.text)
+
+
+async def test_numbers_nobody_gave_are_struck_wherever_they_are_said(
+    table: Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    def boastful(request: ChatRequest) -> dict[str, object]:
+        text = json.dumps(sceptical(request))
+        return json.loads(text.replace("24 h [n1]", "24 h [n1] or 1,234 h"))  # type: ignore[no-any-return]
+
+    held = await table.hold(says(boastful))
+
+    sayings = [turn for turn in held.ended.transcript if "1,234 h" in turn.thought.text]
+    assert {turn.role for turn in sayings} == set(Role) - {Role.CLI}
+    assert held.struck == ["1,234 h"] * len(sayings)
+    assert held.document["claims"]["struck"] == len(sayings)
+    assert "1,234" not in held.plan.model_dump_json()
+    await assert_kept_well(held, caplog.text)
+
+
+async def test_a_floor_that_was_argued_away_stands_and_says_why(table: Table) -> None:
+    def reckless(request: ChatRequest) -> dict[str, object]:
+        reply = honest(request)
+        tight = {**SHAPES[0], "widthMultiplier": 0.3}
+        if "shapes" in reply:
+            reply["shapes"] = [{**tight, "centerOffsetTicks": far} for far in (2400, -2400)]
+        return {**reply, "chosenIndex": 0} if "chosenIndex" in reply else reply
+
+    held = await table.hold(says(reckless), market_context("near the edge"))
+
+    assert held.plan.choice.kind == "hold"
+    assert held.plan.verdict == "reject"
+    for move in held.plan.candidates:
+        assert move.judgment is not None
+        assert move.judgment.verdict == "veto"
+        assert "It keeps" not in move.judgment.reason
+        assert "outside the range" in move.judgment.reason
+    floors = [turn.thought.text for turn in held.ended.transcript if turn.thought.tag == "floor"]
+    assert any(text.startswith("0: veto by the rules, the price is outside") for text in floors)
+
+
+FAULTS = [
+    pytest.param(refuses(), "refused", CALM, id="refusal"),
+    pytest.param(says('{"rationale": "The mar'), "invalid", CALM, id="truncated JSON"),
+    pytest.param(says("I would widen it."), "invalid", CALM, id="no JSON"),
+    pytest.param(
+        says(lambda request: {**honest(request), "amount0": 10**30}), "invalid", CALM, id="extra"
+    ),
+    pytest.param(
+        says(lambda request: dict(list(honest(request).items())[1:])), "invalid", CALM, id="missing"
+    ),
+    pytest.param(says("x" * (1 << 20), size=1 << 13), "too_large", CALM, id="1 MB reply"),
+    pytest.param(fails(429, {"Retry-After": "0"}), "rate_limited", CALM, id="429 for ever"),
+    pytest.param(fails(429, {"Retry-After": "60"}), "rate_limited", CALM, id="429 for long"),
+    pytest.param(fails(500, {"Retry-After": "0"}), "server_error", CALM, id="500"),
+    pytest.param(fails(401), "rejected", CALM, id="401"),
+    pytest.param(stalls(), "stalled", HASTE, id="stall mid-stream"),
+    pytest.param(never_answers(), "stalled", HASTE, id="no answer"),
+    pytest.param(drips("ab ", 0.02), "timed_out", HASTE, id="slow drip"),
+    pytest.param(disconnects(), "disconnected", CALM, id="disconnect"),
+    pytest.param(ends_early(), "disconnected", CALM, id="ends early"),
+    pytest.param(sends(b"data: \xff\xfe\n\n"), "malformed", CALM, id="not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("conduct", "reason", "patience"), FAULTS)
+async def test_a_model_that_fails_leaves_the_plan_of_the_rules_and_is_said_to(
+    table: Table,
+    caplog: pytest.LogCaptureFixture,
+    conduct: Conduct,
+    reason: str,
+    patience: ModelLimits,
+) -> None:
+    context = market_context("near the edge")
+    held = await replace(table, patience=patience).hold(conduct, context)
+
+    assert held.plan == await plan_of_the_rules(context)
+    replies = read_record(held.path).replies()
+    assert [reply.unavailable for reply in replies] == [reason] * QUESTIONS
+    assert held.silences == [f"{reply.sentence} The rules speak instead." for reply in replies]
+    assert held.took < QUESTIONS * patience.total_seconds + 1
+    assert held.document["claims"] == {"cited": 0, "struck": 0}
+    await assert_kept_well(held, caplog.text)
+    await asyncio.sleep(0.01)
+    assert len(asyncio.all_tasks()) == 1
+
+
+@pytest.mark.parametrize("schema", ["ScoutReply", "StrategistReply", "CriticReply", "ArbiterReply"])
+async def test_one_silent_agent_does_not_silence_the_others(
+    table: Table, caplog: pytest.LogCaptureFixture, schema: str
+) -> None:
+    held = await table.hold(only_for(schema, refuses()))
+
+    role = schema.removesuffix("Reply").lower()
+    silent = [turn.role for turn in held.ended.transcript if turn.thought.tag == "silence"]
+    assert set(silent) == {role}
+    assert len(held.silences) == held.asked.count(schema) >= 1
+    asked = {str(name).removesuffix("Reply").lower() for name in held.asked}
+    assert {turn.role for turn in held.ended.transcript if turn.thought.cited} == asked - {role}
+    await assert_kept_well(held, caplog.text)
+
+
+async def test_another_language_is_heard_and_changes_nothing_but_words(
+    table: Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = "市场平静，价格在区间之内，没有理由着急，请保持宽度并等待下一次观察。"
+
+    def foreign(request: ChatRequest) -> dict[str, object]:
+        reply = honest(request)
+        return {**reply, next(iter(reply)): words}
+
+    held = await table.hold(says(foreign))
+    spoken = [turn.role for turn in held.ended.transcript if turn.thought.text == words]
+    assert spoken == [Role.SCOUT, Role.STRATEGIST, Role.CRITIC]
+    assert held.silences == held.struck == []
+    usual = await table.hold(says(honest))
+    assert held.plan.candidates == usual.plan.candidates
+    await assert_kept_well(held, caplog.text)
+
+
+async def test_a_busy_endpoint_is_waited_for_and_asked_again(table: Table) -> None:
+    tries: list[object] = []
+
+    async def conduct(request: ChatRequest, wire: Wire) -> None:
+        tries.append(request.schema["name"])
+        busy = tries.count(request.schema["name"]) == 1
+        code = 429 if len(tries) < 3 else 500
+        await (fails(code, {"Retry-After": "0.1"}) if busy else says(honest))(request, wire)
+
+    held = await table.hold(conduct)
+    assert held.silences == []
+    assert len(tries) == 2 * 3
+    assert held.took >= 0.3
+    assert held.document["budget"]["tokens"] == 3 * A_CALL
+
+
+@pytest.mark.parametrize("conduct", [stalls(), never_answers(), drips("ab ", 0.01)])
+async def test_a_debate_whose_model_hangs_ends_at_its_deadline(
+    table: Table, caplog: pytest.LogCaptureFixture, conduct: Conduct
+) -> None:
+    held = await replace(table, deadline=0.4).hold(conduct)
+
+    assert held.ended.plan is None
+    assert held.ended.failure is not None
+    assert held.ended.failure.cause is FailureCause.DEADLINE
+    assert held.ended.failure.stage == "scout"
+    assert 0.4 <= held.took < 1.9
+    assert verify_record(held.path).complete
+    assert_silent_about_the_key(held, caplog.text)
+    await asyncio.sleep(0.01)
+    assert len(asyncio.all_tasks()) == 1
+
+
+async def test_a_slow_model_leaves_the_rules_time_to_end_the_debate(table: Table) -> None:
+    slow = ModelLimits(total_seconds=0.4, first_seconds=0.4, stall_seconds=0.4, debate_seconds=0.6)
+    hurried = replace(table, patience=slow, deadline=2.0)
+    held = await hurried.hold(never_answers(), market_context("near the edge"))
+
+    assert held.took < 2.0
+    assert len(held.requests) == 2
+    used_up = "The model has used up the time it has for one debate. The rules speak instead."
+    assert held.silences[2:] == [used_up] * (QUESTIONS - 2)
+
+
+def test_the_time_a_model_has_ends_before_the_debate_does() -> None:
+    assert ModelLimits().debate_seconds < BusLimits().deadline_seconds - 10
