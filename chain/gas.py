@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from chain.abi import AbiError, decode, encode_call
 from chain.quantity import Known, Quantity, Unknown
 from chain.rpc import requests
-from chain.rpc.errors import Reverted, RpcError
+from chain.rpc.errors import Reverted, RpcError, StatePruned
 from chain.rpc.types import Block, FeeHistory
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _price(outcomes: Sequence[object]) -> Quantity[GasPrice]:
     if isinstance(head, RpcError):
         raise head
     if not isinstance(head, Block):
-        return Unknown("the node has no such block")
+        raise StatePruned("it has no such block")
     if head.base_fee_per_gas is None:
         price, source = _whole_price(whole, base_fee=None), _NODE_SAYS
     else:

@@ -20,7 +20,7 @@ from chain.networks import network_named
 from chain.quantity import Known, Unknown
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
-from chain.rpc.errors import HttpFault
+from chain.rpc.errors import HttpFault, StatePruned
 from tests.chain.devnet.node.kit import ALICE, COUNTER, ETHER, new_ledger, signed
 from tests.chain.rpc.conftest import QUICK
 from tests.fakes import faults
@@ -278,3 +278,14 @@ async def test_a_node_that_is_down_is_an_error() -> None:
     ):
         with pytest.raises(HttpFault):
             await read_gas_price(client)
+
+
+async def test_of_a_block_the_node_does_not_have_no_price_is_made_up(plain: RpcClient) -> None:
+    with pytest.raises(StatePruned):
+        await read_gas_price(plain, 10**6)
+
+
+async def test_a_price_as_of_an_earlier_block(plain: RpcClient) -> None:
+    earlier = await read_gas_price(plain, 1)
+    assert isinstance(earlier, Known)
+    assert earlier.block == 1

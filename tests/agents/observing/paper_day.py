@@ -12,7 +12,7 @@ from agents.observing.movement import MarketCloses
 from agents.observing.pool_reading import PoolReading, SeenPool, observed_pool
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.draws import Draws
-from chain.devnet.world.market import HISTORY_ENDS, Market
+from chain.devnet.world.market import HISTORY_ENDS, MARKET_OPENS, MINUTE, Market
 from chain.devnet.world.phases import Calendar, Mood, Phase
 from chain.devnet.world.pools import (
     DYNAMIC,
@@ -77,11 +77,12 @@ SHAPES = (
 """The demo wallet's ranges, one in every pool."""
 
 
-class AlwaysCalm(Calendar):
-    """A market whose mood never changes, to tell what a forecast's error owes to moods."""
+class CalmFromNow(Calendar):
+    """A market whose mood no longer changes, to tell what a forecast's error owes to moods."""
 
     def at(self, minute: int) -> Phase:
-        return Phase(Mood.CALM, 0, minute + 1, 1)
+        now = (HISTORY_ENDS - MARKET_OPENS) // MINUTE
+        return super().at(minute) if minute < now else Phase(Mood.CALM, now, minute, 1)
 
 
 @dataclass
@@ -95,7 +96,7 @@ class PaperMarket:
     @classmethod
     def of(cls, seed: int, founded: Storage, *, calm: bool) -> PaperMarket:
         draws = Draws(seed)
-        calendar = AlwaysCalm(draws) if calm else Calendar(draws)
+        calendar = CalmFromNow(draws) if calm else Calendar(draws)
         return cls(Market(PricePath(draws, calendar)), PaperState(founded))
 
     def trade(self, after: int, until: int) -> None:

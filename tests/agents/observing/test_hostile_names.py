@@ -55,7 +55,7 @@ async def test_every_symbol_replaced_gives_the_same_bytes(
     assert FAKE_USDC.address.encode() in honest
 
     known = listed.listed_tokens(DEVNET)
-    for turn in range(len(ATTACKS)):
+    for turn in range(1, len(ATTACKS), 2):
         renamed = tuple(
             replace(
                 item,
