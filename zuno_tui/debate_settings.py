@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
@@ -41,29 +42,79 @@ def debate_settings(
     _refuse_unknown("model", settings.model, _MODEL_KEYS)
     chosen = profile or environment.get("ZUNO_RISK_PROFILE") or settings.debate.get("profile")
     rounds = environment.get("ZUNO_MAX_DEBATE_ROUNDS") or settings.debate.get("rounds")
-    rules_only = (
-        deterministic
-        or environment.get("ZUNO_DETERMINISTIC", "").lower() == "true"
-        or settings.debate.get("deterministic") is True
-    )
-    key = environment.get("OPENAI_API_KEY")
+    rules_only = deterministic or _rules_only(settings.debate, environment)
+    limits = _limits(settings.model.get("budget", {}))
+    prices = _prices(settings.model.get("prices", {}))
+    # Read even when it is not used: a mistake should not wait for the day there is a key.
+    model = _model(settings.model, environment)
+    asked = not rules_only and bool(model.api_key)
+    if asked:
+        _refuse_blind_limits(model, limits, prices)
     return DebateSettings(
         profile=RiskProfile.BALANCED if chosen is None else _profile(chosen),
         max_rounds=DEFAULT_ROUNDS if rounds is None else _rounds(rounds),
-        model=None if rules_only or not key else _model(settings.model, environment, key),
-        limits=_limits(settings.model.get("budget", {})),
-        prices=_prices(settings.model.get("prices", {})),
+        model=model if asked else None,
+        limits=limits,
+        prices=prices,
     )
 
 
-def _model(table: Mapping[str, object], environment: Mapping[str, str], key: str) -> ModelSettings:
+def _rules_only(table: Mapping[str, object], environment: Mapping[str, str]) -> bool:
+    if told := environment.get("ZUNO_DETERMINISTIC"):
+        if told.lower() not in ("true", "false"):
+            raise SettingsError(f"ZUNO_DETERMINISTIC is {told!r}, but it may be true or false.")
+        return told.lower() == "true"
+    wanted = table.get("deterministic", False)
+    if not isinstance(wanted, bool):
+        raise SettingsError(f"debate.deterministic is {wanted!r}, but it may be true or false.")
+    return wanted
+
+
+def _model(table: Mapping[str, object], environment: Mapping[str, str]) -> ModelSettings:
     named = environment.get("ZUNO_AGENT_MODEL") or table.get("name", DEFAULT_MODEL)
     return ModelSettings(
-        api_key=key,
-        base_url=environment.get("OPENAI_BASE_URL") or OPENAI_URL,
-        default_model=str(named),
-        models={role: str(table[role.value]) for role in Role if role.value in table},
+        api_key=_key(environment.get("OPENAI_API_KEY", "")),
+        base_url=_base_url(environment.get("OPENAI_BASE_URL") or OPENAI_URL),
+        default_model=_name(named, "model.name"),
+        models={
+            role: _name(table[role.value], f"model.{role.value}")
+            for role in Role
+            if role.value in table
+        },
     )
+
+
+def _key(text: str) -> str:
+    key = text.strip()
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise SettingsError("OPENAI_API_KEY holds a character that no key has. Copy it again.")
+    return key
+
+
+def _base_url(text: str) -> str:
+    # It may hold a key: the message does not repeat it.
+    if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", text):
+        raise SettingsError("OPENAI_BASE_URL must start with http:// or https://.")
+    return text
+
+
+def _name(value: object, place: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise SettingsError(f"{place} is {value!r}, but must be the name of a model.")
+    return value
+
+
+def _refuse_blind_limits(
+    model: ModelSettings, limits: BudgetLimits, prices: Mapping[str, Price]
+) -> None:
+    if limits.debate_nano_usd is None and limits.day_nano_usd is None:
+        return
+    for name in (model.model_for(role) for role in Role if role is not Role.CLI):
+        if name not in prices:
+            raise SettingsError(
+                f"model.budget limits dollars, but nobody said what {name!r} costs. "
+                f'Add it under [model.prices], like: "{name}" = [0.15, 0.6], or limit tokens.'
+            )
 
 
 def _profile(value: object) -> RiskProfile:
@@ -83,7 +134,7 @@ def _rounds(value: object) -> int:
 
 def _limits(table: object) -> BudgetLimits:
     if not isinstance(table, dict):
-        raise SettingsError("model.budget must be a table.")
+        raise SettingsError(f"model.budget must be a table of {', '.join(sorted(_BUDGET_KEYS))}.")
     _refuse_unknown("model.budget", table, _BUDGET_KEYS)
     default = BudgetLimits()
     return BudgetLimits(
@@ -108,7 +159,7 @@ def _prices(table: object) -> dict[str, Price]:
 def _tokens(value: object) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
         return value
-    raise SettingsError(f"A token budget is {value!r}, but must be a whole number.")
+    raise SettingsError(f"A token budget is {value!r}, but must be a whole number of tokens.")
 
 
 def _nano(value: object) -> int | None:
@@ -128,4 +179,5 @@ def _dollars(value: object) -> Decimal:
 def _refuse_unknown(name: str, table: Mapping[str, object], known: set[str]) -> None:
     for key in table:
         if key not in known:
-            raise SettingsError(f"[{name}] has an unknown setting {key!r}: {sorted(known)}.")
+            may = ", ".join(sorted(known))
+            raise SettingsError(f"[{name}] has an unknown setting {key!r}. It may hold {may}.")
