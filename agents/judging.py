@@ -10,9 +10,10 @@ from agents.ground import ground_of
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import writable
 from agents.numbers.rules import Decision, JudgmentVerdict, Rule, decide, judge_move, strictest
-from agents.numbers.shapes import needed_width
+from agents.numbers.shapes import MAX_CANDIDATES, ShapeError, needed_width
 from agents.payloads import Objection, context_hash
 from agents.plan import MoveJudgment, RuleFinding
+from chain.math.liquidity import LiquidityError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,12 +62,17 @@ def recomputed(debate: Debate) -> tuple[Evaluated, ...]:
         raise NumbersDifferError("Scout's facts were changed on the way.")
     if debate.hold != hold_candidate(context) or debate.exit != exit_candidate(context):
         raise NumbersDifferError("The numbers of HOLD or EXIT are not those of Scout's facts.")
+    if len(debate.latest.candidates) > MAX_CANDIDATES:
+        raise NumbersDifferError(f"There are more than {MAX_CANDIDATES} candidates.")
     again = []
     for index, proposed in enumerate(debate.latest.candidates):
         shape = proposed.shape
         if shape is None or not _exists(context, shape.pool_index):
             raise NumbersDifferError(f"Candidate {index} has no shape that can be recomputed.")
-        evaluated = evaluate(ground_of(context, shape.pool_index), shape, index)
+        try:
+            evaluated = evaluate(ground_of(context, shape.pool_index), shape, index)
+        except (ShapeError, LiquidityError) as error:
+            raise NumbersDifferError(f"Candidate {index} cannot be. {error}") from None
         if evaluated.candidate != proposed.model_copy(update={"judgment": None}):
             raise NumbersDifferError(
                 f"The numbers of candidate {index} are not those of its shape."

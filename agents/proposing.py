@@ -20,6 +20,7 @@ from agents.numbers.shapes import (
     no_swap_shape,
 )
 from agents.plan import ShapeChoice
+from chain.math.liquidity import LiquidityError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -78,7 +79,10 @@ def candidates_of(context: Context, shapes: Iterable[ShapeChoice]) -> tuple[Eval
         if len(found) >= MIN_CANDIDATES and shape not in shapes:
             break
         taken.add(place)
-        found.append(evaluate(ground, shape, len(found)))
+        try:
+            found.append(evaluate(ground, shape, len(found)))
+        except LiquidityError:
+            continue  # so much in so narrow a range is more than a pool can hold
     return tuple(found)
 
 
