@@ -51,12 +51,13 @@ async def argue(arguing: Arguing, start: FlowStart | FlowCreateStart) -> int:
     request_id = f"req_{secrets.token_hex(8)}"
     with session.open_store() as store:
         ended, budget = await _debated(arguing, start, store, request_id)
+        spent = None if budget is None else budget.report()
     if ended.plan is None:
         reason = "" if ended.failure is None else ended.failure.reason
         stage = "" if ended.failure is None else ended.failure.stage
         say(f"The debate ended at {stage}: {reason}")
         return NETWORK if stage == "scout" else FAILED
-    document = plan_document(ended, None if budget is None else budget.report())
+    document = plan_document(ended, spent)
     PlanShelf(session.home.plans).keep(document)
     show_plan(session, document)
     return 0

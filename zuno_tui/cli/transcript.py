@@ -54,17 +54,19 @@ class LiveTranscript:
 
     def __init__(self) -> None:
         self._speaking: Role | None = None
+        self._words = ""
 
     def on_prose(self, role: Role, text: str) -> None:
         if self._speaking is not role:
             self._end_line()
             sys.stderr.write(_head(role.value, 0))
             self._speaking = role
+        self._words += text
         sys.stderr.write(text)
         sys.stderr.flush()
 
     def on_turn(self, turn: Turn) -> None:
-        streamed = self._speaking is turn.role
+        streamed = self._speaking is turn.role and self._words == turn.thought.text
         self._end_line()
         # What was just read as it was written is not printed again; what was struck in it is.
         if not streamed or turn.thought.struck:
@@ -74,7 +76,7 @@ class LiveTranscript:
     def _end_line(self) -> None:
         if self._speaking is not None:
             sys.stderr.write("\n")
-            self._speaking = None
+            self._speaking, self._words = None, ""
 
 
 def _head(role: str, round_number: int) -> str:

@@ -1,0 +1,177 @@
+"""`zuno recommend` and its sisters with a model: processes of their own, an endpoint over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+
+from tests.agents.honest_model import honest, sceptical
+from tests.fakes.model_endpoint import disconnects, fails, model_endpoint, says
+
+if TYPE_CHECKING:
+    from chain.devnet.launch import DevnetReady
+    from tests.fakes.model_endpoint import ChatRequest, Conduct
+    from tests.zuno_tui.conftest import CommandLine, Spoken
+
+KEY = "sk-canary-COMMAND-0123456789abcdef"
+RPC_KEY = "rpc-canary-0123456789abcdef"
+PLAN_FIELDS = (
+    *("planId", "requestId", "kind", "position", "profile", "regime", "decidedBy", "rounds"),
+    *("verdict", "confidence", "recommended", "candidates", "hold", "exit", "rejected"),
+    *("transcript", "claims", "budget", "sources"),
+)
+
+
+class Desk:
+    """The command line with a key of its own, beside an endpoint in this process."""
+
+    def __init__(self, zuno: CommandLine, devnet: DevnetReady) -> None:
+        self._zuno = zuno
+        self._network = ("--network", "devnet", "--rpc", f"{devnet.url}/v2/{RPC_KEY}")
+        self.home = zuno.home
+        self.said: list[Spoken] = []
+
+    async def run(
+        self, conduct: Conduct, *arguments: str, **environment: str
+    ) -> tuple[Spoken, list[ChatRequest]]:
+        async with model_endpoint(conduct) as endpoint:
+            spoken = await asyncio.to_thread(
+                self._zuno,
+                *arguments,
+                *self._network,
+                **{"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": endpoint.url, **environment},
+            )
+        self.said.append(spoken)
+        return spoken, endpoint.requests
+
+    def offline(self, *arguments: str) -> Spoken:
+        """With no key and no network."""
+        spoken = self._zuno(*arguments, OPENAI_API_KEY="", ZUNO_RPC="http://127.0.0.1:9")
+        self.said.append(spoken)
+        return spoken
+
+    def write(self, settings: str) -> None:
+        self.home.mkdir(exist_ok=True)
+        (self.home / "settings.toml").write_text(settings)
+
+    @property
+    def told(self) -> str:
+        """Everything it printed and everything it keeps."""
+        files = [path for path in self.home.rglob("*") if path.is_file()]
+        kept = [path.read_bytes().decode("latin-1") for path in files]
+        assert any(path.suffix == ".jsonl" for path in files)
+        return "".join([*kept, *(spoken.out + spoken.words for spoken in self.said)])
+
+
+@pytest.fixture
+def desk(zuno: CommandLine, devnet: DevnetReady) -> Desk:
+    return Desk(zuno, devnet)
+
+
+@pytest.fixture
+def edge(devnet: DevnetReady) -> str:
+    """A position that is worth arguing about."""
+    question = {"jsonrpc": "2.0", "id": 1, "method": "zuno_status", "params": []}
+    status = httpx2.post(devnet.url, json=question).json()["result"]
+    return str(status["positions"]["above its range"])
+
+
+async def test_a_model_argues_and_everything_is_kept_but_the_secrets(desk: Desk, edge: str) -> None:
+    desk.write('[model.prices]\n"gpt-4o-mini" = [0.15, 0.6]\n')
+    spoken, requests = await desk.run(says(sceptical), "recommend", edge, "--json", "--stream")
+
+    assert spoken.code == 0, spoken.words
+    plan = spoken.data
+    assert plan.keys() >= set(PLAN_FIELDS)
+    assert len(requests) == 6
+    assert all(request.headers["authorization"] == f"Bearer {KEY}" for request in requests)
+    assert plan["decidedBy"] == "arbiter"
+    assert plan["claims"]["cited"] > 6
+    assert plan["claims"]["struck"] == 0
+    assert plan["budget"]["tokens"] == 6 * 165 == sum(plan["budget"]["byRole"].values())
+    assert plan["budget"]["dollars"] == pytest.approx(6 * (120 * 0.15 + 45 * 0.6) / 10**6)
+    # Streamed as it was written, and not told twice.
+    assert spoken.words.count("scout        ▸ The floor is 24 h [n1], and that is what") == 1
+    kept = json.loads((desk.home / "plans" / f"{plan['planId']}.json").read_text())
+    assert kept == plan
+    for command in ("plan", "explain"):
+        assert desk.offline(command).code == 0
+    again = desk.offline("replay", plan["requestId"], "--json").data
+    assert (again["matches"], again["complete"]) == (True, True)
+    assert again["planId"] == plan["planId"]
+    assert KEY not in desk.told
+    assert RPC_KEY not in desk.told
+
+
+@pytest.mark.parametrize(
+    ("conduct", "said"),
+    [
+        pytest.param(fails(500, {"Retry-After": "0"}), "failed (HTTP 500)", id="500"),
+        pytest.param(disconnects('{"summary": "I was'), "broke off in the middle", id="gone"),
+    ],
+)
+async def test_without_its_model_it_plans_by_the_rules_and_says_so(
+    desk: Desk, edge: str, conduct: Conduct, said: str
+) -> None:
+    spoken, requests = await desk.run(conduct, "recommend", edge, "--stream", "--json")
+    alone, nobody = await desk.run(conduct, "recommend", edge, "--json", "--deterministic")
+
+    assert spoken.code == alone.code == 0
+    assert requests
+    assert nobody == []
+    assert spoken.data["planId"] == alone.data["planId"]
+    lines = [line for line in spoken.words.splitlines() if said in line]
+    assert lines
+    assert all(line.endswith("The rules speak instead.") for line in lines)
+    told = [turn for turn in spoken.data["transcript"] if turn["tag"] == "silence"]
+    assert len(told) == len(lines)
+    assert KEY not in desk.told
+    assert RPC_KEY not in desk.told
+
+
+async def test_a_phrase_is_argued_about_within_its_budget(desk: Desk) -> None:
+    desk.write("[model.budget]\ndebate_tokens = 1000\n")
+    spoken, requests = await desk.run(
+        says(honest), "create", "0.5 WETH with USDC, conservative", "--json"
+    )
+    assert spoken.code == 0, spoken.words
+    assert requests == []
+    silences = _silences(spoken.data)
+    assert silences
+    assert all("of the 1,000 for this debate, 0 are used" in text for text in silences)
+    assert spoken.data["budget"]["tokens"] == 0
+
+    desk.write("")
+    spoken, requests = await desk.run(
+        says(honest), "create", "0.5 WETH with USDC, conservative", "--json"
+    )
+    assert [request.schema["name"] for request in requests][:2] == ["ScoutReply", "StrategistReply"]
+    assert _silences(spoken.data) == []
+    assert spoken.data["kind"] == "create"
+
+
+async def test_a_record_is_asked_again_as_often_as_one_likes(desk: Desk, edge: str) -> None:
+    first, asked = await desk.run(says(honest), "recommend", edge, "--json")
+    again, requests = await desk.run(
+        says(honest), "replay", first.data["requestId"], "--rerun", "2", "--json"
+    )
+    assert again.code == 0, again.words
+    assert again.data["reruns"] == 2
+    assert again.data["flips"] == 0
+    assert len(requests) == 2 * len(asked) > 0
+
+
+async def test_a_setting_that_cannot_be_used_is_a_usage_error(desk: Desk, edge: str) -> None:
+    desk.write("[model.budget]\nday_usd = 1\n")
+    spoken, requests = await desk.run(says(honest), "recommend", edge)
+    assert spoken.code == 2
+    assert "nobody said what 'gpt-4o-mini' costs" in spoken.words
+    assert requests == []
+
+
+def _silences(plan: dict[str, Any]) -> list[str]:
+    return [turn["text"] for turn in plan["transcript"] if turn["tag"] == "silence"]
