@@ -1,0 +1,189 @@
+"""From a choice to unsigned transactions: pure, and every byte fixed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, assert_never
+
+from chain.execution import recipes
+from chain.execution.building_approvals import approvals, grants
+from chain.execution.building_facts import BuildError
+from chain.execution.building_requests import (
+    Close,
+    Collect,
+    Compound,
+    Create,
+    Decrease,
+    Increase,
+    ReRange,
+    Unwrap,
+    Wrap,
+)
+from chain.execution.recipes_sizing import guaranteed_by_exit
+from chain.execution.transaction import UnsignedTransaction
+from chain.networks import NATIVE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chain.execution.building_approvals import Grant
+    from chain.execution.building_facts import ChainFacts, PositionFacts
+    from chain.execution.building_requests import Request
+    from chain.execution.recipes import Minimums, Recipe
+
+GAS_CEILINGS = {
+    "unsubscribe": 500_000,
+    "reset allowance": 120_000,
+    "allow Permit2": 120_000,
+    "allow through Permit2": 120_000,
+    "exit": 600_000,
+    "move": 1_000_000,
+    "enter": 1_200_000,
+    "create": 900_000,
+    "increase": 800_000,
+    "compound": 800_000,
+    "decrease": 600_000,
+    "collect": 600_000,
+    "wrap": 100_000,
+    "unwrap": 100_000,
+}
+"""About twice what each step was measured to use; `with_gas` puts estimates in their place."""
+
+_GAS_MARGIN = (5, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class StepMinimums:
+    step: str
+    minimums: Minimums
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    transactions: tuple[UnsignedTransaction, ...]
+    minimums: tuple[StepMinimums, ...]
+    """Of the steps that move tokens, in their order."""
+    grants: tuple[Grant, ...]
+    deadline: int
+
+
+def build(request: Request, facts: ChainFacts) -> Built:
+    """The sequence that carries the request out, its approvals first.
+
+    Approvals come before the exit so that nothing but the next block lies between leaving a range
+    and entering the other.
+    """
+    moving = _recipes(request, facts)
+    _needs_balances(moving[0], facts)
+    permissions = [each for recipe in moving for each in approvals(recipe, facts)]
+    steps = [*permissions, *_dismissal(request, facts), *moving]
+    return Built(
+        tuple(_transaction(recipe, place, facts) for place, recipe in enumerate(steps)),
+        tuple(StepMinimums(recipe.step, recipe.minimums) for recipe in moving),
+        tuple(grant for recipe in moving for grant in grants(recipe, facts)),
+        facts.deadline,
+    )
+
+
+def with_gas(built: Built, used: Sequence[int]) -> Built:
+    """The same bytes with limits a quarter above what each step was seen to use."""
+    more, of = _GAS_MARGIN
+    pairs = zip(built.transactions, used, strict=True)
+    return replace(
+        built, transactions=tuple(replace(each, gas=gas * more // of) for each, gas in pairs)
+    )
+
+
+def _recipes(request: Request, facts: ChainFacts) -> list[Recipe]:
+    match request:
+        case ReRange():
+            return _re_range(request, facts)
+        case Create(pool, span, budget, swap):
+            made = (
+                recipes.create(pool, span, budget, facts)
+                if swap is None
+                else recipes.swap_and_enter(pool, span, budget, swap, facts)
+            )
+        case Wrap(amount):
+            made = recipes.wrap(amount, facts)
+        case Unwrap(amount):
+            made = recipes.unwrap(amount, facts)
+        case _:
+            made = _change_of_position(request, facts)
+    return [made]
+
+
+def _change_of_position(
+    request: Close | Collect | Decrease | Increase | Compound, facts: ChainFacts
+) -> Recipe:
+    position = request.position
+    match request:
+        case Close():
+            return recipes.leave(position, facts)
+        case Increase(_, budget):
+            return recipes.add(position, budget, facts)
+    _needs_liquidity(position)
+    match request:
+        case Collect():
+            return recipes.take_out(position, 0, "collect", facts)
+        case Decrease(_, percent):
+            return recipes.take_out(position, _part(position, percent), "decrease", facts)
+        case Compound():
+            return recipes.compound(position, facts)
+    assert_never(request)
+
+
+def _re_range(request: ReRange, facts: ChainFacts) -> list[Recipe]:
+    position, span = request.position, request.span
+    _needs_liquidity(position)
+    if request.swap is None:
+        return [recipes.move(position, span, facts)]
+    funds = guaranteed_by_exit(position, facts.tolerance)
+    return [
+        recipes.leave(position, facts),
+        recipes.swap_and_enter(position.pool, span, funds, request.swap, facts),
+    ]
+
+
+def _part(position: PositionFacts, percent: int) -> int:
+    if not 1 <= percent <= 100:
+        raise BuildError(f"{percent} % cannot be taken out. Name a part from 1 to 100 %.")
+    return position.liquidity * percent // 100
+
+
+def _dismissal(request: Request, facts: ChainFacts) -> list[Recipe]:
+    if isinstance(request, Create | Wrap | Unwrap) or request.position.subscriber is None:
+        return []
+    return [recipes.unsubscribe(request.position, facts)]
+
+
+def _needs_liquidity(position: PositionFacts) -> None:
+    if position.liquidity == 0:
+        raise BuildError(
+            f"Position #{position.token_id} holds no liquidity, so there is nothing to move. "
+            f"End it: zuno close {position.token_id}"
+        )
+
+
+def _needs_balances(recipe: Recipe, facts: ChainFacts) -> None:
+    for token, amount in (*recipe.pulled, (NATIVE, recipe.value)):
+        if facts.balances.get(token, 0) < amount:
+            raise BuildError(
+                f"The wallet holds less of {token} than the {amount} units this may take. "
+                "Name a smaller amount."
+            )
+
+
+def _transaction(recipe: Recipe, place: int, facts: ChainFacts) -> UnsignedTransaction:
+    return UnsignedTransaction(
+        chain_id=facts.network.chain_id,
+        sender=facts.sender,
+        to=recipe.to,
+        value=recipe.value,
+        data=recipe.data,
+        gas=GAS_CEILINGS[recipe.step],
+        max_fee_per_gas=facts.fees.max_fee_per_gas,
+        max_priority_fee_per_gas=facts.fees.max_priority_fee_per_gas,
+        nonce=facts.nonce + place,
+        step=recipe.step,
+    )

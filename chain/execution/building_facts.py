@@ -1,0 +1,103 @@
+"""What building rests on: the chain as it was read at one head, and how far it may drift."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from chain.math.liquidity import Amounts, amounts_for_liquidity
+from chain.math.ticks import sqrt_price_at_tick
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chain.networks import Address, Network
+    from chain.pool_key import PoolKey
+
+BIPS = 10_000
+
+DEADLINE_SECONDS = 15 * 60
+
+
+class BuildError(ValueError):
+    """A choice no transaction can carry out; the message says why and what to do instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFacts:
+    key: PoolKey
+    sqrt_price_x96: int
+    lp_fee: int
+    """Pips that providers take now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of ticks with the prices at its ends."""
+
+    tick_lower: int
+    tick_upper: int
+
+    @property
+    def sqrt_prices(self) -> tuple[int, int]:
+        return sqrt_price_at_tick(self.tick_lower), sqrt_price_at_tick(self.tick_upper)
+
+    def holds(self, sqrt_price: int, liquidity: int, *, round_up: bool) -> Amounts:
+        return amounts_for_liquidity(sqrt_price, *self.sqrt_prices, liquidity, round_up=round_up)
+
+
+@dataclass(frozen=True, slots=True)
+class PositionFacts:
+    token_id: int
+    pool: PoolFacts
+    span: Span
+    liquidity: int
+    fees: Amounts
+    """Owed now; until they are collected they only grow."""
+    subscriber: Address | None
+
+
+@dataclass(frozen=True, slots=True)
+class SpenderAllowance:
+    """What Permit2 lets one contract move, and until when."""
+
+    amount: int
+    expiration: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenAllowances:
+    to_permit2: int = 0
+    through_permit2: Mapping[Address, SpenderAllowance] = field(default_factory=dict)
+    """By spender."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeeCaps:
+    max_fee_per_gas: int
+    max_priority_fee_per_gas: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far the price may drift until inclusion before the chain itself refuses."""
+
+    slippage_bips: int = 50
+    idle_bips: int = 300
+    """Of the liquidity that could be minted now, what may be given up so that drift is survived."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainFacts:
+    network: Network
+    sender: Address
+    head_time: int
+    nonce: int
+    fees: FeeCaps
+    balances: Mapping[Address, int]
+    allowances: Mapping[Address, TokenAllowances]
+    tolerance: Tolerance = field(default_factory=Tolerance)
+
+    @property
+    def deadline(self) -> int:
+        return self.head_time + DEADLINE_SECONDS

@@ -1,0 +1,288 @@
+"""The few sequences of actions that ever reach the PositionManager and the UniversalRouter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain import abi, actions
+from chain.execution.building_facts import BIPS, BuildError
+from chain.execution.recipes_sizing import (
+    guaranteed_by_exit,
+    least_paid,
+    price_band,
+    size_entry,
+    size_move,
+)
+from chain.math.liquidity import Amounts
+from chain.networks import NATIVE
+
+if TYPE_CHECKING:
+    from chain.execution.building_facts import (
+        ChainFacts,
+        PoolFacts,
+        PositionFacts,
+        Span,
+        Tolerance,
+    )
+    from chain.execution.building_requests import QuotedSwap
+    from chain.execution.recipes_sizing import Sized
+    from chain.networks import Address
+    from chain.pool_key import PoolKey
+
+NOTHING = Amounts(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Minimums:
+    """What the bytes of a recipe hold the chain to."""
+
+    paid: Amounts = NOTHING
+    """Reaches the wallet at least, fees owed already included."""
+    taken: Amounts = NOTHING
+    """Enters the range at most."""
+    liquidity: int = 0
+    """Of the range entered or added to."""
+    sold: int = 0
+    bought: int = 0
+    """Of the swap: the exact input, and the least that comes out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    step: str
+    to: Address
+    data: bytes
+    minimums: Minimums = Minimums()
+    value: int = 0
+    pulled: tuple[tuple[Address, int], ...] = ()
+    """What the recipe may move out of the wallet through Permit2, by token."""
+
+
+def leave(position: PositionFacts, facts: ChainFacts) -> Recipe:
+    least = _least(position, position.liquidity, facts.tolerance)
+    key = position.pool.key
+    data = actions.modify_liquidities(
+        [
+            actions.Burn(position.token_id, *least),
+            actions.TakePair(key.currency0, key.currency1, facts.sender),
+        ],
+        facts.deadline,
+    )
+    paid = guaranteed_by_exit(position, facts.tolerance)
+    return Recipe("exit", _manager(facts), data, Minimums(paid))
+
+
+def take_out(position: PositionFacts, liquidity: int, step: str, facts: ChainFacts) -> Recipe:
+    """Remove a part of the liquidity; of none, the fees alone come out."""
+    least = _least(position, liquidity, facts.tolerance)
+    key = position.pool.key
+    data = actions.modify_liquidities(
+        [
+            actions.Decrease(position.token_id, liquidity, *least),
+            actions.TakePair(key.currency0, key.currency1, facts.sender),
+        ],
+        facts.deadline,
+    )
+    return Recipe(step, _manager(facts), data, Minimums(_sum(least, position.fees)))
+
+
+def move(position: PositionFacts, span: Span, facts: ChainFacts) -> Recipe:
+    """Burn and mint at one price, so that what the one pays funds the other."""
+    sized = size_move(position, span, facts.tolerance)
+    key = position.pool.key
+    data = actions.modify_liquidities(
+        [
+            actions.Burn(position.token_id, *_least(position, position.liquidity, facts.tolerance)),
+            _mint(key, span, sized, facts),
+            actions.CloseCurrency(key.currency0),
+            actions.CloseCurrency(key.currency1),
+        ],
+        facts.deadline,
+    )
+    return Recipe(
+        "move", _manager(facts), data, Minimums(taken=sized.most, liquidity=sized.liquidity)
+    )
+
+
+def add(position: PositionFacts, budget: Amounts, facts: ChainFacts) -> Recipe:
+    """Add liquidity from the wallet; the fees that come out with it are paid against the cost."""
+    sized = size_entry(position.span, position.pool.sqrt_price_x96, budget, facts.tolerance)
+    key = position.pool.key
+    value = sized.most.amount0 if key.currency0 == NATIVE else 0
+    data = actions.modify_liquidities(
+        [*_growth(position, sized), *_change(key.currency0, value, facts)], facts.deadline
+    )
+    return Recipe(
+        "increase",
+        _manager(facts),
+        data,
+        Minimums(taken=sized.most, liquidity=sized.liquidity),
+        value,
+        _pulled(key, sized.most),
+    )
+
+
+def compound(position: PositionFacts, facts: ChainFacts) -> Recipe:
+    sized = size_entry(position.span, position.pool.sqrt_price_x96, position.fees, facts.tolerance)
+    data = actions.modify_liquidities(_growth(position, sized), facts.deadline)
+    return Recipe(
+        "compound", _manager(facts), data, Minimums(taken=sized.most, liquidity=sized.liquidity)
+    )
+
+
+def create(pool: PoolFacts, span: Span, budget: Amounts, facts: ChainFacts) -> Recipe:
+    """Mint from what the wallet holds of both tokens."""
+    sized = size_entry(span, pool.sqrt_price_x96, budget, facts.tolerance)
+    key = pool.key
+    value = sized.most.amount0 if key.currency0 == NATIVE else 0
+    data = actions.modify_liquidities(
+        [
+            _mint(key, span, sized, facts),
+            actions.SettlePair(key.currency0, key.currency1),
+            *_change(key.currency0, value, facts),
+        ],
+        facts.deadline,
+    )
+    return Recipe(
+        "create",
+        _manager(facts),
+        data,
+        Minimums(taken=sized.most, liquidity=sized.liquidity),
+        value,
+        _pulled(key, sized.most),
+    )
+
+
+def swap_and_enter(
+    pool: PoolFacts,
+    span: Span,
+    funds: Amounts,
+    swap: QuotedSwap,
+    facts: ChainFacts,
+) -> Recipe:
+    """Sell a part, then mint with what came out and what was kept; the rest is swept home."""
+    key, manager = pool.key, _manager(facts)
+    router = facts.network.contracts.universal_router
+    if router is None:
+        raise BuildError(
+            f"No UniversalRouter is known on {facts.network.title}, so nothing can be swapped "
+            "on the way. Choose a range that needs no swap."
+        )
+    bought = swap.amount_out * (BIPS - facts.tolerance.slippage_bips) // BIPS
+    kept, holding = _after_swap(swap, funds, bought)
+    price = swap.sqrt_price_after if swap.pool == key else pool.sqrt_price_x96
+    sized = size_entry(span, price, holding, facts.tolerance)
+    arriving = Amounts(0, bought) if swap.zero_for_one else Amounts(bought, 0)
+    brought = Amounts(
+        *(max(0, most - there) for most, there in zip(sized.most, arriving, strict=True))
+    )
+    if any(need > there for need, there in zip(brought, kept, strict=True)):
+        raise BuildError("The swap leaves less than the range takes. Ask for a new plan.")
+    currencies = (key.currency0, key.currency1)
+    enter = actions.modify_liquidities(
+        [
+            _mint(key, span, sized, facts),
+            *(actions.Settle(each, actions.OPEN_DELTA, payer_is_user=False) for each in currencies),
+            *(actions.Sweep(each, facts.sender) for each in currencies),
+        ],
+        facts.deadline,
+    )
+    data = actions.execute(
+        (
+            actions.swap_exact_in(
+                actions.SwapExactIn(swap.pool, swap.zero_for_one, swap.amount_in, bought),
+                recipient=manager,
+            ),
+            *(
+                actions.Permit2Transfer(token, manager, amount)
+                for token, amount in _pulled(key, brought)
+            ),
+            actions.PositionManagerCall(enter),
+        ),
+        facts.deadline,
+    )
+    sold = Amounts(swap.amount_in, 0) if swap.zero_for_one else Amounts(0, swap.amount_in)
+    spent = _sum(sold, brought)
+    return Recipe(
+        "enter",
+        router,
+        data,
+        Minimums(NOTHING, sized.most, sized.liquidity, swap.amount_in, bought),
+        spent.amount0 if key.currency0 == NATIVE else 0,
+        _pulled(key, spent),
+    )
+
+
+def unsubscribe(position: PositionFacts, facts: ChainFacts) -> Recipe:
+    """A subscriber is told of every change and can refuse it, but never its own dismissal."""
+    data = abi.encode_call("unsubscribe(uint256)", position.token_id)
+    return Recipe("unsubscribe", _manager(facts), data)
+
+
+def wrap(amount: int, facts: ChainFacts) -> Recipe:
+    return Recipe("wrap", _wrapped(facts), abi.encode_call("deposit()"), value=amount)
+
+
+def unwrap(amount: int, facts: ChainFacts) -> Recipe:
+    return Recipe("unwrap", _wrapped(facts), abi.encode_call("withdraw(uint256)", amount))
+
+
+def _after_swap(swap: QuotedSwap, funds: Amounts, bought: int) -> tuple[Amounts, Amounts]:
+    """What is kept out of the swap, and what can then be minted with."""
+    if swap.zero_for_one:
+        kept = Amounts(funds.amount0 - swap.amount_in, funds.amount1)
+        holding = Amounts(kept.amount0, kept.amount1 + bought)
+    else:
+        kept = Amounts(funds.amount0, funds.amount1 - swap.amount_in)
+        holding = Amounts(kept.amount0 + bought, kept.amount1)
+    if min(kept) < 0:
+        raise BuildError("The swap sells more than is sure to be there. Ask for a new plan.")
+    if bought == 0:
+        raise BuildError("The swap would buy nothing. Ask for a new plan.")
+    return kept, holding
+
+
+def _mint(key: PoolKey, span: Span, sized: Sized, facts: ChainFacts) -> actions.Mint:
+    ticks = (span.tick_lower, span.tick_upper)
+    return actions.Mint(key, *ticks, sized.liquidity, *sized.most, facts.sender)
+
+
+def _growth(position: PositionFacts, sized: Sized) -> list[actions.PositionAction]:
+    # The fees of the position come out as credit, so either currency may close either way.
+    key = position.pool.key
+    return [
+        actions.Increase(position.token_id, sized.liquidity, *sized.most),
+        actions.CloseCurrency(key.currency0),
+        actions.CloseCurrency(key.currency1),
+    ]
+
+
+def _change(currency: Address, value: int, facts: ChainFacts) -> tuple[actions.Sweep, ...]:
+    """What was sent and not taken stays in the contract for anyone, unless it is swept back."""
+    return (actions.Sweep(currency, facts.sender),) if value else ()
+
+
+def _pulled(key: PoolKey, amounts: Amounts) -> tuple[tuple[Address, int], ...]:
+    pairs = zip((key.currency0, key.currency1), amounts, strict=True)
+    return tuple((token, amount) for token, amount in pairs if amount and token != NATIVE)
+
+
+def _least(position: PositionFacts, liquidity: int, tolerance: Tolerance) -> Amounts:
+    band = price_band(position.pool.sqrt_price_x96, tolerance.slippage_bips)
+    return least_paid(position.span, liquidity, band)
+
+
+def _sum(left: Amounts, right: Amounts) -> Amounts:
+    return Amounts(left.amount0 + right.amount0, left.amount1 + right.amount1)
+
+
+def _manager(facts: ChainFacts) -> Address:
+    return facts.network.contracts.position_manager
+
+
+def _wrapped(facts: ChainFacts) -> Address:
+    wrapped = facts.network.wrapped_native
+    if wrapped is None:
+        raise BuildError(f"No wrapped coin is known on {facts.network.title}.")
+    return wrapped

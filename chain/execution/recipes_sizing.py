@@ -1,0 +1,124 @@
+"""How much: minimums of an exit and the liquidity of an entry, good wherever the price drifts.
+
+Along a price band what a range holds is monotone, and so is the ratio of what is there to what a
+mint takes; the extremes therefore lie at the band's ends or where a range begins or ends inside it.
+"""
+
+from __future__ import annotations
+
+from math import isqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+from chain.execution.building_facts import BIPS, BuildError
+from chain.math.liquidity import Amounts, liquidity_for_amounts
+from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chain.execution.building_facts import PositionFacts, Span, Tolerance
+
+_ROUNDING = 2
+"""A burn rounds down and a mint up: so many units may be missing between the two."""
+
+
+class Band(NamedTuple):
+    """The square-root prices between which a transaction must still go through."""
+
+    lowest: int
+    highest: int
+
+    def edges_inside(self, span: Span) -> tuple[int, ...]:
+        return tuple(edge for edge in span.sqrt_prices if self.lowest < edge < self.highest)
+
+
+class Sized(NamedTuple):
+    liquidity: int
+    most: Amounts
+    """What the mint may take at the worst price it still accepts."""
+
+
+def price_band(sqrt_price: int, bips: int) -> Band:
+    squared = sqrt_price * sqrt_price
+    lowest = isqrt(squared * (BIPS - bips) // BIPS)
+    highest = isqrt(squared * (BIPS + bips) // BIPS) + 1
+    return Band(max(lowest, MIN_SQRT_PRICE), min(highest, MAX_SQRT_PRICE - 1))
+
+
+def least_paid(span: Span, liquidity: int, band: Band) -> Amounts:
+    """What removing the liquidity pays at least, fees aside, at any price of the band."""
+    return Amounts(
+        span.holds(band.highest, liquidity, round_up=False).amount0,
+        span.holds(band.lowest, liquidity, round_up=False).amount1,
+    )
+
+
+def most_taken(span: Span, liquidity: int, band: Band) -> Amounts:
+    """What adding the liquidity takes at most at any price of the band."""
+    return Amounts(
+        span.holds(band.lowest, liquidity, round_up=True).amount0,
+        span.holds(band.highest, liquidity, round_up=True).amount1,
+    )
+
+
+def guaranteed_by_exit(position: PositionFacts, tolerance: Tolerance) -> Amounts:
+    """What leaving pays at least: the minimums in the calldata and the fees owed already.
+
+    A swap that follows the exit must be sized, and quoted, on these.
+    """
+    band = price_band(position.pool.sqrt_price_x96, tolerance.slippage_bips)
+    least = least_paid(position.span, position.liquidity, band)
+    return Amounts(least.amount0 + position.fees.amount0, least.amount1 + position.fees.amount1)
+
+
+def size_entry(span: Span, sqrt_price: int, funds: Amounts, tolerance: Tolerance) -> Sized:
+    """The liquidity a fixed budget can pay for, with no more than the budget ever taken."""
+    return _sized(span, sqrt_price, lambda _: funds, (), tolerance)
+
+
+def size_move(position: PositionFacts, span: Span, tolerance: Tolerance) -> Sized:
+    """The liquidity of a new range that the burn of the old one pays for at the same price."""
+
+    def funds(sqrt_price: int) -> Amounts:
+        held = position.span.holds(sqrt_price, position.liquidity, round_up=False)
+        return Amounts(held.amount0 + position.fees.amount0, held.amount1 + position.fees.amount1)
+
+    return _sized(span, position.pool.sqrt_price_x96, funds, (position.span,), tolerance)
+
+
+def _sized(
+    span: Span,
+    sqrt_price: int,
+    funds: Callable[[int], Amounts],
+    other_spans: tuple[Span, ...],
+    tolerance: Tolerance,
+) -> Sized:
+    band = price_band(sqrt_price, tolerance.slippage_bips)
+    edges = (edge for each in (span, *other_spans) for edge in band.edges_inside(each))
+    prices = (*band, *edges)
+
+    def affordable(price: int) -> int:
+        there = funds(price)
+        spendable = (max(0, amount - _ROUNDING) for amount in there)
+        return liquidity_for_amounts(price, *span.sqrt_prices, *spendable)
+
+    # Near the edge of a range the last bit of drift would cost most of the liquidity: there the
+    # mint is left to revert instead.
+    now = affordable(sqrt_price)
+    liquidity = max(
+        min(affordable(price) for price in prices), now * (BIPS - tolerance.idle_bips) // BIPS
+    )
+    if liquidity == 0:
+        raise BuildError(
+            "What is there cannot be put into this range at the present price. "
+            "Choose a range on the side of the token you hold, or one with a swap."
+        )
+    taken = most_taken(span, liquidity, band)
+    offered = [funds(price) for price in (sqrt_price, *prices)]
+    return Sized(
+        liquidity,
+        Amounts(
+            min(taken.amount0, max(each.amount0 for each in offered)),
+            min(taken.amount1, max(each.amount1 for each in offered)),
+        ),
+    )
