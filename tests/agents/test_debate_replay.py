@@ -1,0 +1,174 @@
+"""A record runs again with no model and no chain, and shows when it is not what was said."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.debate import replay_debate
+from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
+from agents.model.reply_text import parse_reply
+from agents.numbers.profiles import RiskProfile
+from agents.payloads import FlowStart
+from agents.record import MemorySink, RecordWriter, verify_record
+from agents.redaction import Redactor
+from agents.replay import RecordBrokenError, read_record
+from tests.agents.conftest import positions_by_state
+from tests.agents.debating import argue, argue_over, watching
+from tests.agents.made_up import TOKEN0, Market
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from agents.envelope import Role
+    from agents.model.interface import Prompt, Reply
+    from chain.devnet.launch import DevnetReady
+
+DEADLOCKED = Market(
+    0.03, 1.3, off_centre=1.2, gwei=150, profile=RiskProfile.CONSERVATIVE
+).position()
+PROSE = "The floors speak for themselves, and so do I."
+REPLIES = {
+    "scout": {"summary": PROSE},
+    "strategist": {
+        "rationale": PROSE,
+        "answers": [{"point": 1, "words": "wider"}],
+        "shapes": [
+            {
+                "widthMultiplier": 1.9,
+                "centerOffsetTicks": 20,
+                "poolIndex": 0,
+                "exposure": "neutral",
+            },
+            {"widthMultiplier": 2.6, "centerOffsetTicks": 0, "poolIndex": 0, "exposure": "neutral"},
+        ],
+    },
+    "critic": {
+        "rationale": PROSE,
+        "judgments": [{"index": 0, "verdict": "revise", "reason": "I like none of it."}],
+    },
+    "arbiter": {"rationale": PROSE, "chosenIndex": 1},
+}
+
+
+class Scripted:
+    """A model that says its lines, and falls silent where it has none."""
+
+    def __init__(self, *silent: str) -> None:
+        self._silent = silent
+
+    async def ask(
+        self, role: Role, prompt: Prompt, schema: type[Reply], on_prose: Callable[[str], None]
+    ) -> Answer[Reply]:
+        if role.value in self._silent:
+            raise ModelUnavailable(Unavailability.TIMED_OUT, "The model took too long.")
+        raw = json.dumps(REPLIES[role.value])
+        return Answer(parse_reply(raw, schema, Redactor()).value, Usage(10, 20, False), raw, "test")
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Callable[[bytes], Path]:
+    def keep(record: bytes) -> Path:
+        path = tmp_path / "record.jsonl"
+        path.write_bytes(record)
+        return path
+
+    return keep
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+@pytest.mark.parametrize("silent", [None, (), ("strategist",), ("scout", "arbiter")], ids=str)
+async def test_a_replay_is_the_debate_again(
+    kept: Callable[[bytes], Path], rounds: int, silent: tuple[str, ...] | None
+) -> None:
+    model = None if silent is None else Scripted(*silent)
+    argued = await argue_over(DEADLOCKED, rounds=rounds, model=model)
+    record = read_record(kept(argued.record))
+    assert record.complete
+    report, ended = await replay_debate(record)
+    assert report.matches, report.difference
+    assert report.compared == argued.record.count(b"\n")
+    assert ended == argued.ended
+
+
+async def test_openings_and_failures_replay_too(
+    kept: Callable[[bytes], Path], devnet: DevnetReady
+) -> None:
+    opening = await argue_over(Market(0.03, 2.0).opening((TOKEN0, 10**18), pools=3))
+    report, ended = await replay_debate(read_record(kept(opening.record)))
+    assert report.matches
+    assert ended.plan == opening.plan
+
+    token_id = positions_by_state(devnet.url)["above its range"]
+    async with watching(devnet.url) as eyes:
+        start = FlowStart(token_id=token_id, profile=RiskProfile.BALANCED, max_rounds=2)
+        real = await argue(start, eyes)
+    report, ended = await replay_debate(read_record(kept(real.record)))
+    assert report.matches
+    assert ended == real.ended
+
+
+async def test_a_changed_byte_breaks_the_record_where_it_is(
+    kept: Callable[[bytes], Path],
+) -> None:
+    record = (await argue_over(DEADLOCKED)).record
+    lines = record.splitlines(keepends=True)
+    for number in (0, 3, len(lines) // 2, len(lines) - 1):
+        place = lines[number].index(b'"n":') - 70
+        flipped = bytes([lines[number][place] ^ 1])
+        line = lines[number][:place] + flipped + lines[number][place + 1 :]
+        path = kept(b"".join([*lines[:number], line, *lines[number + 1 :]]))
+        assert verify_record(path).broken_line == number + 1
+        with pytest.raises(RecordBrokenError, match=f"line {number + 1}"):
+            read_record(path)
+
+
+async def test_a_missing_line_and_a_line_too_many_break_it(kept: Callable[[bytes], Path]) -> None:
+    lines = (await argue_over(DEADLOCKED)).record.splitlines(keepends=True)
+    assert verify_record(kept(b"".join(lines[:4] + lines[5:]))).broken_line == 5
+    assert verify_record(kept(b"".join([*lines[:5], *lines[4:]]))).broken_line == 6
+    assert verify_record(kept(b"".join([*lines, lines[-1]]))).broken_line == len(lines) + 1
+    assert verify_record(kept(b"".join(lines)[:-9])).broken_line == len(lines)
+
+
+async def test_a_record_that_was_cut_short_says_so(kept: Callable[[bytes], Path]) -> None:
+    lines = (await argue_over(DEADLOCKED)).record.splitlines(keepends=True)
+    record = read_record(kept(b"".join(lines[:-1])))
+    assert not record.complete
+
+
+@pytest.mark.parametrize("kind", ["agent_thought", "proposal", "plan_ready"])
+async def test_a_record_rewritten_from_its_start_replays_differently(
+    kept: Callable[[bytes], Path], kind: str
+) -> None:
+    """Every hash in it is right, but it is not what the agents say to these facts."""
+    honest = (await argue_over(DEADLOCKED)).record
+    sink = MemorySink()
+    forged_line = None
+    for number, line in enumerate(map(json.loads, honest.splitlines())):
+        body = line["body"]
+        if line["type"] == "header":
+            writer = RecordWriter(sink, body["requestId"], body["versions"], Redactor())
+            continue
+        if forged_line is None and body.get("kind") == kind:
+            _forge(body["payload"])
+            forged_line = number + 1
+        writer._line(line["type"], json.dumps(body, sort_keys=True, separators=(",", ":")).encode())
+    record = read_record(kept(b"".join(sink.lines)))
+    report, _ = await replay_debate(record)
+    assert not report.matches
+    assert report.difference is not None
+    assert report.difference.line == forged_line
+
+
+def _forge(payload: dict[str, object]) -> None:
+    for name, value in payload.items():
+        if isinstance(value, str):
+            payload[name] = value + "0"
+            return
+        if isinstance(value, dict):
+            _forge(value)
+            return
