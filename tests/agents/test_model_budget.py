@@ -35,8 +35,8 @@ def table(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Table:
 
 async def test_agents_are_counted_apart_and_dollars_only_by_prices(table: Table) -> None:
     prices = {MODEL: Price.per_million(Decimal("0.15"), Decimal("0.60"))}
-    unpriced = await table.hold(says(sceptical))
-    priced = await replace(table, prices=prices).hold(says(sceptical))
+    unpriced = await table.hold(says(sceptical, size=200))
+    priced = await replace(table, prices=prices).hold(says(sceptical, size=200))
 
     by_role = {"arbiter": A_CALL, "critic": 2 * A_CALL, "scout": A_CALL}
     by_role["strategist"] = 2 * A_CALL
@@ -79,7 +79,7 @@ async def test_over_budget_nobody_is_called_and_the_rules_decide(
 async def test_a_fuse_that_blows_in_the_middle_stops_the_next_call(table: Table) -> None:
     tight = replace(table, limits=BudgetLimits(debate_tokens=3_000), most_tokens=200)
     context = market_context("near the edge")
-    held = await tight.hold(says(sceptical, tokens=(900, 100)), context)
+    held = await tight.hold(says(sceptical, size=200, tokens=(900, 100)), context)
 
     assert 1 <= len(held.requests) <= 3
     assert len(held.requests) + len(held.silences) == QUESTIONS
@@ -90,7 +90,7 @@ async def test_a_fuse_that_blows_in_the_middle_stops_the_next_call(table: Table)
 
 async def test_the_day_is_over_for_every_debate_of_it(table: Table) -> None:
     daily = replace(table, limits=BudgetLimits(day_tokens=9_000))
-    first = await daily.hold(says(honest, tokens=(2_000, 900)))
+    first = await daily.hold(says(honest, size=200, tokens=(2_000, 900)))
     second = await daily.hold(says(honest))
 
     assert len(first.requests) >= 1

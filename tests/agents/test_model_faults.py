@@ -111,7 +111,7 @@ async def test_a_new_position_takes_the_pools_and_the_exposure_the_model_names(
         return {**reply, "shapes": chosen} if "shapes" in reply else reply
 
     context = create_context("one token")
-    held = await table.hold(says(creative), context)
+    held = await table.hold(says(creative, size=200), context)
 
     pools = [pool.pool.pool_id for pool in context.surveyed_pools]
     assert [move.pool_id for move in held.plan.candidates] == [pools[1], pools[3]]
@@ -128,7 +128,7 @@ async def test_numbers_nobody_gave_are_struck_wherever_they_are_said(
         text = json.dumps(sceptical(request))
         return json.loads(text.replace("24 h [n1]", "24 h [n1] or 1,234 h"))  # type: ignore[no-any-return]
 
-    held = await table.hold(says(boastful))
+    held = await table.hold(says(boastful, size=200))
 
     sayings = [turn for turn in held.ended.transcript if "1,234 h" in turn.thought.text]
     assert {turn.role for turn in sayings} == set(Role) - {Role.CLI}
@@ -146,7 +146,7 @@ async def test_a_floor_that_was_argued_away_stands_and_says_why(table: Table) ->
             reply["shapes"] = [{**tight, "centerOffsetTicks": far} for far in (2400, -2400)]
         return {**reply, "chosenIndex": 0} if "chosenIndex" in reply else reply
 
-    held = await table.hold(says(reckless), market_context("near the edge"))
+    held = await table.hold(says(reckless, size=200), market_context("near the edge"))
 
     assert held.plan.choice.kind == "hold"
     assert held.plan.verdict == "reject"
@@ -229,11 +229,11 @@ async def test_another_language_is_heard_and_changes_nothing_but_words(
         reply = honest(request)
         return {**reply, next(iter(reply)): words}
 
-    held = await table.hold(says(foreign))
+    held = await table.hold(says(foreign, size=200))
     spoken = [turn.role for turn in held.ended.transcript if turn.thought.text == words]
     assert spoken == [Role.SCOUT, Role.STRATEGIST, Role.CRITIC]
     assert held.silences == held.struck == []
-    usual = await table.hold(says(honest))
+    usual = await table.hold(says(honest, size=200))
     assert held.plan.candidates == usual.plan.candidates
     await assert_kept_well(held, caplog.text)
 

@@ -10,11 +10,11 @@ import httpx2
 import pytest
 
 from tests.agents.honest_model import honest, sceptical
-from tests.fakes.model_endpoint import disconnects, fails, model_endpoint, says
+from tests.fakes.model_endpoint import ends_early, fails, model_endpoint, says
 
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
-    from tests.fakes.model_endpoint import ChatRequest, Conduct
+    from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
     from tests.zuno_tui.conftest import CommandLine, Spoken
 
 KEY = "sk-canary-COMMAND-0123456789abcdef"
@@ -107,28 +107,28 @@ async def test_a_model_argues_and_everything_is_kept_but_the_secrets(desk: Desk,
     assert RPC_KEY not in desk.told
 
 
-@pytest.mark.parametrize(
-    ("conduct", "said"),
-    [
-        pytest.param(fails(500, {"Retry-After": "0"}), "failed (HTTP 500)", id="500"),
-        pytest.param(disconnects('{"summary": "I was'), "broke off in the middle", id="gone"),
-    ],
-)
-async def test_without_its_model_it_plans_by_the_rules_and_says_so(
-    desk: Desk, edge: str, conduct: Conduct, said: str
-) -> None:
-    spoken, requests = await desk.run(conduct, "recommend", edge, "--stream", "--json")
-    alone, nobody = await desk.run(conduct, "recommend", edge, "--json", "--deterministic")
+async def test_without_its_model_it_plans_by_the_rules_and_says_so(desk: Desk, edge: str) -> None:
+    async def failing(request: ChatRequest, wire: Wire) -> None:
+        scout = request.schema["name"] == "ScoutReply"
+        fault = ends_early('{"summary": "I was') if scout else fails(500, {"Retry-After": "0"})
+        await fault(request, wire)
 
-    assert spoken.code == alone.code == 0
+    spoken, requests = await desk.run(failing, "recommend", edge, "--stream", "--json")
+    alone, nobody = await desk.run(failing, "recommend", edge, "--json", "--deterministic")
+
+    assert spoken.code == alone.code == 0, spoken.words
     assert requests
     assert nobody == []
     assert spoken.data["planId"] == alone.data["planId"]
-    lines = [line for line in spoken.words.splitlines() if said in line]
-    assert lines
-    assert all(line.endswith("The rules speak instead.") for line in lines)
-    told = [turn for turn in spoken.data["transcript"] if turn["tag"] == "silence"]
-    assert len(told) == len(lines)
+    silences = _silences(spoken.data)
+    assert (
+        silences[0] == "The model's answer ended before it was complete. The rules speak instead."
+    )
+    failed = "The model's endpoint failed (HTTP 500). The rules speak instead."
+    assert set(silences[1:]) == {failed}
+    streamed = [line for line in spoken.words.splitlines() if "The rules speak instead." in line]
+    assert len(streamed) == len(silences)
+    assert "scout        ▸ I was\n" in spoken.words
     assert KEY not in desk.told
     assert RPC_KEY not in desk.told
 
@@ -136,7 +136,7 @@ async def test_without_its_model_it_plans_by_the_rules_and_says_so(
 async def test_a_phrase_is_argued_about_within_its_budget(desk: Desk) -> None:
     desk.write("[model.budget]\ndebate_tokens = 1000\n")
     spoken, requests = await desk.run(
-        says(honest), "create", "0.5 WETH with USDC, conservative", "--json"
+        says(honest, size=200), "create", "0.5 WETH with USDC, conservative", "--json"
     )
     assert spoken.code == 0, spoken.words
     assert requests == []
@@ -147,7 +147,7 @@ async def test_a_phrase_is_argued_about_within_its_budget(desk: Desk) -> None:
 
     desk.write("")
     spoken, requests = await desk.run(
-        says(honest), "create", "0.5 WETH with USDC, conservative", "--json"
+        says(honest, size=200), "create", "0.5 WETH with USDC, conservative", "--json"
     )
     assert [request.schema["name"] for request in requests][:2] == ["ScoutReply", "StrategistReply"]
     assert _silences(spoken.data) == []
@@ -155,9 +155,9 @@ async def test_a_phrase_is_argued_about_within_its_budget(desk: Desk) -> None:
 
 
 async def test_a_record_is_asked_again_as_often_as_one_likes(desk: Desk, edge: str) -> None:
-    first, asked = await desk.run(says(honest), "recommend", edge, "--json")
+    first, asked = await desk.run(says(honest, size=200), "recommend", edge, "--json")
     again, requests = await desk.run(
-        says(honest), "replay", first.data["requestId"], "--rerun", "2", "--json"
+        says(honest, size=200), "replay", first.data["requestId"], "--rerun", "2", "--json"
     )
     assert again.code == 0, again.words
     assert again.data["reruns"] == 2
@@ -167,7 +167,7 @@ async def test_a_record_is_asked_again_as_often_as_one_likes(desk: Desk, edge: s
 
 async def test_a_setting_that_cannot_be_used_is_a_usage_error(desk: Desk, edge: str) -> None:
     desk.write("[model.budget]\nday_usd = 1\n")
-    spoken, requests = await desk.run(says(honest), "recommend", edge)
+    spoken, requests = await desk.run(says(honest, size=200), "recommend", edge)
     assert spoken.code == 2
     assert "nobody said what 'gpt-4o-mini' costs" in spoken.words
     assert requests == []
