@@ -1,0 +1,1 @@
+"""Keys: where they are kept, how they are opened, and the one place that signs with them."""

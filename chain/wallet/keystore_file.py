@@ -1,0 +1,125 @@
+"""Keystore v3 files: a key encrypted under a passphrase, read with suspicion."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, cast
+
+from chain.checksum import checksummed
+from chain.rpc.strict_json import InvalidJsonError, loads
+from chain.wallet.concealed import PrivateKey
+from chain.wallet.errors import (
+    KeystoreError,
+    WalletError,
+    WrongPassphraseError,
+    discreetly,
+)
+from chain.wallet.key_derivation import available_memory, check_derivation, cost_for
+from chain.wallet.private_files import read_bounded, write_once
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chain.networks import Address
+    from chain.wallet.concealed import Passphrase
+
+_BYTES = {"ciphertext": 32, "mac": 32, "iv": 16}
+_SALT_BYTES = range(8, 65)
+_HEX = re.compile(r"(?:0x)?((?:[0-9a-fA-F]{2})+)")
+_ADDRESS = re.compile(r"(?:0[xX])?([0-9a-fA-F]{40})")
+
+
+def keystore_path(folder: Path, address: Address) -> Path:
+    return folder / f"{address}.json"
+
+
+def write_keystore(
+    path: Path, key: PrivateKey, passphrase: Passphrase, *, cost: int | None = None
+) -> None:
+    """Encrypt the key into a new file; the cost follows the machine's memory unless given."""
+    chosen = cost_for(available_memory()) if cost is None else cost
+    content = discreetly(
+        lambda: _encrypted(key, passphrase, chosen),
+        lambda kind: WalletError(f"The key could not be encrypted ({kind}). Nothing was written."),
+    )
+    write_once(path, content)
+
+
+def read_keystore(path: Path, passphrase: Passphrase) -> PrivateKey:
+    """The key in a file; the file's own address is only a claim, and a false one is refused."""
+    fields = _checked(path)
+    key = discreetly(
+        lambda: _decrypted(fields, passphrase), lambda _: WrongPassphraseError(path.name)
+    )
+    claimed = _claimed_address(fields)
+    if claimed is not None and claimed != key.address:
+        key.wipe()
+        raise KeystoreError(
+            f"{path.name} says it is {checksummed(claimed)}, but its key is that of "
+            f"{checksummed(key.address)}. The file was changed; nothing was taken from it."
+        )
+    return key
+
+
+def _encrypted(key: PrivateKey, passphrase: Passphrase, cost: int) -> bytes:
+    from eth_keyfile.keyfile import create_keyfile_json
+
+    content = create_keyfile_json(
+        key.reveal(), passphrase.reveal(), kdf="scrypt", iterations=cost, salt_size=32
+    )
+    return json.dumps(content).encode()
+
+
+def _decrypted(fields: dict[str, object], passphrase: Passphrase) -> PrivateKey:
+    from eth_keyfile.keyfile import decode_keyfile_json
+
+    return PrivateKey(decode_keyfile_json(fields, passphrase.reveal()))
+
+
+def _checked(path: Path) -> dict[str, object]:
+    """The file's fields, after everything that can be judged without the passphrase."""
+    try:
+        document = loads(read_bounded(path))
+    except InvalidJsonError:
+        document = None
+    fields = _lowered(document)
+    if fields is None or fields.get("version") != 3:
+        raise KeystoreError(f"{path.name} is not a keystore of version 3.")
+    crypto = _lowered(fields.get("crypto"))
+    cipher = _lowered(crypto.get("cipherparams")) if crypto else None
+    derivation = _lowered(crypto.get("kdfparams")) if crypto else None
+    if crypto is None or cipher is None or derivation is None:
+        raise _damaged(path)
+    if crypto.get("cipher") != "aes-128-ctr":
+        raise KeystoreError(f"{path.name} uses a cipher other than aes-128-ctr.")
+    for name, length in _BYTES.items():
+        if _length({**crypto, **cipher}.get(name)) != length:
+            raise _damaged(path)
+    if _length(derivation.get("salt")) not in _SALT_BYTES:
+        raise _damaged(path)
+    check_derivation(crypto.get("kdf"), derivation, available_memory())
+    crypto.update(cipherparams=cipher, kdfparams=derivation)
+    return {**fields, "crypto": crypto}
+
+
+def _claimed_address(fields: dict[str, object]) -> Address | None:
+    found = _ADDRESS.fullmatch(str(fields.get("address", "")))
+    return None if found is None else f"0x{found[1].lower()}"
+
+
+def _lowered(value: object) -> dict[str, object] | None:
+    """Old files write `Crypto` with a capital; two keys that differ only in that are no file."""
+    if not isinstance(value, dict):
+        return None
+    lowered = {key.lower(): item for key, item in cast("dict[str, object]", value).items()}
+    return lowered if len(lowered) == len(value) else None
+
+
+def _length(value: object) -> int:
+    found = _HEX.fullmatch(value) if isinstance(value, str) else None
+    return len(found[1]) // 2 if found else 0
+
+
+def _damaged(path: Path) -> KeystoreError:
+    return KeystoreError(f"{path.name} is damaged: a field is missing or cut. Use a copy of it.")
