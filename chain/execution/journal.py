@@ -1,0 +1,300 @@
+"""The journal's tables in `zuno.db`: opened durable, changed in transactions, read as records."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from chain.execution.journal_records import (
+    Anchor,
+    Change,
+    Dispatch,
+    Inclusion,
+    Step,
+    StepState,
+    Version,
+    VersionKind,
+)
+from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+from chain.home import FILE_MODE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+JOURNAL_VERSION = 1
+BUSY_SECONDS = 5.0
+
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS outbox_version (version INTEGER NOT NULL)",
+    """
+    CREATE TABLE IF NOT EXISTS outbox_dispatches (
+        hash TEXT PRIMARY KEY,
+        plan_id TEXT NOT NULL,
+        chain_id INTEGER NOT NULL,
+        sender TEXT NOT NULL,
+        anchor_number INTEGER NOT NULL,
+        anchor_hash TEXT NOT NULL,
+        planned_at REAL NOT NULL,
+        resolved_at REAL
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS outbox_steps (
+        dispatch TEXT NOT NULL REFERENCES outbox_dispatches (hash),
+        position INTEGER NOT NULL,
+        nonce INTEGER NOT NULL,
+        unsigned TEXT NOT NULL,
+        safe_state TEXT NOT NULL,
+        deadline INTEGER,
+        state TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        settled INTEGER NOT NULL,
+        included_hash TEXT,
+        block_number INTEGER,
+        block_hash TEXT,
+        changed_at REAL NOT NULL,
+        PRIMARY KEY (dispatch, position)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS outbox_versions (
+        hash TEXT PRIMARY KEY,
+        dispatch TEXT NOT NULL,
+        position INTEGER NOT NULL,
+        ordinal INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        unsigned TEXT NOT NULL,
+        raw BLOB NOT NULL,
+        signed_at REAL NOT NULL,
+        sent_at REAL,
+        UNIQUE (dispatch, position, ordinal),
+        FOREIGN KEY (dispatch, position) REFERENCES outbox_steps (dispatch, position)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS outbox_approvals (
+        hash TEXT PRIMARY KEY,
+        dispatch TEXT NOT NULL REFERENCES outbox_dispatches (hash),
+        approved_at REAL NOT NULL,
+        expires_at REAL NOT NULL,
+        consumed_at REAL
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS outbox_history (
+        id INTEGER PRIMARY KEY,
+        dispatch TEXT NOT NULL,
+        position INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        at REAL NOT NULL
+    )
+    """,
+)
+
+
+class OutboxError(Exception):
+    """The journal refuses or cannot be used; a sentence and a next step."""
+
+    def __init__(self, sentence: str, next_step: str = "") -> None:
+        super().__init__(f"{sentence}\n{next_step}" if next_step else sentence)
+        self.sentence = sentence
+        self.next_step = next_step
+
+
+def open_journal(path: Path) -> sqlite3.Connection:
+    """Open or create the journal; every commit is on disk before it returns.
+
+    A damaged file is never set aside here: it may hold the only copy of signed bytes.
+    """
+    try:
+        # sqlite would create the file readable by all under a lax umask.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, FILE_MODE))
+        connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS)
+    except (OSError, sqlite3.Error) as error:
+        raise OutboxError(
+            f"The journal in {path} cannot be opened: {error}.", "Choose another: --home DIR"
+        ) from error
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        _prepare(connection)
+    except sqlite3.Error as error:
+        connection.close()
+        raise OutboxError(
+            f"The journal in {path} cannot be read: {error}. Nothing is signed without it.",
+            "Keep a copy of the file, then move it away or choose another: --home DIR",
+        ) from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def journal_in_memory() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    _prepare(connection)
+    return connection
+
+
+@contextmanager
+def one_transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """All of it or nothing, and nobody else in between."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield connection
+        connection.execute("COMMIT")
+    except BaseException as error:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        if isinstance(error, sqlite3.Error):
+            raise OutboxError(
+                f"The journal could not be written: {error}. Nothing was sent because of it.",
+                "Free some disk space or close the other zuno, then: zuno outbox",
+            ) from error
+        raise
+
+
+def read_dispatch(connection: sqlite3.Connection, dispatch_hash: str) -> Dispatch | None:
+    row = connection.execute(
+        "SELECT d.hash, d.plan_id, d.chain_id, d.sender, d.anchor_number, d.anchor_hash,"
+        " d.planned_at, a.expires_at, a.consumed_at, d.resolved_at FROM outbox_dispatches d"
+        " LEFT JOIN outbox_approvals a ON a.hash = d.hash WHERE d.hash = ?",
+        (dispatch_hash,),
+    ).fetchone()
+    if row is None:
+        return None
+    identity, plan_id, chain_id, sender, number, block_hash, planned, expires, consumed, done = row
+    return Dispatch(
+        hash=identity,
+        plan_id=plan_id,
+        chain_id=chain_id,
+        sender=sender,
+        anchor=Anchor(number, block_hash),
+        planned_at=planned,
+        expires_at=expires,
+        consumed_at=consumed,
+        resolved_at=done,
+        steps=_read_steps(connection, dispatch_hash),
+    )
+
+
+def read_history(connection: sqlite3.Connection, dispatch_hash: str) -> tuple[Change, ...]:
+    rows = connection.execute(
+        "SELECT position, state, reason, at FROM outbox_history WHERE dispatch = ? ORDER BY id",
+        (dispatch_hash,),
+    )
+    return tuple(
+        Change(position, StepState(state), reason, at) for position, state, reason, at in rows
+    )
+
+
+def unsigned_to_text(transaction: UnsignedTransaction) -> str:
+    return json.dumps(
+        {
+            "chainId": transaction.chain_id,
+            "from": transaction.sender,
+            "to": transaction.to,
+            # Wei can be more than other readers of JSON hold in a number.
+            "value": str(transaction.value),
+            "data": transaction.data.hex(),
+            "gas": transaction.gas,
+            "maxFeePerGas": str(transaction.max_fee_per_gas),
+            "maxPriorityFeePerGas": str(transaction.max_priority_fee_per_gas),
+            "nonce": transaction.nonce,
+            "step": transaction.step,
+        }
+    )
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in _SCHEMA:
+        connection.execute(statement)
+    row = connection.execute("SELECT version FROM outbox_version").fetchone()
+    if row is None:
+        connection.execute("INSERT INTO outbox_version VALUES (?)", (JOURNAL_VERSION,))
+    elif row[0] != JOURNAL_VERSION:
+        connection.execute("ROLLBACK")
+        raise OutboxError(
+            "The journal of sent transactions was written by another version of zuno.",
+            "Update zuno to read it.",
+        )
+    connection.execute("COMMIT")
+
+
+def _read_steps(connection: sqlite3.Connection, dispatch_hash: str) -> tuple[Step, ...]:
+    rows = connection.execute(
+        "SELECT position, unsigned, safe_state, deadline, state, reason, settled, included_hash,"
+        " block_number, block_hash, changed_at FROM outbox_steps WHERE dispatch = ?"
+        " ORDER BY position",
+        (dispatch_hash,),
+    ).fetchall()
+    return tuple(
+        Step(
+            dispatch=dispatch_hash,
+            position=position,
+            transaction=_unsigned_from_text(unsigned),
+            safe_state=safe_state,
+            deadline=deadline,
+            state=StepState(state),
+            reason=reason,
+            settled=bool(settled),
+            inclusion=None if included is None else Inclusion(included, number, block_hash),
+            changed_at=changed_at,
+            versions=_read_versions(connection, dispatch_hash, position),
+        )
+        for (
+            position,
+            unsigned,
+            safe_state,
+            deadline,
+            state,
+            reason,
+            settled,
+            included,
+            number,
+            block_hash,
+            changed_at,
+        ) in rows
+    )
+
+
+def _read_versions(
+    connection: sqlite3.Connection, dispatch_hash: str, position: int
+) -> tuple[Version, ...]:
+    rows = connection.execute(
+        "SELECT kind, unsigned, raw, hash, signed_at, sent_at FROM outbox_versions"
+        " WHERE dispatch = ? AND position = ? ORDER BY ordinal",
+        (dispatch_hash, position),
+    )
+    return tuple(
+        Version(
+            kind=VersionKind(kind),
+            transaction=SignedTransaction(_unsigned_from_text(unsigned), raw, transaction_hash),
+            signed_at=signed_at,
+            sent_at=sent_at,
+        )
+        for kind, unsigned, raw, transaction_hash, signed_at, sent_at in rows
+    )
+
+
+def _unsigned_from_text(text: str) -> UnsignedTransaction:
+    fields = json.loads(text)
+    return UnsignedTransaction(
+        chain_id=fields["chainId"],
+        sender=fields["from"],
+        to=fields["to"],
+        value=int(fields["value"]),
+        data=bytes.fromhex(fields["data"]),
+        gas=fields["gas"],
+        max_fee_per_gas=int(fields["maxFeePerGas"]),
+        max_priority_fee_per_gas=int(fields["maxPriorityFeePerGas"]),
+        nonce=fields["nonce"],
+        step=fields["step"],
+    )

@@ -1,0 +1,206 @@
+"""What the journal holds: a plan's transactions on their way, and how far each of them got."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+    from chain.networks import Address
+
+
+class StepState(StrEnum):
+    PLANNED = "planned"
+    APPROVED = "approved"
+    SIGNED = "signed"
+    """The bytes are on disk and may be anywhere: from here on only the chain knows."""
+    SENT = "sent"
+    INCLUDED = "included"
+    FINAL = "final"
+    REVERTED = "reverted"
+    REPLACED = "replaced"
+    """Its nonce went to another transaction, a cancellation or a stranger to this journal."""
+    DROPPED = "dropped"
+    """No node holds it and its nonce is free; the bytes could still turn up."""
+    DISCARDED = "discarded"
+    """Never signed, and never will be."""
+
+
+class VersionKind(StrEnum):
+    ORIGINAL = "original"
+    SPEED_UP = "speed-up"
+    CANCEL = "cancel"
+
+
+NEXT_STATES: dict[StepState, frozenset[StepState]] = {
+    StepState.PLANNED: frozenset((StepState.APPROVED, StepState.DISCARDED)),
+    StepState.APPROVED: frozenset((StepState.SIGNED, StepState.DISCARDED)),
+    StepState.FINAL: frozenset(),
+    StepState.DISCARDED: frozenset(),
+} | {
+    # What left the desk is wherever the chain says it is, until its nonce is final.
+    state: frozenset(
+        (
+            StepState.SIGNED,
+            StepState.SENT,
+            StepState.INCLUDED,
+            StepState.FINAL,
+            StepState.REVERTED,
+            StepState.REPLACED,
+            StepState.DROPPED,
+        )
+    )
+    for state in (
+        StepState.SIGNED,
+        StepState.SENT,
+        StepState.INCLUDED,
+        StepState.REVERTED,
+        StepState.REPLACED,
+        StepState.DROPPED,
+    )
+}
+
+HOLDS_NONCE = frozenset(
+    (StepState.SIGNED, StepState.SENT, StepState.INCLUDED, StepState.FINAL, StepState.REVERTED)
+)
+"""While a step is in one of these, no other step may use its nonce."""
+
+REPLACEABLE = frozenset((StepState.SIGNED, StepState.SENT, StepState.DROPPED))
+"""Where a dearer version with the same nonce still makes sense."""
+
+SUCCEEDED = frozenset((StepState.INCLUDED, StepState.FINAL))
+STOPPED = frozenset(
+    (StepState.REVERTED, StepState.REPLACED, StepState.DROPPED, StepState.DISCARDED)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    transaction: UnsignedTransaction
+    safe_state: str
+    """Where the person stands if everything before this step happened and this step did not."""
+    deadline: int | None
+    """The last block time the transaction's own bytes allow, where they name one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """The block a plan was built on; where it is missing, this is not the chain of the plan."""
+
+    number: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedDispatch:
+    """All transactions of one plan, in the order of their nonces."""
+
+    hash: str
+    """The hash over everything that was shown; the approval is bound to it."""
+    plan_id: str
+    anchor: Anchor
+    steps: tuple[PlannedStep, ...]
+
+    @property
+    def chain_id(self) -> int:
+        return self.steps[0].transaction.chain_id
+
+    @property
+    def sender(self) -> Address:
+        return self.steps[0].transaction.sender
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One signed form of a step; all forms share its nonce, so at most one can have an effect."""
+
+    kind: VersionKind
+    transaction: SignedTransaction
+    signed_at: float
+    sent_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Inclusion:
+    transaction_hash: str
+    block_number: int
+    block_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    dispatch: str
+    position: int
+    transaction: UnsignedTransaction
+    safe_state: str
+    deadline: int | None
+    state: StepState
+    reason: str
+    """Why it is in this state, where that is not plain."""
+    settled: bool
+    """Whether nothing can change the state any more."""
+    inclusion: Inclusion | None
+    changed_at: float
+    versions: tuple[Version, ...]
+
+    @property
+    def name(self) -> str:
+        return self.transaction.step
+
+    @property
+    def newest(self) -> Version | None:
+        return self.versions[-1] if self.versions else None
+
+    def version_of(self, transaction_hash: str) -> Version | None:
+        return next(
+            (item for item in self.versions if item.transaction.hash == transaction_hash), None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    hash: str
+    plan_id: str
+    chain_id: int
+    sender: Address
+    anchor: Anchor
+    planned_at: float
+    expires_at: float | None
+    """When the approval ends; None before there is one."""
+    consumed_at: float | None
+    resolved_at: float | None
+    steps: tuple[Step, ...]
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing about it can change any more."""
+        return all(step.settled for step in self.steps)
+
+    @property
+    def stopped_at(self) -> Step | None:
+        """The first step that did not happen and will not happen by itself."""
+        return next((step for step in self.steps if step.state in STOPPED), None)
+
+    @property
+    def half_done(self) -> bool:
+        """Whether some of its steps happened and a later one did not."""
+        stopped = self.stopped_at
+        return stopped is not None and stopped.position > 0 and self.consumed_at is not None
+
+    @property
+    def needs_attention(self) -> bool:
+        return self.consumed_at is not None and (
+            not self.finished or (self.half_done and self.resolved_at is None)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One line of a dispatch's history."""
+
+    position: int
+    state: StepState
+    reason: str
+    at: float

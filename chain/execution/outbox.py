@@ -1,0 +1,343 @@
+"""The outbox: every change of a plan's transactions, each written whole before the next is made."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Self
+
+from chain.execution.journal import (
+    OutboxError,
+    journal_in_memory,
+    one_transaction,
+    open_journal,
+    read_dispatch,
+    read_history,
+    unsigned_to_text,
+)
+from chain.execution.journal_records import (
+    NEXT_STATES,
+    Dispatch,
+    Inclusion,
+    Step,
+    StepState,
+    VersionKind,
+)
+from chain.execution.outbox_approvals import claim_nonce, grant, spend
+from chain.execution.outbox_rules import (
+    check_can_replace,
+    check_can_sign,
+    check_plan,
+    check_replacement,
+    check_signature,
+    check_unspent,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import TracebackType
+
+    from chain.execution.journal_records import Change, PlannedDispatch
+    from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+
+
+class Outbox:
+    """One connection to the journal; any number of processes may each hold one."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        return cls(open_journal(path))
+
+    @classmethod
+    def in_memory(cls) -> Self:
+        return cls(journal_in_memory())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def dispatch(self, dispatch_hash: str) -> Dispatch:
+        with self._reading():
+            return self._dispatch(dispatch_hash)
+
+    def dispatches(self) -> tuple[Dispatch, ...]:
+        """Everything the journal holds, oldest first."""
+        with self._reading():
+            rows = self._connection.execute(
+                "SELECT hash FROM outbox_dispatches ORDER BY planned_at, hash"
+            ).fetchall()
+            return tuple(self._dispatch(row[0]) for row in rows)
+
+    def unresolved(self) -> tuple[Dispatch, ...]:
+        """What was applied and is not settled, or was left half done."""
+        return tuple(item for item in self.dispatches() if item.needs_attention)
+
+    def history(self, dispatch_hash: str) -> tuple[Change, ...]:
+        return read_history(self._connection, dispatch_hash)
+
+    def plan(self, planned: PlannedDispatch, *, now: float) -> Dispatch:
+        """Write down a plan's transactions; writing the same ones again changes nothing."""
+        check_plan(planned)
+        with one_transaction(self._connection) as journal:
+            inserted = journal.execute(
+                "INSERT INTO outbox_dispatches VALUES (?, ?, ?, ?, ?, ?, ?, NULL)"
+                " ON CONFLICT (hash) DO NOTHING",
+                (
+                    planned.hash,
+                    planned.plan_id,
+                    planned.chain_id,
+                    planned.sender,
+                    planned.anchor.number,
+                    planned.anchor.hash,
+                    now,
+                ),
+            ).rowcount
+            if not inserted:
+                return self._dispatch(planned.hash)
+            for position, step in enumerate(planned.steps):
+                journal.execute(
+                    "INSERT INTO outbox_steps VALUES"
+                    " (?, ?, ?, ?, ?, ?, ?, '', 0, NULL, NULL, NULL, ?)",
+                    (
+                        planned.hash,
+                        position,
+                        step.transaction.nonce,
+                        unsigned_to_text(step.transaction),
+                        step.safe_state,
+                        step.deadline,
+                        StepState.PLANNED,
+                        now,
+                    ),
+                )
+                self._remember(planned.hash, position, StepState.PLANNED, "", now)
+            return self._dispatch(planned.hash)
+
+    def approve(self, dispatch_hash: str, *, now: float) -> Dispatch:
+        """Let this hash be applied once, within ten minutes."""
+        with one_transaction(self._connection):
+            dispatch = self._dispatch(dispatch_hash)
+            grant(self._connection, dispatch_hash, dispatch_hash, now)
+            for step in dispatch.steps:
+                self._move(step, StepState.APPROVED, now=now)
+            return self._dispatch(dispatch_hash)
+
+    def consume(self, dispatch_hash: str, *, now: float) -> Dispatch:
+        """Spend the approval; of any number of callers exactly one gets past here."""
+        with one_transaction(self._connection):
+            dispatch = self._dispatch(dispatch_hash)
+            spend(self._connection, dispatch_hash, now)
+            check_unspent(dispatch, self._siblings(dispatch))
+            return self._dispatch(dispatch_hash)
+
+    def record_signed(
+        self, dispatch_hash: str, position: int, signed: SignedTransaction, *, now: float
+    ) -> Step:
+        """Put the first signed bytes of a step on disk; only then may they be sent."""
+        check_signature(signed)
+        with one_transaction(self._connection):
+            dispatch = self._dispatch(dispatch_hash)
+            check_can_sign(dispatch, position, signed)
+            claim_nonce(self._connection, dispatch, position)
+            step = dispatch.steps[position]
+            self._add_version(step, VersionKind.ORIGINAL, signed, now)
+            self._move(step, StepState.SIGNED, now=now)
+            return self._step(dispatch_hash, position)
+
+    def approve_replacement(
+        self, dispatch_hash: str, position: int, unsigned: UnsignedTransaction, *, now: float
+    ) -> None:
+        """Let one dearer version of a step be signed once, within ten minutes."""
+        with one_transaction(self._connection):
+            step = self._step(dispatch_hash, position)
+            check_can_replace(step)
+            check_replacement(step, unsigned)
+            grant(self._connection, unsigned.digest, dispatch_hash, now)
+
+    def record_replacement(
+        self, dispatch_hash: str, position: int, signed: SignedTransaction, *, now: float
+    ) -> Step:
+        """Spend its approval and put a dearer version with the same nonce on disk."""
+        check_signature(signed)
+        with one_transaction(self._connection):
+            dispatch = self._dispatch(dispatch_hash)
+            step = dispatch.steps[position]
+            check_can_replace(step)
+            kind = check_replacement(step, signed.unsigned)
+            spend(self._connection, signed.unsigned.digest, now)
+            claim_nonce(self._connection, dispatch, position)
+            self._add_version(step, kind, signed, now)
+            self._move(step, StepState.SIGNED, now=now, reason=f"{kind} signed")
+            return self._step(dispatch_hash, position)
+
+    def mark_sent(self, step: Step, transaction_hash: str, *, now: float, reason: str = "") -> Step:
+        """A node has it, or may have it."""
+        with one_transaction(self._connection) as journal:
+            journal.execute(
+                "UPDATE outbox_versions SET sent_at = coalesce(sent_at, ?) WHERE hash = ?",
+                (now, transaction_hash),
+            )
+            return self._moved(step, StepState.SENT, now=now, reason=reason)
+
+    def mark_included(
+        self, step: Step, inclusion: Inclusion, *, succeeded: bool, now: float
+    ) -> Step:
+        """One of its versions is in a block: as planned, in vain, or as its cancellation."""
+        version = step.version_of(inclusion.transaction_hash)
+        if version is None:
+            raise OutboxError(f"{inclusion.transaction_hash} is no version of {step.name}.")
+        state, reason = StepState.INCLUDED, ""
+        if version.kind is VersionKind.CANCEL:
+            state, reason = StepState.REPLACED, "cancelled"
+        elif not succeeded:
+            state, reason = StepState.REVERTED, "the chain ran it and it reverted"
+        with one_transaction(self._connection):
+            return self._moved(step, state, now=now, reason=reason, inclusion=inclusion)
+
+    def mark_replaced(self, step: Step, *, now: float, reason: str) -> Step:
+        with one_transaction(self._connection):
+            return self._moved(step, StepState.REPLACED, now=now, reason=reason)
+
+    def mark_dropped(self, step: Step, *, now: float, reason: str) -> Step:
+        with one_transaction(self._connection):
+            return self._moved(step, StepState.DROPPED, now=now, reason=reason)
+
+    def settle(self, step: Step, *, now: float) -> Step:
+        """The block that decided it is final: an included step becomes final, others stay."""
+        with one_transaction(self._connection) as journal:
+            current = self._step(step.dispatch, step.position)
+            if current.state != step.state or current.inclusion != step.inclusion:
+                return current
+            if current.state is StepState.INCLUDED:
+                self._move(current, StepState.FINAL, now=now, inclusion=current.inclusion)
+            journal.execute(
+                "UPDATE outbox_steps SET settled = 1 WHERE dispatch = ? AND position = ?",
+                (step.dispatch, step.position),
+            )
+            return self._step(step.dispatch, step.position)
+
+    def discard_unsigned(self, dispatch_hash: str, *, now: float, reason: str) -> Dispatch:
+        """Give up every step that was never signed; what was signed is untouched."""
+        with one_transaction(self._connection):
+            for step in self._dispatch(dispatch_hash).steps:
+                if step.state in (StepState.PLANNED, StepState.APPROVED):
+                    self._move(step, StepState.DISCARDED, now=now, reason=reason, settled=True)
+            return self._dispatch(dispatch_hash)
+
+    def resolve(self, dispatch_hash: str, *, now: float) -> Dispatch:
+        """The person has dealt with a plan that was left half done."""
+        with one_transaction(self._connection) as journal:
+            journal.execute(
+                "UPDATE outbox_dispatches SET resolved_at = ? WHERE hash = ?", (now, dispatch_hash)
+            )
+            return self._dispatch(dispatch_hash)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Several reads that see one moment, whatever other processes write."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("COMMIT")
+
+    def _dispatch(self, dispatch_hash: str) -> Dispatch:
+        found = read_dispatch(self._connection, dispatch_hash)
+        if found is None:
+            raise OutboxError(
+                f"Nothing with the hash {dispatch_hash} is in the outbox.",
+                "See what is: zuno outbox",
+            )
+        return found
+
+    def _step(self, dispatch_hash: str, position: int) -> Step:
+        return self._dispatch(dispatch_hash).steps[position]
+
+    def _siblings(self, dispatch: Dispatch) -> list[Dispatch]:
+        rows = self._connection.execute(
+            "SELECT hash FROM outbox_dispatches WHERE plan_id = ? AND hash != ?",
+            (dispatch.plan_id, dispatch.hash),
+        ).fetchall()
+        return [self._dispatch(row[0]) for row in rows]
+
+    def _add_version(
+        self, step: Step, kind: VersionKind, signed: SignedTransaction, now: float
+    ) -> None:
+        self._connection.execute(
+            "INSERT INTO outbox_versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+            (
+                signed.hash,
+                step.dispatch,
+                step.position,
+                len(step.versions),
+                kind,
+                unsigned_to_text(signed.unsigned),
+                signed.raw,
+                now,
+            ),
+        )
+
+    def _moved(
+        self,
+        step: Step,
+        state: StepState,
+        *,
+        now: float,
+        reason: str,
+        inclusion: Inclusion | None = None,
+    ) -> Step:
+        """Move the step as it is now; what another process settled or decided alike stays."""
+        current = self._step(step.dispatch, step.position)
+        if inclusion is None and len(current.versions) != len(step.versions):
+            # Decided without knowing of a version another process has signed since.
+            return current
+        same = (current.state, current.inclusion, current.reason) == (state, inclusion, reason)
+        if not current.settled and not same:
+            self._move(current, state, now=now, reason=reason, inclusion=inclusion)
+        return self._step(step.dispatch, step.position)
+
+    def _move(
+        self,
+        step: Step,
+        state: StepState,
+        *,
+        now: float,
+        reason: str = "",
+        inclusion: Inclusion | None = None,
+        settled: bool = False,
+    ) -> None:
+        if step.settled or state not in NEXT_STATES[step.state]:
+            raise OutboxError(f"{step.name} is {step.state} and cannot become {state}.")
+        included = (
+            (inclusion.transaction_hash, inclusion.block_number, inclusion.block_hash)
+            if inclusion
+            else (None, None, None)
+        )
+        self._connection.execute(
+            "UPDATE outbox_steps SET state = ?, reason = ?, included_hash = ?, block_number = ?,"
+            " block_hash = ?, changed_at = ?, settled = ? WHERE dispatch = ? AND position = ?",
+            (state, reason, *included, now, settled, step.dispatch, step.position),
+        )
+        self._remember(step.dispatch, step.position, state, reason, now)
+
+    def _remember(
+        self, dispatch_hash: str, position: int, state: StepState, reason: str, now: float
+    ) -> None:
+        self._connection.execute(
+            "INSERT INTO outbox_history (dispatch, position, state, reason, at)"
+            " VALUES (?, ?, ?, ?, ?)",
+            (dispatch_hash, position, state, reason, now),
+        )

@@ -1,0 +1,299 @@
+"""The journal: what it lets through, what it refuses, and that it is on disk when it says so."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.devnet.world.accounts import DEMO_WALLET
+from chain.execution.journal import JOURNAL_VERSION, OutboxError
+from chain.execution.journal_records import Inclusion, StepState, VersionKind
+from chain.execution.outbox import Outbox
+from chain.execution.outbox_guard import applying
+from chain.execution.transaction import SignedTransaction
+from chain.store import Store
+from tests.chain.execution.outbox_kit import dearer, planned, signed_by, transfer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from chain.execution.journal_records import PlannedDispatch, Step
+    from chain.execution.transaction import UnsignedTransaction
+
+BLOCK = "0x" + "ab" * 32
+
+
+@pytest.fixture
+def outbox() -> Iterator[Outbox]:
+    with Outbox.in_memory() as opened:
+        yield opened
+
+
+def sign(transaction: UnsignedTransaction) -> SignedTransaction:
+    return signed_by(DEMO_WALLET, transaction)
+
+
+def applied(outbox: Outbox, plan: PlannedDispatch) -> Step:
+    """A plan whose first step is signed."""
+    outbox.plan(plan, now=0)
+    outbox.approve(plan.hash, now=0)
+    outbox.consume(plan.hash, now=1)
+    return outbox.record_signed(plan.hash, 0, sign(plan.steps[0].transaction), now=2)
+
+
+def included(step: Step) -> Inclusion:
+    assert step.newest is not None
+    return Inclusion(step.newest.transaction.hash, 9, BLOCK)
+
+
+def test_a_step_walks_from_planned_to_final_and_its_history_tells(outbox: Outbox) -> None:
+    step = applied(outbox, planned(transfer(0)))
+    version = step.newest
+    assert version is not None
+    step = outbox.mark_sent(step, version.transaction.hash, now=3)
+    step = outbox.mark_included(step, included(step), succeeded=True, now=4)
+    step = outbox.settle(step, now=5)
+    assert step.state is StepState.FINAL
+    assert step.settled
+    assert step.inclusion == Inclusion(version.transaction.hash, 9, BLOCK)
+    assert [(change.state, change.at) for change in outbox.history("hash")] == [
+        (StepState.PLANNED, 0),
+        (StepState.APPROVED, 0),
+        (StepState.SIGNED, 2),
+        (StepState.SENT, 3),
+        (StepState.INCLUDED, 4),
+        (StepState.FINAL, 5),
+    ]
+    assert outbox.dispatch("hash").finished
+    assert outbox.unresolved() == ()
+
+
+def test_an_approval_is_used_once(outbox: Outbox) -> None:
+    outbox.plan(planned(transfer(0)), now=0)
+    with pytest.raises(OutboxError, match="never approved"):
+        outbox.consume("hash", now=1)
+    outbox.approve("hash", now=0)
+    outbox.consume("hash", now=1)
+    with pytest.raises(OutboxError, match="used already"):
+        outbox.consume("hash", now=1)
+    with pytest.raises(OutboxError, match="given once"):
+        outbox.approve("hash", now=2)
+
+
+@pytest.mark.parametrize(("age", "allowed"), [(599.9, True), (600.0, False), (1e9, False)])
+def test_an_approval_lasts_ten_minutes(outbox: Outbox, age: float, allowed: bool) -> None:
+    outbox.plan(planned(transfer(0)), now=1000)
+    outbox.approve("hash", now=1000)
+    if allowed:
+        outbox.consume("hash", now=1000 + age)
+    else:
+        with pytest.raises(OutboxError, match="older than ten minutes"):
+            outbox.consume("hash", now=1000 + age)
+        assert outbox.dispatch("hash").consumed_at is None
+
+
+def test_approving_one_never_signs_another(outbox: Outbox) -> None:
+    outbox.plan(planned(transfer(0)), now=0)
+    outbox.plan(planned(transfer(0, value=2), hash="other", plan_id="other"), now=0)
+    outbox.approve("hash", now=0)
+    outbox.consume("hash", now=0)
+    with pytest.raises(OutboxError, match="not what was approved"):
+        outbox.record_signed("hash", 0, sign(transfer(0, value=2)), now=0)
+    with pytest.raises(OutboxError, match="before its approval"):
+        outbox.record_signed("other", 0, sign(transfer(0, value=2)), now=0)
+    with pytest.raises(OutboxError, match="Nothing with the hash"):
+        outbox.consume("a third", now=0)
+
+
+def test_a_plan_approved_twice_has_one_effect(outbox: Outbox) -> None:
+    first = planned(transfer(0))
+    outbox.plan(planned(transfer(0, fee=10**11), hash="again"), now=0)
+    outbox.approve("again", now=0)
+    step = applied(outbox, first)
+    with pytest.raises(OutboxError, match="applied before"):
+        outbox.consume("again", now=1)
+    step = outbox.mark_included(step, included(step), succeeded=True, now=4)
+    outbox.settle(step, now=5)
+    with pytest.raises(OutboxError, match="applied before"):
+        outbox.consume("again", now=6)
+
+
+def test_a_plan_that_had_no_effect_may_be_applied_again(outbox: Outbox) -> None:
+    step = applied(outbox, planned(transfer(0)))
+    step = outbox.mark_included(step, included(step), succeeded=False, now=4)
+    assert step.state is StepState.REVERTED
+    outbox.plan(planned(transfer(1), hash="again"), now=0)
+    outbox.approve("again", now=0)
+    with pytest.raises(OutboxError, match="applied before"):
+        outbox.consume("again", now=1)
+    outbox.settle(step, now=5)
+    assert outbox.consume("again", now=6).consumed_at == 6
+
+
+def test_a_step_is_signed_once_and_in_turn(outbox: Outbox) -> None:
+    plan = planned(transfer(0, step="exit"), transfer(1, step="enter"))
+    step = applied(outbox, plan)
+    with pytest.raises(OutboxError, match="waits for exit"):
+        outbox.record_signed("hash", 1, sign(plan.steps[1].transaction), now=3)
+    with pytest.raises(OutboxError, match="not signed a second time"):
+        outbox.record_signed("hash", 0, sign(plan.steps[0].transaction), now=3)
+    outbox.mark_included(step, included(step), succeeded=True, now=4)
+    signed = outbox.record_signed("hash", 1, sign(plan.steps[1].transaction), now=5)
+    assert signed.state is StepState.SIGNED
+
+
+def test_a_nonce_belongs_to_one_plan_at_a_time(outbox: Outbox) -> None:
+    held = applied(outbox, planned(transfer(0)))
+    other = planned(transfer(0, value=7), hash="other", plan_id="other")
+    outbox.plan(other, now=0)
+    outbox.approve("other", now=0)
+    outbox.consume("other", now=0)
+    with pytest.raises(OutboxError, match="Nonce 0 belongs"):
+        outbox.record_signed("other", 0, sign(transfer(0, value=7)), now=3)
+    outbox.mark_dropped(held, now=4, reason="no node has it")
+    taken = outbox.record_signed("other", 0, sign(transfer(0, value=7)), now=5)
+    assert taken.state is StepState.SIGNED
+
+
+def test_gaps_and_strangers_are_refused(outbox: Outbox) -> None:
+    with pytest.raises(OutboxError, match="consecutive"):
+        outbox.plan(planned(transfer(0), transfer(2)), now=0)
+    with pytest.raises(OutboxError, match="one wallet"):
+        outbox.plan(planned(transfer(0), replace(transfer(1), chain_id=1)), now=0)
+    with pytest.raises(OutboxError, match="without transactions"):
+        outbox.plan(
+            planned(transfer(0)).__class__("h", "p", planned(transfer(0)).anchor, ()), now=0
+        )
+
+
+def test_bytes_under_a_wrong_hash_are_refused(outbox: Outbox) -> None:
+    signed = sign(transfer(0))
+    outbox.plan(planned(transfer(0)), now=0)
+    outbox.approve("hash", now=0)
+    outbox.consume("hash", now=0)
+    wrong = SignedTransaction(signed.unsigned, signed.raw + b"\0", signed.hash)
+    with pytest.raises(OutboxError, match="do not have the hash"):
+        outbox.record_signed("hash", 0, wrong, now=0)
+
+
+def test_a_replacement_is_dearer_approved_and_used_once(outbox: Outbox) -> None:
+    step = applied(outbox, planned(transfer(0)))
+    faster = dearer(transfer(0))
+    with pytest.raises(OutboxError, match="never approved"):
+        outbox.record_replacement("hash", 0, sign(faster), now=3)
+    with pytest.raises(OutboxError, match=r"12\.5 %"):
+        outbox.approve_replacement(
+            "hash", 0, replace(faster, max_fee_per_gas=faster.max_fee_per_gas - 1), now=3
+        )
+    with pytest.raises(OutboxError, match="same as before"):
+        outbox.approve_replacement("hash", 0, replace(faster, value=99), now=3)
+    with pytest.raises(OutboxError, match="nonce"):
+        outbox.approve_replacement("hash", 0, replace(faster, nonce=1), now=3)
+    outbox.approve_replacement("hash", 0, faster, now=3)
+    step = outbox.record_replacement("hash", 0, sign(faster), now=4)
+    assert [version.kind for version in step.versions] == ["original", "speed-up"]
+    with pytest.raises(OutboxError):
+        outbox.record_replacement("hash", 0, sign(faster), now=5)
+
+    nothing = dearer(replace(faster, to=faster.sender, value=0, gas=21_000))
+    outbox.approve_replacement("hash", 0, nothing, now=5)
+    step = outbox.record_replacement("hash", 0, sign(nothing), now=6)
+    assert step.newest is not None
+    assert step.newest.kind is VersionKind.CANCEL
+    with pytest.raises(OutboxError, match="being cancelled"):
+        outbox.approve_replacement("hash", 0, dearer(dearer(faster)), now=7)
+    step = outbox.mark_included(step, included(step), succeeded=True, now=8)
+    assert (step.state, step.reason) == (StepState.REPLACED, "cancelled")
+
+
+def test_a_reorg_takes_a_state_back_until_it_is_settled(outbox: Outbox) -> None:
+    step = applied(outbox, planned(transfer(0)))
+    assert step.newest is not None
+    sent = step.newest.transaction.hash
+    step = outbox.mark_included(step, included(step), succeeded=True, now=4)
+    step = outbox.mark_sent(step, sent, now=5, reason="its block was reorganised away")
+    assert (step.state, step.inclusion) == (StepState.SENT, None)
+    step = outbox.mark_included(step, included(step), succeeded=True, now=6)
+    stale = step
+    step = outbox.settle(step, now=7)
+    assert outbox.mark_sent(stale, sent, now=8).state is StepState.FINAL
+    assert outbox.mark_dropped(stale, now=8, reason="late").state is StepState.FINAL
+
+
+def test_a_decision_made_without_a_newer_version_is_not_taken(outbox: Outbox) -> None:
+    stale = applied(outbox, planned(transfer(0)))
+    outbox.approve_replacement("hash", 0, dearer(transfer(0)), now=3)
+    outbox.record_replacement("hash", 0, sign(dearer(transfer(0))), now=4)
+    assert outbox.mark_dropped(stale, now=5, reason="unseen").state is StepState.SIGNED
+
+
+def test_a_plan_left_half_done_is_shown_until_it_is_resolved(outbox: Outbox) -> None:
+    plan = planned(transfer(0, step="exit"), transfer(1, step="enter"))
+    step = applied(outbox, plan)
+    step = outbox.mark_included(step, included(step), succeeded=True, now=4)
+    outbox.settle(step, now=5)
+    dispatch = outbox.discard_unsigned("hash", now=6, reason="its deadline passed")
+    assert dispatch.finished
+    assert dispatch.half_done
+    assert dispatch.stopped_at is not None
+    assert dispatch.stopped_at.safe_state == "exited, holding both tokens"
+    assert outbox.unresolved() == (dispatch,)
+    outbox.resolve("hash", now=7)
+    assert outbox.unresolved() == ()
+
+
+def test_what_was_discarded_is_never_signed(outbox: Outbox) -> None:
+    outbox.plan(planned(transfer(0)), now=0)
+    outbox.approve("hash", now=0)
+    outbox.consume("hash", now=0)
+    outbox.discard_unsigned("hash", now=1, reason="left by a process that ended")
+    with pytest.raises(OutboxError, match="discarded"):
+        outbox.record_signed("hash", 0, sign(transfer(0)), now=2)
+
+
+def test_it_lives_in_zuno_db_beside_the_store_and_survives(tmp_path: Path) -> None:
+    path = tmp_path / "zuno.db"
+    store, _ = Store.open(path, now=0)
+    with store, Outbox.open(path) as outbox:
+        store.put("cursor", "a", 1, now=0)
+        before = applied(outbox, planned(transfer(0)))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with Outbox.open(path) as outbox:
+        assert outbox.dispatch("hash").steps == (before,)
+        settings = outbox._connection
+        assert settings.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert settings.execute("PRAGMA synchronous").fetchone() == (2,)
+    store, aside = Store.open(path, now=0)
+    with store:
+        assert aside is None
+        assert store.get("cursor", "a") == 1
+
+
+def test_a_journal_of_another_version_or_a_damaged_file_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "zuno.db"
+    Outbox.open(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE outbox_version SET version = ?", (JOURNAL_VERSION + 1,))
+    connection.close()
+    with pytest.raises(OutboxError, match="another version"):
+        Outbox.open(path)
+    damaged = tmp_path / "damaged.db"
+    damaged.write_bytes(b"not a database" * 1000)
+    with pytest.raises(OutboxError, match="cannot be read"):
+        Outbox.open(damaged)
+    assert damaged.read_bytes() == b"not a database" * 1000
+
+
+def test_one_process_at_a_time_is_applying(tmp_path: Path) -> None:
+    path = tmp_path / "zuno.db"
+    with applying(path) as ours:
+        assert ours
+        with applying(path) as second:
+            assert not second
+    with applying(path) as again:
+        assert again
