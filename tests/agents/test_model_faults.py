@@ -159,6 +159,23 @@ async def test_a_floor_that_was_argued_away_stands_and_says_why(table: Table) ->
     assert any(text.startswith("0: veto by the rules, the price is outside") for text in floors)
 
 
+async def test_an_arbiter_who_names_a_vetoed_move_is_not_followed(table: Table) -> None:
+    def partial(request: ChatRequest) -> dict[str, object]:
+        reply = sceptical(request)
+        if "shapes" in reply:
+            outside = {**SHAPES[0], "widthMultiplier": 0.3, "centerOffsetTicks": 2400}
+            reply["shapes"] = [outside, *SHAPES[1:]]
+        return {**reply, "chosenIndex": 0} if "chosenIndex" in reply else reply
+
+    held = await table.hold(says(partial, size=200))
+
+    assert held.plan.decided_by == "arbiter"
+    assert held.plan.choice.kind == "move"
+    assert held.plan.choice.index in (1, 2)
+    said = [turn.thought.text for turn in held.ended.transcript if turn.role is Role.ARBITER]
+    assert said[-1] == "The Arbiter named a move that may not be: the rules choose."
+
+
 FAULTS = [
     pytest.param(refuses(), "refused", CALM, id="refusal"),
     pytest.param(says('{"rationale": "The mar'), "invalid", CALM, id="truncated JSON"),
