@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from chain.networks import Address
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+_SHOWN = 12
 _KNOWN_KEYS = ("network", "address", "unit", "rpc", "coingecko", "debate", "model")
 
 
@@ -181,7 +182,10 @@ def _url(value: object, place: str) -> str:
 
 def _address(text: str) -> Address:
     if not _ADDRESS.fullmatch(text.strip()):
-        raise SettingsError(f"{text!r} is not an address: 0x and 40 hexadecimal digits are needed.")
+        # Cut short, since what stands in an address's place may be a key.
+        raise SettingsError(
+            f"{text[:_SHOWN]!r} is not an address: 0x and 40 hexadecimal digits are needed."
+        )
     return text.strip().lower()
 
 

@@ -24,6 +24,7 @@ _COMMANDS = {
     "replay": "replay",
     "doctor": "doctor",
     "locate": "locate",
+    "wallet": "wallet",
     "demo": "demo",
     "devnet": "devnet",
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from zuno_tui.cli.wallet_arguments import DiscreetParser, add_wallet
+
 _DESCRIPTION = "A terminal desk for people who provide liquidity on Uniswap v4."
 _EPILOG = (
     "stdout is data, stderr is words. "
@@ -13,7 +15,7 @@ _EPILOG = (
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser: argparse.ArgumentParser = DiscreetParser(
         prog="zuno", description=_DESCRIPTION, epilog=_EPILOG, parents=[_shared_flags(None)]
     )
     parser.add_argument("--version", action="store_true", help="print the version and stop")
@@ -47,6 +49,8 @@ def build_parser() -> argparse.ArgumentParser:
     replay.add_argument("record", metavar="RECORD", help="a record's file or request id")
     replay.add_argument("--rerun", metavar="N", type=int, default=0, help="ask the model N times")
 
+    wallet = commands.add_parser("wallet", parents=[shared], help="keys, and who is watched")
+    add_wallet(wallet, shared)
     commands.add_parser("balances", parents=[shared], help="what the wallet holds")
     commands.add_parser("doctor", parents=[shared], help="check everything zuno depends on")
     commands.add_parser("locate", parents=[shared], help="where zuno keeps its files")

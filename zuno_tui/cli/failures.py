@@ -10,7 +10,8 @@ from chain.clean_text import clean_text
 from chain.home import HomeError
 from chain.rpc.errors import RpcError
 from chain.store import StoreError
-from zuno_tui.cli import FAILED, NETWORK, USAGE
+from chain.wallet.errors import WalletError, WalletRefusedError
+from zuno_tui.cli import FAILED, NETWORK, REFUSED, USAGE
 from zuno_tui.settings import SettingsError
 
 # By name, because importing their modules is what lazy commands avoid.
@@ -30,7 +31,9 @@ def explain(error: Exception) -> tuple[int, str]:
         return NETWORK, str(error)
     if isinstance(error, SettingsError) or type(error).__name__ == "PhraseError":
         return USAGE, str(error)
-    if isinstance(error, HomeError | StoreError) or type(error).__name__ in _FORESEEN:
+    if isinstance(error, WalletRefusedError):
+        return REFUSED, str(error)
+    if isinstance(error, HomeError | StoreError | WalletError) or type(error).__name__ in _FORESEEN:
         return FAILED, str(error)
     if os.environ.get("ZUNO_DEBUG"):
         traceback.print_exception(error, file=sys.stderr)

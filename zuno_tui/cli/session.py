@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from chain.home import Home
 from chain.store import Store
+from chain.wallet.book import read_book
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 
 if TYPE_CHECKING:
@@ -38,12 +39,13 @@ class Session:
 
     @property
     def address(self) -> Address:
-        """Whose positions are meant."""
-        address = self.settings.address or self.network.default_address
+        """Whose positions are meant: the one named, the current wallet, or the network's own."""
+        address = self.settings.address or read_book(self.home.keystore).current
+        address = address or self.network.default_address
         if address is None:
             raise SettingsError(
-                "No wallet is chosen. Name one with --address 0x…, "
-                f'or write address = "0x…" in {self.home.settings}.'
+                "No wallet is chosen. Name one with --address 0x…, or keep one in mind: "
+                "zuno wallet import 0x…"
             )
         return address
 
