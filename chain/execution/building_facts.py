@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from chain.networks import Address, Network
     from chain.pool_key import PoolKey
+    from chain.positions.snapshot import PositionSnapshot
 
 BIPS = 10_000
 
@@ -41,6 +42,10 @@ class Span:
     @property
     def sqrt_prices(self) -> tuple[int, int]:
         return sqrt_price_at_tick(self.tick_lower), sqrt_price_at_tick(self.tick_upper)
+
+    @property
+    def width(self) -> int:
+        return self.tick_upper - self.tick_lower
 
     def holds(self, sqrt_price: int, liquidity: int, *, round_up: bool) -> Amounts:
         return amounts_for_liquidity(sqrt_price, *self.sqrt_prices, liquidity, round_up=round_up)
@@ -101,3 +106,16 @@ class ChainFacts:
     @property
     def deadline(self) -> int:
         return self.head_time + DEADLINE_SECONDS
+
+
+def position_facts(snapshot: PositionSnapshot) -> PositionFacts:
+    """The part of a snapshot that building rests on."""
+    pool = snapshot.pool
+    return PositionFacts(
+        token_id=snapshot.token_id,
+        pool=PoolFacts(pool.key, pool.sqrt_price_x96, pool.lp_fee),
+        span=Span(snapshot.identity.tick_lower, snapshot.identity.tick_upper),
+        liquidity=snapshot.liquidity,
+        fees=Amounts(snapshot.fees0, snapshot.fees1),
+        subscriber=snapshot.custody.subscriber,
+    )

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from chain import abi, actions
 from chain.execution.building_facts import BIPS, BuildError
 from chain.execution.recipes_sizing import (
+    exit_minimums,
     guaranteed_by_exit,
-    least_paid,
-    price_band,
     size_entry,
     size_move,
 )
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
         PoolFacts,
         PositionFacts,
         Span,
-        Tolerance,
     )
     from chain.execution.building_requests import QuotedSwap
     from chain.execution.recipes_sizing import Sized
@@ -60,7 +58,7 @@ class Recipe:
 
 
 def leave(position: PositionFacts, facts: ChainFacts) -> Recipe:
-    least = _least(position, position.liquidity, facts.tolerance)
+    least = exit_minimums(position, position.liquidity, facts.tolerance)
     key = position.pool.key
     data = actions.modify_liquidities(
         [
@@ -75,7 +73,7 @@ def leave(position: PositionFacts, facts: ChainFacts) -> Recipe:
 
 def take_out(position: PositionFacts, liquidity: int, step: str, facts: ChainFacts) -> Recipe:
     """Remove a part of the liquidity; of none, the fees alone come out."""
-    least = _least(position, liquidity, facts.tolerance)
+    least = exit_minimums(position, liquidity, facts.tolerance)
     key = position.pool.key
     data = actions.modify_liquidities(
         [
@@ -93,7 +91,9 @@ def move(position: PositionFacts, span: Span, facts: ChainFacts) -> Recipe:
     key = position.pool.key
     data = actions.modify_liquidities(
         [
-            actions.Burn(position.token_id, *_least(position, position.liquidity, facts.tolerance)),
+            actions.Burn(
+                position.token_id, *exit_minimums(position, position.liquidity, facts.tolerance)
+            ),
             _mint(key, span, sized, facts),
             actions.CloseCurrency(key.currency0),
             actions.CloseCurrency(key.currency1),
@@ -266,11 +266,6 @@ def _change(currency: Address, value: int, facts: ChainFacts) -> tuple[actions.S
 def _pulled(key: PoolKey, amounts: Amounts) -> tuple[tuple[Address, int], ...]:
     pairs = zip((key.currency0, key.currency1), amounts, strict=True)
     return tuple((token, amount) for token, amount in pairs if amount and token != NATIVE)
-
-
-def _least(position: PositionFacts, liquidity: int, tolerance: Tolerance) -> Amounts:
-    band = price_band(position.pool.sqrt_price_x96, tolerance.slippage_bips)
-    return least_paid(position.span, liquidity, band)
 
 
 def _sum(left: Amounts, right: Amounts) -> Amounts:

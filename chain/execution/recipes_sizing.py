@@ -22,6 +22,10 @@ _ROUNDING = 2
 """A burn rounds down and a mint up: so many units may be missing between the two."""
 
 
+_BAND_SHARE = 8
+"""A range this many times wider than the drift on either side keeps most of both minimums."""
+
+
 class Band(NamedTuple):
     """The square-root prices between which a transaction must still go through."""
 
@@ -36,6 +40,14 @@ class Sized(NamedTuple):
     liquidity: int
     most: Amounts
     """What the mint may take at the worst price it still accepts."""
+
+
+def drift_band(sqrt_price: int, bips: int, span: Span) -> Band:
+    """The drift to survive, narrowed with the range: a band as wide as it would promise nothing.
+
+    A tick is about a basis point.
+    """
+    return price_band(sqrt_price, min(bips, span.width // _BAND_SHARE or 1))
 
 
 def price_band(sqrt_price: int, bips: int) -> Band:
@@ -61,13 +73,18 @@ def most_taken(span: Span, liquidity: int, band: Band) -> Amounts:
     )
 
 
+def exit_minimums(position: PositionFacts, liquidity: int, tolerance: Tolerance) -> Amounts:
+    """What removing a part of the liquidity must pay, fees aside."""
+    price, bips = position.pool.sqrt_price_x96, tolerance.slippage_bips
+    return least_paid(position.span, liquidity, drift_band(price, bips, position.span))
+
+
 def guaranteed_by_exit(position: PositionFacts, tolerance: Tolerance) -> Amounts:
     """What leaving pays at least: the minimums in the calldata and the fees owed already.
 
     A swap that follows the exit must be sized, and quoted, on these.
     """
-    band = price_band(position.pool.sqrt_price_x96, tolerance.slippage_bips)
-    least = least_paid(position.span, position.liquidity, band)
+    least = exit_minimums(position, position.liquidity, tolerance)
     return Amounts(least.amount0 + position.fees.amount0, least.amount1 + position.fees.amount1)
 
 
@@ -93,7 +110,7 @@ def _sized(
     other_spans: tuple[Span, ...],
     tolerance: Tolerance,
 ) -> Sized:
-    band = price_band(sqrt_price, tolerance.slippage_bips)
+    band = drift_band(sqrt_price, tolerance.slippage_bips, span)
     edges = (edge for each in (span, *other_spans) for edge in band.edges_inside(each))
     prices = (*band, *edges)
 

@@ -1,0 +1,364 @@
+"""Every recipe, built from facts read off the real contracts and then run by them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain import abi
+from chain.devnet.node.messages import Message
+from chain.devnet.world.accounts import KEEPER
+from chain.devnet.world.deployment import ETHER
+from chain.devnet.world.hook_code import EXIT_GUARD, SET_REFUSING
+from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, STABLE, WETH_USDC_LOW
+from chain.execution.building import build, with_gas
+from chain.execution.building_facts import BuildError, Span, Tolerance
+from chain.execution.building_requests import (
+    Close,
+    Collect,
+    Compound,
+    Create,
+    Decrease,
+    Increase,
+    ReRange,
+    Unwrap,
+    Wrap,
+)
+from chain.execution.recipes_sizing import guaranteed_by_exit
+from chain.math.liquidity import Amounts
+from chain.networks import NATIVE
+from tests.chain.execution.on_ledger import (
+    MANAGER,
+    NETWORK,
+    ROUTER,
+    WALLET,
+    Chain,
+    fresh_chain,
+    minted,
+    small_world,
+    steps,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chain.devnet.world.pools import DevnetPool
+    from chain.execution.building import Built
+    from chain.execution.building_facts import PositionFacts
+    from chain.execution.building_requests import Request
+    from chain.pool_key import PoolKey
+
+MOVABLE = (
+    "healthy", "near the edge", "stable", "native", "dynamic fee", "hooked", "underpaid",
+    "transferred in",
+)  # fmt: skip
+LEFT_BEHIND = ("below its range", "above its range")
+
+
+@dataclass
+class Run:
+    """A request built, run, and what it changed in the wallet."""
+
+    built: Built
+    gained: Amounts
+    token_id: int | None
+
+
+@pytest.fixture
+def chain() -> Chain:
+    return fresh_chain()
+
+
+def position(chain: Chain, name: str) -> PositionFacts:
+    return chain.position(small_world().positions[name])
+
+
+def carry_out(chain: Chain, request: Request, key: PoolKey) -> Run:
+    pair = (key.currency0, key.currency1)
+    before = [chain.balance(token, WALLET) for token in pair]
+    facts = chain.facts(key)
+    built = build(request, facts)
+    mints = isinstance(request, ReRange | Create)
+    outcomes = chain.run(built.transactions)
+    after = [chain.balance(token, WALLET) for token in pair]
+    gained = Amounts(*(now - then for now, then in zip(after, before, strict=True)))
+    for token in (*pair, NATIVE):
+        for place in (MANAGER, ROUTER):
+            assert chain.balance(token, place) == 0
+    kept_promises(chain, built)
+    return Run(built, gained, minted(outcomes) if mints else None)
+
+
+def kept_promises(chain: Chain, built: Built) -> None:
+    """No permission is larger or longer than was said, and what is left of it expires."""
+    for grant in built.grants:
+        left = chain.allowances(grant.token).through_permit2[grant.spender]
+        assert left.amount <= grant.amount
+        assert left.expiration == grant.expiration <= chain.time + 1800
+
+
+def entered(chain: Chain, run: Run, span: Span, key: PoolKey) -> PositionFacts:
+    assert run.token_id is not None
+    assert chain.owner(run.token_id) == WALLET
+    made = chain.position(run.token_id)
+    assert (made.span, made.pool.key) == (span, key)
+    assert made.liquidity == run.built.minimums[-1].minimums.liquidity
+    return made
+
+
+@pytest.mark.parametrize("name", MOVABLE)
+def test_a_range_moves_without_a_swap_in_one_step(chain: Chain, name: str) -> None:
+    old = position(chain, name)
+    key = old.pool.key
+    width = (old.span.tick_upper - old.span.tick_lower) // 2
+    span = Span(
+        old.span.tick_lower - width // key.tick_spacing * key.tick_spacing, old.span.tick_upper
+    )
+    run = carry_out(chain, ReRange(old, span, None), key)
+    assert steps(run.built) == (["unsubscribe", "move"] if name == "stable" else ["move"])
+    assert run.built.transactions[-1].value == 0
+    entered(chain, run, span, key)
+    assert chain.owner(old.token_id) is None
+    # All of it comes from the burn: the wallet gets what is left and pays nothing.
+    assert min(run.gained) >= 0
+
+
+@pytest.mark.parametrize("name", [*LEFT_BEHIND, *MOVABLE])
+def test_a_range_moves_with_a_swap_on_what_the_exit_guarantees(chain: Chain, name: str) -> None:
+    old = position(chain, name)
+    key = old.pool.key
+    reach = 4 if name == "stable" else 900
+    span = chain.around(key, reach, 2 * reach)
+    funds = guaranteed_by_exit(old, Tolerance())
+    after_exit = fresh_chain()
+    after_exit.run(build(Close(old), after_exit.facts(key)).transactions)
+    swap = after_exit.balancing(key, span, funds)
+    assert swap is not None
+    run = carry_out(chain, ReRange(old, span, swap), key)
+    assert steps(run.built)[-2:] == ["exit", "enter"]
+    made = entered(chain, run, span, key)
+    assert chain.owner(old.token_id) is None
+    assert min(run.gained) >= 0
+    # What the router was allowed it used to the last unit.
+    for grant in run.built.grants:
+        assert chain.allowances(grant.token).through_permit2[grant.spender].amount == 0
+        assert chain.allowances(grant.token).to_permit2 == 0
+    put_in = made.span.holds(made.pool.sqrt_price_x96, made.liquidity, round_up=True)
+    most = run.built.minimums[-1].minimums.taken
+    assert put_in.amount0 <= most.amount0
+    assert put_in.amount1 <= most.amount1
+    assert 10 * worth(made, put_in) > 9 * worth(made, funds)
+    assert 3 * worth(old, funds) > 2 * worth(old, held(old))
+
+
+def held(at: PositionFacts) -> Amounts:
+    return at.span.holds(at.pool.sqrt_price_x96, at.liquidity, round_up=False)
+
+
+def worth(at: PositionFacts, amounts: Amounts) -> int:
+    """In units of currency1."""
+    return amounts.amount1 + (amounts.amount0 * at.pool.sqrt_price_x96**2 >> 192)
+
+
+@pytest.mark.parametrize("name", [*LEFT_BEHIND, *MOVABLE, "emptied"])
+def test_an_exit_pays_what_it_guarantees(chain: Chain, name: str) -> None:
+    old = position(chain, name)
+    run = carry_out(chain, Close(old), old.pool.key)
+    assert chain.owner(old.token_id) is None
+    principal, fees = held(old), old.fees
+    exact = Amounts(principal.amount0 + fees.amount0, principal.amount1 + fees.amount1)
+    assert run.gained == exact
+    least = run.built.minimums[0].minimums.paid
+    assert all(low <= paid for low, paid in zip(least, exact, strict=True))
+    assert 4 * worth(old, least) >= 3 * worth(old, exact)
+
+
+@pytest.mark.parametrize("name", [*LEFT_BEHIND, *MOVABLE])
+def test_fees_are_collected_to_the_last_unit(chain: Chain, name: str) -> None:
+    old = position(chain, name)
+    run = carry_out(chain, Collect(old), old.pool.key)
+    assert run.gained == old.fees
+    now = chain.position(old.token_id)
+    assert (now.liquidity, now.fees) == (old.liquidity, Amounts(0, 0))
+
+
+@pytest.mark.parametrize("percent", [1, 50, 100])
+@pytest.mark.parametrize("name", ["healthy", "native", "hooked", "stable"])
+def test_a_part_is_taken_out(chain: Chain, name: str, percent: int) -> None:
+    old = position(chain, name)
+    run = carry_out(chain, Decrease(old, percent), old.pool.key)
+    taken = old.liquidity * percent // 100
+    assert chain.position(old.token_id).liquidity == old.liquidity - taken
+    part = held(replace(old, liquidity=taken))
+    assert run.gained == Amounts(part.amount0 + old.fees.amount0, part.amount1 + old.fees.amount1)
+
+
+@pytest.mark.parametrize("name", ["healthy", "native", "dynamic fee", "stable"])
+def test_fees_are_put_back_to_work(chain: Chain, name: str) -> None:
+    old = position(chain, name)
+    run = carry_out(chain, Compound(old), old.pool.key)
+    added = run.built.minimums[0].minimums.liquidity
+    assert chain.position(old.token_id).liquidity == old.liquidity + added
+    assert added > 0
+    assert not run.built.grants
+    assert min(run.gained) >= 0
+
+
+@pytest.mark.parametrize("name", ["healthy", "native", "dynamic fee", "stable", *LEFT_BEHIND])
+def test_liquidity_is_added_from_the_wallet(chain: Chain, name: str) -> None:
+    old = position(chain, name)
+    principal = held(old)
+    budget = Amounts(principal.amount0 // 10, principal.amount1 // 10)
+    run = carry_out(chain, Increase(old, budget), old.pool.key)
+    added = run.built.minimums[0].minimums.liquidity
+    assert chain.position(old.token_id).liquidity == old.liquidity + added
+    assert added > old.liquidity * 9 // 100
+    for gained, most in zip(run.gained, budget, strict=True):
+        assert gained >= -most
+
+
+@pytest.mark.parametrize("pool", [WETH_USDC_LOW, ETH_USDC, DYNAMIC, GUARDED], ids=lambda p: p.name)
+def test_a_position_is_created_from_both_tokens(chain: Chain, pool: DevnetPool) -> None:
+    key = pool.key
+    span = chain.around(key, 600, 600)
+    budget = Amounts(ETHER // 4, 800 * 10**6)
+    run = carry_out(chain, Create(chain.pool(key), span, budget, None), key)
+    entered(chain, run, span, key)
+    native = key.currency0 == NATIVE
+    assert (run.built.transactions[-1].value > 0) == native
+    assert all(0 < -gained <= most for gained, most in zip(run.gained, budget, strict=True))
+
+
+@pytest.mark.parametrize("pool", [WETH_USDC_LOW, ETH_USDC, DYNAMIC, GUARDED], ids=lambda p: p.name)
+@pytest.mark.parametrize("budget", [Amounts(ETHER // 2, 0), Amounts(0, 1500 * 10**6)])
+def test_a_position_is_created_from_one_token(
+    chain: Chain, pool: DevnetPool, budget: Amounts
+) -> None:
+    key = pool.key
+    span = chain.around(key, 600, 900)
+    swap = chain.balancing(key, span, budget)
+    run = carry_out(chain, Create(chain.pool(key), span, budget, swap), key)
+    entered(chain, run, span, key)
+    for gained, most in zip(run.gained, budget, strict=True):
+        assert gained >= -most
+
+
+def test_ether_is_wrapped_and_unwrapped(chain: Chain) -> None:
+    weth = NETWORK.wrapped_native or ""
+    before = chain.balance(weth, WALLET)
+    chain.run(build(Wrap(ETHER), chain.facts()).transactions)
+    assert chain.balance(weth, WALLET) == before + ETHER
+    chain.run(build(Unwrap(ETHER), chain.facts()).transactions)
+    assert chain.balance(weth, WALLET) == before
+
+
+@pytest.mark.parametrize("bips", [-49, -30, -1, 1, 30, 49])
+@pytest.mark.parametrize("name", ["healthy", "native", "dynamic fee"])
+def test_drift_within_the_bound_is_survived(chain: Chain, name: str, bips: int) -> None:
+    """The same bytes, run after the price moved."""
+    old = position(chain, name)
+    key = old.pool.key
+    wide = chain.around(key, 6000, 6000)
+    # However much liquidity that costs, the new range is to survive it too.
+    facts = replace(chain.facts(key), tolerance=Tolerance(50, idle_bips=10_000))
+    plans = [
+        build(request, facts).transactions
+        for request in (Close(old), Decrease(old, 50), ReRange(old, wide, None))
+    ]
+    chain.drift(key, bips)
+    for (only,) in plans:
+        assert chain.state.call(Message(only.to, only.data, only.sender)).success
+
+
+@pytest.mark.parametrize("bips", [-300, -60, 60, 300])
+@pytest.mark.parametrize("name", ["healthy", "native", "dynamic fee"])
+def test_drift_past_the_bound_is_refused_by_the_contracts(
+    chain: Chain, name: str, bips: int
+) -> None:
+    old = position(chain, name)
+    key = old.pool.key
+    requests = (Close(old), Decrease(old, 50), ReRange(old, chain.around(key, 300, 300), None))
+    plans = [build(request, chain.facts(key)).transactions for request in requests]
+    chain.drift(key, bips)
+    for (only,) in plans:
+        assert not chain.state.call(Message(only.to, only.data, only.sender)).success
+
+
+def test_permissions_are_exact_skipped_when_there_and_reset_when_short(chain: Chain) -> None:
+    key = STABLE.key
+    span = chain.around(key, 5, 5)
+    request = Create(chain.pool(key), span, Amounts(100 * 10**6, 100 * 10**6), None)
+    first = build(request, chain.facts(key))
+    approve = ["allow Permit2", "allow through Permit2"]
+    assert steps(first) == [*approve, *approve, "create"]
+    chain.run(first.transactions[:-1])
+    again = build(request, chain.facts(key))
+    assert steps(again) == ["create"]
+    assert again.grants == first.grants
+    larger = replace(request, budget=Amounts(200 * 10**6, 100 * 10**6 + 5))
+    short = build(larger, chain.facts(key))
+    assert steps(short)[:3] == ["reset allowance", *approve]
+    chain.run(short.transactions)
+    expired = build(request, replace(chain.facts(key), head_time=chain.time + 1000))
+    assert "allow through Permit2" in steps(expired)
+
+
+def test_steps_take_the_nonces_in_order_and_share_one_deadline(chain: Chain) -> None:
+    old = position(chain, "stable")
+    facts = chain.facts(old.pool.key)
+    built = build(Close(old), facts)
+    assert [each.nonce for each in built.transactions] == [facts.nonce, facts.nonce + 1]
+    assert built.deadline == facts.head_time + 900
+    assert build(Close(old), facts) == built
+    estimated = with_gas(built, [100_000, 200_000])
+    assert [each.gas for each in estimated.transactions] == [125_000, 250_000]
+    assert [each.data for each in estimated.transactions] == [
+        each.data for each in built.transactions
+    ]
+
+
+def test_gas_ceilings_leave_room(chain: Chain) -> None:
+    old = position(chain, "above its range")
+    key = old.pool.key
+    span = chain.around(key, 600, 900)
+    swap = chain.balancing(key, span, guaranteed_by_exit(old, Tolerance()))
+    built = build(ReRange(old, span, swap), chain.facts(key))
+    used = [outcome.gas_used for outcome in chain.run(built.transactions)]
+    assert all(2 * gas <= 3 * each.gas for gas, each in zip(used, built.transactions, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("request_of", "sentence"),
+    [
+        (lambda chain: ReRange(position(chain, "emptied"), Span(-60, 60), None), "no liquidity"),
+        (lambda chain: Collect(position(chain, "emptied")), "no liquidity"),
+        (lambda chain: Decrease(position(chain, "healthy"), 0), "from 1 to 100"),
+        (lambda chain: Decrease(position(chain, "healthy"), 101), "from 1 to 100"),
+        (lambda chain: Wrap(10**30), "holds less"),
+        (
+            lambda chain: Create(
+                chain.pool(WETH_USDC_LOW.key),
+                chain.around(WETH_USDC_LOW.key, 600, 600),
+                Amounts(ETHER, 0),
+                None,
+            ),
+            "cannot be put into this range",
+        ),
+    ],
+)
+def test_what_cannot_be_built_is_said(
+    chain: Chain, request_of: Callable[[Chain], Request], sentence: str
+) -> None:
+    with pytest.raises(BuildError, match=sentence):
+        build(request_of(chain), chain.facts(WETH_USDC_LOW.key))
+
+
+def test_a_hook_that_refuses_exits_stops_the_exit(chain: Chain) -> None:
+    old = position(chain, "hooked")
+    refusing = abi.encode_call(SET_REFUSING, True)
+    assert chain.state.apply(Message(EXIT_GUARD, refusing, KEEPER.address)).success
+    (leaving,) = build(Close(old), chain.facts(old.pool.key)).transactions
+    outcome = chain.state.call(Message(leaving.to, leaving.data, leaving.sender))
+    assert not outcome.success
