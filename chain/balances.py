@@ -32,24 +32,26 @@ async def read_balances(
 ) -> Balances:
     wanted = tuple(dict.fromkeys(tokens))
     here = OneBlock(client, network)
-    answers = await here.read([_balance_call(network, owner, token) for token in wanted])
+    answers = await here.read([balance_call(network, owner, token) for token in wanted])
     return Balances(
         owner,
         here.block,
         {
-            token: _amount(outcome, here.block)
+            token: balance_of(outcome, here.block)
             for token, outcome in zip(wanted, answers.outcomes, strict=True)
         },
     )
 
 
-def _balance_call(network: Network, owner: Address, token: Address) -> Call:
+def balance_call(network: Network, owner: Address, token: Address) -> Call:
+    """What to ask for the balance of a token, or of the chain's own coin."""
     if token == NATIVE:
         return Call(network.contracts.multicall3, encode_call("getEthBalance(address)", owner))
     return Call(token, encode_call("balanceOf(address)", owner))
 
 
-def _amount(outcome: CallOutcome, block: Block) -> Quantity[int]:
+def balance_of(outcome: CallOutcome, block: Block) -> Quantity[int]:
+    """The balance such a call told."""
     # Where there is no contract a call succeeds and returns nothing.
     if not outcome.success or len(outcome.data) != WORD:
         return Unknown("its contract does not tell balances")

@@ -1,0 +1,126 @@
+"""The facts building rests on, read at one block in one request beside the price of gas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.abi import decode, encode_call
+from chain.balances import balance_call, balance_of
+from chain.execution.building_facts import (
+    ChainFacts,
+    FeeCaps,
+    PoolFacts,
+    PositionFacts,
+    Span,
+    SpenderAllowance,
+    TokenAllowances,
+)
+from chain.gas import read_gas_price
+from chain.math.liquidity import Amounts
+from chain.multicall import Call
+from chain.networks import NATIVE
+from chain.quantity import Unknown
+from chain.reading.one_block import OneBlock, expected
+from chain.rpc import requests
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chain.multicall import CallOutcome
+    from chain.networks import Address, Network
+    from chain.positions.snapshot import PositionSnapshot
+    from chain.rpc.client import RpcClient
+    from chain.rpc.types import Block
+
+_FEE_HEADROOM = 2
+"""A base fee may rise by an eighth a block: twice lasts for five full blocks."""
+
+
+class FactsUnknownError(Exception):
+    """Something a transaction cannot be built without; the message says what."""
+
+
+async def read_chain_facts(
+    client: RpcClient, network: Network, sender: Address, tokens: Sequence[Address], at: Block
+) -> ChainFacts:
+    """What the sender holds and has allowed of these tokens, and what gas costs, at this block."""
+    here = OneBlock(client, network, at.hash)
+    spenders = _spenders(network)
+    erc20 = [token for token in dict.fromkeys(tokens) if token != NATIVE]
+    calls = [balance_call(network, sender, token) for token in (NATIVE, *erc20)]
+    allowances = [
+        call for token in erc20 for call in _allowance_calls(network, sender, token, spenders)
+    ]
+    nonce = requests.transaction_count(sender, at.hash)
+    answers = await here.read([*calls, *allowances], [nonce])
+    price = await read_gas_price(client, at.number)
+    if isinstance(price, Unknown):
+        raise FactsUnknownError(f"What gas costs is unknown: {price.reason}.")
+    held, granted = answers.outcomes[: len(calls)], answers.outcomes[len(calls) :]
+    each = 1 + len(spenders)
+    base = price.value.base_fee or 0
+    return ChainFacts(
+        network=network,
+        sender=sender,
+        head_time=at.timestamp,
+        nonce=expected(answers.beside[0], int),
+        fees=FeeCaps(
+            max_fee_per_gas=_FEE_HEADROOM * base + price.value.priority_fee,
+            max_priority_fee_per_gas=price.value.priority_fee,
+        ),
+        balances={
+            token: _balance(outcome, at)
+            for token, outcome in zip((NATIVE, *erc20), held, strict=True)
+        },
+        allowances={
+            token: _allowances(granted[index * each : (index + 1) * each], spenders)
+            for index, token in enumerate(erc20)
+        },
+    )
+
+
+def position_facts(snapshot: PositionSnapshot) -> PositionFacts:
+    """A position's snapshot as building wants it."""
+    pool, identity = snapshot.pool, snapshot.identity
+    return PositionFacts(
+        token_id=snapshot.token_id,
+        pool=PoolFacts(pool.key, pool.sqrt_price_x96, pool.lp_fee),
+        span=Span(identity.tick_lower, identity.tick_upper),
+        liquidity=snapshot.liquidity,
+        fees=Amounts(snapshot.fees0, snapshot.fees1),
+        subscriber=snapshot.custody.subscriber,
+    )
+
+
+def _spenders(network: Network) -> tuple[Address, ...]:
+    contracts = network.contracts
+    router = contracts.universal_router
+    return (contracts.position_manager, *(() if router is None else (router,)))
+
+
+def _allowance_calls(
+    network: Network, sender: Address, token: Address, spenders: Sequence[Address]
+) -> list[Call]:
+    permit2 = network.contracts.permit2
+    direct = Call(token, encode_call("allowance(address,address)", sender, permit2))
+    through = [
+        Call(permit2, encode_call("allowance(address,address,address)", sender, token, spender))
+        for spender in spenders
+    ]
+    return [direct, *through]
+
+
+def _balance(outcome: CallOutcome, at: Block) -> int:
+    held = balance_of(outcome, at)
+    if isinstance(held, Unknown):
+        raise FactsUnknownError(f"A balance is unknown: {held.reason}.")
+    return held.value
+
+
+def _allowances(outcomes: Sequence[CallOutcome], spenders: Sequence[Address]) -> TokenAllowances:
+    direct, *through = outcomes
+    granted = {}
+    for spender, outcome in zip(spenders, through, strict=True):
+        amount, expiration, _nonce = decode(("uint160", "uint48", "uint48"), outcome.data)
+        granted[spender] = SpenderAllowance(amount, expiration)
+    return TokenAllowances(int.from_bytes(direct.data[:32], "big"), granted)

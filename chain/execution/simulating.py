@@ -1,0 +1,161 @@
+"""What a sequence of transactions would do: run on a node against the state of one block.
+
+`eth_simulateV1` runs the whole sequence and tells every transfer. Where a node does not offer it,
+the first step alone is tried by `eth_call`, and the rest is said to be unsimulated.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from chain.abi import topic
+from chain.checksum import shortened
+from chain.clean_text import clean_text
+from chain.networks import NATIVE
+from chain.rpc import requests, values
+from chain.rpc.errors import Refused, Reverted
+from chain.rpc.requests import Request, state_block
+from chain.rpc.revert_reason import revert_data, revert_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from chain.execution.transaction import UnsignedTransaction
+    from chain.networks import Address
+    from chain.rpc.reader import Reader
+    from chain.rpc.types import BlockRef, Json
+
+TRANSFER = topic("Transfer(address,address,uint256)")
+# Where `traceTransfers` reports moves of the chain's own coin.
+_COIN = "0x" + "ee" * 20
+_WRAPPED_ERROR = "0x90bfb865"
+_METHOD_MISSING = -32601
+_SELECTOR = 4
+_ADDRESS_WORD = slice(16, 36)
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    step: str
+    success: bool
+    gas_used: int
+    changes: Mapping[Address, int]
+    """What the sender holds more (or less) of afterwards, by token; gas is not in it."""
+    failure: str | None
+    """Why it would be refused, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    method: Literal["eth_simulateV1", "eth_call"]
+    steps: tuple[StepOutcome, ...]
+    unsimulated: tuple[str, ...]
+    """Steps nobody could try yet."""
+
+    @property
+    def success(self) -> bool:
+        return all(step.success for step in self.steps)
+
+
+async def simulate(
+    reader: Reader, transactions: Sequence[UnsignedTransaction], at: BlockRef
+) -> Simulation:
+    """Try these transactions one after the other on the state of a block."""
+    try:
+        steps = await reader.ask(_simulation(transactions, at))
+    except Refused as error:
+        if error.code != _METHOD_MISSING:
+            raise
+        return await _first_alone(reader, transactions, at)
+    return Simulation("eth_simulateV1", steps, ())
+
+
+async def _first_alone(
+    reader: Reader, transactions: Sequence[UnsignedTransaction], at: BlockRef
+) -> Simulation:
+    first, *rest = transactions
+    try:
+        await reader.ask(
+            requests.call(first.to, first.data, at, sender=first.sender, value=first.value)
+        )
+    except Reverted as error:
+        outcome = StepOutcome(first.step, False, 0, {}, refusal_words(error.data))
+    else:
+        outcome = StepOutcome(first.step, True, 0, {}, None)
+    return Simulation("eth_call", (outcome,), tuple(one.step for one in rest))
+
+
+def refusal_words(data: bytes) -> str:
+    """Why a contract refused, as far as its own words tell."""
+    said = clean_text(revert_reason(data))
+    if said:
+        return f"the contract says: {said}"
+    selector = "0x" + data[:_SELECTOR].hex()
+    if selector == _WRAPPED_ERROR and len(data) >= _ADDRESS_WORD.stop:
+        return f"the pool's hook {shortened('0x' + data[_ADDRESS_WORD].hex())} refuses it"
+    return f"the contract refuses with error {selector}" if data else "the contract refuses"
+
+
+def _simulation(
+    transactions: Sequence[UnsignedTransaction], at: BlockRef
+) -> Request[tuple[StepOutcome, ...]]:
+    asked: Json = {
+        "blockStateCalls": [{"calls": [_call(one) for one in transactions]}],
+        "traceTransfers": True,
+        "validation": False,
+    }
+
+    def parse(value: object) -> tuple[StepOutcome, ...]:
+        blocks = values.items(value)
+        calls = values.items(values.fields(blocks[0]).get("calls")) if len(blocks) == 1 else ()
+        if len(calls) != len(transactions):
+            raise values.InvalidValueError("another number of calls than was simulated")
+        return tuple(_outcome(one, call) for one, call in zip(transactions, calls, strict=True))
+
+    return Request("eth_simulateV1", (asked, state_block(at)), parse)
+
+
+def _call(one: UnsignedTransaction) -> dict[str, Json]:
+    return {
+        "from": one.sender,
+        "to": one.to,
+        "value": hex(one.value),
+        "input": "0x" + one.data.hex(),
+        "gas": hex(one.gas),
+    }
+
+
+def _outcome(one: UnsignedTransaction, value: object) -> StepOutcome:
+    call = values.fields(value)
+    success = values.quantity(call.get("status")) == 1
+    failure = None
+    if not success:
+        error = values.fields(call.get("error") or {})
+        returned = revert_data(error.get("data")) or values.data(call.get("returnData") or "0x")
+        failure = refusal_words(returned)
+    return StepOutcome(
+        step=one.step,
+        success=success,
+        gas_used=values.small_quantity(call.get("gasUsed")),
+        changes=_changes(one.sender, values.items(call.get("logs") or [])) if success else {},
+        failure=failure,
+    )
+
+
+def _changes(owner: Address, logs: Iterable[object]) -> dict[Address, int]:
+    """The sum of every transfer to and from the owner, by token."""
+    held: Counter[Address] = Counter()
+    for value in logs:
+        log = values.fields(value)
+        topics = [values.hash32(each) for each in values.items(log.get("topics"))]
+        data = values.data(log.get("data"))
+        # An NFT's Transfer has its id as a fourth topic and no data.
+        if len(topics) != 3 or topics[0] != TRANSFER or len(data) != 32:
+            continue
+        token = values.address(log.get("address"))
+        amount = int.from_bytes(data, "big")
+        currency = NATIVE if token == _COIN else token
+        held[currency] += amount * ((topics[2][-40:] == owner[2:]) - (topics[1][-40:] == owner[2:]))
+    return {token: amount for token, amount in held.items() if amount}

@@ -1,0 +1,98 @@
+"""Simulations: whole sequences where a node offers them, the first step alone where it does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.execution.building import build
+from chain.execution.building_requests import Close
+from chain.execution.reading import position_facts, read_chain_facts
+from chain.execution.simulating import refusal_words, simulate
+from chain.networks import NATIVE, network_named
+from chain.positions.discovery import Discovery
+from chain.positions.memory import PositionMemory
+from chain.rpc.client import RpcClient
+from chain.rpc.errors import Refused
+from chain.store import Store
+
+if TYPE_CHECKING:
+    from chain.devnet.launch import DevnetReady
+    from chain.execution.transaction import UnsignedTransaction
+    from chain.rpc.requests import Request
+    from chain.rpc.types import Block
+
+NETWORK = network_named("devnet")
+
+
+class _WithoutSimulation(RpcClient):
+    """A node that knows no eth_simulateV1, as many do not."""
+
+    async def ask(self, request: Request[object]) -> object:  # type: ignore[override]
+        if request.method == "eth_simulateV1":
+            raise Refused(-32601, "the method does not exist", endpoint="test")
+        return await super().ask(request)
+
+
+async def _closing(
+    client: RpcClient, devnet: DevnetReady
+) -> tuple[tuple[UnsignedTransaction, ...], Block]:
+    memory = PositionMemory(Store.in_memory(), NETWORK, lambda: 0.0)
+    wallet = await Discovery(client, NETWORK, memory).read(devnet.wallet)
+    transactions: list[UnsignedTransaction] = []
+    for position in wallet.positions:
+        key = position.pool.key
+        tokens = (key.currency0, key.currency1)
+        facts = await read_chain_facts(client, NETWORK, devnet.wallet, tokens, wallet.block)
+        transactions += build(Close(position_facts(position)), facts).transactions
+    return tuple(transactions), wallet.block
+
+
+async def test_a_sequence_sees_its_own_effects(devnet: DevnetReady) -> None:
+    async with RpcClient(NETWORK, (devnet.url,)) as client:
+        transactions, block = await _closing(client, devnet)
+        once = await simulate(client, transactions, block.hash)
+        twice = await simulate(client, (transactions[0], transactions[0]), block.hash)
+
+    assert once.success
+    assert once.unsimulated == ()
+    assert sum(step.changes.get(NATIVE, 0) for step in once.steps) > 0
+    first, second = twice.steps
+    assert first.success
+    assert not second.success, "what is burned cannot be burned again"
+    assert second.failure is not None
+    assert second.changes == {}
+
+
+async def test_without_simulation_the_rest_is_said_to_be_unsimulated(devnet: DevnetReady) -> None:
+    async with _WithoutSimulation(NETWORK, (devnet.url,)) as client:
+        transactions, block = await _closing(client, devnet)
+        simulation = await simulate(client, transactions[:3], block.hash)
+
+    assert simulation.method == "eth_call"
+    assert simulation.success
+    assert simulation.unsimulated == tuple(one.step for one in transactions[1:3])
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "the contract refuses"),
+        (bytes.fromhex("deadbeef"), "error 0xdeadbeef"),
+        (bytes.fromhex("90bfb865") + bytes(12) + b"\xab" * 20, "hook 0x"),
+        (
+            bytes.fromhex("08c379a0")
+            + (32).to_bytes(32, "big")
+            + (9).to_bytes(32, "big")
+            + b"no \x1b[31mway"
+            + bytes(23),
+            "says: no [31mw",
+        ),
+    ],
+)
+def test_a_refusal_is_told_in_words_that_cannot_steer_a_terminal(data: bytes, said: str) -> None:
+    words = refusal_words(data)
+
+    assert said in words
+    assert "\x1b" not in words

@@ -1,0 +1,136 @@
+"""`zuno exit-drill`: try closing every position now, and say what would come back or why not."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.execution.building import build
+from chain.execution.building_facts import BuildError
+from chain.execution.building_requests import Close
+from chain.execution.reading import position_facts, read_chain_facts
+from chain.execution.simulating import Simulation, simulate
+from chain.overview import Overview, Sources, read_overview
+from zuno_tui.cli import DONE, FAILED
+from zuno_tui.cli.output import Column, Json, print_json, print_lines, table
+from zuno_tui.cli.positions import say_progress
+from zuno_tui.cli.session import Session, say
+from zuno_tui.pair import pair_of
+from zuno_tui.words import amount_of
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from chain.positions.snapshot import PositionSnapshot
+
+_COLUMNS = (
+    Column("#", "right"),
+    Column("POOL"),
+    Column("WAY OUT"),
+    Column("WOULD RECEIVE"),
+    Column("GAS", "right"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Drill:
+    """One position's way out: what a simulation of leaving says, or why none could be built."""
+
+    position: PositionSnapshot
+    simulation: Simulation | None
+    refusal: str | None
+
+    @property
+    def open(self) -> bool:
+        return self.simulation is not None and self.simulation.success
+
+    @property
+    def words(self) -> str:
+        if self.refusal is not None:
+            return self.refusal
+        steps = () if self.simulation is None else self.simulation.steps
+        failed = next((step for step in steps if step.failure), None)
+        return "open" if failed is None else f"shut: {failed.failure}"
+
+
+def run(arguments: Namespace) -> int:
+    return asyncio.run(_drill(Session.start(arguments)))
+
+
+async def _drill(session: Session) -> int:
+    with session.open_store() as store:
+        async with session.connect() as client, session.market() as coingecko:
+            sources = Sources(client, session.network, store, coingecko, time.time)
+            overview = await read_overview(
+                sources, session.address, session.settings.unit, watch=say_progress
+            )
+            drills = [await _try(sources, overview, one) for one in overview.wallet.positions]
+    shut = [drill for drill in drills if not drill.open and drill.position.liquidity]
+    if session.as_json:
+        print_json(_document(session, overview, drills))
+    else:
+        say(f"{session.network.title} · block {overview.wallet.block.number:,}")
+        print_lines(table(_COLUMNS, [_row(session, overview, drill) for drill in drills]))
+        held = [drill for drill in drills if drill.position.liquidity]
+        say(f"{len(held) - len(shut)} of {len(held)} positions can be left now.")
+    return FAILED if shut else DONE
+
+
+async def _try(sources: Sources, overview: Overview, position: PositionSnapshot) -> Drill:
+    key, block = position.pool.key, overview.wallet.block
+    tokens = (key.currency0, key.currency1)
+    facts = await read_chain_facts(
+        sources.client, sources.network, overview.wallet.owner, tokens, block
+    )
+    try:
+        built = build(Close(position_facts(position)), facts)
+    except BuildError as error:
+        return Drill(position, None, str(error))
+    return Drill(position, await simulate(sources.client, built.transactions, block.hash), None)
+
+
+def _row(session: Session, overview: Overview, drill: Drill) -> tuple[str, ...]:
+    key, tokens = drill.position.pool.key, overview.tokens
+    token0, token1 = tokens[key.currency0], tokens[key.currency1]
+    pair = pair_of(session.network, token0, token1, drill.position.pool.sqrt_price_x96)
+    received, gas = "–", "–"
+    if drill.open and drill.simulation is not None:
+        got0 = _received(drill.simulation, key.currency0)
+        got1 = _received(drill.simulation, key.currency1)
+        received = (
+            f"{amount_of(got0, token0)} {token0.label} + {amount_of(got1, token1)} {token1.label}"
+        )
+        gas = f"{sum(step.gas_used for step in drill.simulation.steps):,}"
+    return str(drill.position.token_id), pair.name, drill.words, received, gas
+
+
+def _received(simulation: Simulation, token: str) -> int:
+    return sum(step.changes.get(token, 0) for step in simulation.steps)
+
+
+def _document(session: Session, overview: Overview, drills: list[Drill]) -> Json:
+    return {
+        "network": session.network.name,
+        "chainId": session.network.chain_id,
+        "block": overview.wallet.block.number,
+        "owner": overview.wallet.owner,
+        "positions": [
+            {
+                "tokenId": str(drill.position.token_id),
+                "open": drill.open,
+                "words": drill.words,
+                "method": None if drill.simulation is None else drill.simulation.method,
+                "received0": _units(drill, drill.position.pool.key.currency0),
+                "received1": _units(drill, drill.position.pool.key.currency1),
+            }
+            for drill in drills
+        ],
+    }
+
+
+def _units(drill: Drill, token: str) -> str | None:
+    if drill.simulation is None or not drill.open:
+        return None
+    return str(_received(drill.simulation, token))
