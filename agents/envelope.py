@@ -8,7 +8,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, cast
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
-from pydantic.alias_generators import to_camel
 
 from agents.canonical import canonical, digest
 from chain.clean_text import clean_text
@@ -50,6 +49,12 @@ class Kind(StrEnum):
     AGENT_THOUGHT = "agent_thought"
 
 
+def wire_name(name: str) -> str:
+    """`fee_yield_24h` as `feeYield24h`: a unit stays small behind its number."""
+    first, *rest = name.split("_")
+    return first + "".join(part if part[0].isdigit() else part.capitalize() for part in rest)
+
+
 class Payload(BaseModel):
     """Base of what an envelope carries: frozen, strict, closed, camelCase on the wire."""
 
@@ -59,7 +64,7 @@ class Payload(BaseModel):
         extra="forbid",
         allow_inf_nan=False,
         ser_json_inf_nan="constants",  # so that sealing sees them; the default would write null
-        alias_generator=to_camel,
+        alias_generator=wire_name,
         validate_by_name=True,
         validate_by_alias=True,
     )

@@ -52,6 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
     wallet = commands.add_parser("wallet", parents=[shared], help="keys, and who is watched")
     add_wallet(wallet, shared)
     commands.add_parser("balances", parents=[shared], help="what the wallet holds")
+    commands.add_parser("exit-drill", parents=[shared], help="try leaving every position now")
     commands.add_parser("doctor", parents=[shared], help="check everything zuno depends on")
     commands.add_parser("locate", parents=[shared], help="where zuno keeps its files")
     commands.add_parser("demo", parents=[shared], help="the demo wallet on the embedded chain")
