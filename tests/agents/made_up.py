@@ -181,7 +181,7 @@ class Market:
         )
 
     def _market_facts(self, pool: PoolFacts) -> MarketFacts:
-        # σ_implied = 2·√(fees / full-range worth of the active liquidity), per day.
+        # σ_implied = √(8 · fees / full-range worth of the active liquidity), per day.
         implied = self.paid * self.sigma
         worth = full_range_value(pool.liquidity, price_tick(pool.sqrt_price_x96), USD_PER_UNIT1)
         return MarketFacts(
@@ -191,7 +191,7 @@ class Market:
             sigma_24h=self.sigma,
             sigma_7d=self.sigma,
             path_efficiency=0.2,
-            fees_24h_usd=implied**2 / 4 * worth if self.fees_known else None,
+            fees_24h_usd=implied**2 / 8 * worth if self.fees_known else None,
             implied_sigma_24h=implied if self.fees_known else None,
             implied_sigma_7d=implied if self.fees_known else None,
         )

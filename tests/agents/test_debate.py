@@ -27,13 +27,11 @@ if TYPE_CHECKING:
     from agents.facts import CreateContext, CreateGoal, MarketContext
     from tests.agents.debating import Argued
 
-DEADLOCKED = Market(
-    0.03, 1.3, off_centre=1.2, gwei=150, profile=RiskProfile.CONSERVATIVE
-).position()
+DEADLOCKED = Market(0.03, 1.2, off_centre=2.5, gwei=60, profile=RiskProfile.CONSERVATIVE).position()
 """Every move pays its cost back too late, and some cost more gas than fees allow."""
 DEAR = Market(0.03, 1.3, off_centre=0.5, gwei=5_000).position()
 """No move can pay for its gas."""
-NARROW = Market(0.01, 1.1, half_width=0.01, off_centre=2.0).position()
+NARROW = Market(0.01, 1.5, half_width=0.01, off_centre=2.0).position()
 """The first shapes, of the width that is held, fail the floor; the second keep it."""
 
 

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from agents.model.interface import Prompt, Reply
     from chain.devnet.launch import DevnetReady
 
-DEADLOCKED = Market(
-    0.03, 1.3, off_centre=1.2, gwei=150, profile=RiskProfile.CONSERVATIVE
-).position()
+DEADLOCKED = Market(0.03, 1.2, off_centre=2.5, gwei=60, profile=RiskProfile.CONSERVATIVE).position()
 PROSE = "The floors speak for themselves, and so do I."
 REPLIES = {
     "scout": {"summary": PROSE},
