@@ -73,6 +73,8 @@ class Payload(BaseModel):
 class FailureCause(StrEnum):
     CRASHED = "crashed"
     REFUSED = "refused"
+    UNREADABLE = "unreadable"
+    """The chain did not answer, or not in a way that can be used."""
     LOST = "lost"
     SILENT = "silent"
     DEADLINE = "deadline"

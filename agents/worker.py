@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from agents.envelope import EnvelopeError, FailureCause
 from agents.transport import TransportError
@@ -47,6 +47,8 @@ class Handler(Protocol[Services]):
 
 class StageFailedError(Exception):
     """Raised by a handler that cannot go on; its sentence is shown as it is."""
+
+    cause: ClassVar[FailureCause] = FailureCause.REFUSED
 
 
 class FlowOverError(Exception):
@@ -193,7 +195,7 @@ class Worker(Generic[Services]):
         except FlowOverError:
             self._counters.late += 1
         except StageFailedError as error:
-            self._fail(lane, FailureCause.REFUSED, str(error))
+            self._fail(lane, error.cause, str(error))
         except EnvelopeError as error:
             self._host.crashed(self.role, error)
             self._fail(lane, FailureCause.CRASHED, f"{self.role} may not say that: {error}")

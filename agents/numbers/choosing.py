@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from agents.numbers.profiles import Tiebreak
 from agents.numbers.rules import JudgmentVerdict, MoveNumbers
 from agents.numbers.survival import HOURS_PER_DAY
+from agents.words import usd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,13 +95,14 @@ def compare_with_hold(
         words = "HOLD wins: the gain over HOLD is unknown"
         return HoldComparison(None, cost, move_wins=False, words=words)
     gain = gain_24h * expected_life_hours / HOURS_PER_DAY
-    wins = gain > cost
-    relation = "more than" if wins else "not more than"
-    words = (
-        f"{'the move' if wins else 'HOLD'} wins: {gain:.3g} gained over HOLD in an expected life "
-        f"of {expected_life_hours:.3g} h is {relation} the cost of {cost:.3g}"
-    )
-    return HoldComparison(gain, cost, wins, words)
+    life = f"in an expected life of {expected_life_hours:.3g} h"
+    if gain > cost:
+        words = f"the move wins: it gains {usd(gain)} over HOLD {life} and costs {usd(cost)}"
+    elif gain > 0:
+        words = f"HOLD wins: the move gains {usd(gain)} {life} and costs no less, {usd(cost)}"
+    else:
+        words = f"HOLD wins: the move loses {usd(-gain)} to HOLD {life} and costs {usd(cost)}"
+    return HoldComparison(gain, cost, gain > cost, words)
 
 
 def worth_leaving_health(hold_net_24h: float | None, gain_24h: float) -> bool:

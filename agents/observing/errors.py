@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from agents.envelope import FailureCause
 from agents.worker import StageFailedError
 from chain.abi import AbiError
 from chain.rpc.errors import RpcError
@@ -39,6 +40,8 @@ class NoFittingPoolError(ObservationError):
 
 
 class GasUnknownError(ObservationError):
+    cause = FailureCause.UNREADABLE
+
     def __init__(self, reason: str) -> None:
         super().__init__(
             f"What a move would cost is unknown: {reason}."
@@ -48,6 +51,8 @@ class GasUnknownError(ObservationError):
 
 class ChainUnreadableError(ObservationError):
     """The chain did not answer, or not with what the contracts answer."""
+
+    cause = FailureCause.UNREADABLE
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from agents.bus import Ambient
 from agents.debate import Listener, hold_debate
+from agents.envelope import FailureCause
 from agents.model.budget import Budget, DebateBudget
 from agents.observing import ChainObserver
 from agents.record import FileSink, RecordWriter
@@ -56,7 +57,8 @@ async def argue(arguing: Arguing, start: FlowStart | FlowCreateStart) -> int:
         reason = "" if ended.failure is None else ended.failure.reason
         stage = "" if ended.failure is None else ended.failure.stage
         say(f"The debate ended at {stage}: {reason}")
-        return NETWORK if stage == "scout" else FAILED
+        unread = ended.failure is not None and ended.failure.cause is FailureCause.UNREADABLE
+        return NETWORK if unread else FAILED
     document = plan_document(ended, spent)
     PlanShelf(session.home.plans).keep(document)
     show_plan(session, document)
