@@ -1,0 +1,264 @@
+"""The one place that signs: what it refuses, and how it checks what it made."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chain.devnet.node.transactions import decode_transaction
+from chain.execution.transaction import UnsignedTransaction
+from chain.home import Home
+from chain.networks import network_named
+from chain.wallet.book import Keeping, Wallet, change_book
+from chain.wallet.concealed import Passphrase, PrivateKey
+from chain.wallet.errors import NoSuchWalletError, WalletError, WalletRefusedError
+from chain.wallet.keeping import open_signer
+from chain.wallet.keystore_file import keystore_path, write_keystore
+from chain.wallet.signer import Signer
+from tests.chain.wallet.canary import ADDRESS, KEY, PASSPHRASE, seen_in, told_with_locals
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DEVNET = network_named("devnet")
+BASE = network_named("base")
+TRANSACTION = UnsignedTransaction(
+    chain_id=DEVNET.chain_id,
+    sender=ADDRESS,
+    to="0x" + "22" * 20,
+    value=7,
+    data=b"\x01\x02",
+    gas=100_000,
+    max_fee_per_gas=2_000_000_000,
+    max_priority_fee_per_gas=1_000_000,
+    nonce=3,
+    step="exit",
+)
+
+
+def signer(chain_id: int = DEVNET.chain_id) -> Signer:
+    return Signer(PrivateKey(KEY), chain_id)
+
+
+def words(bits: int) -> st.SearchStrategy[int]:
+    return st.integers(min_value=0, max_value=2**bits - 1)
+
+
+@settings(max_examples=100)
+@given(
+    value=words(96),
+    data=st.binary(max_size=600),
+    gas=st.integers(min_value=100_000, max_value=2**24),
+    fees=st.tuples(words(64), words(64)).map(sorted),
+    nonce=words(40),
+    to=st.binary(min_size=20, max_size=20),
+)
+def test_the_embedded_chain_reads_exactly_what_was_to_be_signed(
+    value: int, data: bytes, gas: int, fees: list[int], nonce: int, to: bytes
+) -> None:
+    wanted = replace(
+        TRANSACTION,
+        value=value,
+        data=data,
+        gas=gas,
+        max_priority_fee_per_gas=fees[0],
+        max_fee_per_gas=fees[1],
+        nonce=nonce,
+        to="0x" + to.hex(),
+    )
+
+    signed = signer().sign(wanted)
+
+    read = decode_transaction(signed.raw)
+    assert signed.unsigned is wanted
+    assert signed.hash == read.hash
+    assert (read.chain_id, read.sender, read.nonce) == (DEVNET.chain_id, ADDRESS, nonce)
+    assert (read.to, read.value, read.data, read.gas) == (wanted.to, value, data, gas)
+    assert [read.max_priority_fee_per_gas, read.max_fee_per_gas] == fees
+
+
+def test_the_same_transaction_gives_the_same_bytes() -> None:
+    assert signer().sign(TRANSACTION) == signer().sign(TRANSACTION)
+
+
+def test_another_chain_is_refused() -> None:
+    with pytest.raises(WalletRefusedError, match="for chain 31337, but this wallet was opened"):
+        signer(BASE.chain_id).sign(TRANSACTION)
+
+
+def test_another_sender_is_refused() -> None:
+    with pytest.raises(WalletRefusedError, match="Nothing was signed"):
+        signer().sign(replace(TRANSACTION, sender="0x" + "33" * 20))
+
+
+@pytest.mark.parametrize(
+    "impossible",
+    [
+        replace(TRANSACTION, value=-1),
+        replace(TRANSACTION, gas=-1),
+        replace(TRANSACTION, value=2**256),
+        replace(TRANSACTION, max_fee_per_gas=-1),
+        replace(TRANSACTION, to="0x" + "22" * 19),
+    ],
+)
+def test_what_no_chain_can_hold_is_not_signed(impossible: UnsignedTransaction) -> None:
+    with pytest.raises(WalletError):
+        signer().sign(impossible)
+
+
+def test_a_closed_signer_signs_nothing() -> None:
+    with signer() as opened:
+        opened.sign(TRANSACTION)
+
+    with pytest.raises(WalletError, match="could not be signed"):
+        opened.sign(TRANSACTION)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"value": 8},
+        {"nonce": 4},
+        {"to": bytes.fromhex("44" * 20)},
+        {"data": b"\x01\x03"},
+        {"gas": 100_001},
+        {"maxFeePerGas": 2_000_000_001},
+        {"maxPriorityFeePerGas": 1_000_001},
+        {"chainId": 1},
+        {"accessList": [{"address": "0x" + "00" * 20, "storageKeys": []}]},
+    ],
+)
+def test_a_library_that_signs_something_else_is_found_out(
+    changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from eth_account import Account
+
+    honest = Account.sign_transaction
+    monkeypatch.setattr(
+        Account, "sign_transaction", lambda fields, key: honest({**fields, **changed}, key)
+    )
+
+    with pytest.raises(WalletError, match="not the transaction that was to be signed"):
+        signer().sign(TRANSACTION)
+
+
+def test_a_library_that_signs_with_another_key_is_found_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from eth_account import Account
+
+    honest = Account.sign_transaction
+    monkeypatch.setattr(
+        Account, "sign_transaction", lambda fields, _: honest(fields, bytes([5]) * 32)
+    )
+
+    with pytest.raises(WalletError, match="not the transaction that was to be signed"):
+        signer().sign(TRANSACTION)
+
+
+def test_a_crash_while_signing_shows_the_key_to_no_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from eth_account import Account
+
+    def crash(fields: object, key: bytes) -> object:
+        raise RuntimeError(f"cannot sign with {key.hex()}")
+
+    monkeypatch.setattr(Account, "sign_transaction", crash)
+    with pytest.raises(WalletError) as caught:
+        signer().sign(TRANSACTION)
+
+    error = caught.value
+    shown = told_with_locals(error)
+    assert "locals" in shown
+    assert seen_in(shown) == []
+    assert error.__context__ is error.__cause__ is None
+
+
+def test_a_signer_never_shows_its_key() -> None:
+    assert seen_in(f"{signer()} {signer()!r}") == []
+
+
+_DUMPABLE = """
+import ctypes, os, resource
+from chain.wallet.concealed import PrivateKey
+from chain.wallet.signer import Signer
+PR_GET_DUMPABLE = 3
+def tell():
+    dumpable = ctypes.CDLL(None).prctl(PR_GET_DUMPABLE, 0, 0, 0, 0)
+    print(dumpable, resource.getrlimit(resource.RLIMIT_CORE)[0], flush=True)
+tell()
+Signer(PrivateKey.generate(), 1)
+tell()
+os.abort()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="core files are asked for on Linux")
+def test_a_process_that_holds_a_key_leaves_no_core(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _DUMPABLE],
+        cwd=tmp_path,
+        env={"PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    before, after = done.stdout.splitlines()
+    assert before.startswith("1 ")
+    assert after == "0 0"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_demo_wallet_signs_on_the_embedded_chain(tmp_path: Path) -> None:
+    demo = DEVNET.default_address
+    assert demo is not None
+    home = Home(tmp_path / "home", tmp_path / "cache")
+
+    with open_signer(home, DEVNET, demo, _no_passphrase) as opened:
+        signed = opened.sign(replace(TRANSACTION, sender=demo))
+
+    assert decode_transaction(signed.raw).sender == demo
+
+
+def test_the_demo_wallet_signs_nowhere_else(tmp_path: Path) -> None:
+    demo = DEVNET.default_address
+    assert demo is not None
+
+    with pytest.raises(WalletRefusedError, match="embedded chain only"):
+        open_signer(Home(tmp_path, tmp_path), BASE, demo, _no_passphrase)
+
+
+def test_the_demo_key_itself_makes_no_signer_elsewhere() -> None:
+    from chain.devnet.world.accounts import DEMO_WALLET
+
+    with pytest.raises(WalletRefusedError, match="embedded chain only"):
+        Signer(PrivateKey(DEMO_WALLET.key), BASE.chain_id)
+
+
+def test_a_stranger_has_no_signer(tmp_path: Path) -> None:
+    with pytest.raises(NoSuchWalletError, match="zuno wallet import"):
+        open_signer(Home(tmp_path, tmp_path), DEVNET, ADDRESS, _no_passphrase)
+
+
+def test_a_file_that_holds_another_wallets_key_opens_no_signer(tmp_path: Path) -> None:
+    home = Home(tmp_path, tmp_path)
+    claimed = "0x" + "55" * 20
+    change_book(home.keystore, lambda book: book.holding(Wallet(claimed, "w", Keeping.FILE)))
+    path = keystore_path(home.keystore, claimed)
+    write_keystore(path, PrivateKey(KEY), Passphrase.from_text(PASSPHRASE), cost=2**12)
+
+    with pytest.raises(WalletError, match="holds another wallet's key"):
+        open_signer(home, DEVNET, claimed, lambda _: Passphrase.from_text(PASSPHRASE))
+
+
+def _no_passphrase(_: Wallet) -> Passphrase:
+    pytest.fail("no passphrase should be asked for")
