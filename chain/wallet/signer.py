@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.execution.transaction import SignedTransaction
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from chain.wallet.concealed import PrivateKey
 
 _DYNAMIC_FEE = 2
+_ADDRESS = re.compile(r"0x[0-9a-f]{40}")
 
 
 class _Signature(NamedTuple):
@@ -53,6 +55,8 @@ class Signer:
                 f"The transaction is from {transaction.sender}, but the key is that of "
                 f"{self.address}. Nothing was signed."
             )
+        if not _possible(transaction):
+            raise WalletRefusedError("No chain can hold this transaction. Nothing was signed.")
         signature = discreetly(
             lambda: _signature(transaction, self._key),
             lambda kind: WalletError(f"The transaction could not be signed ({kind})."),
@@ -79,6 +83,17 @@ class Signer:
 
     def __repr__(self) -> str:
         return f"Signer({self.address} on chain {self._chain_id})"
+
+
+def _possible(transaction: UnsignedTransaction) -> bool:
+    """Within the widths of the fields, which the signing library does not check."""
+    return (
+        0 <= transaction.value < 2**256
+        and 0 <= transaction.gas < 2**64
+        and 0 <= transaction.nonce < 2**64 - 1
+        and 0 <= transaction.max_priority_fee_per_gas <= transaction.max_fee_per_gas < 2**256
+        and _ADDRESS.fullmatch(transaction.to) is not None
+    )
 
 
 def _signature(transaction: UnsignedTransaction, key: PrivateKey) -> _Signature:

@@ -103,12 +103,14 @@ def test_another_sender_is_refused() -> None:
         replace(TRANSACTION, value=-1),
         replace(TRANSACTION, gas=-1),
         replace(TRANSACTION, value=2**256),
+        replace(TRANSACTION, nonce=2**64 - 1),
+        replace(TRANSACTION, max_priority_fee_per_gas=TRANSACTION.max_fee_per_gas + 1),
         replace(TRANSACTION, max_fee_per_gas=-1),
         replace(TRANSACTION, to="0x" + "22" * 19),
     ],
 )
 def test_what_no_chain_can_hold_is_not_signed(impossible: UnsignedTransaction) -> None:
-    with pytest.raises(WalletError):
+    with pytest.raises(WalletRefusedError, match="No chain can hold"):
         signer().sign(impossible)
 
 
