@@ -88,7 +88,6 @@ _WORD_UNITS = {
     "t": (Unit.TICKS, Decimal(1)),
     "g": (Unit.GWEI, Decimal(1)),
 }
-_MOST_DIGITS = 40
 
 
 def find_numerals(text: str) -> list[Numeral]:
@@ -99,7 +98,7 @@ def find_numerals(text: str) -> list[Numeral]:
 
 
 def _numeral(match: re.Match[str]) -> Numeral:
-    digits = match["digits"][:_MOST_DIGITS]
+    digits = match["digits"]
     # Three digits after a comma are a group of thousands; any other number of them a fraction.
     grouped = re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", digits)
     plain = digits.replace(",", "" if grouped else ".")

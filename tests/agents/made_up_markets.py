@@ -215,6 +215,8 @@ _POSITIONS = {
     "alone": _position(_observed(_pool(liquidity=0)), 700, 900),
     "unpriced": _position(_observed(_pool(), fees=None, priced=False), 900, 900),
     "hooked": _position(_observed(_pool(danger="dangerous"), fees=7_000.0), 900, 900),
+    "huge": _position(_observed(_pool(liquidity=10**37)), 9_000, 9_000, 2 * 10**37),
+    "at the top": _position(_observed(_pool(880_000, liquidity=10**15)), 900, 900),
     "emptied": _position(_observed(_pool()), 900, 900, 0),
 }
 _SURVEY = (

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     Context = MarketContext | CreateContext
 
-CITED = re.compile(r"\[n(\d+)\] (-?\$?[\d,]+(?:\.\d+)?(?: %| h|×| ticks| gwei)?)")
+CITED = re.compile(r"\[n(\d+)\] (-?\$?\d(?:[\d,]*\d)?(?:\.\d+)?(?: %| h|×| ticks| gwei)?)")
 # Names of things, counted by code: they say which, never how much.
 STRUCTURAL = re.compile(r"\b(?:TOKEN[01]|Round \d|[Cc]andidate \d|Point \d+|[Pp]ool \d+)\b")
 PROMPTS = sorted(file.name for file in files("agents.prompts").iterdir() if ".txt" in file.name)
