@@ -19,11 +19,10 @@ from agents.model.budget import Budget, DebateBudget
 from agents.observing import ChainObserver
 from agents.record import FileSink, RecordWriter
 from agents.redaction import Redactor
-from agents.shelf import PlanDocument, PlanShelf, plan_document
+from agents.shelf import PlanShelf, plan_document
 from chain.overview import Sources
 from zuno_tui.cli import FAILED, NETWORK
-from zuno_tui.cli.output import print_json, print_lines
-from zuno_tui.cli.plan_card import plan_lines
+from zuno_tui.cli.plan_card import show_plan
 from zuno_tui.cli.session import say
 from zuno_tui.cli.transcript import LiveTranscript
 
@@ -63,13 +62,6 @@ async def argue(arguing: Arguing, start: FlowStart | FlowCreateStart) -> int:
     PlanShelf(session.home.plans).keep(document)
     show_plan(session, document)
     return 0
-
-
-def show_plan(session: Session, document: PlanDocument) -> None:
-    if session.as_json:
-        print_json(document)  # type: ignore[arg-type]
-    else:
-        print_lines(plan_lines(document))
 
 
 async def _debated(

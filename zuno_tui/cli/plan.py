@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.shelf import PlanShelf
-from zuno_tui.cli.arguing import show_plan
+from zuno_tui.cli.plan_card import show_plan
 from zuno_tui.cli.session import Session
 
 if TYPE_CHECKING:

@@ -6,16 +6,24 @@ from typing import TYPE_CHECKING
 
 from agents.plan import Candidate, Plan
 from agents.words import UNKNOWN, hours, percent, usd
-from zuno_tui.cli.output import Column, table
+from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.cli.transcript import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from agents.shelf import PlanDocument
+    from zuno_tui.cli.session import Session
 
 _BAR_CELLS = 8
 _EXTRAS = ("requestId", "transcript", "claims", "budget")
+
+
+def show_plan(session: Session, document: PlanDocument) -> None:
+    if session.as_json:
+        print_json(document)  # type: ignore[arg-type]
+    else:
+        print_lines(plan_lines(document))
 
 
 def plan_lines(document: PlanDocument) -> Iterator[str]:
