@@ -186,8 +186,16 @@ class Dispatch:
     @property
     def half_done(self) -> bool:
         """Whether some of its steps happened and a later one did not."""
+        return self.stopped_at is not None and self.steps[0].state in SUCCEEDED
+
+    @property
+    def safe_state(self) -> str | None:
+        """Where the person stands, once a step has stopped and those before it have happened."""
         stopped = self.stopped_at
-        return stopped is not None and stopped.position > 0 and self.consumed_at is not None
+        if stopped is None:
+            return None
+        before = self.steps[: stopped.position]
+        return stopped.safe_state if all(step.state in SUCCEEDED for step in before) else None
 
     @property
     def needs_attention(self) -> bool:

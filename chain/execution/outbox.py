@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Self
 
 from chain.execution.journal import (
@@ -23,6 +23,7 @@ from chain.execution.journal_records import (
     VersionKind,
 )
 from chain.execution.outbox_approvals import claim_nonce, grant, spend
+from chain.execution.outbox_guard import applying
 from chain.execution.outbox_rules import (
     check_can_replace,
     check_can_sign,
@@ -45,12 +46,13 @@ if TYPE_CHECKING:
 class Outbox:
     """One connection to the journal; any number of processes may each hold one."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path | None = None) -> None:
         self._connection = connection
+        self._path = path
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        return cls(open_journal(path))
+        return cls(open_journal(path), path)
 
     @classmethod
     def in_memory(cls) -> Self:
@@ -69,6 +71,10 @@ class Outbox:
 
     def close(self) -> None:
         self._connection.close()
+
+    def applying(self) -> AbstractContextManager[bool]:
+        """Whether nobody else is applying a plan, for as long as the block lasts."""
+        return nullcontext(True) if self._path is None else applying(self._path)
 
     def dispatch(self, dispatch_hash: str) -> Dispatch:
         with self._reading():
@@ -219,7 +225,7 @@ class Outbox:
         """The block that decided it is final: an included step becomes final, others stay."""
         with one_transaction(self._connection) as journal:
             current = self._step(step.dispatch, step.position)
-            if current.state != step.state or current.inclusion != step.inclusion:
+            if current.settled or _seen(current) != _seen(step):
                 return current
             if current.state is StepState.INCLUDED:
                 self._move(current, StepState.FINAL, now=now, inclusion=current.inclusion)
@@ -299,15 +305,15 @@ class Outbox:
         reason: str,
         inclusion: Inclusion | None = None,
     ) -> Step:
-        """Move the step as it is now; what another process settled or decided alike stays."""
+        """Move a step that is still as the caller saw it; what was written since is newer."""
         current = self._step(step.dispatch, step.position)
-        if inclusion is None and len(current.versions) != len(step.versions):
-            # Decided without knowing of a version another process has signed since.
-            return current
-        same = (current.state, current.inclusion, current.reason) == (state, inclusion, reason)
-        if not current.settled and not same:
-            self._move(current, state, now=now, reason=reason, inclusion=inclusion)
-        return self._step(step.dispatch, step.position)
+        if _seen(current) == _seen(step) and not current.settled:
+            unchanged = _seen(current)[:2] == (state, inclusion)
+            # Sending again does not make why it had to be sent again less true.
+            if not unchanged or (state is not StepState.SENT and current.reason != reason):
+                self._move(current, state, now=now, reason=reason, inclusion=inclusion)
+            return self._step(step.dispatch, step.position)
+        return current
 
     def _move(
         self,
@@ -341,3 +347,7 @@ class Outbox:
             " VALUES (?, ?, ?, ?, ?)",
             (dispatch_hash, position, state, reason, now),
         )
+
+
+def _seen(step: Step) -> tuple[StepState, Inclusion | None, int]:
+    return step.state, step.inclusion, len(step.versions)

@@ -1,0 +1,304 @@
+"""Sending on the embedded chain: one effect a plan, whatever the node, the pool or a reorg does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain import abi
+from chain.devnet.world.accounts import DEMO_WALLET
+from chain.execution.journal import OutboxError
+from chain.execution.journal_records import StepState
+from chain.execution.sending import NotSentError
+from chain.execution.sending_replacement import Fees, cancellation, speed_up
+from chain.rpc.client import RpcClient
+from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, signed_by, transfer
+from tests.chain.execution.sending_kit import QUICK, Bench, SendFault, bench_on, through
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from chain.networks import Network
+    from tests.chain.moves import Moves
+
+MARKET = Fees(2 * GWEI, GWEI)
+CAP = Fees(200 * GWEI, 20 * GWEI)
+
+
+@pytest.fixture
+async def bench(moves: Moves, network: Network, tmp_path: Path) -> AsyncIterator[Bench]:
+    async with bench_on(moves, network, tmp_path / "zuno.db") as made:
+        yield made
+
+
+def states(bench: Bench, hash_: str = "hash") -> list[str]:
+    return [change.state.value for change in bench.outbox.history(hash_)]
+
+
+async def test_a_plan_is_signed_kept_sent_included_and_final(bench: Bench) -> None:
+    dispatch = await bench.apply(bench.plan())
+    assert dispatch.steps[0].state is StepState.INCLUDED
+    assert bench.received() == 1
+    bench.waits.meanwhile = [lambda: bench.mine(63), lambda: None, lambda: bench.mine(1)]
+    dispatch = await bench.sender().watch("hash")
+    assert states(bench) == ["planned", "approved", "signed", "sent", "included", "final"]
+    assert dispatch.finished
+    assert bench.waits.meanwhile == []
+    assert len(bench.signer.signed) == 1
+
+
+async def test_the_bytes_are_on_disk_before_the_send(bench: Bench) -> None:
+    async with RpcClient(bench.network, ["http://127.0.0.1:9"], limits=QUICK) as nobody:
+        with pytest.raises(NotSentError, match="could not be sent"):
+            await bench.apply(bench.plan(), nobody)
+    [step] = bench.outbox.dispatch("hash").steps
+    assert step.state is StepState.SIGNED
+    assert step.newest is not None
+    bench.moves.rpc("eth_sendRawTransaction", "0x" + step.newest.transaction.raw.hex())
+    assert bench.received() == 1
+    assert bench.nonce() == step.transaction.nonce + 1
+
+
+@pytest.mark.parametrize(
+    ("forwards", "message"),
+    [
+        (True, None),
+        (True, "already known"),
+        (True, "nonce too low: next nonce 9, tx nonce 8"),
+        (True, "the sequencer is on holiday"),
+        (False, None),
+        (False, "already known"),
+        (False, "nonce too low: next nonce 9, tx nonce 8"),
+    ],
+)
+@pytest.mark.parametrize("automine", [True, False])
+async def test_an_answer_that_lies_or_never_comes_leaves_one_effect(
+    bench: Bench, forwards: bool, message: str | None, automine: bool
+) -> None:
+    fault = SendFault(bench.moves.url, forwards, message, faults=1)
+    bench.moves.rpc("evm_setAutomine", automine)
+    bench.waits.meanwhile = [lambda: None] * 4 + [bench.mine]
+    async with through(fault, bench.network) as sends:
+        dispatch = await bench.apply(bench.plan(), sends)
+    assert dispatch.steps[0].state is StepState.INCLUDED
+    assert bench.received() == 1
+    assert bench.nonce() == dispatch.steps[0].transaction.nonce + 1
+    assert len(bench.signer.signed) == 1
+    assert fault.sends == (1 if forwards else 2)
+
+
+async def test_a_refusal_that_is_true_ends_in_dropped(bench: Bench) -> None:
+    fault = SendFault(bench.moves.url, False, "insufficient funds for gas * price + value")
+    async with through(fault, bench.network) as sends:
+        dispatch = await bench.apply(bench.plan(), sends)
+    [step] = dispatch.steps
+    assert step.state is StepState.DROPPED
+    assert "insufficient funds" in step.reason
+    assert fault.sends == 1
+    assert bench.received() == 0
+
+
+async def test_a_private_endpoint_is_the_only_one_that_sees_the_bytes(bench: Bench) -> None:
+    public = SendFault(bench.moves.url, True, None, faults=0)
+    private = SendFault(bench.moves.url, False, "the relay is closed")
+    async with (
+        through(public, bench.network) as reads,
+        through(private, bench.network) as sends,
+    ):
+        bench.client = reads
+        dispatch = await bench.apply(bench.plan(), sends)
+    assert dispatch.steps[0].state is StepState.DROPPED
+    assert (public.sends, private.sends) == (0, 1)
+
+
+async def test_a_reorg_takes_the_state_back_and_the_same_bytes_are_included_again(
+    bench: Bench,
+) -> None:
+    bench.mine()
+    await bench.apply(bench.plan())
+    bench.waits.meanwhile = [
+        lambda: bench.moves.rpc("anvil_reorg", "0x1"),
+        lambda: None,
+        lambda: bench.mine(64),
+    ]
+    dispatch = await bench.sender().watch("hash")
+    assert states(bench)[2:] == ["signed", "sent", "included", "sent", "included", "final"]
+    assert bench.received() == 1
+    assert len(bench.signer.signed) == 1
+    assert dispatch.finished
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+async def test_a_reorg_while_a_later_step_waits(bench: Bench, depth: int) -> None:
+    first = bench.nonce()
+    plan = bench.plan(transfer(first, step="exit"), transfer(first + 1, step="enter"))
+    head = bench.moves.rpc("evm_snapshot")
+    bench.moves.rpc("evm_setAutomine", False)
+    bench.waits.meanwhile = [
+        lambda: bench.mine(depth),
+        lambda: bench.moves.rpc("evm_revert", head),
+        lambda: None,
+        bench.mine,
+        bench.mine,
+        bench.mine,
+    ]
+    dispatch = await bench.apply(plan)
+    assert [step.state for step in dispatch.steps] == ["included", "included"]
+    assert bench.received() == 2
+    assert len(bench.signer.signed) == 2
+    assert ("sent", "its block was reorganised away") in [
+        (change.state, change.reason) for change in bench.outbox.history("hash")
+    ]
+
+
+async def test_a_dropped_transaction_is_sent_again_with_the_same_bytes(bench: Bench) -> None:
+    bench.moves.rpc("evm_setAutomine", False)
+    bench.waits.meanwhile = [
+        lambda: bench.moves.rpc("anvil_dropAllTransactions"),
+        lambda: None,
+        lambda: None,
+        lambda: None,
+        bench.mine,
+    ]
+    dispatch = await bench.apply(bench.plan())
+    assert dispatch.steps[0].state is StepState.INCLUDED
+    assert bench.received() == 1
+    assert len(bench.signer.signed) == 1
+
+
+async def test_a_failing_second_step_leaves_a_named_safe_state(bench: Bench) -> None:
+    first = bench.nonce()
+    refused = abi.encode_call(
+        "transferFrom(address,address,uint256)", DEMO_WALLET.address, "0x" + "11" * 20, 10**9
+    )
+    plan = bench.plan(
+        transfer(first, step="exit"),
+        transfer(
+            first + 1,
+            step="enter",
+            to=bench.network.contracts.position_manager,
+            value=0,
+            data=refused,
+            gas=200_000,
+        ),
+        transfer(first + 2, step="sweep"),
+    )
+    dispatch = await bench.apply(plan)
+    assert [step.state for step in dispatch.steps] == ["included", "reverted", "discarded"]
+    assert dispatch.safe_state == HALF_WAY
+    assert dispatch.half_done
+    assert bench.outbox.unresolved() == (dispatch,)
+    assert len(bench.signer.signed) == 2
+
+
+async def test_a_step_past_its_deadline_is_not_signed(bench: Bench) -> None:
+    dispatch = await bench.apply(bench.plan(deadline=bench.head_time()))
+    assert dispatch.steps[0].state is StepState.DISCARDED
+    assert bench.signer.signed == []
+
+
+async def test_a_missing_transaction_past_its_deadline_is_not_sent_again(bench: Bench) -> None:
+    bench.moves.rpc("evm_setAutomine", False)
+    bench.waits.meanwhile = [
+        lambda: bench.moves.rpc("anvil_dropAllTransactions"),
+        lambda: bench.mine(10),
+    ]
+    dispatch = await bench.apply(bench.plan(deadline=bench.head_time() + 60))
+    [step] = dispatch.steps
+    assert step.state is StepState.DROPPED
+    assert "deadline" in step.reason
+    assert bench.received() == 0
+
+
+async def test_a_stranger_with_the_same_nonce_replaces_it(bench: Bench) -> None:
+    bench.moves.rpc("evm_setAutomine", False)
+    other = signed_by(DEMO_WALLET, transfer(bench.nonce(), value=5, fee=90 * GWEI, tip=9 * GWEI))
+    bench.waits.meanwhile = [
+        lambda: bench.moves.rpc("eth_sendRawTransaction", "0x" + other.raw.hex()),
+        bench.mine,
+    ]
+    dispatch = await bench.apply(bench.plan())
+    assert dispatch.steps[0].state is StepState.REPLACED
+    assert not dispatch.finished
+    assert bench.received() == 5
+    bench.waits.meanwhile = [lambda: bench.mine(64)]
+    assert (await bench.sender().watch("hash")).finished
+
+
+async def test_speeding_up_keeps_the_nonce_and_one_of_both_lands(bench: Bench) -> None:
+    bench.moves.rpc("evm_setAutomine", False)
+    sender = bench.sender()
+
+    async def in_the_meantime() -> None:
+        step = bench.outbox.dispatch("hash").steps[0]
+        faster = speed_up(step, market=MARKET, cap=CAP)
+        bench.outbox.approve_replacement("hash", 0, faster, now=bench.waits.now)
+        await sender.replace("hash", 0, faster, bench.signer)
+
+    waiting = bench.sender().patience.inclusion_seconds
+    bench.approved(bench.plan())
+    bench.waits.meanwhile = [lambda: None] * 200
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+    assert dispatch.steps[0].state is StepState.SENT
+    assert bench.waits.now >= 1000 + waiting
+    await in_the_meantime()
+    step = bench.outbox.dispatch("hash").steps[0]
+    old, new = (version.transaction.unsigned for version in step.versions)
+    assert new.nonce == old.nonce
+    assert new.max_fee_per_gas * 8 >= old.max_fee_per_gas * 9
+    assert new.max_priority_fee_per_gas * 8 >= old.max_priority_fee_per_gas * 9
+    bench.waits.meanwhile = [bench.mine, lambda: bench.mine(64)]
+    dispatch = await sender.watch("hash")
+    [step] = dispatch.steps
+    assert step.state is StepState.FINAL
+    assert step.newest is not None
+    assert step.inclusion is not None
+    assert step.inclusion.transaction_hash == step.newest.transaction.hash
+    assert bench.received() == 1
+
+
+async def test_cancelling_takes_the_nonce_for_nothing(bench: Bench) -> None:
+    bench.moves.rpc("evm_setAutomine", False)
+    bench.waits.meanwhile = [lambda: None] * 200
+    dispatch = await bench.apply(bench.plan())
+    nothing = cancellation(dispatch.steps[0], market=MARKET, cap=CAP)
+    bench.outbox.approve_replacement("hash", 0, nothing, now=bench.waits.now)
+    await bench.sender().replace("hash", 0, nothing, bench.signer)
+    bench.waits.meanwhile = [bench.mine, lambda: bench.mine(64)]
+    dispatch = await bench.sender().watch("hash")
+    [step] = dispatch.steps
+    assert (step.state, step.reason, step.settled) == (StepState.REPLACED, "cancelled", True)
+    assert bench.received() == 0
+    assert bench.nonce() == step.transaction.nonce + 1
+
+
+async def test_a_replacement_over_the_cap_is_refused(bench: Bench) -> None:
+    bench.moves.rpc("evm_setAutomine", False)
+    bench.waits.meanwhile = [lambda: None] * 200
+    dispatch = await bench.apply(bench.plan())
+    with pytest.raises(OutboxError, match="over the cap"):
+        speed_up(dispatch.steps[0], market=MARKET, cap=Fees(22 * GWEI, 20 * GWEI))
+    with pytest.raises(OutboxError, match="over the cap"):
+        cancellation(dispatch.steps[0], market=Fees(GWEI, 21 * GWEI), cap=CAP)
+
+
+async def test_applying_twice_has_one_effect(bench: Bench) -> None:
+    await bench.apply(bench.plan())
+    with pytest.raises(OutboxError, match="used already"):
+        await bench.sender().apply("hash", bench.signer, at=bench.waits.now)
+    bench.approved(bench.plan(hash="again"))
+    with pytest.raises(OutboxError, match="applied before"):
+        await bench.sender().apply("again", bench.signer, at=bench.waits.now)
+    assert bench.received() == 1
+    assert len(bench.signer.signed) == 1
+
+
+async def test_while_one_zuno_applies_another_does_not(bench: Bench) -> None:
+    bench.approved(bench.plan())
+    with bench.outbox.applying() as alone:
+        assert alone
+        with pytest.raises(OutboxError, match="Another zuno"):
+            await bench.sender().apply("hash", bench.signer, at=bench.waits.now)
+    assert bench.outbox.dispatch("hash").consumed_at is None
