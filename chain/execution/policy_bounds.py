@@ -1,0 +1,118 @@
+"""Whether amounts are held within bounds: minimums, maximums, hooks and fees of pools entered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.execution.building_facts import BIPS, Span
+from chain.execution.decoding_records import Burn, Decrease, Increase, Mint
+from chain.execution.policy_context import key_of
+from chain.execution.recipes_sizing import drift_band, least_paid, most_taken
+from chain.hooks import NO_HOOK, Danger, hook_passport
+from chain.math.ticks import MAX_TICK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chain.execution.decoding_records import Action, Key, SwapExactIn
+    from chain.execution.policy_context import PolicyContext
+    from chain.networks import Address
+
+
+def hook_data_faults(actions: tuple[Action, ...]) -> Iterator[str]:
+    if any(getattr(action, "hook_data", b"") for action in actions):
+        yield "it hands data to a hook"
+
+
+def amount_faults(
+    action: Action, context: PolicyContext, sqrt_price_after: int | None = None
+) -> Iterator[str]:
+    """Whether the amounts of one action can drift no further than the limit on slippage."""
+    match action:
+        case Burn(token_id, least0, least1):
+            position = context.positions[token_id]
+            yield from _exit_faults(token_id, position.liquidity, (least0, least1), context)
+        case Decrease(token_id, liquidity, least0, least1):
+            yield from _exit_faults(token_id, liquidity, (least0, least1), context)
+        case Increase(token_id, liquidity, most0, most1):
+            position = context.positions[token_id]
+            price = position.pool.sqrt_price_x96
+            yield from _entry_faults(position.span, price, liquidity, (most0, most1), context)
+            yield from entry_faults(key_of(position.pool.key), context)
+        case Mint(pool, lower, upper, liquidity, most0, most1):
+            if not -MAX_TICK <= lower < upper <= MAX_TICK:
+                yield f"ticks {lower} to {upper} are no range"
+                return
+            yield from entry_faults(pool, context)
+            if pool in context.pools:
+                price = sqrt_price_after or context.pools[pool].sqrt_price_x96
+                span = Span(lower, upper)
+                yield from _entry_faults(span, price, liquidity, (most0, most1), context)
+
+
+def swap_faults(swap: SwapExactIn, context: PolicyContext) -> Iterator[str]:
+    out = quoted(swap, context)
+    if out is None:
+        yield "there is no quote for the swap it makes"
+        return
+    least = out[0] * (BIPS - context.limits.slippage_bips) // BIPS
+    if swap.amount_out_minimum < max(1, least):
+        yield f"the swap accepts {swap.amount_out_minimum}, less than the {least} it must pay"
+    yield from entry_faults(swap.pool, context)
+
+
+def quoted(swap: SwapExactIn, context: PolicyContext) -> tuple[int, int] | None:
+    """What the swap was quoted to pay, and the price it leaves behind."""
+    wanted = (swap.pool, swap.zero_for_one, swap.amount_in)
+    for quote in context.quotes:
+        if (key_of(quote.pool), quote.zero_for_one, quote.amount_in) == wanted:
+            return quote.amount_out, quote.sqrt_price_after
+    return None
+
+
+def entry_faults(pool: Key, context: PolicyContext) -> Iterator[str]:
+    """Whether money may be given into the hands of this pool and its hook."""
+    facts = context.pools.get(pool)
+    if facts is None:
+        yield "the pool it enters was not read"
+    elif facts.lp_fee > context.limits.lp_fee_pips:
+        yield f"the pool takes {facts.lp_fee / 10_000:g} % of every swap"
+    if pool.hooks == NO_HOOK:
+        return
+    passport = hook_passport(pool.hooks, pool.fee)
+    if passport.danger is Danger.DANGEROUS and pool.hooks not in context.allowed_hooks:
+        yield (
+            f"the pool's hook {pool.hooks} is dangerous: {passport.sentences[0]} "
+            "To enter all the same, add it to allowed_hooks in the settings"
+        )
+    yield from code_faults(pool.hooks, context)
+
+
+def code_faults(address: Address, context: PolicyContext) -> Iterator[str]:
+    pinned = context.pinned_code_hashes.get(address)
+    if pinned is None or context.code_hashes.get(address) != pinned:
+        yield f"the code at {address} is not what it is known to be"
+
+
+def _exit_faults(
+    token_id: int, liquidity: int, least: tuple[int, int], context: PolicyContext
+) -> Iterator[str]:
+    position = context.positions[token_id]
+    if liquidity > position.liquidity:
+        yield f"position #{token_id} does not hold that much liquidity"
+    price, bips = position.pool.sqrt_price_x96, context.limits.slippage_bips
+    floor = least_paid(position.span, liquidity, drift_band(price, bips, position.span))
+    if any(minimum < bound for minimum, bound in zip(least, floor, strict=True)):
+        yield f"the minimums {least[0]} and {least[1]} are below {floor.amount0}, {floor.amount1}"
+    if liquidity and any(floor) and not any(least):
+        yield "nothing is asked for what is given up"
+
+
+def _entry_faults(
+    span: Span, price: int, liquidity: int, most: tuple[int, int], context: PolicyContext
+) -> Iterator[str]:
+    if liquidity == 0:
+        yield "it would enter a range with nothing"
+    bound = most_taken(span, liquidity, drift_band(price, context.limits.slippage_bips, span))
+    if any(maximum > limit for maximum, limit in zip(most, bound, strict=True)):
+        yield f"the maximums {most[0]} and {most[1]} are over {bound.amount0}, {bound.amount1}"
