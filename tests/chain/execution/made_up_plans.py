@@ -1,0 +1,205 @@
+"""Plans nobody asked for: every kind of request on random pools, ranges and amounts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING
+
+from chain.execution.building import build
+from chain.execution.building_facts import (
+    BuildError,
+    ChainFacts,
+    FeeCaps,
+    PoolFacts,
+    PositionFacts,
+    Span,
+    SpenderAllowance,
+    TokenAllowances,
+    Tolerance,
+)
+from chain.execution.building_requests import (
+    Close,
+    Collect,
+    Compound,
+    Create,
+    Decrease,
+    Increase,
+    QuotedSwap,
+    ReRange,
+    Unwrap,
+    Wrap,
+)
+from chain.execution.policy_context import Limits, PolicyContext, key_of
+from chain.execution.recipes_sizing import guaranteed_by_exit
+from chain.math.liquidity import Amounts
+from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
+from chain.networks import NATIVE, network_named
+from chain.pool_key import DYNAMIC_FEE, PoolKey
+
+if TYPE_CHECKING:
+    from chain.execution.building import Built
+    from chain.execution.building_requests import Request
+    from chain.networks import Address
+
+NETWORK = network_named("devnet")
+ROUTER = NETWORK.contracts.universal_router or ""
+WETH = NETWORK.wrapped_native or ""
+PINNED = "0x" + "ab" * 32
+_PLENTY = 10**40
+_KINDS = (
+    "move", "swap", "close", "collect", "decrease", "increase", "compound", "create",
+    "create with swap", "wrap", "unwrap",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class MadeUpPlan:
+    request: Request
+    facts: ChainFacts
+    built: Built
+
+
+def made_up_plan(seed: int) -> MadeUpPlan:
+    """The plan of this seed, of whichever kind it draws; one that cannot be built is drawn anew."""
+    draw = Random(seed)
+    while True:
+        request = _request(draw)
+        facts = _facts(draw, request)
+        try:
+            return MadeUpPlan(request, facts, build(request, facts))
+        except BuildError:
+            continue
+
+
+def context_of(request: Request, facts: ChainFacts, *, slippage_bips: int = 100) -> PolicyContext:
+    """What the policy would be told about an honest plan."""
+    position = None if isinstance(request, Create | Wrap | Unwrap) else request.position
+    pools = [] if position is None else [position.pool]
+    if isinstance(request, Create):
+        pools.append(request.pool)
+    swap = request.swap if isinstance(request, Create | ReRange) else None
+    keys = [pool.key for pool in pools]
+    tokens = frozenset(token for key in keys for token in (key.currency0, key.currency1))
+    contracts = facts.network.contracts
+    called = {
+        contracts.position_manager, contracts.permit2, ROUTER, WETH, *tokens,
+        *(key.hooks for key in keys),
+    }  # fmt: skip
+    return PolicyContext(
+        network=facts.network,
+        allowed_chain_ids=frozenset({facts.network.chain_id}),
+        owner=facts.sender,
+        head_time=facts.head_time,
+        nonce=facts.nonce,
+        limits=Limits(facts.fees.max_fee_per_gas, value=_PLENTY, slippage_bips=slippage_bips),
+        tokens=tokens,
+        code_hashes=dict.fromkeys(called, PINNED),
+        pinned_code_hashes=dict.fromkeys(called, PINNED),
+        pools={key_of(pool.key): pool for pool in pools},
+        positions={} if position is None else {position.token_id: position},
+        quotes=() if swap is None else (swap,),
+        allowed_hooks=frozenset(key.hooks for key in keys),
+    )
+
+
+def address(draw: Random) -> Address:
+    return f"0x{draw.getrandbits(160):040x}"
+
+
+def _request(draw: Random) -> Request:
+    kind = draw.choice(_KINDS)
+    if kind in ("wrap", "unwrap"):
+        amount = 1 + draw.getrandbits(draw.randint(1, 90))
+        return Wrap(amount) if kind == "wrap" else Unwrap(amount)
+    pool, tick = _pool(draw)
+    span = _span(draw, tick, pool.key.tick_spacing)
+    budget = Amounts(draw.getrandbits(draw.randint(40, 90)), draw.getrandbits(draw.randint(40, 90)))
+    if kind == "create":
+        return Create(pool, span, budget, None)
+    if kind == "create with swap":
+        return Create(pool, span, budget, _swap(draw, pool, budget))
+    position = PositionFacts(
+        token_id=draw.getrandbits(draw.choice((8, 32, 64))),
+        pool=pool,
+        span=_span(draw, tick, pool.key.tick_spacing),
+        liquidity=1 + draw.getrandbits(draw.randint(50, 100)),
+        fees=Amounts(draw.getrandbits(60), draw.getrandbits(60)),
+        subscriber=address(draw) if draw.random() < 0.2 else None,
+    )
+    match kind:
+        case "move":
+            return ReRange(position, span, None)
+        case "swap":
+            funds = guaranteed_by_exit(position, Tolerance())
+            return ReRange(position, span, _swap(draw, pool, funds))
+        case "close":
+            return Close(position)
+        case "collect":
+            return Collect(position)
+        case "decrease":
+            return Decrease(position, draw.randint(1, 100))
+        case "increase":
+            return Increase(position, budget)
+        case _:
+            return Compound(position)
+
+
+def _pool(draw: Random) -> tuple[PoolFacts, int]:
+    currencies = sorted((address(draw), NATIVE if draw.random() < 0.3 else address(draw)))
+    spacing = draw.choice((1, 10, 60, 200))
+    tick = draw.randint(-250_000, 250_000)
+    lower, upper = sqrt_price_at_tick(tick), sqrt_price_at_tick(tick + 1)
+    fee = draw.choice((100, 500, 3000, DYNAMIC_FEE))
+    hooks = address(draw) if fee == DYNAMIC_FEE or draw.random() < 0.2 else NATIVE
+    key = PoolKey(currencies[0], currencies[1], fee, spacing, hooks)
+    return PoolFacts(key, draw.randrange(lower, upper), 3000), tick
+
+
+def _span(draw: Random, tick: int, spacing: int) -> Span:
+    lower, upper = (
+        nearest_usable_tick(tick + by, spacing)
+        for by in (-draw.randint(1, 4000), draw.randint(1, 4000))
+    )
+    return Span(lower, max(upper, lower + spacing))
+
+
+def _swap(draw: Random, pool: PoolFacts, funds: Amounts) -> QuotedSwap:
+    zero_for_one = draw.random() < 0.5
+    price = pool.sqrt_price_x96
+    sold = funds.amount0 if zero_for_one else funds.amount1
+    amount_in = 1 + draw.randrange(max(1, sold))
+    amount_out = amount_in * price**2 >> 192 if zero_for_one else (amount_in << 192) // price**2
+    after = price * draw.randint(9_990, 10_010) // 10_000
+    return QuotedSwap(pool.key, zero_for_one, amount_in, amount_out, after)
+
+
+def _facts(draw: Random, request: Request) -> ChainFacts:
+    head_time = draw.randint(1_700_000_000, 2_000_000_000)
+    if isinstance(request, Wrap | Unwrap):
+        tokens: tuple[Address, ...] = ()
+    else:
+        pool = request.pool if isinstance(request, Create) else request.position.pool
+        tokens = (pool.key.currency0, pool.key.currency1)
+    spenders = (NETWORK.contracts.position_manager, ROUTER)
+    return ChainFacts(
+        network=NETWORK,
+        sender=address(draw),
+        head_time=head_time,
+        nonce=draw.randrange(10_000),
+        fees=FeeCaps(draw.randint(2, 10**12), draw.randint(0, 2)),
+        balances=dict.fromkeys((*tokens, NATIVE), _PLENTY),
+        allowances={
+            token: TokenAllowances(
+                draw.choice((0, 0, 5, _PLENTY)),
+                {
+                    spender: SpenderAllowance(
+                        draw.choice((0, 5, _PLENTY)), head_time + draw.choice((-1, 100, 1000))
+                    )
+                    for spender in spenders
+                },
+            )
+            for token in tokens
+            if token != NATIVE
+        },
+    )

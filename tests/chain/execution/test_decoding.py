@@ -1,0 +1,270 @@
+"""The decoder reads exactly what was written, and refuses everything else."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import astuple, replace
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+import chain.execution
+from chain import abi, actions
+from chain.execution.building_requests import Create, ReRange, Unwrap, Wrap
+from chain.execution.decoding import decode, decode_call, encode_call
+from chain.execution.decoding_abi import DecodingError
+from chain.execution.decoding_records import (
+    Burn,
+    Deposit,
+    Execute,
+    Mint,
+    ModifyLiquidities,
+    Multicall,
+    PositionManagerCall,
+    Unsubscribe,
+    Withdraw,
+)
+from chain.execution.words_table import field_table
+from chain.pool_key import PoolKey
+from tests.chain.execution.made_up_plans import MadeUpPlan, address, made_up_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chain.execution.decoding_records import Call
+    from chain.execution.transaction import UnsignedTransaction
+
+FEW, MANY = 400, 10_000
+FLIPS, MANY_FLIPS = 500, 10_000
+
+
+def agree(plan: MadeUpPlan) -> None:
+    """What the bytes say is what was asked for, field by field."""
+    request, minimums = plan.request, plan.built.minimums
+    calls = [decode(each).call for each in plan.built.transactions]
+    for call, transaction in zip(calls, plan.built.transactions, strict=True):
+        assert encode_call(call) == transaction.data
+    last = calls[-1]
+    if isinstance(request, Wrap):
+        assert (last, plan.built.transactions[-1].value) == (Deposit(), request.amount)
+        return
+    if isinstance(request, Unwrap):
+        assert last == Withdraw(request.amount)
+        return
+    told = [action for call in calls for action in actions_of(call)]
+    if not isinstance(request, Create):
+        changed = {action.token_id for action in told if hasattr(action, "token_id")}
+        assert changed == {request.position.token_id}
+    if isinstance(request, Create | ReRange):
+        (mint,) = [action for action in told if isinstance(action, Mint)]
+        pool = request.pool if isinstance(request, Create) else request.position.pool
+        span, final = request.span, minimums[-1].minimums
+        assert tuple(mint.pool) == pool.key.values
+        assert (mint.tick_lower, mint.tick_upper) == (span.tick_lower, span.tick_upper)
+        assert (mint.liquidity, mint.amount0_max, mint.amount1_max) == (
+            final.liquidity,
+            *final.taken,
+        )
+        assert mint.owner == plan.facts.sender
+    burns = [action for action in told if isinstance(action, Burn)]
+    if burns and minimums[0].step == "exit" and not isinstance(request, Create):
+        fees = request.position.fees
+        least = (burns[0].amount0_min + fees.amount0, burns[0].amount1_min + fees.amount1)
+        assert least == tuple(minimums[0].minimums.paid)
+
+
+def actions_of(call: Call) -> tuple[object, ...]:
+    if isinstance(call, ModifyLiquidities):
+        return call.actions
+    if isinstance(call, Execute):
+        entering = [each for each in call.commands if isinstance(each, PositionManagerCall)]
+        return tuple(action for each in entering for action in each.call.actions)
+    return ()
+
+
+def test_what_is_built_reads_back_equal() -> None:
+    kinds: Counter[str] = Counter()
+    for seed in range(FEW):
+        plan = made_up_plan(seed)
+        agree(plan)
+        kinds[type(plan.request).__name__] += 1
+    assert len(kinds) == 9
+    assert min(kinds.values()) > 5
+
+
+@pytest.mark.soak
+def test_ten_thousand_plans_read_back_equal() -> None:
+    for seed in range(MANY):
+        agree(made_up_plan(seed))
+
+
+def some_actions(draw: Random) -> list[actions.PositionAction]:
+    """Any actions at all with any fields at all, sense or none."""
+
+    def number(bits: int) -> int:
+        return draw.choice((0, 1, (1 << bits) - 1, draw.getrandbits(bits)))
+
+    def tick() -> int:
+        return draw.randint(-(1 << 23), (1 << 23) - 1)
+
+    def amounts() -> tuple[int, int]:
+        return number(128), number(128)
+
+    data = draw.randbytes(draw.choice((0, 0, 1, 31, 32, 33)))
+    key = PoolKey(address(draw), address(draw), number(24), tick(), address(draw))
+    made: list[Callable[[], actions.PositionAction]] = [
+        lambda: actions.Increase(number(256), number(256), *amounts(), data),
+        lambda: actions.Decrease(number(256), number(256), *amounts(), data),
+        lambda: actions.Mint(key, tick(), tick(), number(256), *amounts(), address(draw), data),
+        lambda: actions.Burn(number(256), *amounts(), data),
+        lambda: actions.Settle(address(draw), number(256), draw.random() < 0.5),
+        lambda: actions.SettlePair(address(draw), address(draw)),
+        lambda: actions.Take(address(draw), address(draw), number(256)),
+        lambda: actions.TakePair(address(draw), address(draw), address(draw)),
+        lambda: actions.CloseCurrency(address(draw)),
+        lambda: actions.Sweep(address(draw), address(draw)),
+    ]
+    return [draw.choice(made)() for _ in range(draw.randint(0, 6))]
+
+
+def test_any_fields_of_any_action_read_back_equal() -> None:
+    for seed in range(FEW):
+        draw = Random(seed)
+        written, deadline = some_actions(draw), draw.getrandbits(256)
+        read = decode_call(actions.modify_liquidities(written, deadline))
+        assert isinstance(read, ModifyLiquidities)
+        assert read.deadline == deadline
+        assert [flat(astuple(action)) for action in read.actions] == [
+            flat(astuple(action)) for action in written
+        ]
+        assert [action.code for action in read.actions] == [action.code for action in written]
+
+
+def flat(values: tuple[object, ...]) -> list[object]:
+    parts = ([*value] if isinstance(value, tuple) else [value] for value in values)
+    return [each for part in parts for each in part]
+
+
+def flip_bytes(first: int, count: int) -> Counter[str]:
+    """Flips of single bytes: each is refused, or it shows in the table and in the digest."""
+    outcomes: Counter[str] = Counter()
+    for seed in range(first, first + count):
+        draw = Random(seed)
+        plan = made_up_plan(draw.randrange(2 * MANY))
+        transaction = draw.choice(plan.built.transactions)
+        place = draw.randrange(len(transaction.data))
+        flipped = bytearray(transaction.data)
+        flipped[place] ^= draw.randint(1, 255)
+        changed = replace(transaction, data=bytes(flipped))
+        outcomes[outcome_of(transaction, changed)] += 1
+    return outcomes
+
+
+def outcome_of(transaction: UnsignedTransaction, changed: UnsignedTransaction) -> str:
+    try:
+        shown = field_table(decode(changed))
+    except DecodingError:
+        return "refused"
+    assert shown != field_table(decode(transaction))
+    assert changed.digest != transaction.digest
+    return "shown"
+
+
+def test_no_flipped_byte_goes_unseen() -> None:
+    outcomes = flip_bytes(0, FLIPS)
+    assert outcomes["refused"] > FLIPS // 4
+    assert outcomes["shown"] > FLIPS // 4
+
+
+@pytest.mark.soak
+def test_none_of_ten_thousand_flipped_bytes_goes_unseen() -> None:
+    assert flip_bytes(FLIPS, MANY_FLIPS).total() == MANY_FLIPS
+
+
+def a_call() -> bytes:
+    burn = actions.Burn(28, 5, 6)
+    return actions.modify_liquidities([burn, actions.CloseCurrency("0x" + "11" * 20)], 900)
+
+
+def plan_call(codes: bytes, params: tuple[bytes, ...]) -> bytes:
+    plan = abi.encode(("bytes", "bytes[]"), (codes, params))
+    return abi.encode_call("modifyLiquidities(bytes,uint256)", plan, 900)
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"", "No known call"),
+        (b"\xdd\x46", "No known call"),
+        (a_call() + b"\0", "no field accounts for"),
+        (a_call() + b"\0" * 32, "no field accounts for"),
+        (a_call()[:-32], "is not bytes"),
+        (abi.encode_call("setApprovalForAll(address,bool)", "0x" + "11" * 20, True), "No known"),
+        (
+            abi.encode_call("transferFrom(address,address,uint256)", *["0x" + "11" * 20] * 2, 1),
+            "No",
+        ),
+        (abi.encode_call("modifyLiquiditiesWithoutUnlock(bytes,bytes[])", b"", ()), "No known"),
+        (plan_call(b"\x05", (b"",)), "0x05 is not known"),
+        (plan_call(b"\x12", ()), "1 codes come with 0 inputs"),
+        (plan_call(b"\x12", (b"\0" * 64,)), "no field accounts for"),
+        (plan_call(b"\x12", (b"\xff" * 32,)), "is not address"),
+        (abi.encode_call("deposit()") + b"\0", "no field accounts for"),
+        (b"\0" * 40_000, "more than any known call"),
+        (abi.encode_call("execute(bytes,bytes[],uint256)", b"\x90", (b"",), 1), "0x90"),
+        (abi.encode_call("execute(bytes,bytes[],uint256)", b"\x0b", (b"",), 1), "0x0b"),
+        (
+            abi.encode_call(
+                "execute(bytes,bytes[],uint256)",
+                b"\x14",
+                (abi.encode_call("unsubscribe(uint256)", 1),),
+                1,
+            ),
+            "only modifyLiquidities",
+        ),
+        (
+            abi.encode_call("multicall(bytes[])", (abi.encode_call("multicall(bytes[])", ()),)),
+            "may hold only",
+        ),
+    ],
+)
+def test_what_is_not_exactly_a_known_call_is_refused(data: bytes, sentence: str) -> None:
+    with pytest.raises(DecodingError, match=sentence):
+        decode_call(data)
+
+
+def test_random_bytes_behind_a_known_selector_are_refused_without_a_crash() -> None:
+    draw = Random(1)
+    selectors = [made_up_plan(seed).built.transactions[-1].data[:4] for seed in range(40)]
+    for _ in range(FEW):
+        data = draw.choice(selectors) + draw.randbytes(draw.randrange(1, 400))
+        with pytest.raises(DecodingError):
+            decode_call(data)
+
+
+def test_a_multicall_reads_as_its_calls() -> None:
+    inner = (abi.encode_call("unsubscribe(uint256)", 28), a_call())
+    read = decode_call(abi.encode_call("multicall(bytes[])", inner))
+    assert read == Multicall((Unsubscribe(28), decode_call(a_call())))  # type: ignore[arg-type]
+
+
+def test_the_decoder_shares_nothing_with_the_encoder() -> None:
+    folder = Path(chain.execution.__file__).parent
+    for path in folder.glob("decoding*.py"):
+        names = [
+            name
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(node, ast.ImportFrom)
+            for name in (node.module or "", *(f"{node.module}.{each.name}" for each in node.names))
+        ]
+        assert not {"chain.abi", "chain.actions", "chain.pool_key"} & set(names)
+    script = (
+        "import sys, chain.execution.decoding as d; "
+        "assert not {'chain.abi', 'chain.actions', 'eth_abi'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
