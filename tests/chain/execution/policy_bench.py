@@ -1,0 +1,112 @@
+"""Honest plans of every recipe, and the means to spoil them in one place at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from chain.execution.building import build
+from chain.execution.building_facts import Tolerance
+from chain.execution.building_requests import (
+    Close,
+    Collect,
+    Create,
+    Decrease,
+    Increase,
+    ReRange,
+    Unwrap,
+    Wrap,
+)
+from chain.execution.decoding import decode
+from chain.execution.decoding_records import (
+    Execute,
+    ModifyLiquidities,
+    PositionManagerCall,
+    V4Swap,
+)
+from chain.execution.policy import Refused, check
+from chain.execution.recipes_sizing import guaranteed_by_exit
+from chain.math.liquidity import Amounts
+from tests.chain.execution.made_up_plans import context_of
+from tests.chain.execution.on_ledger import fresh_chain, small_world
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from chain.execution.building_requests import Request
+    from chain.execution.decoding_records import Action, Call, Command, DecodedStep
+    from chain.execution.policy_context import PolicyContext
+
+STRANGER = "0x" + "66" * 20
+
+Record = TypeVar("Record")
+
+
+class Bench:
+    """One honest plan of each recipe, to be spoilt in one place at a time."""
+
+    def __init__(self) -> None:
+        chain = fresh_chain()
+        positions = small_world().positions
+        position = chain.position(positions["native"])
+        left = chain.position(positions["above its range"])
+        key = position.pool.key
+        span = chain.around(key, 900, 1200)
+        elsewhere = chain.around(left.pool.key, 900, 1200)
+        funds = guaranteed_by_exit(left, Tolerance())
+        swap = chain.balancing(left.pool.key, elsewhere, funds)
+        requests: dict[str, Request] = {
+            "close": Close(position),
+            "collect": Collect(position),
+            "decrease": Decrease(position, 30),
+            "move": ReRange(position, span, None),
+            "increase": Increase(position, Amounts(10**17, 500 * 10**6)),
+            "create": Create(chain.pool(key), span, Amounts(10**17, 500 * 10**6), None),
+            "swap": ReRange(left, elsewhere, swap),
+            "wrap": Wrap(10**17),
+            "unwrap": Unwrap(10**17),
+        }
+        self.plans = {}
+        for name, request in requests.items():
+            facts = chain.facts(key, left.pool.key)
+            steps = [decode(each) for each in build(request, facts).transactions]
+            self.plans[name] = (steps, context_of(request, facts))
+
+
+def reasons(steps: Sequence[DecodedStep], context: PolicyContext) -> str:
+    judged = check(steps, context)
+    assert isinstance(judged, Refused)
+    return " ".join(judged.reasons)
+
+
+def altered(record: Record, **changes: object) -> Record:
+    """The record with some fields changed, whatever kind it is."""
+    return replace(record, **changes)  # type: ignore[type-var]
+
+
+def spoil(call: Call, change: Callable[[Action], Action]) -> Call:
+    """The call with every action put through a change."""
+    if isinstance(call, ModifyLiquidities):
+        return replace(call, actions=tuple(change(action) for action in call.actions))
+    assert isinstance(call, Execute)
+    commands: list[Command] = []
+    for command in call.commands:
+        if isinstance(command, V4Swap):
+            commands.append(V4Swap(tuple(change(action) for action in command.actions)))
+        elif isinstance(command, PositionManagerCall):
+            inner = spoil(command.call, change)
+            assert isinstance(inner, ModifyLiquidities)
+            commands.append(PositionManagerCall(inner))
+        else:
+            commands.append(command)
+    return replace(call, commands=tuple(commands))
+
+
+def setting(name: str, value: Callable[[int], int] | str | bytes) -> Callable[[Action], Action]:
+    def change(action: Action) -> Action:
+        if not hasattr(action, name):
+            return action
+        there = getattr(action, name)
+        return altered(action, **{name: value(there) if callable(value) else value})
+
+    return change

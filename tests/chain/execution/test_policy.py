@@ -1,0 +1,338 @@
+"""The policy lets honest plans through and stops every single thing that could be wrong in one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.execution.building import build
+from chain.execution.building_facts import Span, Tolerance
+from chain.execution.building_requests import (
+    Close,
+    Collect,
+    Compound,
+    Create,
+    Decrease,
+    Increase,
+    ReRange,
+)
+from chain.execution.decoding import decode
+from chain.execution.decoding_records import (
+    Execute,
+    ModifyLiquidities,
+    Multicall,
+    Permit2Approval,
+    Permit2Transfer,
+    PositionManagerCall,
+    TokenApproval,
+)
+from chain.execution.policy import Allowed, Refused, check
+from chain.execution.policy_context import key_of
+from chain.execution.recipes_sizing import guaranteed_by_exit
+from chain.math.liquidity import Amounts
+from tests.chain.execution.made_up_plans import (
+    NETWORK,
+    PINNED,
+    MadeUpPlan,
+    context_of,
+    made_up_plan,
+)
+from tests.chain.execution.on_ledger import fresh_chain, small_world
+from tests.chain.execution.policy_bench import STRANGER, Bench, altered, reasons, setting, spoil
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chain.execution.building_requests import Request
+
+FEW, MANY = 300, 10_000
+
+
+def verdict(plan: MadeUpPlan, *, slippage_bips: int = 100) -> Allowed | Refused:
+    context = context_of(plan.request, plan.facts, slippage_bips=slippage_bips)
+    return check([decode(each) for each in plan.built.transactions], context)
+
+
+def test_honest_plans_pass() -> None:
+    for seed in range(FEW):
+        assert isinstance(verdict(made_up_plan(seed)), Allowed), seed
+
+
+@pytest.mark.soak
+def test_ten_thousand_honest_plans_pass() -> None:
+    for seed in range(MANY):
+        assert isinstance(verdict(made_up_plan(seed)), Allowed), seed
+
+
+def test_looser_bounds_than_the_limit_are_refused() -> None:
+    refused = 0
+    for seed in range(FEW):
+        plan = made_up_plan(seed)
+        if isinstance(plan.request, Close | Decrease | Create | ReRange | Increase):
+            refused += isinstance(verdict(plan, slippage_bips=0), Refused)
+    assert refused > FEW // 3
+
+
+@pytest.mark.parametrize("name", ["healthy", "native", "dynamic fee", "stable", "above its range"])
+def test_plans_on_the_real_chain_pass(name: str) -> None:
+    chain = fresh_chain()
+    position = chain.position(small_world().positions[name])
+    key = position.pool.key
+    reach = 4 if name == "stable" else 900
+    span = chain.around(key, reach, 2 * reach)
+    funds = guaranteed_by_exit(position, Tolerance())
+    requests: list[Request] = [
+        Close(position),
+        Collect(position),
+        Decrease(position, 30),
+        ReRange(position, span, chain.balancing(key, span, funds)),
+    ]
+    if name != "above its range":
+        wider = Span(
+            position.span.tick_lower - 10 * key.tick_spacing,
+            position.span.tick_upper + 10 * key.tick_spacing,
+        )
+        requests += [ReRange(position, wider, None), Compound(position)]
+    for request in requests:
+        facts = chain.facts(key)
+        decoded = [decode(each) for each in build(request, facts).transactions]
+        assert check(decoded, context_of(request, facts)) == Allowed(Fraction(0))
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    return Bench()
+
+
+def test_the_bench_is_honest(bench: Bench) -> None:
+    for name, (steps, context) in bench.plans.items():
+        assert isinstance(check(steps, context), Allowed), name
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"chain_id": 1}, "it is for chain 1"),
+        ({"sender": STRANGER}, "not by the wallet"),
+        ({"to": STRANGER}, "is not to be sent to"),
+        ({"nonce": 0}, "its nonce is 0"),
+        ({"gas": 3_000_000}, "gas limit"),
+        ({"gas": 0}, "gas limit"),
+        ({"max_fee_per_gas": 10**13}, "wei a gas"),
+        ({"max_priority_fee_per_gas": 10**13}, "tip"),
+        ({"value": 10**41}, "wei along"),
+        ({"value": 1}, ""),
+    ],
+)
+@pytest.mark.parametrize(
+    "name", ["close", "collect", "decrease", "move", "create", "swap", "unwrap"]
+)
+def test_a_wrong_envelope_is_refused(
+    bench: Bench, name: str, changes: dict[str, object], sentence: str
+) -> None:
+    steps, context = bench.plans[name]
+    spoilt = replace(steps[-1], transaction=altered(steps[-1].transaction, **changes))
+    assert sentence in reasons([*steps[:-1], spoilt], context)
+
+
+@pytest.mark.parametrize("name", ["close", "increase", "swap", "wrap"])
+def test_every_context_that_does_not_vouch_refuses(bench: Bench, name: str) -> None:
+    steps, context = bench.plans[name]
+    target = steps[-1].transaction.to
+    other = {**context.code_hashes, target: "0x" + "cd" * 32}
+    assert "is not what it is known" in reasons(steps, replace(context, code_hashes=other))
+    unread = {key: value for key, value in context.code_hashes.items() if key != target}
+    assert "is not what it is known" in reasons(steps, replace(context, code_hashes=unread))
+    unpinned = replace(context, pinned_code_hashes=unread)
+    assert "is not what it is known" in reasons(steps, unpinned)
+    assert "not among the networks" in reasons(
+        steps, replace(context, allowed_chain_ids=frozenset())
+    )
+    assert "There is nothing to sign." in reasons([], context)
+
+
+SPOILINGS = [
+    ("amount0_min", lambda _: 0, ("close", "decrease", "move")),
+    ("amount1_min", lambda _: 0, ("close", "decrease", "move")),
+    ("amount0_max", lambda amount: 2 * amount, ("move", "create", "increase", "swap")),
+    ("amount1_max", lambda amount: 2 * amount, ("move", "create", "increase", "swap")),
+    ("amount_out_minimum", lambda _: 0, ("swap",)),
+    ("amount_out_minimum", lambda amount: amount * 9 // 10, ("swap",)),
+    ("amount_in", lambda amount: amount + 1, ("swap",)),
+    ("liquidity", lambda _: 0, ("move", "create", "increase", "swap")),
+    ("liquidity", lambda amount: 100 * amount, ("decrease",)),
+    ("token_id", lambda token_id: token_id + 1, ("close", "decrease", "move", "increase")),
+    ("recipient", STRANGER, ("close", "collect", "decrease", "create", "increase", "swap")),
+    ("recipient", "0x" + "00" * 19 + "02", ("close", "collect", "create", "swap")),
+    ("owner", STRANGER, ("move", "create", "swap")),
+    ("owner", "0x" + "00" * 19 + "02", ("move", "create", "swap")),
+    ("owner", "0x" + "00" * 19 + "01", ("swap",)),
+    ("currency", STRANGER, ("move", "increase", "create", "swap")),
+    ("currency1", STRANGER, ("close", "create")),
+    ("hook_data", b"\0", ("close", "collect", "decrease", "move", "create", "increase", "swap")),
+    ("payer_is_user", lambda payer: not payer, ("swap",)),
+    ("amount", lambda _: 5, ("swap",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("field", "value", "names"), SPOILINGS)
+def test_one_wrong_field_is_refused(
+    bench: Bench, field: str, value: Callable[[int], int] | str | bytes, names: tuple[str, ...]
+) -> None:
+    for name in names:
+        steps, context = bench.plans[name]
+        call = spoil(steps[-1].call, setting(field, value))
+        assert call != steps[-1].call
+        assert isinstance(check([*steps[:-1], replace(steps[-1], call=call)], context), Refused)
+
+
+def test_the_sender_may_be_named_as_such(bench: Bench) -> None:
+    sender = "0x" + "00" * 19 + "01"
+    for name in ("close", "collect", "move"):
+        steps, context = bench.plans[name]
+        call = spoil(steps[-1].call, setting("recipient", sender))
+        call = spoil(call, setting("owner", sender))
+        assert isinstance(check([*steps[:-1], replace(steps[-1], call=call)], context), Allowed)
+
+
+@pytest.mark.parametrize("seconds", [-1, 0, 901, 2**200])
+@pytest.mark.parametrize("name", ["close", "move", "create", "swap"])
+def test_a_wrong_deadline_is_refused(bench: Bench, name: str, seconds: int) -> None:
+    steps, context = bench.plans[name]
+    last = steps[-1]
+    assert isinstance(last.call, ModifyLiquidities | Execute)
+    late = replace(last, call=replace(last.call, deadline=context.head_time + seconds))
+    assert "deadline" in reasons([*steps[:-1], late], context)
+    if isinstance(last.call, Execute):
+        *front, entering = last.call.commands
+        assert isinstance(entering, PositionManagerCall)
+        inner = replace(entering.call, deadline=context.head_time + seconds)
+        late = replace(last, call=replace(last.call, commands=(*front, PositionManagerCall(inner))))
+        assert "deadline" in reasons([*steps[:-1], late], context)
+
+
+def test_router_commands_are_only_the_recipe(bench: Bench) -> None:
+    steps, context = bench.plans["swap"]
+    last = steps[-1]
+    assert isinstance(last.call, Execute)
+    swap, *transfers, enter = last.call.commands
+    transfer = transfers[0]
+    assert isinstance(transfer, Permit2Transfer)
+    elsewhere = replace(transfer, recipient=STRANGER)
+    more = replace(transfer, amount=10 * transfer.amount)
+    other = replace(transfer, token=STRANGER)
+    for commands in (
+        (), (swap,), (enter,), (enter, swap), (swap, enter, enter), (swap, swap, enter),
+        (*transfers, swap, enter), (swap, elsewhere, enter), (swap, more, enter),
+        (swap, other, enter), (swap, transfer, transfer, enter), (swap, *[transfer] * 3, enter),
+    ):  # fmt: skip
+        changed = replace(last, call=replace(last.call, commands=commands))
+        assert isinstance(check([*steps[:-1], changed], context), Refused)
+
+
+def test_approvals_are_exact_and_expire(bench: Bench) -> None:
+    steps, context = bench.plans["swap"]
+    changes: list[tuple[type, dict[str, object]]] = [
+        (TokenApproval, {"spender": STRANGER}),
+        (TokenApproval, {"spender": NETWORK.contracts.position_manager}),
+        (TokenApproval, {"amount": 2**256 - 1}),
+        (Permit2Approval, {"spender": STRANGER}),
+        (Permit2Approval, {"spender": NETWORK.contracts.position_manager}),
+        (Permit2Approval, {"token": STRANGER}),
+        (Permit2Approval, {"amount": 2**160 - 1}),
+        (Permit2Approval, {"expiration": 2**48 - 1}),
+        (Permit2Approval, {"expiration": context.head_time + 1801}),
+        (Permit2Approval, {"expiration": 0}),
+    ]
+    for kind, change in changes:
+        place = next(at for at, step in enumerate(steps) if isinstance(step.call, kind))
+        call = altered(steps[place].call, **change)
+        spoilt = [*steps[:place], replace(steps[place], call=call), *steps[place + 1 :]]
+        assert isinstance(check(spoilt, context), Refused), change
+    # Alone, an approval serves nothing.
+    assert isinstance(check(steps[:1], context), Refused)
+    nothing = replace(steps[0], call=altered(steps[0].call, amount=0))
+    assert isinstance(check([nothing], context), Allowed)
+
+
+def test_an_approval_of_a_position_is_not_one_of_a_token(bench: Bench) -> None:
+    """The PositionManager has an `approve` with the same selector: it hands over a position."""
+    steps, context = bench.plans["swap"]
+    manager = NETWORK.contracts.position_manager
+    handing = replace(steps[0], transaction=replace(steps[0].transaction, to=manager))
+    assert "is not to be sent to" in reasons([handing], context)
+
+
+def test_calls_are_not_bundled(bench: Bench) -> None:
+    steps, context = bench.plans["close"]
+    assert isinstance(steps[0].call, ModifyLiquidities)
+    bundled = replace(steps[0], call=Multicall((steps[0].call,)))
+    assert "bundles" in reasons([bundled], context)
+
+
+def test_a_dangerous_hook_may_be_left_but_not_entered_unless_allowed() -> None:
+    chain = fresh_chain()
+    position = chain.position(small_world().positions["hooked"])
+    key = position.pool.key
+    span = chain.around(key, 900, 900)
+    budget, one = Amounts(10**17, 500 * 10**6), Amounts(10**17, 0)
+    leaving: list[Request] = [Close(position), Collect(position), Decrease(position, 50)]
+    entering: list[Request] = [
+        ReRange(position, span, None),
+        Increase(position, budget),
+        Compound(position),
+        Create(position.pool, span, budget, None),
+        Create(position.pool, span, one, chain.balancing(key, span, one)),
+    ]
+    facts = chain.facts(key)
+    for request in (*leaving, *entering):
+        steps = [decode(each) for each in build(request, facts).transactions]
+        allowed = context_of(request, facts)
+        assert isinstance(check(steps, allowed), Allowed)
+        wary = replace(allowed, allowed_hooks=frozenset())
+        if request in leaving:
+            unread = replace(wary, code_hashes={**wary.code_hashes, key.hooks: "0x"})
+            assert isinstance(check(steps, unread), Allowed)
+        else:
+            assert "It can refuse that you take liquidity out." in reasons(steps, wary)
+            replaced = {**allowed.code_hashes, key.hooks: "0x" + "cd" * 32}
+            assert "is not what it is known" in reasons(
+                steps, replace(allowed, code_hashes=replaced)
+            )
+
+
+def test_a_pool_that_takes_everything_is_not_entered(bench: Bench) -> None:
+    steps, context = bench.plans["create"]
+    ((key, pool),) = context.pools.items()
+    greedy = replace(context, pools={key: replace(pool, lp_fee=1_000_000)})
+    assert "takes 100 % of every swap" in reasons(steps, greedy)
+
+
+def test_the_limit_of_the_day_holds_for_what_enters_and_not_for_what_leaves(bench: Bench) -> None:
+    steps, context = bench.plans["create"]
+    ((key, _),) = context.pools.items()
+    priced = replace(
+        context,
+        worth={key.currency0: Fraction(3_000 * 10**6, 10**18), key.currency1: Fraction(1)},
+        limits=replace(context.limits, daily_notional=1_000 * 10**6),
+    )
+    judged = check(steps, priced)
+    assert isinstance(judged, Allowed)
+    assert 400 * 10**6 < judged.notional < 900 * 10**6
+    assert "past the day's limit" in reasons(steps, replace(priced, notional_today=700 * 10**6))
+    assert "is unknown" in reasons(steps, replace(priced, worth={}))
+    leaving, context = bench.plans["close"]
+    strict = replace(context, limits=replace(context.limits, daily_notional=0))
+    assert isinstance(check(leaving, strict), Allowed)
+
+
+def test_the_policy_knows_pools_by_their_key(bench: Bench) -> None:
+    steps, context = bench.plans["create"]
+    ((key, pool),) = context.pools.items()
+    other = key._replace(fee=500)
+    assert "not about" in reasons(steps, replace(context, pools={other: pool}))
+    assert key_of(pool.key) == key
+    assert context.pinned_code_hashes[NETWORK.contracts.position_manager] == PINNED
