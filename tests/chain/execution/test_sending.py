@@ -79,7 +79,7 @@ async def test_an_answer_that_lies_or_never_comes_leaves_one_effect(
 ) -> None:
     fault = SendFault(bench.moves.url, forwards, message, faults=1)
     bench.moves.rpc("evm_setAutomine", automine)
-    bench.waits.meanwhile = [lambda: None] * 4 + [bench.mine]
+    bench.waits.meanwhile = [*[lambda: None] * 4, bench.mine]
     async with through(fault, bench.network) as sends:
         dispatch = await bench.apply(bench.plan(), sends)
     assert dispatch.steps[0].state is StepState.INCLUDED

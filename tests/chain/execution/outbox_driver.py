@@ -1,0 +1,141 @@
+"""A process that applies a plan and kills itself, as a power cut would, at a point it is given."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from chain.execution.journal import OutboxError
+from chain.execution.outbox import Outbox
+from chain.execution.resuming import resume
+from chain.execution.sending import Patience, Sender
+from chain.networks import network_named
+from chain.rpc.client import RpcClient
+from chain.rpc.limits import Limits
+from chain.rpc.reader import Reader
+from tests.chain.execution.outbox_kit import KeySigner
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+    from chain.rpc.errors import RpcError
+    from chain.rpc.requests import Request
+
+T = TypeVar("T")
+
+REFUSED = 3
+DONE = 0
+
+
+@dataclass
+class Death:
+    """Comes at the n-th time of one kind of moment."""
+
+    moment: str
+    countdown: int
+
+    def at(self, moment: str) -> None:
+        if moment == self.moment:
+            self.countdown -= 1
+            if self.countdown == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+def watch_commits(outbox: Outbox, death: Death) -> None:
+    """Told of each statement before it runs: at its commit a change is not on disk yet."""
+    writing = False
+
+    def told(statement: str) -> None:
+        nonlocal writing
+        if statement.startswith("BEGIN"):
+            writing = statement == "BEGIN IMMEDIATE"
+        elif statement == "COMMIT" and writing:
+            death.at("before commit")
+
+    outbox._connection.set_trace_callback(told)
+
+
+@dataclass
+class DyingSigner:
+    signer: KeySigner
+    death: Death
+
+    def sign(self, transaction: UnsignedTransaction) -> SignedTransaction:
+        self.death.at("before signing")
+        signed = self.signer.sign(transaction)
+        self.death.at("after signing")
+        return signed
+
+
+@dataclass
+class DyingSends(Reader):
+    client: RpcClient
+    death: Death
+
+    async def settle(self, requests: Sequence[Request[T]]) -> list[T | RpcError]:
+        self.death.at("before sending")
+        outcomes = await self.client.settle(requests)
+        self.death.at("after sending")
+        return outcomes
+
+
+def apply(
+    url: str, database: str, hash_: str, at: float, moment: str, countdown: int, patience: float
+) -> None:
+    """Apply once; exit 0 when it came to its end, 3 when it was refused."""
+    asyncio.run(_apply(url, database, hash_, at, Death(moment, countdown), patience))
+
+
+async def _apply(
+    url: str, database: str, hash_: str, at: float, death: Death, patience: float
+) -> None:
+    network = network_named("devnet")
+    limits = Limits(connect_seconds=1.0, answer_seconds=0.3, total_seconds=3.0)
+    with Outbox.open(Path(database)) as outbox:
+        async with RpcClient(network, [url], limits=limits) as client:
+            sender = Sender(
+                outbox=outbox,
+                reads=client,
+                sends=DyingSends(client, death),
+                chain_id=network.chain_id,
+                clock=time.time,
+                patience=Patience(0.02, patience, patience, 0.1),
+            )
+            watch_commits(outbox, death)
+            try:
+                await sender.apply(hash_, DyingSigner(KeySigner(), death), at=at)
+            except OutboxError:
+                sys.exit(REFUSED)
+
+
+def resume_and_die(url: str, database: str, moment: str, countdown: int) -> None:
+    """Resume, and die while at it."""
+
+    async def run() -> None:
+        network = network_named("devnet")
+        death = Death(moment, countdown)
+        with Outbox.open(Path(database)) as outbox:
+            watch_commits(outbox, death)
+            async with RpcClient(network, [url]) as client:
+                sends = DyingSends(client, death)
+                await resume(outbox, client, sends, chain_id=network.chain_id, clock=time.time)
+
+    asyncio.run(run())
+
+
+def consume(database: str, hash_: str, at: float, start: float) -> None:
+    """Spend an approval at an agreed moment; exit 0 for the one that did."""
+    with Outbox.open(Path(database)) as outbox:
+        time.sleep(max(0.0, start - time.time()))
+        with suppress(OutboxError):
+            outbox.consume(hash_, now=at)
+            sys.exit(DONE)
+    sys.exit(REFUSED)

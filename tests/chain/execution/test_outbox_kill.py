@@ -1,0 +1,267 @@
+"""kill −9 at every step of an apply, with every fault of a node: one effect a plan, none lost."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import random
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.execution.journal import OutboxError
+from chain.execution.journal_records import StepState
+from chain.execution.outbox import Outbox
+from chain.execution.resuming import Situation, resume
+from chain.execution.sending import Patience, Sender
+from tests.chain.execution import outbox_driver
+from tests.chain.execution.outbox_kit import planned, transfer
+from tests.chain.execution.sending_kit import Bench, SendFault, bench_on
+from tests.fakes.fault_server import FaultServer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from chain.networks import Network
+    from tests.chain.moves import Moves
+
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["tests.chain.execution.outbox_driver"])
+
+MOMENTS = {
+    "before commit": 9,
+    "before signing": 2,
+    "after signing": 2,
+    "before sending": 2,
+    "after sending": 2,
+}
+"""How often each moment comes in an apply of two steps.
+
+The commits: approval used; each step signed, sent, included, the first looked at once more while
+the second waits; what is left discarded.
+"""
+
+POINTS = [(moment, time_) for moment, times in MOMENTS.items() for time_ in range(1, times + 1)]
+FAULTS: dict[str, tuple[bool, str | None]] = {
+    "accepts and times out": (True, None),
+    "loses it and times out": (False, None),
+    "accepts and says already known": (True, "already known"),
+    "accepts and says nonce too low": (True, "nonce too low: next nonce 2, tx nonce 1"),
+}
+
+
+@pytest.fixture
+async def bench(moves: Moves, network: Network, tmp_path: Path) -> AsyncIterator[Bench]:
+    async with bench_on(moves, network, tmp_path / "zuno.db") as made:
+        yield made
+
+
+async def run(target: object, *arguments: object) -> int:
+    """Run in a process of its own; how it ended."""
+    child = PROCESSES.Process(target=target, args=arguments)  # type: ignore[arg-type]
+    child.start()
+    await asyncio.to_thread(child.join, 30)
+    assert child.exitcode is not None
+    return child.exitcode
+
+
+def two_steps(bench: Bench) -> None:
+    first = bench.nonce()
+    plan = bench.plan(transfer(first, step="exit"), transfer(first + 1, step="enter"))
+    bench.approved(plan)
+
+
+async def recovered(bench: Bench, database: Path) -> list[Situation]:
+    """Start again: name every state in time, then follow it to the end and count the effects."""
+    started = time.monotonic()
+    with Outbox.open(database) as outbox:
+        findings = await resume(
+            outbox,
+            bench.client,
+            bench.client,
+            chain_id=bench.network.chain_id,
+            clock=time.time,
+        )
+        assert time.monotonic() - started < 5
+        dispatch = outbox.dispatch("hash")
+        open_steps = {step.position for step in dispatch.steps if not step.settled}
+        if dispatch.consumed_at is None:
+            assert not any(step.versions for step in dispatch.steps)
+            assert bench.received() == 0
+            return []
+        assert open_steps <= {finding.step.position for finding in findings}
+        assert all(finding.sentence for finding in findings)
+        assert all(finding.situation is not Situation.UNKNOWN for finding in findings)
+
+        bench.moves.rpc("anvil_mine", hex(1))
+        bench.moves.rpc("anvil_mine", hex(64))
+        sender = Sender(
+            outbox=outbox,
+            reads=bench.client,
+            sends=bench.client,
+            chain_id=bench.network.chain_id,
+            clock=time.time,
+            patience=Patience(0.01, 5, 5, 0.1),
+        )
+        dispatch = await sender.watch("hash")
+        assert dispatch.finished, dispatch
+        done = [step for step in dispatch.steps if step.state is StepState.FINAL]
+        signed = [step for step in dispatch.steps if step.versions]
+        assert bench.received() == len(done)
+        assert done == signed
+        assert bench.nonce() == dispatch.steps[0].transaction.nonce + len(signed)
+        assert all(len(step.versions) <= 1 for step in dispatch.steps)
+        if len(done) == 1:
+            assert dispatch.safe_state == "exited, holding both tokens"
+        with pytest.raises(OutboxError):
+            await sender.apply("hash", bench.signer, at=bench.waits.now)
+        assert bench.received() == len(done)
+    return [finding.situation for finding in findings]
+
+
+async def killed(bench: Bench, database: Path, url: str, moment: str, countdown: int) -> int:
+    two_steps(bench)
+    return await run(
+        outbox_driver.apply,
+        url,
+        str(database),
+        "hash",
+        bench.waits.now,
+        moment,
+        countdown,
+        2.0,
+    )
+
+
+@pytest.mark.parametrize(("moment", "countdown"), POINTS)
+async def test_killed_at_every_moment(
+    bench: Bench, tmp_path: Path, moment: str, countdown: int
+) -> None:
+    database = tmp_path / "zuno.db"
+    code = await killed(bench, database, bench.moves.url, moment, countdown)
+    assert code == -signal.SIGKILL
+    await recovered(bench, database)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+async def test_there_is_no_further_moment(bench: Bench, tmp_path: Path, moment: str) -> None:
+    database = tmp_path / "zuno.db"
+    code = await killed(bench, database, bench.moves.url, moment, MOMENTS[moment] + 1)
+    assert code == outbox_driver.DONE
+    assert await recovered(bench, database) == [Situation.INCLUDED, Situation.INCLUDED]
+    assert bench.received() == 2
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("moment", ["before sending", "after sending"])
+async def test_killed_while_the_node_misbehaves(
+    bench: Bench, tmp_path: Path, fault: str, moment: str
+) -> None:
+    database = tmp_path / "zuno.db"
+    forwards, message = FAULTS[fault]
+    async with FaultServer(SendFault(bench.moves.url, forwards, message, faults=1)) as server:
+        code = await killed(bench, database, server.url, moment, 1)
+    assert code == -signal.SIGKILL
+    named = await recovered(bench, database)
+    sent = moment == "after sending" and forwards
+    assert named[0] is (Situation.INCLUDED if sent else Situation.SENT_AGAIN)
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "expected"),
+    [
+        (None, Situation.PENDING),
+        (("anvil_dropAllTransactions",), Situation.SENT_AGAIN),
+        (("evm_mine",), Situation.INCLUDED),
+    ],
+)
+async def test_killed_while_it_waits_for_a_block(
+    bench: Bench, tmp_path: Path, meanwhile: tuple[str] | None, expected: Situation
+) -> None:
+    database = tmp_path / "zuno.db"
+    bench.moves.rpc("evm_setAutomine", False)
+    assert await killed(bench, database, bench.moves.url, "after sending", 1) == -signal.SIGKILL
+    if meanwhile:
+        bench.moves.rpc(*meanwhile)
+    assert (await recovered(bench, database))[0] is expected
+
+
+async def test_killed_and_then_reorganised(bench: Bench, tmp_path: Path) -> None:
+    database = tmp_path / "zuno.db"
+    bench.mine()
+    code = await killed(bench, database, bench.moves.url, "before signing", 2)
+    assert code == -signal.SIGKILL
+    bench.moves.rpc("anvil_reorg", "0x1")
+    assert bench.received() == 0
+    named = await recovered(bench, database)
+    assert named == [Situation.SENT_AGAIN, Situation.NEVER_SIGNED]
+
+
+@pytest.mark.parametrize(
+    ("moment", "countdown"),
+    [("before commit", 1), ("before commit", 2), ("before sending", 1), ("after sending", 1)],
+)
+async def test_killed_again_while_resuming(
+    bench: Bench, tmp_path: Path, moment: str, countdown: int
+) -> None:
+    database = tmp_path / "zuno.db"
+    assert await killed(bench, database, bench.moves.url, "before sending", 1) == -signal.SIGKILL
+    url = bench.moves.url
+    code = await run(outbox_driver.resume_and_die, url, str(database), moment, countdown)
+    assert code == -signal.SIGKILL
+    await recovered(bench, database)
+
+
+async def test_processes_that_apply_at_once_have_one_effect(bench: Bench, tmp_path: Path) -> None:
+    database = tmp_path / "zuno.db"
+    two_steps(bench)
+    arguments = (bench.moves.url, str(database), "hash", bench.waits.now, "never", 1, 5.0)
+    codes = await asyncio.gather(*(run(outbox_driver.apply, *arguments) for _ in range(3)))
+    assert sorted(codes) == [outbox_driver.DONE, outbox_driver.REFUSED, outbox_driver.REFUSED]
+    assert bench.received() == 2
+    await recovered(bench, database)
+
+
+async def test_of_processes_that_use_an_approval_at_once_one_does(tmp_path: Path) -> None:
+    database = tmp_path / "zuno.db"
+    with Outbox.open(database) as outbox:
+        for number in range(5):
+            name = f"approval {number}"
+            plan = planned(transfer(number), hash=name, plan_id=name)
+            outbox.plan(plan, now=0)
+            outbox.approve(name, now=0)
+    for number in range(5):
+        start = time.time() + 0.15
+        arguments = (str(database), f"approval {number}", 1.0, start)
+        codes = await asyncio.gather(*(run(outbox_driver.consume, *arguments) for _ in range(4)))
+        assert sorted(codes) == [outbox_driver.DONE, *[outbox_driver.REFUSED] * 3]
+
+
+SLICES = 20
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(SLICES))
+async def test_a_thousand_kills(moves: Moves, network: Network, tmp_path: Path, part: int) -> None:
+    """Every moment with every fault, pool and reorg, drawn by a seed for each slice."""
+    draw = random.Random(part)
+    for number in range(1000 // SLICES):
+        database = tmp_path / f"{number}.db"
+        moment, countdown = draw.choice(POINTS)
+        forwards, message = draw.choice([(True, None), *FAULTS.values()])
+        faults = draw.choice((0, 1, 2))
+        async with bench_on(moves, network, database) as bench:
+            bench.mine()
+            fault = SendFault(moves.url, forwards, message, faults=faults)
+            async with FaultServer(fault) as server:
+                await killed(bench, database, server.url, moment, countdown)
+            meanwhile = draw.choice(("nothing", "reorg", "resume and die"))
+            if meanwhile == "reorg":
+                bench.moves.rpc("anvil_reorg", "0x1")
+            elif meanwhile == "resume and die":
+                where = draw.choice(POINTS)
+                await run(outbox_driver.resume_and_die, moves.url, str(database), *where)
+            await recovered(bench, database)
