@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.briefing import Brief
 from agents.concluding import by_arbiter, plan_of
 from agents.envelope import Kind, Role
 from agents.judging import Judged, NumbersDifferError, Opinion, judged_round, recomputed
@@ -12,7 +11,7 @@ from agents.numbers.profiles import PROFILES
 from agents.numbers.rules import JudgmentVerdict
 from agents.payloads import Deadlock, PlanReady
 from agents.replies import ArbiterReply
-from agents.speaking import ask, model_thought, thought
+from agents.speaking import ask, briefed, model_thought, thought
 from agents.worker import Outgoing, StageFailedError
 
 if TYPE_CHECKING:
@@ -37,9 +36,7 @@ async def arbiter(
     judged = judged_round(deadlock.context, moves, _standing(deadlock))
     choice = by_arbiter(deadlock.context, judged)
     number = len(deadlock.rounds)
-    brief = Brief(Role.ARBITER)
-    brief.market(deadlock.context)
-    brief.table(deadlock)
+    brief = briefed(context, deadlock.context, deadlock)
     reply = None
     if choice is not None:
         spoken = await ask(context, brief, ArbiterReply)

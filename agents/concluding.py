@@ -88,11 +88,26 @@ def plan_of(
         hold=debate.hold,
         exit=debate.exit,
         rejected=tuple(_rejected(debate.rounds, choice)),
-        rules_alone=rules_alone(context, debate.max_rounds),
+        rules_alone=_rules_choice(debate, judged),
         context_hash=debate.context_hash,
         sources=context.sources,
     )
     return plan.model_copy(update={"plan_id": plan_identity(plan)})
+
+
+def _rules_choice(debate: Debate, judged: JudgedRound) -> Choice:
+    """What the rules choose; known already where nobody but they have spoken."""
+    context = debate.context
+    if all(_is_by_rules(one) for one in debate.rounds):
+        return _choice(context, judged, by_critic(context, judged) or by_arbiter(context, judged))
+    return rules_alone(context, debate.max_rounds)
+
+
+def _is_by_rules(one: Round) -> bool:
+    judgments = [candidate.judgment for candidate in one.candidates]
+    return one.proposed_by == "rules" and all(
+        judgment is not None and judgment.verdict is judgment.by_rules for judgment in judgments
+    )
 
 
 def rules_alone(context: Context, max_rounds: int) -> Choice:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.briefing import Brief
 from agents.concluding import by_critic, plan_of
 from agents.envelope import Kind, Role
 from agents.judging import JudgedRound, NumbersDifferError, Opinion, judged_round, recomputed
 from agents.numbers.rules import Decision, JudgmentVerdict
 from agents.payloads import Critique, Deadlock, PlanReady, Proposal
 from agents.replies import CriticReply
-from agents.speaking import ask, model_thought, thought
+from agents.speaking import ask, briefed, model_thought, thought
 from agents.worker import Outgoing, StageFailedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
 
+    from agents.briefing import Brief
     from agents.envelope import Envelope
     from agents.plan import MoveJudgment
     from agents.replies import CandidateOpinion
@@ -35,9 +35,7 @@ async def critic(
     except NumbersDifferError as error:
         raise StageFailedError(f"The Critic refuses the proposal. {error}") from None
     number = proposal.latest.number
-    brief = Brief(Role.CRITIC)
-    brief.market(proposal.context)
-    brief.table(proposal)
+    brief = briefed(context, proposal.context, proposal)
     reply = None
     if moves:
         spoken = await ask(context, brief, CriticReply)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.briefing import Brief
 from agents.envelope import Kind, Role
 from agents.facts import CreateContext
 from agents.payloads import ContextObserved, FlowCreateStart, FlowStart, context_hash
 from agents.replies import ScoutReply
-from agents.speaking import ask, model_thought, thought
+from agents.speaking import ask, briefed, model_thought, thought
 from agents.words import percent, usd
 from agents.worker import Outgoing, StageFailedError
 
@@ -41,8 +40,7 @@ async def scout(
         return
     for line in _findings(seen):
         yield line
-    brief = Brief(Role.SCOUT)
-    brief.market(seen)
+    brief = briefed(context, seen, None)
     spoken = await ask(context, brief, ScoutReply)
     if spoken.silence:
         yield thought(0, "silence", spoken.silence)

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from agents.briefing import Brief
 from agents.envelope import Kind, Role
 from agents.model.interface import ModelUnavailable
 from agents.payloads import StruckClaim, Thought
 from agents.worker import Outgoing
 
 if TYPE_CHECKING:
-    from agents.briefing import Brief
     from agents.facts import CreateContext, CreateGoal, MarketContext
     from agents.model.interface import Model
     from agents.numbers.profiles import RiskProfile
+    from agents.payloads import Debate
     from agents.worker import Context
 
 Reply = TypeVar("Reply", bound=BaseModel)
@@ -44,6 +45,21 @@ class Spoken(Generic[Reply]):
 
     reply: Reply | None
     silence: str = ""
+
+
+def briefed(
+    context: Context[DebateServices], facts: MarketContext | CreateContext, debate: Debate | None
+) -> Brief:
+    """What the agent's model is told; nothing is written where there is none to read it."""
+    brief = Brief(context.role)
+    if context.services.model is None:
+        return brief
+    brief.market(facts)
+    if context.role is Role.STRATEGIST:
+        brief.bounds()
+    if debate is not None:
+        brief.table(debate)
+    return brief
 
 
 async def ask(context: Context[DebateServices], brief: Brief, schema: type[Reply]) -> Spoken[Reply]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.briefing import Brief
 from agents.envelope import Kind, Role
 from agents.evaluation import exit_candidate, hold_candidate
 from agents.facts import CreateContext
@@ -13,13 +12,14 @@ from agents.payloads import Answer, ContextObserved, Critique, Proposal, Round
 from agents.plan import ShapeChoice
 from agents.proposing import candidates_of, shapes_by_rules
 from agents.replies import StrategistReply
-from agents.speaking import ask, model_thought, thought
+from agents.speaking import ask, briefed, model_thought, thought
 from agents.words import hours, percent, usd
 from agents.worker import Outgoing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from agents.briefing import Brief
     from agents.envelope import Envelope
     from agents.evaluation import Evaluated
     from agents.facts import MarketContext
@@ -45,10 +45,7 @@ async def strategist(
     else:
         return
     number = len(debate.rounds) + 1
-    brief = Brief(Role.STRATEGIST)
-    brief.market(debate.context)
-    brief.bounds()
-    brief.table(debate)
+    brief = briefed(context, debate.context, debate)
     spoken = await ask(context, brief, StrategistReply)
     if spoken.silence:
         yield thought(number, "silence", spoken.silence)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal
+from functools import lru_cache
 from math import isfinite
 
 SIGNIFICANT_DIGITS = 6
@@ -19,6 +20,8 @@ class UnwritableNumberError(ValueError):
         )
 
 
+# Each number of a proposal is written by whoever proposes it and by whoever checks it.
+@lru_cache(maxsize=8192)
 def significant(number: float, digits: int = SIGNIFICANT_DIGITS) -> float:
     """The nearest float with this many significant decimal digits; ties go to the even digit."""
     if not isfinite(number):

@@ -1,0 +1,107 @@
+"""A debate by the rules beyond its chain reads, against the reads it needs first."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agents.bus import Ambient
+from agents.debate import hold_debate
+from agents.numbers.profiles import RiskProfile
+from agents.observing import ChainObserver
+from agents.payloads import FlowStart
+from agents.record import MemorySink, RecordWriter
+from agents.redaction import Redactor
+from chain.devnet.launch import devnet_process
+from chain.networks import network_named
+from chain.overview import Sources, read_overview
+from chain.prices.price import Unit
+from chain.rpc.client import RpcClient
+from chain.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agents.facts import CreateContext, CreateGoal, MarketContext
+    from chain.devnet.launch import DevnetReady
+
+ROUNDS = 10
+ASKED_P95 = 20.0
+REQUEST = "req_benchmark"
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """Eyes that saw before the clock was started."""
+
+    context: MarketContext
+
+    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+        if (token_id, profile) != (self.context.position.token_id, self.context.profile):
+            raise LookupError("Another position was seen.")
+        return self.context
+
+    async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
+        raise NotImplementedError
+
+
+def run() -> Iterator[str]:
+    with devnet_process() as devnet:
+        contexts, reads = asyncio.run(_observed(devnet))
+    debates = asyncio.run(_debated(contexts))
+    cases = f"{len(contexts)} demo positions × {len(RiskProfile)} profiles × {ROUNDS}"
+    reading = statistics.median(reads)
+    yield f"chain reads of a debate, median    {reading:7.1f} ms   baseline"
+    p50, p95 = _percentile(debates, 50), _percentile(debates, 95)
+    yield f"the debate itself, p50             {p50:7.1f} ms   {reading / p50:4.1f} × as fast"
+    yield f"the debate itself, p95             {p95:7.1f} ms   asked: {ASKED_P95:g} ms ({cases})"
+
+
+async def _observed(devnet: DevnetReady) -> tuple[list[MarketContext], list[float]]:
+    """The facts of every demo position, and how long each took to read again."""
+    network = network_named("devnet")
+    contexts, reads = [], []
+    async with RpcClient(network, (devnet.url,)) as client:
+        sources = Sources(client, network, Store.in_memory(), None, time.time)
+        overview = await read_overview(sources, devnet.wallet, Unit.USD)
+        eyes = ChainObserver(sources)
+        for position in overview.wallet.positions:
+            await eyes.observe_position(position.token_id, RiskProfile.BALANCED)
+            start = time.perf_counter()
+            contexts.append(await eyes.observe_position(position.token_id, RiskProfile.BALANCED))
+            reads.append((time.perf_counter() - start) * 1000)
+    return contexts, reads
+
+
+async def _debated(contexts: list[MarketContext]) -> list[float]:
+    times = []
+    for number in range(ROUNDS + 1):
+        for seen in contexts:
+            for profile in RiskProfile:
+                context = seen.model_copy(update={"profile": profile})
+                start = time.perf_counter()
+                await _one(context)
+                if number:  # the first round warms up
+                    times.append((time.perf_counter() - start) * 1000)
+    return times
+
+
+async def _one(context: MarketContext) -> None:
+    start = FlowStart(token_id=context.position.token_id, profile=context.profile, max_rounds=2)
+    ended = await hold_debate(
+        start,
+        Remembered(context),
+        None,
+        RecordWriter(MemorySink(), REQUEST, {}, Redactor()),
+        ambient=Ambient(time.time, lambda: REQUEST),
+        request_id=REQUEST,
+    )
+    if ended.plan is None:
+        raise AssertionError(ended.failure)
+
+
+def _percentile(values: list[float], share: int) -> float:
+    return statistics.quantiles(values, n=100)[share - 1]
