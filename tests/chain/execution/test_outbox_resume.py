@@ -1,0 +1,250 @@
+"""The table of what a start finds in the outbox, each line on the embedded chain."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.devnet.world.accounts import DEMO_WALLET
+from chain.execution.journal_records import Anchor, Inclusion, StepState
+from chain.execution.resuming import Choice, Finding, Situation, resume
+from chain.execution.sending_replacement import Fees, cancellation
+from chain.rpc.client import RpcClient
+from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, planned, signed_by, transfer
+from tests.chain.execution.sending_kit import QUICK, Bench, SendFault, bench_on, through
+from tests.fakes import faults
+from tests.fakes.fault_server import FaultServer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from chain.execution.journal_records import PlannedDispatch, Step
+    from chain.networks import Network
+    from tests.chain.moves import Moves
+
+
+@pytest.fixture
+async def bench(moves: Moves, network: Network, tmp_path: Path) -> AsyncIterator[Bench]:
+    async with bench_on(moves, network, tmp_path / "zuno.db") as made:
+        yield made
+
+
+def signed_and_left(bench: Bench, plan: PlannedDispatch) -> Step:
+    """As a process leaves it that dies between the journal and the send."""
+    bench.approved(plan)
+    bench.outbox.consume(plan.hash, now=bench.waits.now)
+    signed = signed_by(DEMO_WALLET, plan.steps[0].transaction)
+    return bench.outbox.record_signed(plan.hash, 0, signed, now=bench.waits.now)
+
+
+def send(bench: Bench, step: Step) -> None:
+    assert step.newest is not None
+    bench.moves.rpc("eth_sendRawTransaction", "0x" + step.newest.transaction.raw.hex())
+
+
+async def resumed(bench: Bench, sends: RpcClient | None = None) -> list[Finding]:
+    found = await resume(
+        bench.outbox,
+        bench.client,
+        sends or bench.client,
+        chain_id=bench.network.chain_id,
+        clock=lambda: bench.waits.now,
+    )
+    return list(found)
+
+
+async def test_approved_but_never_signed_is_given_up(bench: Bench) -> None:
+    bench.approved(bench.plan())
+    bench.outbox.consume("hash", now=bench.waits.now)
+    [finding] = await resumed(bench)
+    assert finding.situation is Situation.NEVER_SIGNED
+    assert finding.choices == (Choice.NEW_PLAN,)
+    assert finding.sentence == (
+        "transfer of plan plan was never signed and is given up. You stand here: nothing happened."
+    )
+    assert bench.outbox.dispatch("hash").steps[0].state is StepState.DISCARDED
+    assert await resumed(bench) == []
+
+
+async def test_what_a_living_process_is_about_to_sign_is_left_to_it(bench: Bench) -> None:
+    bench.approved(bench.plan())
+    bench.outbox.consume("hash", now=bench.waits.now)
+    with bench.outbox.applying():
+        [finding] = await resumed(bench)
+    assert finding.situation is Situation.BEING_APPLIED
+    assert bench.outbox.dispatch("hash").steps[0].state is StepState.APPROVED
+
+
+async def test_an_approval_that_was_not_used_is_left_alone(bench: Bench) -> None:
+    bench.approved(bench.plan())
+    assert await resumed(bench) == []
+    assert bench.outbox.dispatch("hash").steps[0].state is StepState.APPROVED
+
+
+async def test_signed_and_unknown_to_the_chain_is_sent_with_the_same_bytes(bench: Bench) -> None:
+    step = signed_and_left(bench, bench.plan())
+    [finding] = await resumed(bench)
+    assert finding.situation is Situation.SENT_AGAIN
+    assert bench.received() == 1
+    assert step.newest is not None
+    assert bench.moves.rpc("eth_getTransactionReceipt", step.newest.transaction.hash)
+    [finding] = await resumed(bench)
+    assert finding.situation is Situation.INCLUDED
+    bench.mine(64)
+    [finding] = await resumed(bench)
+    assert finding.situation is Situation.FINAL
+    assert await resumed(bench) == []
+
+
+async def test_pending_offers_speed_up_and_cancel(bench: Bench) -> None:
+    bench.moves.rpc("evm_setAutomine", False)
+    send(bench, signed_and_left(bench, bench.plan(deadline=bench.head_time() + 100)))
+    [finding] = await resumed(bench)
+    assert finding.situation is Situation.PENDING
+    assert finding.choices == (Choice.WAIT, Choice.SPEED_UP, Choice.CANCEL)
+    assert finding.step.state is StepState.SENT
+
+
+async def test_pending_past_its_deadline_offers_to_cancel(bench: Bench) -> None:
+    bench.moves.rpc("evm_setAutomine", False)
+    send(bench, signed_and_left(bench, bench.plan(deadline=bench.head_time())))
+    [finding] = await resumed(bench)
+    assert finding.situation is Situation.PENDING_TOO_LATE
+    assert finding.choices == (Choice.CANCEL,)
+
+
+async def test_missing_past_its_deadline_is_not_sent_again(bench: Bench) -> None:
+    signed_and_left(bench, bench.plan(deadline=bench.head_time()))
+    [finding] = await resumed(bench)
+    assert finding.situation is Situation.DROPPED
+    assert finding.choices == (Choice.SPEED_UP, Choice.CANCEL, Choice.NEW_PLAN)
+    assert "its deadline has passed" in finding.sentence
+    assert bench.received() == 0
+    assert (await resumed(bench))[0].situation is Situation.DROPPED
+    assert bench.nonce("pending") == finding.step.transaction.nonce
+
+
+async def test_a_nonce_used_by_another_hash_is_replaced_and_stays_so(bench: Bench) -> None:
+    step = signed_and_left(bench, bench.plan())
+    other = signed_by(DEMO_WALLET, transfer(step.transaction.nonce, value=7))
+    bench.moves.rpc("eth_sendRawTransaction", "0x" + other.raw.hex())
+    [finding] = await resumed(bench)
+    assert finding.situation is Situation.REPLACED
+    assert finding.choices == (Choice.NEW_PLAN,)
+    assert bench.received() == 7
+    bench.mine(64)
+    [finding] = await resumed(bench)
+    assert finding.step.settled
+    assert await resumed(bench) == []
+
+
+async def test_a_reverted_step_is_told_with_where_one_stands(bench: Bench) -> None:
+    first = bench.nonce()
+    failing = transfer(first, to=bench.network.contracts.position_manager, value=0, data=b"\1" * 4)
+    send(bench, signed_and_left(bench, bench.plan(failing, transfer(first + 1))))
+    findings = await resumed(bench)
+    assert [finding.situation for finding in findings] == [
+        Situation.REVERTED,
+        Situation.NEVER_SIGNED,
+    ]
+    assert "You stand here: nothing happened." in findings[0].sentence
+
+
+async def test_an_exit_without_its_entry_is_told_until_it_is_resolved(bench: Bench) -> None:
+    first = bench.nonce()
+    plan = bench.plan(transfer(first, step="exit"), transfer(first + 1, step="enter"))
+    send(bench, signed_and_left(bench, plan))
+    for _ in range(2):
+        told = await resumed(bench)
+        assert [finding.situation for finding in told] == [
+            Situation.INCLUDED,
+            Situation.NEVER_SIGNED,
+        ]
+        assert HALF_WAY in told[1].sentence
+    bench.mine(64)
+    await resumed(bench)
+    [finding] = await resumed(bench)
+    assert (finding.step.name, finding.situation) == ("enter", Situation.NEVER_SIGNED)
+    assert HALF_WAY in finding.sentence
+    bench.outbox.resolve("hash", now=bench.waits.now)
+    assert await resumed(bench) == []
+
+
+async def test_a_cancellation_that_was_included(bench: Bench) -> None:
+    bench.moves.rpc("evm_setAutomine", False)
+    step = signed_and_left(bench, bench.plan())
+    send(bench, step)
+    fees = Fees(100 * GWEI, 10 * GWEI)
+    nothing = cancellation(step, market=fees, cap=fees)
+    bench.outbox.approve_replacement("hash", 0, nothing, now=bench.waits.now)
+    signed = signed_by(DEMO_WALLET, nothing)
+    step = bench.outbox.record_replacement("hash", 0, signed, now=bench.waits.now)
+    send(bench, step)
+    bench.mine()
+    [finding] = await resumed(bench)
+    assert finding.situation is Situation.CANCELLED
+    assert bench.received() == 0
+
+
+async def test_on_another_chain_nothing_is_sent_again(bench: Bench) -> None:
+    """As when the embedded chain was started anew since."""
+    elsewhere = Anchor(0, "0x" + "77" * 32)
+    step = signed_and_left(bench, planned(transfer(bench.nonce()), anchor=elsewhere))
+    inclusion = Inclusion(step.versions[0].transaction.hash, 10**6, "0x" + "88" * 32)
+    bench.outbox.mark_included(step, inclusion, succeeded=True, now=bench.waits.now)
+    [finding] = await resumed(bench)
+    assert finding.situation is Situation.DROPPED
+    assert "not the one it was approved on" in finding.sentence
+    assert bench.received() == 0
+
+
+async def test_without_an_endpoint_to_send_to_it_is_kept(bench: Bench) -> None:
+    signed_and_left(bench, bench.plan())
+    async with RpcClient(bench.network, ["http://127.0.0.1:9"], limits=QUICK) as nobody:
+        [finding] = await resumed(bench, nobody)
+    assert finding.situation is Situation.NOT_SENT
+    assert finding.choices == (Choice.SEND_AGAIN, Choice.CANCEL)
+    assert finding.step.state is StepState.SIGNED
+
+
+async def test_a_refused_resend_says_why(bench: Bench) -> None:
+    signed_and_left(bench, bench.plan())
+    refusing = SendFault(bench.moves.url, False, "transaction underpriced")
+    async with through(refusing, bench.network) as sends:
+        [finding] = await resumed(bench, sends)
+    assert finding.situation is Situation.DROPPED
+    assert "underpriced" in finding.sentence
+
+
+async def test_a_chain_that_does_not_answer_leaves_the_last_word_in_time(bench: Bench) -> None:
+    signed_and_left(bench, bench.plan())
+    started = time.monotonic()
+    async with (
+        FaultServer(faults.silence) as server,
+        RpcClient(bench.network, [server.url]) as mute,
+    ):
+        found = await resume(
+            bench.outbox,
+            mute,
+            mute,
+            chain_id=bench.network.chain_id,
+            clock=lambda: bench.waits.now,
+            within=1.0,
+        )
+    assert time.monotonic() - started < 2
+    [finding] = found
+    assert finding.situation is Situation.UNKNOWN
+    assert "was last known as signed" in finding.sentence
+    assert finding.step.state is StepState.SIGNED
+
+
+async def test_plans_of_another_network_are_not_looked_up_here(bench: Bench) -> None:
+    signed_and_left(bench, bench.plan())
+    found = await resume(
+        bench.outbox, bench.client, bench.client, chain_id=1, clock=lambda: bench.waits.now
+    )
+    assert found == ()
+    assert bench.received() == 0
