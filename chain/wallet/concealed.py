@@ -6,7 +6,7 @@ import re
 import secrets
 from typing import TYPE_CHECKING, NoReturn
 
-from chain.keccak import keccak
+from chain.public_keys import address_of
 from chain.wallet.errors import WalletError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class PrivateKey(_Concealed):
         if len(secret) != KEY_BYTES or not 0 < int.from_bytes(secret, "big") < CURVE_ORDER:
             raise WalletError("That is not a private key: its number is outside the curve.")
         super().__init__(secret)
-        self.address: Address = _address_of(secret)
+        self.address: Address = address_of(secret)
 
     @classmethod
     def generate(cls) -> Self:
@@ -102,10 +102,3 @@ class PrivateKey(_Concealed):
 
     def __repr__(self) -> str:
         return f"PrivateKey(hidden, of {self.address})"
-
-
-def _address_of(secret: bytes) -> Address:
-    from coincurve import PublicKey
-
-    public = PublicKey.from_valid_secret(secret).format(compressed=False)
-    return "0x" + keccak(public[1:])[-20:].hex()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from chain.home import Home
     from chain.networks import Address, Network
     from chain.wallet.concealed import Passphrase, PrivateKey
+    from chain.wallet.keyring_store import Keyring
 
 
 class StoreChoice(StrEnum):
@@ -61,11 +62,11 @@ def keep_key(
     `new_passphrase` is called for the file alone, with the sentence that says why it is used.
     """
     guard_process()
-    refuse_known_key(key.address)
     known = read_book(home.keystore)
     before = known.at(key.address)
     if before is not None and not before.watch_only:
         raise WalletError(f"The wallet {before.name} already holds this key. Nothing was changed.")
+    refuse_known_key(key.address)
     name = before.name if before is not None and name is None else known.named(name)
     home.prepare()
     keeping, place, why = _stored(home, key, choice, new_passphrase)
@@ -88,7 +89,7 @@ def watch(home: Home, address: Address, *, name: str | None) -> Kept:
 def remove(home: Home, wallet: Wallet) -> None:
     """Delete the key, then forget the wallet: the other way round a key could be left behind."""
     if wallet.keeping is Keeping.KEYRING:
-        find_keyring().forget(wallet.address)
+        _needed_keyring().forget(wallet.address)
     elif wallet.keeping is Keeping.FILE:
         keystore_path(home.keystore, wallet.address).unlink(missing_ok=True)
     change_book(home.keystore, lambda book: book.without(wallet.address))
@@ -103,7 +104,7 @@ def open_key(home: Home, wallet: Wallet, passphrase: Callable[[], Passphrase]) -
         )
     guard_process()
     if wallet.keeping is Keeping.KEYRING:
-        return find_keyring().key_of(wallet.address)
+        return _needed_keyring().key_of(wallet.address)
     path = keystore_path(home.keystore, wallet.address)
     if not path.exists():
         raise KeystoreError(f"{path} is gone. Put its copy back, or import the key again.")
@@ -130,6 +131,15 @@ def open_signer(
     return Signer(open_key(home, wallet, lambda: passphrase(wallet)), network.chain_id)
 
 
+def _needed_keyring() -> Keyring:
+    try:
+        return find_keyring()
+    except KeyringUnusableError as error:
+        raise KeyringUnusableError(
+            f"{error} The key is kept there: unlock or start it, and try again."
+        ) from None
+
+
 def _stored(
     home: Home,
     key: PrivateKey,
@@ -143,7 +153,9 @@ def _stored(
             keyring.keep(key)
         except KeyringUnusableError as error:
             if choice is StoreChoice.KEYRING:
-                raise
+                raise KeyringUnusableError(
+                    f"{error} Nothing was kept. Unlock or start it, or choose --store file."
+                ) from None
             why = str(error)
         else:
             return Keeping.KEYRING, keyring.title, ""

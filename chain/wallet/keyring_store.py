@@ -158,6 +158,6 @@ def _in_time(action: Callable[[], T], title: str, seconds: float) -> T:
     if outcome.values:
         return outcome.values[0]
     if not outcome.failure:
-        raise KeyringUnusableError(f"{title} did not answer within {seconds:.0f} s.")
+        raise KeyringUnusableError(f"{title} did not answer within {seconds:g} s.")
     reason = _REASONS.get(outcome.failure, f"cannot be used ({outcome.failure})")
     raise KeyringUnusableError(f"{title} {reason}.")

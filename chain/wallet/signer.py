@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from chain.execution.transaction import SignedTransaction
 from chain.keccak import keccak
+from chain.public_keys import recovered_address
 from chain.wallet.concealed import CURVE_ORDER
 from chain.wallet.demo import refuse_demo_elsewhere
 from chain.wallet.errors import WalletError, WalletRefusedError, discreetly
@@ -121,8 +122,6 @@ def _is_of(signature: _Signature, transaction: UnsignedTransaction) -> bool:
 
     The bytes are built a second time and the sender recovered, without the library that signed.
     """
-    from coincurve import PublicKey
-
     fields = [
         _quantity(transaction.chain_id),
         _quantity(transaction.nonce),
@@ -139,13 +138,8 @@ def _is_of(signature: _Signature, transaction: UnsignedTransaction) -> bool:
         return False
     if s > CURVE_ORDER // 2:
         return False
-    public = PublicKey.from_signature_and_message(
-        r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes([parity]),
-        keccak(_typed(fields)),
-        hasher=None,
-    )
-    recovered = keccak(public.format(compressed=False)[1:])[-20:]
-    return "0x" + recovered.hex() == transaction.sender
+    digest = keccak(_typed(fields))
+    return recovered_address(digest, parity=parity, r=r, s=s) == transaction.sender
 
 
 def _typed(fields: Sequence[object]) -> bytes:

@@ -99,10 +99,6 @@ def _transaction(signed: SignedTransactionAPI, *, sender: Address) -> Transactio
     )
 
 
-def address_of(private_key: bytes) -> Address:
-    return to_hex(PrivateKey(private_key).public_key.to_canonical_address())
-
-
 def sign_transaction(
     private_key: bytes,
     *,

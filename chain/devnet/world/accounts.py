@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from chain.devnet.node.transactions import address_of
 from chain.keccak import keccak
+from chain.public_keys import address_of
 
 if TYPE_CHECKING:
     from chain.networks import Address

@@ -10,7 +10,8 @@ from typing import Any
 from chain.devnet.node.fees import GWEI
 from chain.devnet.node.ledger import Ledger
 from chain.devnet.node.records import GenesisAccount, to_hex
-from chain.devnet.node.transactions import Transaction, address_of, sign_transaction
+from chain.devnet.node.transactions import Transaction, sign_transaction
+from chain.public_keys import address_of
 
 GENESIS_TIME = 1_700_000_000
 ETHER = 10**18

@@ -1,0 +1,85 @@
+"""A command at a terminal of its own: what it shows, what is typed into it, what it prints."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_SECONDS = 30.0
+
+
+@dataclass
+class Terminal:
+    """A pseudo-terminal for questions and words; stdout stays apart, as data."""
+
+    process: subprocess.Popen[bytes]
+    master: int
+    shown: bytes = b""
+    process_records: bytes = b""
+    """What any other program could read of the process while it ran."""
+
+    @classmethod
+    def run(cls, arguments: Sequence[str], environment: Mapping[str, str]) -> Terminal:
+        master, slave = pty.openpty()
+        # The first terminal that the leader of a session opens becomes the session's own.
+        opened = ["sh", "-c", 'exec 0<>"$0"; exec "$@"', os.ttyname(slave)]
+        process = subprocess.Popen(
+            [*opened, sys.executable, "-m", "zuno_tui", *arguments],
+            stdin=slave,
+            stdout=subprocess.PIPE,
+            stderr=slave,
+            env=dict(environment),
+            start_new_session=True,
+        )
+        os.close(slave)
+        return cls(process, master)
+
+    def answer(self, question: str, typed: str) -> None:
+        """Wait until the question is on the screen, then type."""
+        asked = len(self.shown)
+        deadline = time.monotonic() + _SECONDS
+        while question.encode() not in self.shown[asked:]:
+            if not self._read(deadline):
+                raise AssertionError(f"{question!r} was never asked: {self.shown.decode()}")
+        self._look_at_process()
+        os.write(self.master, typed.encode() + b"\n")
+
+    def end(self) -> tuple[int, str, str]:
+        """Exit code, stdout, and everything the terminal showed."""
+        deadline = time.monotonic() + _SECONDS
+        while self._read(deadline):
+            self._look_at_process()
+        out, _ = self.process.communicate(timeout=_SECONDS)
+        os.close(self.master)
+        return self.process.returncode, out.decode(), self.shown.decode()
+
+    def _read(self, deadline: float) -> bool:
+        ready, _, _ = select.select([self.master], [], [], 0.05)
+        if ready:
+            try:
+                more = os.read(self.master, 65_536)
+            except OSError:  # a terminal whose last program ended reads as an error
+                more = b""
+            self.shown += more
+            return bool(more)
+        if time.monotonic() > deadline:
+            self.process.kill()
+            raise AssertionError(f"nothing more was shown: {self.shown.decode()}")
+        return True
+
+    def _look_at_process(self) -> None:
+        for name in ("cmdline", "environ"):
+            try:
+                self.process_records += Path(f"/proc/{self.process.pid}/{name}").read_bytes()
+            except OSError:
+                continue
