@@ -7,7 +7,7 @@ import secrets
 from typing import TYPE_CHECKING, NoReturn
 
 from chain.public_keys import address_of
-from chain.wallet.errors import WalletError
+from chain.wallet.errors import WalletError, discreetly
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -84,7 +84,10 @@ class PrivateKey(_Concealed):
         if len(secret) != KEY_BYTES or not 0 < int.from_bytes(secret, "big") < CURVE_ORDER:
             raise WalletError("That is not a private key: its number is outside the curve.")
         super().__init__(secret)
-        self.address: Address = address_of(secret)
+        self.address: Address = discreetly(
+            lambda: address_of(secret),
+            lambda kind: WalletError(f"No address could be derived from that key ({kind})."),
+        )
 
     @classmethod
     def generate(cls) -> Self:

@@ -1,0 +1,146 @@
+"""A canary key and passphrase go through every command, with crashes; nobody gets to see them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.wallet.concealed import Passphrase, PrivateKey
+from chain.wallet.keystore_file import write_keystore
+from tests.chain.wallet.canary import KEY, KEY_TEXT, PASSPHRASE, seen_in, seen_under
+from tests.zuno_tui.terminal import Terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_QUESTIONS = (
+    ("(not shown): ", KEY_TEXT),
+    ("New passphrase: ", PASSPHRASE),
+    ("The same again: ", PASSPHRASE),
+)
+# Python runs this before the command: every logger speaks, and one function crashes talking.
+_LOUD = '''
+import importlib, logging, os, sys, threading
+
+logging.basicConfig(level=logging.DEBUG, filename=os.environ["LOUD_LOG"], force=True)
+place = os.environ.get("CRASH_AT")
+if place:
+    module, _, name = place.rpartition(".")
+
+    def crash(*given, **named):
+        told = [value.hex() if isinstance(value, bytes) else repr(value) for value in given]
+        raise RuntimeError(f"crashed with {told}")
+
+    class Breaker:
+        """Breaks the function as soon as its module is there."""
+
+        def find_spec(self, wanted, path=None, target=None):
+            if wanted != module:
+                return None
+            sys.meta_path.remove(self)
+            found = importlib.util.find_spec(wanted)
+            execute = found.loader.exec_module
+            def broken(loaded):
+                execute(loaded)
+                setattr(loaded, name, crash)
+            found.loader.exec_module = broken
+            return found
+
+    import importlib.util
+    sys.meta_path.insert(0, Breaker())
+'''
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    loud = tmp_path / "loud"
+    loud.mkdir()
+    (loud / "sitecustomize.py").write_text(_LOUD)
+    return {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "ZUNO_HOME": str(tmp_path / "zuno"),
+        "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent",
+        "PYTHONPATH": os.pathsep.join([str(loud), *filter(None, sys.path)]),
+        "LOUD_LOG": str(tmp_path / "loud.log"),
+        "ZUNO_DEBUG": "1",
+    }
+
+
+def seen_at_terminal(terminal: Terminal, out: str, words: str) -> list[str]:
+    return [*seen_in(out), *seen_in(words), *seen_in(terminal.process_records)]
+
+
+def test_neither_key_nor_passphrase_is_seen_when_all_goes_well(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    terminal = Terminal.run(("wallet", "import", "--json"), environment)
+    for question, typed in _QUESTIONS:
+        terminal.answer(question, typed)
+    code, out, words = terminal.end()
+
+    assert code == 0, words
+    assert b"zuno_tui\0wallet\0import" in terminal.process_records
+    assert b"LOUD_LOG=" in terminal.process_records
+    assert seen_at_terminal(terminal, out, words) == []
+    assert (tmp_path / "loud.log").exists()
+    assert seen_under(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "chain.wallet.concealed.address_of",
+        "eth_keyfile.keyfile.create_keyfile_json",
+        "chain.wallet.keystore_file.write_once",
+        "chain.wallet.keeping.write_keystore",
+        "chain.wallet.keeping.change_book",
+    ],
+)
+def test_neither_is_seen_when_something_crashes(
+    place: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    terminal = Terminal.run(("wallet", "import"), {**environment, "CRASH_AT": place})
+    for question, typed in _QUESTIONS if "address_of" not in place else _QUESTIONS[:1]:
+        terminal.answer(question, typed)
+    code, out, words = terminal.end()
+
+    assert code == 1
+    assert "RuntimeError" in words
+    assert seen_at_terminal(terminal, out, words) == []
+    assert seen_under(tmp_path) == []
+
+
+def test_neither_is_seen_when_opening_crashes(environment: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "brought.json"
+    write_keystore(file, PrivateKey(KEY), Passphrase.from_text(PASSPHRASE), cost=2**12)
+    crashing = {**environment, "CRASH_AT": "eth_keyfile.keyfile.decode_keyfile_json"}
+
+    terminal = Terminal.run(("wallet", "import", "--keystore", str(file)), crashing)
+    terminal.answer("Passphrase of brought.json: ", PASSPHRASE)
+    code, out, words = terminal.end()
+
+    assert code == 1
+    assert seen_at_terminal(terminal, out, words) == []
+    assert seen_under(tmp_path) == []
+
+
+def test_the_canary_would_be_found(environment: dict[str, str], tmp_path: Path) -> None:
+    """The search itself works: a command that crashes with the key in its words is caught."""
+    told = f"import eth_keyfile.keyfile as k; k.create_keyfile_json(bytes.fromhex('{KEY_TEXT}'))"
+    done = subprocess.run(
+        [sys.executable, "-c", told],
+        env={**environment, "CRASH_AT": "eth_keyfile.keyfile.create_keyfile_json"},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+    assert "the key in hex" in seen_in(done.stderr.rpartition("RuntimeError")[2])
+    (tmp_path / "left").write_bytes(b"..." + KEY + b"...")
+    assert [path.name for path, _ in seen_under(tmp_path)] == ["left"]
