@@ -16,6 +16,7 @@ from chain.execution.building_requests import (
     Decrease,
     Increase,
     ReRange,
+    Revoke,
     Unwrap,
     Wrap,
 )
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from chain.execution.building_approvals import Grant
     from chain.execution.building_facts import ChainFacts, PositionFacts
     from chain.execution.building_requests import Request
-    from chain.execution.recipes import Minimums, Recipe
+    from chain.execution.recipes import Bounds, Recipe
 
 GAS_CEILINGS = {
     "unsubscribe": 500_000,
@@ -44,6 +45,7 @@ GAS_CEILINGS = {
     "compound": 800_000,
     "decrease": 600_000,
     "collect": 600_000,
+    "revoke": 120_000,
     "wrap": 100_000,
     "unwrap": 100_000,
 }
@@ -53,15 +55,15 @@ _GAS_MARGIN = (5, 4)
 
 
 @dataclass(frozen=True, slots=True)
-class StepMinimums:
+class StepBounds:
     step: str
-    minimums: Minimums
+    bounds: Bounds
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
     transactions: tuple[UnsignedTransaction, ...]
-    minimums: tuple[StepMinimums, ...]
+    bounds: tuple[StepBounds, ...]
     """Of the steps that move tokens, in their order."""
     grants: tuple[Grant, ...]
     deadline: int
@@ -79,7 +81,7 @@ def build(request: Request, facts: ChainFacts) -> Built:
     steps = [*permissions, *_dismissal(request, facts), *moving]
     return Built(
         tuple(_transaction(recipe, place, facts) for place, recipe in enumerate(steps)),
-        tuple(StepMinimums(recipe.step, recipe.minimums) for recipe in moving),
+        tuple(StepBounds(recipe.step, recipe.bounds) for recipe in moving),
         tuple(grant for recipe in moving for grant in grants(recipe, facts)),
         facts.deadline,
     )
@@ -108,6 +110,8 @@ def _recipes(request: Request, facts: ChainFacts) -> list[Recipe]:
             made = recipes.wrap(amount, facts)
         case Unwrap(amount):
             made = recipes.unwrap(amount, facts)
+        case Revoke():
+            made = recipes.revoke(request, facts)
         case _:
             made = _change_of_position(request, facts)
     return [made]
@@ -152,7 +156,7 @@ def _part(position: PositionFacts, percent: int) -> int:
 
 
 def _dismissal(request: Request, facts: ChainFacts) -> list[Recipe]:
-    if isinstance(request, Create | Wrap | Unwrap) or request.position.subscriber is None:
+    if isinstance(request, Create | Wrap | Unwrap | Revoke) or request.position.subscriber is None:
         return []
     return [recipes.unsubscribe(request.position, facts)]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from chain.execution.building_facts import PoolFacts, PositionFacts, Span
     from chain.math.liquidity import Amounts
+    from chain.networks import Address
     from chain.pool_key import PoolKey
 
 
@@ -81,4 +82,14 @@ class Unwrap:
     amount: int
 
 
-Request = ReRange | Close | Collect | Decrease | Increase | Compound | Create | Wrap | Unwrap
+@dataclass(frozen=True, slots=True)
+class Revoke:
+    """Take an allowance back, the token's own or one given through Permit2."""
+
+    token: Address
+    spender: Address
+    through_permit2: bool
+
+
+PositionRequest = ReRange | Close | Collect | Decrease | Increase | Compound
+Request = PositionRequest | Create | Wrap | Unwrap | Revoke

@@ -51,19 +51,20 @@ def approval_faults(
     call: TokenApproval | Permit2Approval, to: Address, needed: Pulls, context: PolicyContext
 ) -> Iterator[str]:
     contracts = context.network.contracts
+    if isinstance(call, Permit2Approval) and call.token not in context.tokens:
+        yield f"it allows {call.token}, which is none of the pair's tokens"
+    # To take an allowance back is right whoever had it.
+    if call.amount == 0:
+        return
     if isinstance(call, TokenApproval):
         if call.spender != contracts.permit2:
             yield f"it lets {call.spender} move tokens, which is not Permit2"
         wanted = sum(amount for (token, _), amount in needed.items() if token == to)
-        if call.amount not in (0, wanted):
+        if call.amount != wanted:
             yield f"it allows {call.amount} units where the plan moves {wanted}"
         return
     if call.spender not in (contracts.position_manager, contracts.universal_router):
         yield f"it lets {call.spender} move tokens, which no step of a plan needs"
-    if call.token not in context.tokens:
-        yield f"it allows {call.token}, which is none of the pair's tokens"
-    if call.amount == 0:
-        return
     wanted = needed[call.token, call.spender]
     if call.amount != wanted:
         yield f"it allows {call.amount} units where the plan moves {wanted}"

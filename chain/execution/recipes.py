@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         PositionFacts,
         Span,
     )
-    from chain.execution.building_requests import QuotedSwap
+    from chain.execution.building_requests import QuotedSwap, Revoke
     from chain.execution.recipes_sizing import Sized
     from chain.networks import Address
     from chain.pool_key import PoolKey
@@ -32,7 +32,7 @@ NOTHING = Amounts(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Minimums:
+class Bounds:
     """What the bytes of a recipe hold the chain to."""
 
     paid: Amounts = NOTHING
@@ -51,7 +51,7 @@ class Recipe:
     step: str
     to: Address
     data: bytes
-    minimums: Minimums = Minimums()
+    bounds: Bounds = Bounds()
     value: int = 0
     pulled: tuple[tuple[Address, int], ...] = ()
     """What the recipe may move out of the wallet through Permit2, by token."""
@@ -68,7 +68,7 @@ def leave(position: PositionFacts, facts: ChainFacts) -> Recipe:
         facts.deadline,
     )
     paid = guaranteed_by_exit(position, facts.tolerance)
-    return Recipe("exit", _manager(facts), data, Minimums(paid))
+    return Recipe("exit", _manager(facts), data, Bounds(paid))
 
 
 def take_out(position: PositionFacts, liquidity: int, step: str, facts: ChainFacts) -> Recipe:
@@ -82,7 +82,7 @@ def take_out(position: PositionFacts, liquidity: int, step: str, facts: ChainFac
         ],
         facts.deadline,
     )
-    return Recipe(step, _manager(facts), data, Minimums(_sum(least, position.fees)))
+    return Recipe(step, _manager(facts), data, Bounds(_sum(least, position.fees)))
 
 
 def move(position: PositionFacts, span: Span, facts: ChainFacts) -> Recipe:
@@ -101,7 +101,7 @@ def move(position: PositionFacts, span: Span, facts: ChainFacts) -> Recipe:
         facts.deadline,
     )
     return Recipe(
-        "move", _manager(facts), data, Minimums(taken=sized.most, liquidity=sized.liquidity)
+        "move", _manager(facts), data, Bounds(taken=sized.most, liquidity=sized.liquidity)
     )
 
 
@@ -117,7 +117,7 @@ def add(position: PositionFacts, budget: Amounts, facts: ChainFacts) -> Recipe:
         "increase",
         _manager(facts),
         data,
-        Minimums(taken=sized.most, liquidity=sized.liquidity),
+        Bounds(taken=sized.most, liquidity=sized.liquidity),
         value,
         _pulled(key, sized.most),
     )
@@ -127,7 +127,7 @@ def compound(position: PositionFacts, facts: ChainFacts) -> Recipe:
     sized = size_entry(position.span, position.pool.sqrt_price_x96, position.fees, facts.tolerance)
     data = actions.modify_liquidities(_growth(position, sized), facts.deadline)
     return Recipe(
-        "compound", _manager(facts), data, Minimums(taken=sized.most, liquidity=sized.liquidity)
+        "compound", _manager(facts), data, Bounds(taken=sized.most, liquidity=sized.liquidity)
     )
 
 
@@ -148,7 +148,7 @@ def create(pool: PoolFacts, span: Span, budget: Amounts, facts: ChainFacts) -> R
         "create",
         _manager(facts),
         data,
-        Minimums(taken=sized.most, liquidity=sized.liquidity),
+        Bounds(taken=sized.most, liquidity=sized.liquidity),
         value,
         _pulled(key, sized.most),
     )
@@ -208,7 +208,7 @@ def swap_and_enter(
         "enter",
         router,
         data,
-        Minimums(NOTHING, sized.most, sized.liquidity, swap.amount_in, bought),
+        Bounds(NOTHING, sized.most, sized.liquidity, swap.amount_in, bought),
         spent.amount0 if key.currency0 == NATIVE else 0,
         _pulled(key, spent),
     )
@@ -226,6 +226,14 @@ def wrap(amount: int, facts: ChainFacts) -> Recipe:
 
 def unwrap(amount: int, facts: ChainFacts) -> Recipe:
     return Recipe("unwrap", _wrapped(facts), abi.encode_call("withdraw(uint256)", amount))
+
+
+def revoke(allowance: Revoke, facts: ChainFacts) -> Recipe:
+    token, spender = allowance.token, allowance.spender
+    if not allowance.through_permit2:
+        return Recipe("revoke", token, actions.approve_token(spender, 0))
+    data = actions.approve_through_permit2(token, spender, 0, facts.head_time)
+    return Recipe("revoke", facts.network.contracts.permit2, data)
 
 
 def _after_swap(swap: QuotedSwap, funds: Amounts, bought: int) -> tuple[Amounts, Amounts]:

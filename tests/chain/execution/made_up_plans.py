@@ -27,6 +27,7 @@ from chain.execution.building_requests import (
     Increase,
     QuotedSwap,
     ReRange,
+    Revoke,
     Unwrap,
     Wrap,
 )
@@ -49,7 +50,7 @@ PINNED = "0x" + "ab" * 32
 _PLENTY = 10**40
 _KINDS = (
     "move", "swap", "close", "collect", "decrease", "increase", "compound", "create",
-    "create with swap", "wrap", "unwrap",
+    "create with swap", "wrap", "unwrap", "revoke",
 )  # fmt: skip
 
 
@@ -74,13 +75,15 @@ def made_up_plan(seed: int) -> MadeUpPlan:
 
 def context_of(request: Request, facts: ChainFacts, *, slippage_bips: int = 100) -> PolicyContext:
     """What the policy would be told about an honest plan."""
-    position = None if isinstance(request, Create | Wrap | Unwrap) else request.position
+    position = None if isinstance(request, Create | Wrap | Unwrap | Revoke) else request.position
     pools = [] if position is None else [position.pool]
     if isinstance(request, Create):
         pools.append(request.pool)
     swap = request.swap if isinstance(request, Create | ReRange) else None
     keys = [pool.key for pool in pools]
     tokens = frozenset(token for key in keys for token in (key.currency0, key.currency1))
+    if isinstance(request, Revoke):
+        tokens = frozenset({request.token})
     contracts = facts.network.contracts
     called = {
         contracts.position_manager, contracts.permit2, ROUTER, WETH, *tokens,
@@ -112,6 +115,8 @@ def _request(draw: Random) -> Request:
     if kind in ("wrap", "unwrap"):
         amount = 1 + draw.getrandbits(draw.randint(1, 90))
         return Wrap(amount) if kind == "wrap" else Unwrap(amount)
+    if kind == "revoke":
+        return Revoke(address(draw), address(draw), draw.random() < 0.5)
     pool, tick = _pool(draw)
     span = _span(draw, tick, pool.key.tick_spacing)
     budget = Amounts(draw.getrandbits(draw.randint(40, 90)), draw.getrandbits(draw.randint(40, 90)))
@@ -176,7 +181,7 @@ def _swap(draw: Random, pool: PoolFacts, funds: Amounts) -> QuotedSwap:
 
 def _facts(draw: Random, request: Request) -> ChainFacts:
     head_time = draw.randint(1_700_000_000, 2_000_000_000)
-    if isinstance(request, Wrap | Unwrap):
+    if isinstance(request, Wrap | Unwrap | Revoke):
         tokens: tuple[Address, ...] = ()
     else:
         pool = request.pool if isinstance(request, Create) else request.position.pool

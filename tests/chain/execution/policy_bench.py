@@ -10,6 +10,7 @@ from chain.execution.building_facts import Tolerance
 from chain.execution.building_requests import (
     Close,
     Collect,
+    Compound,
     Create,
     Decrease,
     Increase,
@@ -61,6 +62,7 @@ class Bench:
             "decrease": Decrease(position, 30),
             "move": ReRange(position, span, None),
             "increase": Increase(position, Amounts(10**17, 500 * 10**6)),
+            "compound": Compound(position),
             "create": Create(chain.pool(key), span, Amounts(10**17, 500 * 10**6), None),
             "swap": ReRange(left, elsewhere, swap),
             "wrap": Wrap(10**17),

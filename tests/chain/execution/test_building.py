@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain import abi
 from chain.devnet.node.messages import Message
-from chain.devnet.world.accounts import KEEPER
 from chain.devnet.world.deployment import ETHER
-from chain.devnet.world.hook_code import EXIT_GUARD, SET_REFUSING
-from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, STABLE, WETH_USDC_LOW
-from chain.execution.building import build, with_gas
-from chain.execution.building_facts import BuildError, Span, Tolerance
+from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, WETH_USDC, WETH_USDC_LOW
+from chain.execution.building import build
+from chain.execution.building_facts import Span, Tolerance
 from chain.execution.building_requests import (
     Close,
     Collect,
@@ -22,6 +19,7 @@ from chain.execution.building_requests import (
     Create,
     Decrease,
     Increase,
+    QuotedSwap,
     ReRange,
     Unwrap,
     Wrap,
@@ -29,6 +27,7 @@ from chain.execution.building_requests import (
 from chain.execution.recipes_sizing import guaranteed_by_exit
 from chain.math.liquidity import Amounts
 from chain.networks import NATIVE
+from chain.pools.quote import quote_exact_input
 from tests.chain.execution.on_ledger import (
     MANAGER,
     NETWORK,
@@ -42,8 +41,6 @@ from tests.chain.execution.on_ledger import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from chain.devnet.world.pools import DevnetPool
     from chain.execution.building import Built
     from chain.execution.building_facts import PositionFacts
@@ -104,7 +101,7 @@ def entered(chain: Chain, run: Run, span: Span, key: PoolKey) -> PositionFacts:
     assert chain.owner(run.token_id) == WALLET
     made = chain.position(run.token_id)
     assert (made.span, made.pool.key) == (span, key)
-    assert made.liquidity == run.built.minimums[-1].minimums.liquidity
+    assert made.liquidity == run.built.bounds[-1].bounds.liquidity
     return made
 
 
@@ -146,7 +143,7 @@ def test_a_range_moves_with_a_swap_on_what_the_exit_guarantees(chain: Chain, nam
         assert chain.allowances(grant.token).through_permit2[grant.spender].amount == 0
         assert chain.allowances(grant.token).to_permit2 == 0
     put_in = made.span.holds(made.pool.sqrt_price_x96, made.liquidity, round_up=True)
-    most = run.built.minimums[-1].minimums.taken
+    most = run.built.bounds[-1].bounds.taken
     assert put_in.amount0 <= most.amount0
     assert put_in.amount1 <= most.amount1
     assert 10 * worth(made, put_in) > 9 * worth(made, funds)
@@ -170,7 +167,7 @@ def test_an_exit_pays_what_it_guarantees(chain: Chain, name: str) -> None:
     principal, fees = held(old), old.fees
     exact = Amounts(principal.amount0 + fees.amount0, principal.amount1 + fees.amount1)
     assert run.gained == exact
-    least = run.built.minimums[0].minimums.paid
+    least = run.built.bounds[0].bounds.paid
     assert all(low <= paid for low, paid in zip(least, exact, strict=True))
     assert 4 * worth(old, least) >= 3 * worth(old, exact)
 
@@ -199,7 +196,7 @@ def test_a_part_is_taken_out(chain: Chain, name: str, percent: int) -> None:
 def test_fees_are_put_back_to_work(chain: Chain, name: str) -> None:
     old = position(chain, name)
     run = carry_out(chain, Compound(old), old.pool.key)
-    added = run.built.minimums[0].minimums.liquidity
+    added = run.built.bounds[0].bounds.liquidity
     assert chain.position(old.token_id).liquidity == old.liquidity + added
     assert added > 0
     assert not run.built.grants
@@ -212,7 +209,7 @@ def test_liquidity_is_added_from_the_wallet(chain: Chain, name: str) -> None:
     principal = held(old)
     budget = Amounts(principal.amount0 // 10, principal.amount1 // 10)
     run = carry_out(chain, Increase(old, budget), old.pool.key)
-    added = run.built.minimums[0].minimums.liquidity
+    added = run.built.bounds[0].bounds.liquidity
     assert chain.position(old.token_id).liquidity == old.liquidity + added
     assert added > old.liquidity * 9 // 100
     for gained, most in zip(run.gained, budget, strict=True):
@@ -243,6 +240,17 @@ def test_a_position_is_created_from_one_token(
     entered(chain, run, span, key)
     for gained, most in zip(run.gained, budget, strict=True):
         assert gained >= -most
+
+
+def test_a_swap_may_go_through_another_pool_of_the_pair(chain: Chain) -> None:
+    key, deeper = WETH_USDC.key, WETH_USDC_LOW.key
+    span = chain.around(key, 600, 600)
+    sold = 700 * 10**6
+    quote = quote_exact_input(chain.depth(deeper), sold, zero_for_one=False)
+    swap = QuotedSwap(deeper, False, sold, quote.amount_out, quote.sqrt_price_after)
+    run = carry_out(chain, Create(chain.pool(key), span, Amounts(0, 1500 * 10**6), swap), key)
+    made = entered(chain, run, span, key)
+    assert worth(made, held(made)) > 1200 * 10**6
 
 
 def test_ether_is_wrapped_and_unwrapped(chain: Chain) -> None:
@@ -284,81 +292,3 @@ def test_drift_past_the_bound_is_refused_by_the_contracts(
     chain.drift(key, bips)
     for (only,) in plans:
         assert not chain.state.call(Message(only.to, only.data, only.sender)).success
-
-
-def test_permissions_are_exact_skipped_when_there_and_reset_when_short(chain: Chain) -> None:
-    key = STABLE.key
-    span = chain.around(key, 5, 5)
-    request = Create(chain.pool(key), span, Amounts(100 * 10**6, 100 * 10**6), None)
-    first = build(request, chain.facts(key))
-    approve = ["allow Permit2", "allow through Permit2"]
-    assert steps(first) == [*approve, *approve, "create"]
-    chain.run(first.transactions[:-1])
-    again = build(request, chain.facts(key))
-    assert steps(again) == ["create"]
-    assert again.grants == first.grants
-    larger = replace(request, budget=Amounts(200 * 10**6, 100 * 10**6 + 5))
-    short = build(larger, chain.facts(key))
-    assert steps(short)[:3] == ["reset allowance", *approve]
-    chain.run(short.transactions)
-    expired = build(request, replace(chain.facts(key), head_time=chain.time + 1000))
-    assert "allow through Permit2" in steps(expired)
-
-
-def test_steps_take_the_nonces_in_order_and_share_one_deadline(chain: Chain) -> None:
-    old = position(chain, "stable")
-    facts = chain.facts(old.pool.key)
-    built = build(Close(old), facts)
-    assert [each.nonce for each in built.transactions] == [facts.nonce, facts.nonce + 1]
-    assert built.deadline == facts.head_time + 900
-    assert build(Close(old), facts) == built
-    estimated = with_gas(built, [100_000, 200_000])
-    assert [each.gas for each in estimated.transactions] == [125_000, 250_000]
-    assert [each.data for each in estimated.transactions] == [
-        each.data for each in built.transactions
-    ]
-
-
-def test_gas_ceilings_leave_room(chain: Chain) -> None:
-    old = position(chain, "above its range")
-    key = old.pool.key
-    span = chain.around(key, 600, 900)
-    swap = chain.balancing(key, span, guaranteed_by_exit(old, Tolerance()))
-    built = build(ReRange(old, span, swap), chain.facts(key))
-    used = [outcome.gas_used for outcome in chain.run(built.transactions)]
-    assert all(2 * gas <= 3 * each.gas for gas, each in zip(used, built.transactions, strict=True))
-
-
-@pytest.mark.parametrize(
-    ("request_of", "sentence"),
-    [
-        (lambda chain: ReRange(position(chain, "emptied"), Span(-60, 60), None), "no liquidity"),
-        (lambda chain: Collect(position(chain, "emptied")), "no liquidity"),
-        (lambda chain: Decrease(position(chain, "healthy"), 0), "from 1 to 100"),
-        (lambda chain: Decrease(position(chain, "healthy"), 101), "from 1 to 100"),
-        (lambda chain: Wrap(10**30), "holds less"),
-        (
-            lambda chain: Create(
-                chain.pool(WETH_USDC_LOW.key),
-                chain.around(WETH_USDC_LOW.key, 600, 600),
-                Amounts(ETHER, 0),
-                None,
-            ),
-            "cannot be put into this range",
-        ),
-    ],
-)
-def test_what_cannot_be_built_is_said(
-    chain: Chain, request_of: Callable[[Chain], Request], sentence: str
-) -> None:
-    with pytest.raises(BuildError, match=sentence):
-        build(request_of(chain), chain.facts(WETH_USDC_LOW.key))
-
-
-def test_a_hook_that_refuses_exits_stops_the_exit(chain: Chain) -> None:
-    old = position(chain, "hooked")
-    refusing = abi.encode_call(SET_REFUSING, True)
-    assert chain.state.apply(Message(EXIT_GUARD, refusing, KEEPER.address)).success
-    (leaving,) = build(Close(old), chain.facts(old.pool.key)).transactions
-    outcome = chain.state.call(Message(leaving.to, leaving.data, leaving.sender))
-    assert not outcome.success

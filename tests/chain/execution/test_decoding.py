@@ -15,7 +15,7 @@ import pytest
 
 import chain.execution
 from chain import abi, actions
-from chain.execution.building_requests import Create, ReRange, Unwrap, Wrap
+from chain.execution.building_requests import Create, ReRange, Revoke, Unwrap, Wrap
 from chain.execution.decoding import decode, decode_call, encode_call
 from chain.execution.decoding_abi import DecodingError
 from chain.execution.decoding_records import (
@@ -25,7 +25,9 @@ from chain.execution.decoding_records import (
     Mint,
     ModifyLiquidities,
     Multicall,
+    Permit2Approval,
     PositionManagerCall,
+    TokenApproval,
     Unsubscribe,
     Withdraw,
 )
@@ -45,7 +47,7 @@ FLIPS, MANY_FLIPS = 500, 10_000
 
 def agree(plan: MadeUpPlan) -> None:
     """What the bytes say is what was asked for, field by field."""
-    request, minimums = plan.request, plan.built.minimums
+    request, bounds = plan.request, plan.built.bounds
     calls = [decode(each).call for each in plan.built.transactions]
     for call, transaction in zip(calls, plan.built.transactions, strict=True):
         assert encode_call(call) == transaction.data
@@ -56,6 +58,10 @@ def agree(plan: MadeUpPlan) -> None:
     if isinstance(request, Unwrap):
         assert last == Withdraw(request.amount)
         return
+    if isinstance(request, Revoke):
+        assert isinstance(last, Permit2Approval if request.through_permit2 else TokenApproval)
+        assert (last.spender, last.amount) == (request.spender, 0)
+        return
     told = [action for call in calls for action in actions_of(call)]
     if not isinstance(request, Create):
         changed = {action.token_id for action in told if hasattr(action, "token_id")}
@@ -63,7 +69,7 @@ def agree(plan: MadeUpPlan) -> None:
     if isinstance(request, Create | ReRange):
         (mint,) = [action for action in told if isinstance(action, Mint)]
         pool = request.pool if isinstance(request, Create) else request.position.pool
-        span, final = request.span, minimums[-1].minimums
+        span, final = request.span, bounds[-1].bounds
         assert tuple(mint.pool) == pool.key.values
         assert (mint.tick_lower, mint.tick_upper) == (span.tick_lower, span.tick_upper)
         assert (mint.liquidity, mint.amount0_max, mint.amount1_max) == (
@@ -72,10 +78,10 @@ def agree(plan: MadeUpPlan) -> None:
         )
         assert mint.owner == plan.facts.sender
     burns = [action for action in told if isinstance(action, Burn)]
-    if burns and minimums[0].step == "exit" and not isinstance(request, Create):
+    if burns and bounds[0].step == "exit" and not isinstance(request, Create):
         fees = request.position.fees
         least = (burns[0].amount0_min + fees.amount0, burns[0].amount1_min + fees.amount1)
-        assert least == tuple(minimums[0].minimums.paid)
+        assert least == tuple(bounds[0].bounds.paid)
 
 
 def actions_of(call: Call) -> tuple[object, ...]:
@@ -93,7 +99,7 @@ def test_what_is_built_reads_back_equal() -> None:
         plan = made_up_plan(seed)
         agree(plan)
         kinds[type(plan.request).__name__] += 1
-    assert len(kinds) == 9
+    assert len(kinds) == 10
     assert min(kinds.values()) > 5
 
 

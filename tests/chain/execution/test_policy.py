@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
 from chain.execution.building import build
 from chain.execution.building_facts import Span, Tolerance
 from chain.execution.building_requests import (
@@ -17,6 +18,7 @@ from chain.execution.building_requests import (
     Create,
     Decrease,
     Increase,
+    QuotedSwap,
     ReRange,
 )
 from chain.execution.decoding import decode
@@ -33,6 +35,7 @@ from chain.execution.policy import Allowed, Refused, check
 from chain.execution.policy_context import key_of
 from chain.execution.recipes_sizing import guaranteed_by_exit
 from chain.math.liquidity import Amounts
+from chain.pools.quote import quote_exact_input
 from tests.chain.execution.made_up_plans import (
     NETWORK,
     PINNED,
@@ -100,6 +103,23 @@ def test_plans_on_the_real_chain_pass(name: str) -> None:
         facts = chain.facts(key)
         decoded = [decode(each) for each in build(request, facts).transactions]
         assert check(decoded, context_of(request, facts)) == Allowed(Fraction(0))
+
+
+def test_a_swap_through_another_pool_of_the_pair_needs_that_pool_vouched_for() -> None:
+    chain = fresh_chain()
+    key, deeper = WETH_USDC.key, WETH_USDC_LOW.key
+    sold = 700 * 10**6
+    quote = quote_exact_input(chain.depth(deeper), sold, zero_for_one=False)
+    swap = QuotedSwap(deeper, False, sold, quote.amount_out, quote.sqrt_price_after)
+    budget = Amounts(0, 1500 * 10**6)
+    request = Create(chain.pool(key), chain.around(key, 600, 600), budget, swap)
+    facts = chain.facts(key)
+    steps = [decode(each) for each in build(request, facts).transactions]
+    context = context_of(request, facts)
+    assert "a pool that the plan is not about" in reasons(steps, context)
+    vouched = {**context.pools, key_of(deeper): chain.pool(deeper)}
+    assert isinstance(check(steps, replace(context, pools=vouched)), Allowed)
+    assert "no quote" in reasons(steps, replace(context, pools=vouched, quotes=()))
 
 
 @pytest.fixture(scope="module")
