@@ -1,17 +1,20 @@
-"""A plan judged a second time, from the observed facts and `agents.numbers` alone."""
+"""A plan judged a second time, from the observed facts and its ticks alone."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from agents.facts import MarketContext
+from agents.ground import ground_of
 from agents.numbers.costs import GAS_UNITS, Recipe, break_even_hours, gas_cost, gas_yield, move_cost
 from agents.numbers.edges import TickRange, price_tick
+from agents.numbers.inventory import allocate_inventory
 from agents.numbers.outlook import Market, Stake, expected_life_hours, gain_over_hold, look_at
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import writable
 from agents.numbers.rules import JudgmentVerdict, MoveNumbers, judge_move
 from agents.numbers.swap import PrepSwap
+from chain.math.liquidity import Amounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +35,7 @@ def broken_floors(context: Context, plan: Plan) -> Iterator[str]:
         if said is None or _ORDER.index(said) < _ORDER.index(verdict):
             yield f"move {move.index} is {verdict} by the rules, but {said} in the plan"
         yield from _wrong_numbers(_Again(context, move), move)
+        yield from _wrong_amounts(context, move)
     if plan.choice.kind == "move":
         yield from _broken_by_choice(context, plan)
 
@@ -64,6 +68,39 @@ def _wrong_numbers(again: _Again, move: Candidate) -> Iterator[str]:
     for name, (written, computed) in told.items():
         if written != writable(computed):
             yield f"the {name} of move {move.index} is {written}, not {computed}"
+
+
+def _wrong_amounts(context: Context, move: Candidate) -> Iterator[str]:
+    """Every unit a move takes, swaps and leaves follows from the facts and its ticks alone."""
+    ground = ground_of(context, _pool_index(context, move))
+    assert move.tick_lower is not None
+    assert move.tick_upper is not None
+    filled = allocate_inventory(
+        ground.sqrt_price,
+        TickRange(move.tick_lower, move.tick_upper),
+        ground.available,
+        Amounts(0, 0),
+        None if move.prep_action is None else ground.terms,
+    )
+    swap = move.prep_action
+    told = {
+        "liquidity": (move.liquidity, filled.liquidity),
+        "deposit": ((move.amount0, move.amount1), filled.deposit),
+        "residual": ((move.residual0, move.residual1), filled.residual),
+        "swap": (
+            swap and (swap.zero_for_one, swap.amount_in, swap.amount_out, swap.fee_pips),
+            filled.swap and filled.swap[:4],
+        ),
+    }
+    for name, (written, computed) in told.items():
+        if written != computed:
+            yield f"the {name} of move {move.index} is {written}, not {computed}"
+
+
+def _pool_index(context: Context, move: Candidate) -> int:
+    if isinstance(context, MarketContext):
+        return 0
+    return [one.pool.pool_id for one in context.surveyed_pools].index(move.pool_id)
 
 
 class _Again:
