@@ -116,7 +116,9 @@ async def _native(reads: Reader, receipt: Receipt, wallet: Address) -> NativeCha
 def _token_changes(
     logs: Iterable[Log], wallet: Address, wrapped_native: Address | None
 ) -> dict[Address, int]:
-    changes: Counter[Address] = Counter()
+    transfers: Counter[Address] = Counter()
+    wraps: Counter[Address] = Counter()
+    wraps_by_transfer = False
     for log in logs:
         if len(log.data) != 32 or not log.topics:
             continue
@@ -124,13 +126,17 @@ def _token_changes(
         parties = tuple(map(_address, log.topics[1:]))
         match log.topics[0], parties:
             case (kind, (giver, taker)) if kind == _TRANSFER:
-                changes[log.address] += amount * ((taker == wallet) - (giver == wallet))
+                transfers[log.address] += amount * ((taker == wallet) - (giver == wallet))
+                if log.address == wrapped_native and NATIVE in parties:
+                    wraps_by_transfer = True
             case (kind, (owner,)) if log.address == wrapped_native and owner == wallet:
-                # Wrapping and unwrapping make and burn tokens without a Transfer.
-                changes[log.address] += amount * ((kind == _DEPOSIT) - (kind == _WITHDRAWAL))
+                wraps[log.address] += amount * ((kind == _DEPOSIT) - (kind == _WITHDRAWAL))
             case _:
                 pass
-    return {token: amount for token, amount in changes.items() if amount}
+    # WETH9 makes and burns tokens without a Transfer; later forms of it log both.
+    if not wraps_by_transfer:
+        transfers.update(wraps)
+    return {token: amount for token, amount in transfers.items() if amount}
 
 
 def _position(log: Log, wallet: Address) -> tuple[bool, int] | None:

@@ -72,6 +72,8 @@ def two_steps(bench: Bench) -> None:
     first = bench.nonce()
     plan = bench.plan(transfer(first, step="exit"), transfer(first + 1, step="enter"))
     bench.approved(plan)
+    # A reorg of one block must not reach the block the plan was built on.
+    bench.mine()
 
 
 async def recovered(bench: Bench, database: Path) -> list[Situation]:
@@ -191,7 +193,6 @@ async def test_killed_while_it_waits_for_a_block(
 
 async def test_killed_and_then_reorganised(bench: Bench, tmp_path: Path) -> None:
     database = tmp_path / "zuno.db"
-    bench.mine()
     code = await killed(bench, database, bench.moves.url, "before signing", 2)
     assert code == -signal.SIGKILL
     bench.moves.rpc("anvil_reorg", "0x1")
@@ -254,7 +255,6 @@ async def test_a_thousand_kills(moves: Moves, network: Network, tmp_path: Path, 
         forwards, message = draw.choice([(True, None), *FAULTS.values()])
         faults = draw.choice((0, 1, 2))
         async with bench_on(moves, network, database) as bench:
-            bench.mine()
             fault = SendFault(moves.url, forwards, message, faults=faults)
             async with FaultServer(fault) as server:
                 await killed(bench, database, server.url, moment, countdown)
