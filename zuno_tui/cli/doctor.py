@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 KEYRING_SECONDS = 3.0
 MODEL_SECONDS = 5.0
-TRUSTED_KEYRINGS = ("SecretService", "libsecret", "kwallet", "macOS", "Windows")
 
 
 class State(StrEnum):
@@ -155,23 +154,15 @@ def _home_check(session: Session) -> Check:
 
 
 async def _keyring_check() -> Check:
-    advice = "Keys will be kept in an encrypted file with a passphrase instead."
+    from chain.wallet.errors import KeyringUnusableError
+    from chain.wallet.keyring_store import find_keyring
+
     try:
-        name = await asyncio.wait_for(asyncio.to_thread(_keyring_name), KEYRING_SECONDS)
-    except TimeoutError:
-        return Check("keyring", State.CAUTION, "does not answer", advice)
-    except Exception as error:
-        return Check("keyring", State.CAUTION, f"not usable ({type(error).__name__})", advice)
-    if not name.startswith(TRUSTED_KEYRINGS):
-        return Check("keyring", State.CAUTION, f"{name} is not one zuno trusts", advice)
-    return Check("keyring", State.WELL, name)
-
-
-def _keyring_name() -> str:
-    import keyring
-
-    backend = type(keyring.get_keyring())
-    return f"{backend.__module__.rpartition('.')[2]}.{backend.__qualname__}"
+        keyring = await asyncio.to_thread(find_keyring, KEYRING_SECONDS)
+    except KeyringUnusableError as error:
+        advice = "Keys will be kept in an encrypted file with a passphrase instead."
+        return Check("keyring", State.CAUTION, str(error), advice)
+    return Check("keyring", State.WELL, f"{keyring.title} answers")
 
 
 async def _model_check() -> Check:
