@@ -93,7 +93,8 @@ def test_steps_take_the_nonces_in_order_and_share_one_deadline(chain: Chain) -> 
     assert built.deadline == facts.head_time + 900
     assert build(Close(old), facts) == built
     estimated = with_gas(built, [100_000, 200_000])
-    assert [each.gas for each in estimated.transactions] == [125_000, 250_000]
+    # Unsubscribing needs more gas to be there than it uses, so its ceiling stays.
+    assert [each.gas for each in estimated.transactions] == [500_000, 300_000]
     assert [each.data for each in estimated.transactions] == [
         each.data for each in built.transactions
     ]
