@@ -55,7 +55,7 @@ class _Price(NamedTuple):
 def evaluate(ground: Ground, choice: ShapeChoice, index: int) -> Evaluated:
     """The candidate a shape becomes: snapped ticks, exact amounts, stress, yield, cost."""
     ticks = ground.ticks(choice)
-    allocation = _allocated(ground, ticks)
+    allocation = allocation_for(ground, ticks)
     stake = Stake(ticks, allocation.liquidity)
     outlook = look_at(ground.market, stake)
     price = _price(ground, allocation)
@@ -107,7 +107,7 @@ def exit_candidate(context: MarketContext | CreateContext) -> Candidate | None:
     return _in_wallet(ground_of(context), "exit", gas=_gas_usd(context.gas, Recipe.EXIT))
 
 
-def _allocated(ground: Ground, ticks: TickRange) -> Allocation:
+def allocation_for(ground: Ground, ticks: TickRange) -> Allocation:
     """Without a swap where what is left over is dust, else with the one that fits best."""
     if ground.current is None:
         return allocate_for_create(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _SHOWN = 12
-_KNOWN_KEYS = ("network", "address", "unit", "rpc", "coingecko", "debate", "model")
+_KNOWN_KEYS = ("network", "address", "unit", "rpc", "coingecko", "debate", "model", "limits")
 
 
 class SettingsError(ValueError):
@@ -38,6 +38,8 @@ class Settings:
     debate: Mapping[str, object] = field(default_factory=dict)
     model: Mapping[str, object] = field(default_factory=dict, repr=False)
     """The tables of these names as they were written; `debate_settings` reads them."""
+    limits: Mapping[str, object] = field(default_factory=dict)
+    """Likewise; the gate reads it."""
 
     def chosen_network(self) -> Network:
         try:
@@ -95,13 +97,16 @@ def _from_file(path: Path) -> Settings:
     if "coingecko" in table:
         settings = _coingecko(settings, table["coingecko"])
     return replace(
-        settings, debate=_table(table.get("debate", {})), model=_table(table.get("model", {}))
+        settings,
+        debate=_table(table.get("debate", {})),
+        model=_table(table.get("model", {})),
+        limits=_table(table.get("limits", {})),
     )
 
 
 def _table(value: object) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise SettingsError("[debate] and [model] must be tables.")
+        raise SettingsError("[debate], [model] and [limits] must be tables.")
     return value
 
 

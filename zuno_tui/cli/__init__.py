@@ -22,6 +22,7 @@ _COMMANDS = {
     "plan": "plan",
     "explain": "explain",
     "replay": "replay",
+    "approve": "approve",
     "exit-drill": "exit_drill",
     "doctor": "doctor",
     "locate": "locate",

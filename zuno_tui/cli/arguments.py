@@ -43,7 +43,9 @@ def build_parser() -> argparse.ArgumentParser:
         arguing.add_argument("--deterministic", action="store_true", help="ask no model")
     plan = commands.add_parser("plan", parents=[shared], help="show a plan, the latest by default")
     explain = commands.add_parser("explain", parents=[shared], help="show why: the whole debate")
-    for about in (plan, explain):
+    approve = commands.add_parser("approve", parents=[shared], help="see what would be signed")
+    approve.add_argument("--candidate", metavar="N|exit", help="instead of the recommended one")
+    for about in (plan, explain, approve):
         about.add_argument("plan_id", metavar="PLAN", nargs="?")
     replay = commands.add_parser("replay", parents=[shared], help="run a recorded debate again")
     replay.add_argument("record", metavar="RECORD", help="a record's file or request id")

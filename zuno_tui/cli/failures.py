@@ -23,15 +23,20 @@ _FORESEEN = (
     "RecordError",
     "BlockMovedError",
     "NoSuchBlockError",
+    "DecodingError",
+    "FactsUnknownError",
+    "NotIncludedError",
 )
+_REFUSALS = ("BuildError", "GateRefusedError", "NoSuchPositionError", "OutboxError")
+_UNREAD = ("ChainUnreadableError", "GasUnknownError", "NotSentError")
 
 
 def explain(error: Exception) -> tuple[int, str]:
-    if isinstance(error, RpcError):
+    if isinstance(error, RpcError) or type(error).__name__ in _UNREAD:
         return NETWORK, str(error)
     if isinstance(error, SettingsError) or type(error).__name__ == "PhraseError":
         return USAGE, str(error)
-    if isinstance(error, WalletRefusedError):
+    if isinstance(error, WalletRefusedError) or type(error).__name__ in _REFUSALS:
         return REFUSED, str(error)
     if isinstance(error, HomeError | StoreError | WalletError) or type(error).__name__ in _FORESEEN:
         return FAILED, str(error)

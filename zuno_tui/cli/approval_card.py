@@ -1,0 +1,160 @@
+"""An approval as it is shown: what it does in words, what leaves and comes, what it costs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from chain.execution.words_table import field_table
+from chain.tokens.token import amount_text
+from zuno_tui.cli.output import print_json, print_lines
+from zuno_tui.cli.transcript import wrapped
+from zuno_tui.gate.approvals import quoted_changes
+from zuno_tui.words import UNKNOWN, amount_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from chain.execution.recipes import Bounds
+    from zuno_tui.cli.output import Json
+    from zuno_tui.cli.session import Session
+    from zuno_tui.gate.approving import Approved
+
+
+def show_approval(session: Session, approved: Approved) -> None:
+    if session.as_json:
+        print_json(approval_document(approved))
+    else:
+        print_lines(approval_lines(approved))
+
+
+def approval_lines(approved: Approved) -> Iterator[str]:
+    prepared = approved.prepared
+    block = prepared.wish.position.block
+    yield f"{prepared.wish.headline} · {prepared.wish.plan_id} · block {block.number:,}"
+    yield ""
+    yield from word_lines(approved.words)
+    yield ""
+    yield from _outcome(approved)
+    yield from _bounds(approved)
+    yield from _cost(approved)
+    yield ""
+    ends = datetime.fromtimestamp(prepared.bounds.expires_at, UTC)
+    yield f"  hash     {approved.hash}"
+    yield f"  expires  {ends:%Y-%m-%d %H:%M:%S} UTC"
+    yield f"  next     zuno apply {prepared.wish.plan_id}"
+
+
+def word_lines(words: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
+    for place, (step, sentences) in enumerate(words, 1):
+        yield f"  {place}. {step}"
+        for sentence in sentences:
+            yield wrapped(f"     {sentence}", indent=5)
+
+
+def _outcome(approved: Approved) -> Iterator[str]:
+    simulation = approved.prepared.simulation
+    changes = quoted_changes(approved.prepared)
+    if changes is None:
+        tried = ", ".join(step.step for step in simulation.steps)
+        later = ", ".join(simulation.unsimulated) or "nothing"
+        yield f"  Tried by {simulation.method}: {tried}. Not tried yet: {later}."
+        return
+    yield f"  Tried by {simulation.method}, the wallet would see:"
+    for token, amount in changes.items():
+        known = approved.tokens[token]
+        sign = "−" if amount < 0 else "+"
+        yield f"    {sign}{amount_of(abs(amount), known)} {known.label}"
+
+
+def _bounds(approved: Approved) -> Iterator[str]:
+    pair = approved.prepared.wish.tokens
+    for step in approved.prepared.built.bounds:
+        least = step.bounds
+        for promise, amounts in (("pays at least", least.paid), ("takes at most", least.taken)):
+            if any(amounts):
+                told = " and ".join(
+                    amount_text(amount, approved.tokens[token])
+                    for amount, token in zip(amounts, pair, strict=True)
+                )
+                yield f"  {step.step} {promise} {told}."
+    for grant in approved.prepared.built.grants:
+        told = amount_text(grant.amount, approved.tokens[grant.token])
+        ends = datetime.fromtimestamp(grant.expiration, UTC)
+        yield f"  Allowed through Permit2: {told} until {ends:%H:%M:%S} UTC."
+
+
+def _cost(approved: Approved) -> Iterator[str]:
+    prepared = approved.prepared
+    most = sum(each.gas * each.max_fee_per_gas for each in prepared.built.transactions)
+    rate = prepared.wish.usd_per_wei
+    usd = UNKNOWN + " in dollars" if rate is None else f"${most * rate:,.4f}"
+    yield f"  Gas costs at most {most / 10**18:.6f} of the chain's coin ({usd})."
+
+
+def approval_document(approved: Approved) -> Json:
+    prepared, wish = approved.prepared, approved.prepared.wish
+    quoted = quoted_changes(prepared)
+    return {
+        "planId": wish.plan_id,
+        "headline": wish.headline,
+        "hash": approved.hash,
+        "expiresAt": prepared.bounds.expires_at,
+        "block": wish.position.block.number,
+        "blockHash": wish.position.block.hash,
+        "tokens": list(wish.tokens),
+        "simulation": {
+            "method": prepared.simulation.method,
+            "unsimulated": list(prepared.simulation.unsimulated),
+            "steps": [
+                {
+                    "step": step.step,
+                    "gasUsed": step.gas_used,
+                    "changes": {token: str(amount) for token, amount in step.changes.items()},
+                }
+                for step in prepared.simulation.steps
+            ],
+        },
+        "quoted": None
+        if quoted is None
+        else {token: str(amount) for token, amount in quoted.items()},
+        "bounds": [{"step": each.step, **_minimums(each.bounds)} for each in prepared.built.bounds],
+        "grants": [
+            {
+                "token": grant.token,
+                "spender": grant.spender,
+                "amount": str(grant.amount),
+                "expiration": grant.expiration,
+            }
+            for grant in prepared.built.grants
+        ],
+        "transactions": [
+            {
+                "step": step.transaction.step,
+                "to": step.transaction.to,
+                "value": str(step.transaction.value),
+                "data": "0x" + step.transaction.data.hex(),
+                "gas": step.transaction.gas,
+                "maxFeePerGas": str(step.transaction.max_fee_per_gas),
+                "maxPriorityFeePerGas": str(step.transaction.max_priority_fee_per_gas),
+                "nonce": step.transaction.nonce,
+                "fields": [[field.name, field.value] for field in field_table(step)],
+            }
+            for step in prepared.steps
+        ],
+        "words": [
+            f"{step}: {sentence}" for step, sentences in approved.words for sentence in sentences
+        ],
+    }
+
+
+def _minimums(least: Bounds) -> dict[str, Json]:
+    return {
+        "paid0": str(least.paid.amount0),
+        "paid1": str(least.paid.amount1),
+        "taken0": str(least.taken.amount0),
+        "taken1": str(least.taken.amount1),
+        "liquidity": str(least.liquidity),
+        "sold": str(least.sold),
+        "bought": str(least.bought),
+    }

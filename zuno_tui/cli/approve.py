@@ -1,0 +1,61 @@
+"""`zuno approve PLAN`: build, try, read back and judge its transactions; nothing is signed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from agents.shelf import PlanShelf
+from chain.overview import Sources
+from zuno_tui.cli import DONE
+from zuno_tui.cli.approval_card import show_approval
+from zuno_tui.cli.plan_card import plan_in
+from zuno_tui.cli.session import Session
+from zuno_tui.gate.approving import approve
+from zuno_tui.gate.choosing import chosen_candidate
+from zuno_tui.gate.limits import gate_limits
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.wishes import wish_of_plan
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from zuno_tui.gate.wishes import Wish
+
+
+def run(arguments: Namespace) -> int:
+    session = Session.start(arguments)
+    plan = plan_in(PlanShelf(session.home.plans).find(arguments.plan_id))
+    candidate = chosen_candidate(plan, arguments.candidate)
+    if plan.chain_id != session.network.chain_id:
+        raise GateRefusedError(
+            f"{plan.plan_id} was made on chain {plan.chain_id}, and this is "
+            f"{session.network.title}. Name its network: --network {plan.chain_id}"
+        )
+    return approve_wish(
+        session, lambda sources: wish_of_plan(sources, plan, candidate, session.address)
+    )
+
+
+def approve_wish(session: Session, wishing: Callable[[Sources], Awaitable[Wish]]) -> int:
+    """Approve what is wished for on the chain as it is now, and show it."""
+    return asyncio.run(_approve(session, wishing))
+
+
+async def _approve(session: Session, wishing: Callable[[Sources], Awaitable[Wish]]) -> int:
+    limits = gate_limits(session.settings.limits)
+    async with open_sources(session) as sources:
+        wish = await wishing(sources)
+        approved = await approve(sources, session.home.database, wish, session.address, limits)
+    show_approval(session, approved)
+    return DONE
+
+
+@asynccontextmanager
+async def open_sources(session: Session) -> AsyncIterator[Sources]:
+    with session.open_store() as store:
+        async with session.connect() as client, session.market() as coingecko:
+            yield Sources(client, session.network, store, coingecko, time.time)

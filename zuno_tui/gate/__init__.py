@@ -1,0 +1,1 @@
+"""The gate between a plan and the chain: what is approved is what is shown, and signed once."""

@@ -1,0 +1,136 @@
+"""What is kept beside the journal of each approval: what drift and results are judged by."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from zuno_tui.gate.drift import Bounds, Circumstances
+from zuno_tui.gate.refusal import GateRefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chain.execution.outbox import Outbox
+    from chain.networks import Address
+    from chain.store import Store
+    from zuno_tui.gate.preparing import Prepared
+
+_APPROVALS = "approvals"
+_NEWEST = "approved-plans"
+_ANY = "newest"
+_DAY = 86_400
+_WHOLE_NUMBERS = (
+    *("liquidity", "sqrt_price_x96", "nonce", "base_fee"),
+    *("lowest_sqrt_price", "highest_sqrt_price", "max_fee_per_gas", "expires_at"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    hash: str
+    plan_id: str
+    token_id: int
+    headline: str
+    tokens: tuple[Address, ...]
+    before: Circumstances
+    bounds: Bounds
+    quoted: Mapping[Address, int] | None
+    """What the wallet would hold more or less of, by the simulation of all steps."""
+    notional: int
+    """Micro-dollars, rounded up."""
+
+
+def approval_of(prepared: Prepared, sealed: str) -> Approval:
+    wish = prepared.wish
+    return Approval(
+        hash=sealed,
+        plan_id=wish.plan_id,
+        token_id=wish.position.token_id,
+        headline=wish.headline,
+        tokens=wish.tokens,
+        before=prepared.circumstances,
+        bounds=prepared.bounds,
+        quoted=quoted_changes(prepared),
+        notional=-(-prepared.notional.numerator // prepared.notional.denominator),
+    )
+
+
+def quoted_changes(prepared: Prepared) -> dict[Address, int] | None:
+    """The sum of all steps; None where not all of them could be simulated."""
+    simulation = prepared.simulation
+    if simulation.method != "eth_simulateV1":
+        return None
+    return {
+        token: sum(step.changes.get(token, 0) for step in simulation.steps)
+        for token in prepared.wish.tokens
+    }
+
+
+def keep_approval(store: Store, approval: Approval, *, now: float) -> None:
+    """The newest approval of a plan is the only one that can be applied."""
+    document = {
+        "planId": approval.plan_id,
+        "tokenId": str(approval.token_id),
+        "headline": approval.headline,
+        "tokens": list(approval.tokens),
+        "before": _written(asdict(approval.before)),
+        "bounds": _written(asdict(approval.bounds)),
+        "quoted": None
+        if approval.quoted is None
+        else {token: str(amount) for token, amount in approval.quoted.items()},
+        "notional": str(approval.notional),
+    }
+    store.put(_APPROVALS, approval.hash, document, now=now)
+    newest = {approval.plan_id: approval.hash, _ANY: approval.hash}
+    store.put_many(_NEWEST, newest, now=now)
+
+
+def find_approval(store: Store, plan_id: str | None) -> Approval:
+    """The newest approval of a plan, or of all when none is named."""
+    sealed = store.get(_NEWEST, plan_id or _ANY)
+    if not isinstance(sealed, str):
+        what = "Nothing" if plan_id is None else f"{plan_id}"
+        be = "is approved" if plan_id is None else "is not approved"
+        raise GateRefusedError(f"{what} {be}. Nothing was sent. Approve first: zuno approve PLAN")
+    found = read_approval(store, sealed)
+    if found is None:
+        raise GateRefusedError("What was approved is no longer known. Approve again: zuno approve")
+    return found
+
+
+def read_approval(store: Store, sealed: str) -> Approval | None:
+    document = store.get(_APPROVALS, sealed)
+    if not isinstance(document, dict):
+        return None
+    fields = cast("dict[str, Any]", document)
+    quoted = fields["quoted"]
+    return Approval(
+        hash=sealed,
+        plan_id=fields["planId"],
+        token_id=int(fields["tokenId"]),
+        headline=fields["headline"],
+        tokens=tuple(fields["tokens"]),
+        before=Circumstances(**_read(fields["before"])),
+        bounds=Bounds(**_read(fields["bounds"])),
+        quoted=None if quoted is None else {token: int(text) for token, text in quoted.items()},
+        notional=int(fields["notional"]),
+    )
+
+
+def notional_of_today(store: Store, outbox: Outbox, now: float) -> int:
+    """Micro-dollars that plans applied within a day put into ranges."""
+    applied = [
+        read_approval(store, one.hash)
+        for one in outbox.dispatches()
+        if one.consumed_at is not None and now - one.consumed_at < _DAY
+    ]
+    return sum(approval.notional for approval in applied if approval is not None)
+
+
+def _written(fields: dict[str, Any]) -> dict[str, str | None]:
+    return {name: None if value is None else str(value) for name, value in fields.items()}
+
+
+def _read(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: int(value) if name in _WHOLE_NUMBERS else value for name, value in fields.items()}

@@ -1,0 +1,65 @@
+"""Approving: a wish prepared, sealed under one hash and written into the journal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.execution.outbox import Outbox
+from chain.execution.words import describe, names_on
+from chain.tokens import read_tokens
+from zuno_tui.gate.approvals import approval_of, keep_approval, notional_of_today
+from zuno_tui.gate.circumstances import network_time
+from zuno_tui.gate.preparing import prepare
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.sealing import dispatch_of, seal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from chain.networks import Address
+    from chain.overview import Sources
+    from chain.tokens import Token
+    from zuno_tui.gate.limits import GateLimits
+    from zuno_tui.gate.preparing import Prepared
+    from zuno_tui.gate.wishes import Wish
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    hash: str
+    prepared: Prepared
+    tokens: Mapping[Address, Token]
+    words: tuple[tuple[str, tuple[str, ...]], ...]
+    """Each step with its sentences, drawn from its own bytes."""
+
+
+async def approve(
+    sources: Sources, journal: Path, wish: Wish, wallet: Address, limits: GateLimits
+) -> Approved:
+    """Let this wish be applied once, within ten minutes, exactly as it is told."""
+    block = wish.position.block
+    with Outbox.open(journal) as outbox:
+        today = notional_of_today(sources.store, outbox, network_time(sources, block.timestamp))
+        prepared = await prepare(sources, wish, wallet, limits, today)
+        sealed = seal(prepared)
+        dispatch = outbox.plan(dispatch_of(prepared, sealed), now=prepared.now)
+        if dispatch.consumed_at is not None:
+            raise GateRefusedError(
+                "The same transactions were applied before. Wait for the next block and try again."
+            )
+        if dispatch.expires_at is None:
+            outbox.approve(sealed, now=prepared.now)
+    keep_approval(sources.store, approval_of(prepared, sealed), now=sources.clock())
+    tokens = await read_tokens(
+        sources.client,
+        sources.network,
+        wish.tokens,
+        block.hash,
+        store=sources.store,
+        now=sources.clock(),
+    )
+    names = names_on(sources.network, wallet, tokens)
+    words = tuple((step.transaction.step, describe(step, names)) for step in prepared.steps)
+    return Approved(sealed, prepared, tokens, words)

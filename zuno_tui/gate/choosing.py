@@ -1,0 +1,46 @@
+"""Which candidate of a plan is meant, and whether it may be approved at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.numbers.rules import JudgmentVerdict
+from zuno_tui.gate.refusal import GateRefusedError
+
+if TYPE_CHECKING:
+    from agents.plan import Candidate, Plan
+
+EXIT = "exit"
+
+
+def chosen_candidate(plan: Plan, named: str | None) -> Candidate:
+    """The candidate named, or the one the plan recommends."""
+    candidate = _recommended(plan) if named is None else _named(plan, named)
+    judgment = candidate.judgment
+    if judgment is not None and judgment.verdict is JudgmentVerdict.VETO:
+        raise GateRefusedError(
+            f"Move {candidate.index} of {plan.plan_id} was vetoed: {judgment.reason} "
+            "Choose another: zuno plan"
+        )
+    return candidate
+
+
+def _recommended(plan: Plan) -> Candidate:
+    if plan.choice.kind == "hold":
+        raise GateRefusedError(
+            f"{plan.plan_id} says hold: there is nothing to approve. "
+            "To act all the same, name a choice: --candidate N or --candidate exit"
+        )
+    return plan.recommended
+
+
+def _named(plan: Plan, named: str) -> Candidate:
+    if named == EXIT:
+        if plan.exit is None:
+            raise GateRefusedError(f"{plan.plan_id} opens a position: there is nothing to leave.")
+        return plan.exit
+    for move in plan.candidates:
+        if str(move.index) == named:
+            return move
+    known = ", ".join([*(str(move.index) for move in plan.candidates), EXIT])
+    raise GateRefusedError(f"{plan.plan_id} has no candidate {named!r}. It has: {known}.")

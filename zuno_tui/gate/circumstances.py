@@ -1,0 +1,41 @@
+"""Reading what drift is judged by: the position, its wallet and the hook at one block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.hooks import NO_HOOK
+from chain.rpc import requests
+from zuno_tui.gate.contract_code import read_code_hashes
+from zuno_tui.gate.drift import Circumstances
+
+if TYPE_CHECKING:
+    from chain.networks import Address
+    from chain.overview import Sources
+    from chain.positions.snapshot import PositionSnapshot
+
+
+async def read_circumstances(
+    sources: Sources, position: PositionSnapshot, wallet: Address
+) -> Circumstances:
+    """At the block the position was read at."""
+    block, hook = position.block, position.pool.key.hooks
+    nonce = await sources.client.ask(requests.transaction_count(wallet, block.hash))
+    hook_code = None
+    if hook != NO_HOOK:
+        hook_code = (await read_code_hashes(sources, [hook], block.hash)).now.get(hook)
+    return Circumstances(
+        owner=position.owner,
+        liquidity=position.liquidity,
+        pool_id=position.pool.pool_id,
+        hook_code=hook_code,
+        subscriber=position.custody.subscriber,
+        sqrt_price_x96=position.pool.sqrt_price_x96,
+        nonce=nonce,
+        base_fee=block.base_fee_per_gas or 0,
+    )
+
+
+def network_time(sources: Sources, head_time: int) -> int:
+    """By the network's own clock where it has one: the embedded chain's stands still or runs."""
+    return head_time if sources.network.clock == "head" else int(sources.clock())

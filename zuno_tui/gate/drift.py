@@ -1,0 +1,87 @@
+"""What may not change between approving and applying, and what did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chain.networks import Address
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """A position and its wallet at one block, as far as a plan rests on them."""
+
+    owner: Address
+    liquidity: int
+    pool_id: str
+    hook_code: str | None
+    """The hash of the hook's code; None where the pool has no hook."""
+    subscriber: Address | None
+    sqrt_price_x96: int
+    nonce: int
+    base_fee: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How far prices may move: the pool's within the slippage, gas up to the fee signed for."""
+
+    lowest_sqrt_price: int
+    highest_sqrt_price: int
+    max_fee_per_gas: int
+    expires_at: int
+
+
+class Drift(NamedTuple):
+    what: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.before} when approved, {self.after} now"
+
+
+def drifts(
+    before: Circumstances, after: Circumstances, bounds: Bounds, now: float
+) -> tuple[Drift, ...]:
+    """Everything that has moved further than it may."""
+    return tuple(_drifts(before, after, bounds, now))
+
+
+def _drifts(
+    before: Circumstances, after: Circumstances, bounds: Bounds, now: float
+) -> Iterator[Drift]:
+    same = {
+        "owner": (before.owner, after.owner),
+        "liquidity": (before.liquidity, after.liquidity),
+        "pool": (before.pool_id, after.pool_id),
+        "hook code": (before.hook_code, after.hook_code),
+        "subscriber": (before.subscriber, after.subscriber),
+        "nonce of the wallet": (before.nonce, after.nonce),
+    }
+    for what, (then, now_is) in same.items():
+        if then != now_is:
+            yield Drift(what, _told(then), _told(now_is))
+    if not bounds.lowest_sqrt_price <= after.sqrt_price_x96 <= bounds.highest_sqrt_price:
+        moved = _price_change(before.sqrt_price_x96, after.sqrt_price_x96)
+        yield Drift("pool price", f"√price {before.sqrt_price_x96}", f"{moved:+.3f} % away")
+    if after.base_fee > bounds.max_fee_per_gas:
+        yield Drift(
+            "base fee", f"at most {bounds.max_fee_per_gas} wei a gas", f"{after.base_fee} wei a gas"
+        )
+    if now >= bounds.expires_at:
+        late = int(now) - bounds.expires_at
+        yield Drift("approval", "good for ten minutes", f"{late} s past its end")
+
+
+def _told(value: object) -> str:
+    return "none" if value is None else str(value)
+
+
+def _price_change(before: int, after: int) -> float:
+    """In per cent of the price, which is the square of its root."""
+    return float((after / before) ** 2 - 1) * 100

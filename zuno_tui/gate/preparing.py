@@ -1,0 +1,134 @@
+"""From a wish to transactions that were built, tried, read back and let through by the policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.execution.building import build, with_gas
+from chain.execution.building_requests import ReRange
+from chain.execution.decoding import decode
+from chain.execution.outbox_approvals import APPROVAL_SECONDS
+from chain.execution.policy import Refused, check
+from chain.execution.policy_context import PolicyContext, key_of
+from chain.execution.reading import read_chain_facts
+from chain.execution.recipes_sizing import price_band
+from chain.execution.simulating import simulate
+from chain.hooks import NO_HOOK
+from chain.networks import NATIVE
+from zuno_tui.gate.circumstances import network_time, read_circumstances
+from zuno_tui.gate.contract_code import read_code_hashes
+from zuno_tui.gate.drift import Bounds
+from zuno_tui.gate.refusal import GateRefusedError
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from chain.execution.building import Built
+    from chain.execution.building_facts import ChainFacts
+    from chain.execution.decoding_records import DecodedStep
+    from chain.execution.simulating import Simulation
+    from chain.networks import Address
+    from chain.overview import Sources
+    from zuno_tui.gate.drift import Circumstances
+    from zuno_tui.gate.limits import GateLimits
+    from zuno_tui.gate.wishes import Wish
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    wish: Wish
+    facts: ChainFacts
+    built: Built
+    steps: tuple[DecodedStep, ...]
+    simulation: Simulation
+    notional: Fraction
+    """Micro-dollars it puts into ranges."""
+    now: int
+    """By the network's clock."""
+    circumstances: Circumstances
+    bounds: Bounds
+
+
+async def prepare(
+    sources: Sources, wish: Wish, wallet: Address, limits: GateLimits, notional_today: int
+) -> Prepared:
+    """Everything a person is shown, read at the block of the wish; refused where it must not be."""
+    block = wish.position.block
+    facts = await read_chain_facts(sources.client, sources.network, wallet, wish.tokens, block)
+    built, simulation = await _tried(sources, build(wish.request, facts), block.hash)
+    steps = tuple(decode(transaction) for transaction in built.transactions)
+    context = await _policy_context(sources, wish, facts, limits, notional_today)
+    verdict = check(steps, context)
+    if isinstance(verdict, Refused):
+        reasons = "\n".join(f"  {reason}" for reason in verdict.reasons)
+        raise GateRefusedError(f"The policy does not let this through:\n{reasons}")
+    now = network_time(sources, block.timestamp)
+    band = price_band(wish.position.pool.sqrt_price_x96, facts.tolerance.slippage_bips)
+    return Prepared(
+        wish,
+        facts,
+        built,
+        steps,
+        simulation,
+        verdict.notional,
+        now,
+        await read_circumstances(sources, wish.position, wallet),
+        Bounds(band.lowest, band.highest, facts.fees.max_fee_per_gas, now + int(APPROVAL_SECONDS)),
+    )
+
+
+async def _tried(sources: Sources, built: Built, at: str) -> tuple[Built, Simulation]:
+    """Tried with room to spare, then once more with the gas that will be signed for."""
+    first = await simulate(sources.client, built.transactions, at)
+    refuse_failing(first)
+    if first.unsimulated or first.method != "eth_simulateV1":
+        return built, first
+    limited = with_gas(built, [step.gas_used for step in first.steps])
+    second = await simulate(sources.client, limited.transactions, at)
+    refuse_failing(second)
+    return limited, second
+
+
+def refuse_failing(simulation: Simulation) -> None:
+    for step in simulation.steps:
+        if not step.success:
+            raise GateRefusedError(
+                f"Tried on the chain as it is now, {step.step} fails: {step.failure}. "
+                "Nothing was signed."
+            )
+
+
+async def _policy_context(
+    sources: Sources,
+    wish: Wish,
+    facts: ChainFacts,
+    limits: GateLimits,
+    notional_today: int,
+) -> PolicyContext:
+    network, request = sources.network, wish.request
+    pool, contracts = request.position.pool, network.contracts
+    called = [contracts.position_manager, contracts.permit2, *wish.tokens]
+    called += [contracts.universal_router] if contracts.universal_router else []
+    called += [pool.key.hooks] if pool.key.hooks != NO_HOOK else []
+    codes = await read_code_hashes(
+        sources, (each for each in called if each != NATIVE), wish.position.block.hash
+    )
+    swap = request.swap if isinstance(request, ReRange) else None
+    return PolicyContext(
+        network=network,
+        allowed_chain_ids=frozenset({network.chain_id}),
+        owner=facts.sender,
+        head_time=facts.head_time,
+        nonce=facts.nonce,
+        limits=limits.policy,
+        tokens=frozenset(wish.tokens),
+        code_hashes=codes.now,
+        pinned_code_hashes=codes.pinned,
+        pools={key_of(pool.key): pool},
+        positions={request.position.token_id: request.position},
+        quotes=() if swap is None else (swap,),
+        allowed_hooks=limits.allowed_hooks,
+        worth=wish.worth,
+        notional_today=notional_today,
+    )
