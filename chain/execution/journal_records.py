@@ -82,7 +82,7 @@ class PlannedStep:
     safe_state: str
     """Where the person stands if everything before this step happened and this step did not."""
     deadline: int | None
-    """The last block time the transaction's own bytes allow, where they name one."""
+    """The last block time at which it may run: its own bytes' deadline, or else its plan's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from chain.execution.journal_records import (
     StepState,
     VersionKind,
 )
-from chain.execution.outbox_approvals import claim_nonce, grant, spend
+from chain.execution.outbox_approvals import check_spent, claim_nonce, grant, spend
 from chain.execution.outbox_guard import applying
 from chain.execution.outbox_rules import (
     check_can_replace,
@@ -173,17 +173,27 @@ class Outbox:
             check_replacement(step, unsigned)
             grant(self._connection, unsigned.digest, dispatch_hash, now)
 
+    def consume_replacement(
+        self, dispatch_hash: str, position: int, unsigned: UnsignedTransaction, *, now: float
+    ) -> None:
+        """Spend the approval of a dearer version; only then may it be signed."""
+        with one_transaction(self._connection):
+            step = self._step(dispatch_hash, position)
+            check_can_replace(step)
+            check_replacement(step, unsigned)
+            spend(self._connection, unsigned.digest, now)
+
     def record_replacement(
         self, dispatch_hash: str, position: int, signed: SignedTransaction, *, now: float
     ) -> Step:
-        """Spend its approval and put a dearer version with the same nonce on disk."""
+        """Put a dearer version with the same nonce on disk."""
         check_signature(signed)
         with one_transaction(self._connection):
             dispatch = self._dispatch(dispatch_hash)
             step = dispatch.steps[position]
             check_can_replace(step)
             kind = check_replacement(step, signed.unsigned)
-            spend(self._connection, signed.unsigned.digest, now)
+            check_spent(self._connection, signed.unsigned.digest)
             claim_nonce(self._connection, dispatch, position)
             self._add_version(step, kind, signed, now)
             self._move(step, StepState.SIGNED, now=now, reason=f"{kind} signed")

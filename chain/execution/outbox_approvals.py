@@ -46,6 +46,13 @@ def spend(journal: sqlite3.Connection, approval: str, now: float) -> None:
     journal.execute("UPDATE outbox_approvals SET consumed_at = ? WHERE hash = ?", (now, approval))
 
 
+def check_spent(journal: sqlite3.Connection, approval: str) -> None:
+    """Refuse what was signed without using its approval."""
+    used = "SELECT 1 FROM outbox_approvals WHERE hash = ? AND consumed_at IS NOT NULL"
+    if journal.execute(used, (approval,)).fetchone() is None:
+        raise OutboxError("Nothing is signed before its approval is used.")
+
+
 def claim_nonce(journal: sqlite3.Connection, dispatch: Dispatch, position: int) -> None:
     """Refuse a nonce that another plan's transaction has taken or may still take."""
     nonce = dispatch.steps[position].transaction.nonce

@@ -186,7 +186,7 @@ _WORDS: dict[Situation, str] = {
     Situation.NEVER_SIGNED: "was never signed and is given up",
     Situation.NOT_SENT: "is signed and kept, but no endpoint took it",
     Situation.PENDING: "waits for a block",
-    Situation.PENDING_TOO_LATE: "still waits, and its deadline has passed: it can only fail",
+    Situation.PENDING_TOO_LATE: "still waits for a block, and its deadline has passed",
     Situation.SENT_AGAIN: "was in no pool; the same bytes were sent again",
     Situation.INCLUDED: "is in a block that is not final yet",
     Situation.FINAL: "is done for good",

@@ -79,11 +79,7 @@ class Sender:
                     "Another zuno is applying a plan right now. Nothing was sent.",
                     "Wait for it: zuno outbox",
                 )
-            if self.outbox.dispatch(dispatch_hash).chain_id != self.chain_id:
-                raise OutboxError(
-                    "This plan is for another network. Nothing was sent.",
-                    "Name its network: zuno --network NAME apply P",
-                )
+            self._of_this_chain(dispatch_hash)
             dispatch = self.outbox.consume(dispatch_hash, now=at)
             try:
                 for step in dispatch.steps:
@@ -100,7 +96,7 @@ class Sender:
         ends = self.clock() + self.patience.finality_seconds
         resends = _Resends(self.patience.resend_seconds)
         while True:
-            dispatch = self.outbox.dispatch(dispatch_hash)
+            dispatch = self._of_this_chain(dispatch_hash)
             following = [step for step in dispatch.steps if step.versions and not step.settled]
             if not following or self.clock() >= ends:
                 return dispatch
@@ -109,16 +105,24 @@ class Sender:
             await self.sleep(self.patience.poll_seconds)
 
     async def replace(
-        self, dispatch_hash: str, position: int, replacement: UnsignedTransaction, signer: Signer
+        self,
+        dispatch_hash: str,
+        position: int,
+        replacement: UnsignedTransaction,
+        signer: Signer,
+        *,
+        at: float,
     ) -> Step:
         """Sign and send an approved speed-up or cancellation, with the nonce of the step."""
+        self._of_this_chain(dispatch_hash)
+        self.outbox.consume_replacement(dispatch_hash, position, replacement, now=at)
         signed = await asyncio.to_thread(signer.sign, replacement)
         step = self.outbox.record_replacement(dispatch_hash, position, signed, now=self.clock())
         return await self.resend(self._told(step))
 
     async def resend(self, step: Step) -> Step:
         """Send the newest bytes of a step once more."""
-        dispatch = self.outbox.dispatch(step.dispatch)
+        dispatch = self._of_this_chain(step.dispatch)
         delivered = await deliver(
             self.outbox, self.reads, self.sends, dispatch, step, now=self.clock()
         )
@@ -128,8 +132,7 @@ class Sender:
 
     async def _take(self, dispatch: Dispatch, step: Step, signer: Signer) -> bool:
         """Whether one step was signed, sent and included."""
-        head = await self.reads.ask(requests.block("latest"))
-        if head is None or (step.deadline is not None and head.timestamp >= step.deadline):
+        if await self._is_late(step):
             return False
         signed = await asyncio.to_thread(signer.sign, step.transaction)
         step = self._told(
@@ -137,6 +140,19 @@ class Sender:
         )
         await self._first_send(dispatch, step)
         return await self._included(dispatch.hash, step.position)
+
+    async def _is_late(self, step: Step) -> bool:
+        """Whether no block to come may run it; a silence only ends a plan that has not begun."""
+        ends = self.clock() + self.patience.inclusion_seconds
+        while True:
+            try:
+                head = await self.reads.ask(requests.block("latest"))
+            except RpcError:
+                if step.position == 0 or self.clock() >= ends:
+                    raise
+                await self.sleep(self.patience.poll_seconds)
+                continue
+            return head is None or (step.deadline is not None and head.timestamp >= step.deadline)
 
     async def _first_send(self, dispatch: Dispatch, step: Step) -> None:
         ends = self.clock() + self.patience.resend_seconds
@@ -195,6 +211,15 @@ class Sender:
                 if again.step.state != moved.state:
                     self._told(again.step)
         return observed.standing
+
+    def _of_this_chain(self, dispatch_hash: str) -> Dispatch:
+        dispatch = self.outbox.dispatch(dispatch_hash)
+        if dispatch.chain_id != self.chain_id:
+            raise OutboxError(
+                "This plan is for another network. Nothing was sent.",
+                "Name its network: zuno --network NAME",
+            )
+        return dispatch
 
     def _told(self, step: Step) -> Step:
         self.changed(step)

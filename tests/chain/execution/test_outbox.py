@@ -185,6 +185,8 @@ def test_a_replacement_is_dearer_approved_and_used_once(outbox: Outbox) -> None:
     step = applied(outbox, planned(transfer(0)))
     faster = dearer(transfer(0))
     with pytest.raises(OutboxError, match="never approved"):
+        outbox.consume_replacement("hash", 0, faster, now=3)
+    with pytest.raises(OutboxError, match="before its approval"):
         outbox.record_replacement("hash", 0, sign(faster), now=3)
     with pytest.raises(OutboxError, match=r"12\.5 %"):
         outbox.approve_replacement(
@@ -195,6 +197,13 @@ def test_a_replacement_is_dearer_approved_and_used_once(outbox: Outbox) -> None:
     with pytest.raises(OutboxError, match="nonce"):
         outbox.approve_replacement("hash", 0, replace(faster, nonce=1), now=3)
     outbox.approve_replacement("hash", 0, faster, now=3)
+    with pytest.raises(OutboxError, match="before its approval"):
+        outbox.record_replacement("hash", 0, sign(faster), now=3)
+    with pytest.raises(OutboxError, match="older than ten minutes"):
+        outbox.consume_replacement("hash", 0, faster, now=603)
+    outbox.consume_replacement("hash", 0, faster, now=4)
+    with pytest.raises(OutboxError, match="used already"):
+        outbox.consume_replacement("hash", 0, faster, now=4)
     step = outbox.record_replacement("hash", 0, sign(faster), now=4)
     assert [version.kind for version in step.versions] == ["original", "speed-up"]
     with pytest.raises(OutboxError):
@@ -202,6 +211,7 @@ def test_a_replacement_is_dearer_approved_and_used_once(outbox: Outbox) -> None:
 
     nothing = dearer(replace(faster, to=faster.sender, value=0, gas=21_000))
     outbox.approve_replacement("hash", 0, nothing, now=5)
+    outbox.consume_replacement("hash", 0, nothing, now=5)
     step = outbox.record_replacement("hash", 0, sign(nothing), now=6)
     assert step.newest is not None
     assert step.newest.kind is VersionKind.CANCEL
@@ -228,6 +238,7 @@ def test_a_reorg_takes_a_state_back_until_it_is_settled(outbox: Outbox) -> None:
 def test_a_decision_made_without_a_newer_version_is_not_taken(outbox: Outbox) -> None:
     stale = applied(outbox, planned(transfer(0)))
     outbox.approve_replacement("hash", 0, dearer(transfer(0)), now=3)
+    outbox.consume_replacement("hash", 0, dearer(transfer(0)), now=3)
     outbox.record_replacement("hash", 0, sign(dearer(transfer(0))), now=4)
     assert outbox.mark_dropped(stale, now=5, reason="unseen").state is StepState.SIGNED
 

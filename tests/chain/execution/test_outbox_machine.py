@@ -112,6 +112,7 @@ class JournalMachine(RuleBasedStateMachine):
             )
         with contextlib.suppress(OutboxError):
             self.outbox.approve_replacement(hash_, position, wanted, now=self.now)
+            self.outbox.consume_replacement(hash_, position, wanted, now=self.now)
             signed = signed_by(DEMO_WALLET, wanted)
             self.outbox.record_replacement(hash_, position, signed, now=self.now)
 

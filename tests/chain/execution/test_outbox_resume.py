@@ -180,6 +180,7 @@ async def test_a_cancellation_that_was_included(bench: Bench) -> None:
     fees = Fees(100 * GWEI, 10 * GWEI)
     nothing = cancellation(step, market=fees, cap=fees)
     bench.outbox.approve_replacement("hash", 0, nothing, now=bench.waits.now)
+    bench.outbox.consume_replacement("hash", 0, nothing, now=bench.waits.now)
     signed = signed_by(DEMO_WALLET, nothing)
     step = bench.outbox.record_replacement("hash", 0, signed, now=bench.waits.now)
     send(bench, step)

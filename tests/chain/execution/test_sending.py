@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
@@ -13,18 +14,51 @@ from chain.execution.journal_records import StepState
 from chain.execution.sending import NotSentError
 from chain.execution.sending_replacement import Fees, cancellation, speed_up
 from chain.rpc.client import RpcClient
+from chain.rpc.errors import Refused, RpcError, Unreachable
+from chain.rpc.reader import Reader
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, signed_by, transfer
 from tests.chain.execution.sending_kit import QUICK, Bench, SendFault, bench_on, through
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
+    from chain.execution.journal_records import Step
     from chain.networks import Network
+    from chain.rpc.requests import Request
     from tests.chain.moves import Moves
 
+T = TypeVar("T")
 MARKET = Fees(2 * GWEI, GWEI)
 CAP = Fees(200 * GWEI, 20 * GWEI)
+
+
+@dataclass
+class SilentReads(Reader):
+    """An endpoint that is away for a while."""
+
+    client: RpcClient
+    left: int = 0
+
+    async def settle(self, requests: Sequence[Request[T]]) -> list[T | RpcError]:
+        if self.left:
+            self.left -= 1
+            raise Unreachable("is away", endpoint="the node")
+        return await self.client.settle(requests)
+
+
+@dataclass
+class NoFinality(Reader):
+    """An endpoint of a network that calls no block final."""
+
+    client: RpcClient
+
+    async def settle(self, requests: Sequence[Request[T]]) -> list[T | RpcError]:
+        outcomes = await self.client.settle(requests)
+        return [
+            Refused(-32602, "unknown block tag") if "finalized" in request.params else outcome
+            for request, outcome in zip(requests, outcomes, strict=True)
+        ]
 
 
 @pytest.fixture
@@ -235,7 +269,7 @@ async def test_speeding_up_keeps_the_nonce_and_one_of_both_lands(bench: Bench) -
         step = bench.outbox.dispatch("hash").steps[0]
         faster = speed_up(step, market=MARKET, cap=CAP)
         bench.outbox.approve_replacement("hash", 0, faster, now=bench.waits.now)
-        await sender.replace("hash", 0, faster, bench.signer)
+        await sender.replace("hash", 0, faster, bench.signer, at=bench.waits.now)
 
     waiting = bench.sender().patience.inclusion_seconds
     bench.approved(bench.plan())
@@ -265,7 +299,7 @@ async def test_cancelling_takes_the_nonce_for_nothing(bench: Bench) -> None:
     dispatch = await bench.apply(bench.plan())
     nothing = cancellation(dispatch.steps[0], market=MARKET, cap=CAP)
     bench.outbox.approve_replacement("hash", 0, nothing, now=bench.waits.now)
-    await bench.sender().replace("hash", 0, nothing, bench.signer)
+    await bench.sender().replace("hash", 0, nothing, bench.signer, at=bench.waits.now)
     bench.waits.meanwhile = [bench.mine, lambda: bench.mine(64)]
     dispatch = await bench.sender().watch("hash")
     [step] = dispatch.steps
@@ -282,6 +316,49 @@ async def test_a_replacement_over_the_cap_is_refused(bench: Bench) -> None:
         speed_up(dispatch.steps[0], market=MARKET, cap=Fees(22 * GWEI, 20 * GWEI))
     with pytest.raises(OutboxError, match="over the cap"):
         cancellation(dispatch.steps[0], market=Fees(GWEI, 21 * GWEI), cap=CAP)
+
+
+async def test_a_silence_between_two_steps_does_not_end_the_plan(bench: Bench) -> None:
+    first = bench.nonce()
+    plan = bench.plan(transfer(first, step="exit"), transfer(first + 1, step="enter"))
+    silences = SilentReads(bench.client)
+
+    def included(step: Step) -> None:
+        if step.state is StepState.INCLUDED and step.position == 0:
+            silences.left = 3
+
+    bench.approved(plan)
+    sender = replace(bench.sender(), reads=silences, changed=included)
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+    assert silences.left == 0
+    assert [step.state for step in dispatch.steps] == ["included", "included"]
+
+
+async def test_without_an_answer_nothing_is_begun(bench: Bench) -> None:
+    bench.approved(bench.plan())
+    sender = replace(bench.sender(), reads=SilentReads(bench.client, left=10**6))
+    with pytest.raises(RpcError):
+        await sender.apply("hash", bench.signer, at=bench.waits.now)
+    assert bench.signer.signed == []
+    assert bench.outbox.dispatch("hash").steps[0].state is StepState.DISCARDED
+
+
+async def test_where_no_block_is_called_final_depth_decides(bench: Bench) -> None:
+    await bench.apply(bench.plan())
+    sender = replace(bench.sender(), reads=NoFinality(bench.client))
+    bench.waits.meanwhile = [lambda: bench.mine(63), lambda: None, lambda: bench.mine(1)]
+    assert (await sender.watch("hash")).steps[0].state is StepState.FINAL
+    assert bench.waits.meanwhile == []
+
+
+async def test_a_plan_of_another_network_is_refused(bench: Bench) -> None:
+    bench.approved(bench.plan())
+    sender = replace(bench.sender(), chain_id=1)
+    with pytest.raises(OutboxError, match="another network"):
+        await sender.apply("hash", bench.signer, at=bench.waits.now)
+    with pytest.raises(OutboxError, match="another network"):
+        await sender.watch("hash")
+    assert bench.outbox.dispatch("hash").consumed_at is None
 
 
 async def test_applying_twice_has_one_effect(bench: Bench) -> None:
