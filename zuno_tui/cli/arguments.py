@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from zuno_tui.cli.wallet_arguments import DiscreetParser, add_wallet
+from zuno_tui.cli.wallet_arguments import DiscreetParser, add_wallet, passphrase_flag
 
 _DESCRIPTION = "A terminal desk for people who provide liquidity on Uniswap v4."
 _EPILOG = (
@@ -45,7 +45,15 @@ def build_parser() -> argparse.ArgumentParser:
     explain = commands.add_parser("explain", parents=[shared], help="show why: the whole debate")
     approve = commands.add_parser("approve", parents=[shared], help="see what would be signed")
     approve.add_argument("--candidate", metavar="N|exit", help="instead of the recommended one")
-    for about in (plan, explain, approve):
+    applying = commands.add_parser("apply", parents=[shared], help="sign and send what is approved")
+    applying.add_argument("--confirm", metavar="HASH", help="instead of the typed word")
+    passphrase_flag(applying)
+    collect = commands.add_parser("collect", parents=[shared], help="approve taking fees out")
+    close = commands.add_parser("close", parents=[shared], help="approve leaving a position")
+    for changing in (collect, close):
+        changing.add_argument("token_id", metavar="ID", type=token_id)
+    commands.add_parser("outbox", parents=[shared], help="what was sent, and where it stands")
+    for about in (plan, explain, approve, applying):
         about.add_argument("plan_id", metavar="PLAN", nargs="?")
     replay = commands.add_parser("replay", parents=[shared], help="run a recorded debate again")
     replay.add_argument("record", metavar="RECORD", help="a record's file or request id")

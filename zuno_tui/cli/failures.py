@@ -25,6 +25,7 @@ _FORESEEN = (
     "NoSuchBlockError",
     "DecodingError",
     "FactsUnknownError",
+    "InterruptedApplyError",
     "NotIncludedError",
 )
 _REFUSALS = ("BuildError", "GateRefusedError", "NoSuchPositionError", "OutboxError")

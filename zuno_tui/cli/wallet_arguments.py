@@ -38,7 +38,7 @@ def add_wallet(wallet: argparse.ArgumentParser, shared: argparse.ArgumentParser)
     use.add_argument("wallet", metavar="WALLET", type=_no_key, help="a name or an address")
     check = add("check", "open a wallet's key and see that it fits, without signing")
     check.add_argument("wallet", metavar="WALLET", type=_no_key, help="a name or an address")
-    _passphrase_flag(check)
+    passphrase_flag(check)
     remove = add("remove", "delete a wallet's key from this machine")
     remove.add_argument("wallet", metavar="WALLET", type=_no_key, help="a name or an address")
     remove.add_argument(
@@ -72,10 +72,10 @@ def _kept_flags(parser: argparse.ArgumentParser) -> None:
         default="best",
         help="best: the system's keyring, else an encrypted file",
     )
-    _passphrase_flag(parser)
+    passphrase_flag(parser)
 
 
-def _passphrase_flag(parser: argparse.ArgumentParser) -> None:
+def passphrase_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--passphrase-file",
         metavar="FILE",

@@ -1,0 +1,19 @@
+"""`zuno collect ID`: approve taking a position's fees out, and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zuno_tui.cli.approve import approve_wish
+from zuno_tui.cli.session import Session
+from zuno_tui.gate.wishes import wish_to_collect
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+def run(arguments: Namespace) -> int:
+    session = Session.start(arguments)
+    return approve_wish(
+        session, lambda sources: wish_to_collect(sources, arguments.token_id, session.address)
+    )

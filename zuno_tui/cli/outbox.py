@@ -1,0 +1,101 @@
+"""`zuno outbox`: everything that was approved or sent, where it stands, and what can be done."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from chain.execution.outbox import Outbox
+from chain.execution.resuming import resume
+from zuno_tui.cli import DONE
+from zuno_tui.cli.approve import open_sources
+from zuno_tui.cli.output import Column, print_json, print_lines, table
+from zuno_tui.cli.session import Session, say
+from zuno_tui.gate.standing import stands, told
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from chain.execution.journal_records import Dispatch
+    from chain.overview import Sources
+    from zuno_tui.cli.output import Json
+    from zuno_tui.gate.standing import Told
+
+_COLUMNS = (Column("PLAN"), Column("HASH"), Column("STATE"), Column("STEPS"))
+_SHORT_HASH = 12
+
+
+def run(arguments: Namespace) -> int:
+    return asyncio.run(_outbox(Session.start(arguments)))
+
+
+async def resume_outbox(sources: Sources, outbox: Outbox) -> tuple[Told, ...]:
+    """The truth about whatever is unfinished, looked up and written down first of all."""
+    findings = await resume(
+        outbox,
+        sources.client,
+        sources.client,
+        chain_id=sources.network.chain_id,
+        clock=sources.clock,
+    )
+    return tuple(told(finding) for finding in findings)
+
+
+async def _outbox(session: Session) -> int:
+    async with open_sources(session) as sources:
+        with Outbox.open(session.home.database) as outbox:
+            findings = await resume_outbox(sources, outbox)
+            dispatches = [
+                one for one in outbox.dispatches() if one.chain_id == session.network.chain_id
+            ]
+    if session.as_json:
+        print_json(_document(dispatches, findings))
+        return DONE
+    if not dispatches:
+        say("The outbox is empty: nothing was approved yet.")
+        return DONE
+    print_lines(table(_COLUMNS, [_row(one) for one in dispatches]))
+    for finding in findings:
+        if finding.open:
+            say(f"{finding.sentence} You can: {', '.join(finding.choices)}.")
+    return DONE
+
+
+def _row(dispatch: Dispatch) -> tuple[str, ...]:
+    steps = ", ".join(f"{step.name} {step.state}" for step in dispatch.steps)
+    return dispatch.plan_id, dispatch.hash[:_SHORT_HASH] + "…", stands(dispatch), steps
+
+
+def _document(dispatches: list[Dispatch], findings: tuple[Told, ...]) -> Json:
+    return {
+        "dispatches": [
+            {
+                "planId": one.plan_id,
+                "hash": one.hash,
+                "state": stands(one),
+                "safeState": one.safe_state,
+                "needsAttention": one.needs_attention,
+                "steps": [
+                    {
+                        "step": step.name,
+                        "state": step.state,
+                        "reason": step.reason,
+                        "nonce": step.transaction.nonce,
+                        "hash": None if step.newest is None else step.newest.transaction.hash,
+                    }
+                    for step in one.steps
+                ],
+            }
+            for one in dispatches
+        ],
+        "findings": [
+            {
+                "planId": one.plan_id,
+                "step": one.step,
+                "situation": one.situation,
+                "sentence": one.sentence,
+                "choices": list(one.choices),
+            }
+            for one in findings
+        ],
+    }

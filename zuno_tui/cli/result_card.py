@@ -1,0 +1,91 @@
+"""What an applied plan did: per token what came or left, against what was shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zuno_tui.cli.output import Column, print_json, print_lines, table
+from zuno_tui.words import UNKNOWN, amount_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from chain.networks import Address
+    from chain.tokens import Token
+    from zuno_tui.cli.output import Json
+    from zuno_tui.cli.session import Session
+    from zuno_tui.gate.results import Result
+
+_COLUMNS = (
+    Column("TOKEN"),
+    Column("SHOWN", "right"),
+    Column("REALISED", "right"),
+    Column("DIFFERENCE", "right"),
+)
+
+
+def show_result(session: Session, result: Result, tokens: Mapping[Address, Token]) -> None:
+    if session.as_json:
+        print_json(_document(result))
+    else:
+        print_lines(_lines(result, tokens))
+
+
+def _lines(result: Result, tokens: Mapping[Address, Token]) -> Iterator[str]:
+    yield f"{result.approval.headline} · {result.approval.plan_id} · {result.state}"
+    safe = result.dispatch.safe_state
+    if safe is not None:
+        yield f"  It stopped on the way. You stand here: {safe}."
+        yield "  Go on from there with a new plan: zuno recommend ID"
+    yield ""
+    quoted = result.approval.quoted or {}
+    rows = []
+    for token, realised in result.realised.items():
+        shown, known = quoted.get(token), tokens[token]
+        difference = None if shown is None or realised is None else realised - shown
+        amounts = (_signed(amount, known) for amount in (shown, realised, difference))
+        rows.append((known.label, *amounts))
+    yield from table(_COLUMNS, rows)
+    yield ""
+    cost = sum(step.gas_cost for step in result.steps)
+    used = sum(step.gas_used for step in result.steps)
+    yield f"  Gas: {used:,} for {cost / 10**18:.6f} of the chain's coin."
+    for token_id in result.minted:
+        yield f"  The new position is #{token_id}."
+
+
+def _signed(amount: int | None, token: Token) -> str:
+    if amount is None:
+        return UNKNOWN
+    sign = "−" if amount < 0 else "+" if amount else ""
+    return sign + amount_of(abs(amount), token)
+
+
+def _document(result: Result) -> Json:
+    quoted = result.approval.quoted
+    return {
+        "planId": result.approval.plan_id,
+        "hash": result.approval.hash,
+        "state": result.state,
+        "safeState": result.dispatch.safe_state,
+        "transactions": [
+            {
+                "hash": one.step.inclusion.transaction_hash,
+                "step": one.step.name,
+                "state": one.step.state,
+                "block": one.step.inclusion.block_number,
+                "gasUsed": one.gas_used,
+                "gasCost": str(one.gas_cost),
+            }
+            for one in result.steps
+            if one.step.inclusion is not None
+        ],
+        "quoted": None
+        if quoted is None
+        else {token: str(amount) for token, amount in quoted.items()},
+        "realised": {
+            token: None if amount is None else str(amount)
+            for token, amount in result.realised.items()
+        },
+        "newTokenId": str(result.minted[0]) if result.minted else None,
+    }

@@ -1,0 +1,139 @@
+"""Applying: the approval found, the chain read again, and only then a signature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.execution.decoding import decode
+from chain.execution.sending import Sender
+from chain.execution.simulating import simulate
+from chain.execution.words import describe, names_on
+from chain.positions.reader import read_positions
+from chain.tokens import read_tokens
+from zuno_tui.gate.approvals import find_approval, read_approval
+from zuno_tui.gate.circumstances import network_time, read_circumstances
+from zuno_tui.gate.drift import Drift, drifts
+from zuno_tui.gate.preparing import refuse_failing
+from zuno_tui.gate.refusal import GateRefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from chain.execution.journal_records import Dispatch, Step
+    from chain.execution.outbox import Outbox
+    from chain.execution.sending import Signer
+    from chain.networks import Address
+    from chain.overview import Sources
+    from chain.store import Store
+    from chain.tokens import Token
+    from zuno_tui.gate.approvals import Approval
+
+
+class InterruptedApplyError(Exception):
+    """Something failed after signing had begun; only the outbox knows how far it came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An approval that was not used yet, with what it would do in the words of its own bytes."""
+
+    approval: Approval
+    dispatch: Dispatch
+    tokens: Mapping[Address, Token]
+    words: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def unused_approval(
+    store: Store, outbox: Outbox, plan_id: str | None, confirmed: str | None
+) -> tuple[Approval, Dispatch]:
+    """The newest approval of the plan, refused when another hash was confirmed or it was used."""
+    approval = find_approval(store, plan_id)
+    if confirmed is not None and confirmed != approval.hash:
+        raise GateRefusedError(
+            f"{_whose(store, approval, confirmed)} Nothing was sent. "
+            f"What is approved of {approval.plan_id} now: {approval.hash}"
+        )
+    dispatch = outbox.dispatch(approval.hash)
+    if dispatch.consumed_at is not None:
+        raise GateRefusedError(
+            f"{approval.plan_id} was applied before. Nothing was sent now. "
+            "See what it did: zuno outbox"
+        )
+    return approval, dispatch
+
+
+async def told_again(sources: Sources, approval: Approval, dispatch: Dispatch) -> Waiting:
+    """What is about to be signed, read once more out of the bytes in the journal."""
+    tokens = await read_tokens(
+        sources.client,
+        sources.network,
+        approval.tokens,
+        "latest",
+        store=sources.store,
+        now=sources.clock(),
+    )
+    names = names_on(sources.network, dispatch.sender, tokens)
+    words = tuple((step.name, describe(decode(step.transaction), names)) for step in dispatch.steps)
+    return Waiting(approval, dispatch, tokens, words)
+
+
+async def refuse_drift(sources: Sources, approval: Approval, dispatch: Dispatch) -> int:
+    """The network's time, if nothing moved further than it may since the approval."""
+    if dispatch.chain_id != sources.network.chain_id:
+        raise GateRefusedError(
+            f"{approval.plan_id} was approved on chain {dispatch.chain_id}, and this is "
+            f"{sources.network.title}. Nothing was sent. Name its network: --network NAME"
+        )
+    found = await read_positions(
+        sources.client, sources.network, sources.memory, [approval.token_id]
+    )
+    position = found.get(approval.token_id)
+    if position is None:
+        raise _changed(approval, [Drift(f"position #{approval.token_id}", "there", "gone")])
+    block = position.block
+    now = network_time(sources, block.timestamp)
+    after = await read_circumstances(sources, position, dispatch.sender)
+    if moved := drifts(approval.before, after, approval.bounds, now):
+        raise _changed(approval, moved)
+    transactions = [step.transaction for step in dispatch.steps]
+    refuse_failing(await simulate(sources.client, transactions, block.hash))
+    return now
+
+
+async def apply(
+    sources: Sources,
+    outbox: Outbox,
+    waiting: Waiting,
+    signer: Signer,
+    *,
+    at: int,
+    changed: Callable[[Step], None],
+) -> Dispatch:
+    """Sign and send, step by step, until the chain has decided each."""
+    sender = Sender(
+        outbox,
+        reads=sources.client,
+        sends=sources.client,
+        chain_id=sources.network.chain_id,
+        clock=sources.clock,
+        changed=changed,
+    )
+    return await sender.apply(waiting.approval.hash, signer, at=at)
+
+
+def _whose(store: Store, approval: Approval, confirmed: str) -> str:
+    other = read_approval(store, confirmed)
+    if other is None:
+        return "Nothing with that hash is approved."
+    if other.plan_id != approval.plan_id:
+        return f"That hash belongs to {other.plan_id}, not to {approval.plan_id}."
+    return f"That hash is of an earlier approval of {approval.plan_id}."
+
+
+def _changed(approval: Approval, found: Sequence[Drift]) -> GateRefusedError:
+    told = "\n".join(f"  {drift}" for drift in found)
+    return GateRefusedError(
+        f"Things changed since {approval.plan_id} was approved. Nothing was sent.\n{told}\n"
+        "Approve it again, or make a new plan: zuno approve, zuno recommend ID"
+    )
