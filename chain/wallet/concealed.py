@@ -65,7 +65,7 @@ class Passphrase(_Concealed):
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        return cls(text.encode())
+        return cls(text.encode("utf-8", "surrogateescape"))
 
     def equals(self, other: Passphrase) -> bool:
         return secrets.compare_digest(self.reveal(), other.reveal())

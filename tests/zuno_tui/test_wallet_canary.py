@@ -96,7 +96,6 @@ def test_neither_key_nor_passphrase_is_seen_when_all_goes_well(
     [
         "chain.wallet.concealed.address_of",
         "eth_keyfile.keyfile.create_keyfile_json",
-        "chain.wallet.keystore_file.write_once",
         "chain.wallet.keeping.write_keystore",
         "chain.wallet.keeping.change_book",
     ],

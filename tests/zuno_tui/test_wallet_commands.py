@@ -125,23 +125,15 @@ def test_a_typed_key_goes_into_an_encrypted_file_and_comes_out_with_its_passphra
     assert "its key is in the keystore file, and fits its address" in opened.words
 
 
-def test_a_slip_in_the_new_passphrase_is_asked_again(person: Person) -> None:
-    kept = person.types(
-        "new",
-        "--name",
-        "fresh",
-        answers=(
-            ("New passphrase: ", PASSPHRASE),
-            ("The same again: ", PASSPHRASE + "x"),
-            ("New passphrase: ", PASSPHRASE),
-            ("The same again: ", PASSPHRASE),
-        ),
-    )
+def test_a_slip_in_the_new_passphrase_locks_no_key_away(person: Person) -> None:
+    slip = (("New passphrase: ", PASSPHRASE), ("The same again: ", PASSPHRASE + "x"))
 
-    assert kept.code == 0, kept.words
-    assert "The two differ." in kept.words
-    assert "fresh: the key is in" in kept.words
-    assert [wallet.name for wallet in read_book(person.home.keystore).wallets] == ["fresh"]
+    kept = person.types("new", answers=slip * 3)
+
+    assert kept.code == 1
+    assert kept.words.count("The two differ.") == 3
+    assert "No passphrase was set. Nothing was kept." in kept.words
+    assert read_book(person.home.keystore).wallets == ()
 
 
 def test_a_short_passphrase_keeps_nothing(person: Person) -> None:
@@ -167,6 +159,27 @@ def test_a_keystore_comes_in_without_a_terminal(person: Person, tmp_path: Path) 
     assert "The passphrase stays the same." in kept.words
     file = keystore_path(person.home.keystore, ADDRESS)
     assert read_keystore(file, Passphrase.from_text(PASSPHRASE)).reveal() == KEY
+
+
+def test_a_short_passphrase_does_not_come_along_with_a_keystore(
+    person: Person, tmp_path: Path
+) -> None:
+    brought = tmp_path / "brought.json"
+    write_keystore(brought, PrivateKey(KEY), Passphrase.from_text("1234"), cost=2**12)
+
+    kept = person.types(
+        "import",
+        "--keystore",
+        str(brought),
+        answers=(
+            ("Passphrase of brought.json: ", "1234"),
+            ("New passphrase: ", PASSPHRASE),
+            ("The same again: ", PASSPHRASE),
+        ),
+    )
+
+    assert kept.code == 0, kept.words
+    assert "stays the same" not in kept.words
 
 
 def test_a_wrong_passphrase_opens_nothing(person: Person) -> None:

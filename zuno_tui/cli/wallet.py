@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from chain.checksum import checksummed
 from chain.wallet.book import Keeping, change_book, parsed_address, read_book
 from chain.wallet.errors import WalletError, WalletRefusedError
+from chain.wallet.process_guard import guard_process
 from zuno_tui.cli import DONE
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.cli.session import Session, say
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Namespace) -> int:
+    guard_process()
     session = Session.start(arguments)
     return _ACTIONS[arguments.wallet_action](session, arguments)
 
@@ -68,14 +70,14 @@ def _import_keystore(session: Session, arguments: Namespace) -> int:
 
 def _keep(session: Session, arguments: Namespace, key: PrivateKey, known: Passphrase | None) -> int:
     from chain.wallet.keeping import StoreChoice, keep_key
-    from zuno_tui.cli.wallet_secrets import ask_new_passphrase
+    from zuno_tui.cli.wallet_secrets import ask_new_passphrase, is_long_enough
 
     def new_passphrase(why: str) -> Passphrase:
         say(f"{why} The key goes into a file, encrypted under a passphrase.")
-        if known is None:
-            return ask_new_passphrase(arguments.passphrase_file)
-        say("The passphrase stays the same.")
-        return known
+        if known is not None and is_long_enough(known):
+            say("The passphrase stays the same.")
+            return known
+        return ask_new_passphrase(arguments.passphrase_file)
 
     kept = keep_key(
         session.home,

@@ -40,7 +40,7 @@ def ask_passphrase(place: str, file: Path | None) -> Passphrase:
 
 
 def ask_new_passphrase(file: Path | None) -> Passphrase:
-    """A passphrase for a new keystore, typed twice so that a slip does not lock the key away."""
+    """A passphrase for a new file, typed twice so that a slip does not lock the key away."""
     if file is not None:
         return _long_enough(_passphrase_in(file))
     for _ in range(_TRIES):
@@ -73,8 +73,10 @@ def _typed(question: str, instead: str) -> str:
         warnings.simplefilter("error", getpass.GetPassWarning)
         try:
             return getpass.getpass(question)
-        except (getpass.GetPassWarning, EOFError):
+        except getpass.GetPassWarning:
             raise WalletRefusedError(f"The terminal cannot hide what is typed. {instead}") from None
+        except EOFError:
+            raise WalletError("Nothing was typed, and nothing was done.") from None
 
 
 def _passphrase_in(file: Path) -> Passphrase:
@@ -82,8 +84,12 @@ def _passphrase_in(file: Path) -> Passphrase:
     return Passphrase(content.removesuffix(b"\n").removesuffix(b"\r"))
 
 
+def is_long_enough(passphrase: Passphrase) -> bool:
+    return passphrase.length >= SHORTEST_PASSPHRASE
+
+
 def _long_enough(passphrase: Passphrase) -> Passphrase:
-    if passphrase.length < SHORTEST_PASSPHRASE:
+    if not is_long_enough(passphrase):
         passphrase.wipe()
         raise WalletError(
             f"That passphrase is too short: at least {SHORTEST_PASSPHRASE} characters, "
