@@ -163,7 +163,7 @@ def test_a_keyring_that_does_not_encrypt_is_refused(
             **os.environ,
             "HOME": str(tmp_path),
             "ZUNO_HOME": str(tmp_path / "zuno"),
-            "PYTHONPATH": str(package.parent),
+            "PYTHONPATH": os.pathsep.join([str(package.parent), *filter(None, sys.path)]),
             "PYTHON_KEYRING_BACKEND": backend,
         },
         stdin=subprocess.DEVNULL,
