@@ -91,7 +91,7 @@ def write_atomically(path: Path, content: bytes, *, mode: int = FILE_MODE) -> No
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def set_aside(path: Path, *, now: float) -> Path:
@@ -101,8 +101,8 @@ def set_aside(path: Path, *, now: float) -> Path:
     return aside
 
 
-def _sync_folder(folder: Path) -> None:
-    # A rename lives in the folder: without this a power cut can bring the old name back.
+def sync_folder(folder: Path) -> None:
+    """Make a new or changed name last: without this a power cut can bring the old one back."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -6,7 +6,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from chain.home import FILE_MODE, FOLDER_MODE
+from chain.home import FILE_MODE, FOLDER_MODE, sync_folder
 from chain.wallet.errors import WalletError, WalletRefusedError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def write_once(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         if path.read_bytes() != content:
             raise WalletError(f"{path} did not keep what was written. Check the disk.")
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -68,11 +68,3 @@ def _read(path: Path, *, private: bool) -> bytes:
     if len(content) > MOST_BYTES:
         raise WalletError(f"{path} is too large: at most {MOST_BYTES // 1024} KB are read.")
     return content
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
