@@ -17,10 +17,7 @@ from tests.agents.second_opinion import check_argued
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
 
-pytestmark = [
-    pytest.mark.xdist_group("demo week"),
-    pytest.mark.asyncio(loop_scope="module"),
-]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 HEALTHY = ("healthy", "native", "dynamic fee", "transferred in")
 LEFT_BEHIND = ("below its range", "above its range")

@@ -118,7 +118,7 @@ def test_the_latest_plan_is_shown_when_none_is_named(
     healthy = str(positions_by_state(devnet.url)["healthy"])
     streamed = desk("recommend", healthy, "--stream", "--deterministic", *flags, **NO_MODEL)
     assert streamed.code == 0
-    speakers = [line.split(" ")[0] for line in streamed.words.splitlines()]
+    speakers = [line.split(" ")[0] for line in streamed.words.splitlines() if "▸" in line]
     assert set(speakers) == {"scout", "strategist", "critic"}
     assert speakers[0] == "scout"
     latest = desk("plan", "--json", *flags).data
@@ -136,8 +136,9 @@ def test_explain_tells_the_whole_debate(
     assert page.code == 0
     turns = [line for line in page.out.splitlines() if "▸" in line]
     assert len(turns) == len(plan["transcript"])
-    assert all(reason in page.out for reason in plan["choice"]["reasons"])
-    assert all(source in page.out for source in plan["sources"])
+    unwrapped = " ".join(page.out.split())
+    assert all(reason in unwrapped for reason in plan["choice"]["reasons"])
+    assert all(source in unwrapped for source in plan["sources"])
     data = desk("explain", plan["planId"], "--json", *flags).data
     assert data["transcript"] == plan["transcript"]
     assert data["planId"] == plan["planId"]
@@ -162,6 +163,12 @@ def test_a_replay_matches_with_no_chain_and_no_model(
     assert by_path.code == 0
     assert f"The replay matches its record, all {by_id.data['lines']} lines" in by_path.words
     assert by_path.out.count("▸") == len(plan["transcript"])
+
+
+def test_a_rerun_needs_somebody_to_ask(desk: CommandLine, plan: dict[str, Any]) -> None:
+    spoken = desk("replay", plan["requestId"], "--rerun", "2", **NO_MODEL)
+    assert spoken.code == 2
+    assert "set OPENAI_API_KEY" in spoken.words
 
 
 def test_a_record_with_a_changed_byte_is_refused(
