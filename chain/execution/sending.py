@@ -203,13 +203,11 @@ class Sender:
         moved = observed.step
         if moved.state != step.state:
             self._told(moved)
-        if observed.standing is Standing.MISSING and moved.state is not StepState.DROPPED:
-            taken_back = step.inclusion is not None
-            if taken_back or resends.due(step.position, now):
-                resends.done(step.position, now)
-                again = await deliver(self.outbox, self.reads, self.sends, dispatch, moved, now=now)
-                if again.step.state != moved.state:
-                    self._told(again.step)
+        missing = observed.standing is Standing.MISSING and moved.state is not StepState.DROPPED
+        if missing and resends.due(step.position, now):
+            again = await deliver(self.outbox, self.reads, self.sends, dispatch, moved, now=now)
+            if again.step.state != moved.state:
+                self._told(again.step)
         return observed.standing
 
     def _of_this_chain(self, dispatch_hash: str) -> Dispatch:
@@ -235,7 +233,8 @@ class _Resends:
         self._last: dict[int, float] = {}
 
     def due(self, position: int, now: float) -> bool:
-        return now - self._last.get(position, self._started) >= self._seconds
-
-    def done(self, position: int, now: float) -> None:
-        self._last[position] = now
+        """Whether it is time to send again, which the caller then does."""
+        is_due = now - self._last.get(position, self._started) >= self._seconds
+        if is_due:
+            self._last[position] = now
+        return is_due

@@ -94,6 +94,20 @@ class JournalMachine(RuleBasedStateMachine):
             assert not step.versions
             assert not holders
 
+    @rule(hash_=HASHES)
+    def begin(self, hash_: str) -> None:
+        """What an apply does, so that the machine gets beyond it more often."""
+        self.approve(hash_)
+        self.consume(hash_)
+        self.sign(hash_, 0)
+
+    @rule(hash_=HASHES, position=POSITIONS)
+    def land(self, hash_: str, position: int) -> None:
+        """Included, final and written down."""
+        self.mine(hash_, position, 0)
+        self.finalise(0)
+        self.observe(hash_, position, True)
+
     @rule(hash_=HASHES, position=POSITIONS, cancel=st.booleans())
     def replace(self, hash_: str, position: int, cancel: bool) -> None:
         step = self.step(hash_, position)

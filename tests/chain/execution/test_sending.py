@@ -123,6 +123,22 @@ async def test_an_answer_that_lies_or_never_comes_leaves_one_effect(
     assert fault.sends == (1 if forwards else 2)
 
 
+async def test_sent_again_what_a_node_took_but_refuses_is_where_the_chain_has_it(
+    bench: Bench,
+) -> None:
+    bench.moves.rpc("evm_setAutomine", False)
+    dispatch = await bench.apply(bench.plan())
+    assert dispatch.steps[0].state is StepState.SENT
+    fault = SendFault(bench.moves.url, True, "the sequencer is on holiday")
+    async with through(fault, bench.network) as sends:
+        step = await bench.sender(sends).resend(dispatch.steps[0])
+        assert step.state is StepState.SENT
+        bench.mine()
+        step = await bench.sender(sends).resend(step)
+    assert step.state is StepState.INCLUDED
+    assert bench.received() == 1
+
+
 async def test_a_refusal_that_is_true_ends_in_dropped(bench: Bench) -> None:
     fault = SendFault(bench.moves.url, False, "insufficient funds for gas * price + value")
     async with through(fault, bench.network) as sends:
@@ -273,7 +289,6 @@ async def test_speeding_up_keeps_the_nonce_and_one_of_both_lands(bench: Bench) -
 
     waiting = bench.sender().patience.inclusion_seconds
     bench.approved(bench.plan())
-    bench.waits.meanwhile = [lambda: None] * 200
     dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
     assert dispatch.steps[0].state is StepState.SENT
     assert bench.waits.now >= 1000 + waiting
@@ -295,7 +310,6 @@ async def test_speeding_up_keeps_the_nonce_and_one_of_both_lands(bench: Bench) -
 
 async def test_cancelling_takes_the_nonce_for_nothing(bench: Bench) -> None:
     bench.moves.rpc("evm_setAutomine", False)
-    bench.waits.meanwhile = [lambda: None] * 200
     dispatch = await bench.apply(bench.plan())
     nothing = cancellation(dispatch.steps[0], market=MARKET, cap=CAP)
     bench.outbox.approve_replacement("hash", 0, nothing, now=bench.waits.now)
@@ -310,7 +324,6 @@ async def test_cancelling_takes_the_nonce_for_nothing(bench: Bench) -> None:
 
 async def test_a_replacement_over_the_cap_is_refused(bench: Bench) -> None:
     bench.moves.rpc("evm_setAutomine", False)
-    bench.waits.meanwhile = [lambda: None] * 200
     dispatch = await bench.apply(bench.plan())
     with pytest.raises(OutboxError, match="over the cap"):
         speed_up(dispatch.steps[0], market=MARKET, cap=Fees(22 * GWEI, 20 * GWEI))
