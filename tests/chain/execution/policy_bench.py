@@ -74,6 +74,11 @@ class Bench:
             steps = [decode(each) for each in build(request, facts).transactions]
             self.plans[name] = (steps, context_of(request, facts))
 
+    def alone(self, name: str) -> tuple[DecodedStep, PolicyContext]:
+        """The last step by itself, so that no approval before it can be what is refused."""
+        steps, context = self.plans[name]
+        return steps[-1], replace(context, nonce=steps[-1].transaction.nonce)
+
 
 def reasons(steps: Sequence[DecodedStep], context: PolicyContext) -> str:
     judged = check(steps, context)

@@ -27,7 +27,6 @@ from chain.execution.decoding_records import (
     ModifyLiquidities,
     Multicall,
     Permit2Approval,
-    Permit2Transfer,
     PositionManagerCall,
     TokenApproval,
 )
@@ -130,6 +129,8 @@ def bench() -> Bench:
 def test_the_bench_is_honest(bench: Bench) -> None:
     for name, (steps, context) in bench.plans.items():
         assert isinstance(check(steps, context), Allowed), name
+        step, own = bench.alone(name)
+        assert isinstance(check([step], own), Allowed), name
 
 
 @pytest.mark.parametrize(
@@ -153,9 +154,9 @@ def test_the_bench_is_honest(bench: Bench) -> None:
 def test_a_wrong_envelope_is_refused(
     bench: Bench, name: str, changes: dict[str, object], sentence: str
 ) -> None:
-    steps, context = bench.plans[name]
-    spoilt = replace(steps[-1], transaction=altered(steps[-1].transaction, **changes))
-    assert sentence in reasons([*steps[:-1], spoilt], context)
+    step, context = bench.alone(name)
+    spoilt = replace(step, transaction=altered(step.transaction, **changes))
+    assert sentence in reasons([spoilt], context)
 
 
 @pytest.mark.parametrize("name", ["close", "increase", "swap", "wrap"])
@@ -203,10 +204,10 @@ def test_one_wrong_field_is_refused(
     bench: Bench, field: str, value: Callable[[int], int] | str | bytes, names: tuple[str, ...]
 ) -> None:
     for name in names:
-        steps, context = bench.plans[name]
-        call = spoil(steps[-1].call, setting(field, value))
-        assert call != steps[-1].call
-        assert isinstance(check([*steps[:-1], replace(steps[-1], call=call)], context), Refused)
+        step, context = bench.alone(name)
+        call = spoil(step.call, setting(field, value))
+        assert call != step.call
+        assert isinstance(check([replace(step, call=call)], context), Refused)
 
 
 def test_the_sender_may_be_named_as_such(bench: Bench) -> None:
@@ -232,25 +233,6 @@ def test_a_wrong_deadline_is_refused(bench: Bench, name: str, seconds: int) -> N
         inner = replace(entering.call, deadline=context.head_time + seconds)
         late = replace(last, call=replace(last.call, commands=(*front, PositionManagerCall(inner))))
         assert "deadline" in reasons([*steps[:-1], late], context)
-
-
-def test_router_commands_are_only_the_recipe(bench: Bench) -> None:
-    steps, context = bench.plans["swap"]
-    last = steps[-1]
-    assert isinstance(last.call, Execute)
-    swap, *transfers, enter = last.call.commands
-    transfer = transfers[0]
-    assert isinstance(transfer, Permit2Transfer)
-    elsewhere = replace(transfer, recipient=STRANGER)
-    more = replace(transfer, amount=10 * transfer.amount)
-    other = replace(transfer, token=STRANGER)
-    for commands in (
-        (), (swap,), (enter,), (enter, swap), (swap, enter, enter), (swap, swap, enter),
-        (*transfers, swap, enter), (swap, elsewhere, enter), (swap, more, enter),
-        (swap, other, enter), (swap, transfer, transfer, enter), (swap, *[transfer] * 3, enter),
-    ):  # fmt: skip
-        changed = replace(last, call=replace(last.call, commands=commands))
-        assert isinstance(check([*steps[:-1], changed], context), Refused)
 
 
 def test_approvals_are_exact_and_expire(bench: Bench) -> None:
