@@ -1,0 +1,85 @@
+"""Every kind of drift at its edge: what is refused, and what is let through."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chain.execution.recipes_sizing import price_band
+from zuno_tui.gate.drift import Bounds, Circumstances, drifts
+
+PRICE = 3 << 96
+BAND = price_band(PRICE, 50)
+BEFORE = Circumstances(
+    owner="0x" + "11" * 20,
+    liquidity=10**18,
+    pool_id="0x" + "22" * 32,
+    hook_code="0x" + "33" * 32,
+    subscriber=None,
+    sqrt_price_x96=PRICE,
+    nonce=7,
+    base_fee=10**9,
+)
+BOUNDS = Bounds(BAND.lowest, BAND.highest, max_fee_per_gas=2 * 10**9, expires_at=1_000_600)
+NOW = 1_000_000
+
+
+def _names(after: Circumstances, now: float = NOW) -> list[str]:
+    return [drift.what for drift in drifts(BEFORE, after, BOUNDS, now)]
+
+
+def test_nothing_changed() -> None:
+    assert _names(BEFORE) == []
+
+
+@pytest.mark.parametrize(
+    ("after", "what"),
+    [
+        (replace(BEFORE, owner="0x" + "44" * 20), "owner"),
+        (replace(BEFORE, liquidity=BEFORE.liquidity - 1), "liquidity"),
+        (replace(BEFORE, liquidity=BEFORE.liquidity + 1), "liquidity"),
+        (replace(BEFORE, pool_id="0x" + "55" * 32), "pool"),
+        (replace(BEFORE, hook_code="0x" + "66" * 32), "hook code"),
+        (replace(BEFORE, hook_code=None), "hook code"),
+        (replace(BEFORE, subscriber="0x" + "77" * 20), "subscriber"),
+        (replace(BEFORE, nonce=8), "nonce of the wallet"),
+        (replace(BEFORE, nonce=6), "nonce of the wallet"),
+        (replace(BEFORE, sqrt_price_x96=BAND.highest + 1), "pool price"),
+        (replace(BEFORE, sqrt_price_x96=BAND.lowest - 1), "pool price"),
+        (replace(BEFORE, base_fee=2 * 10**9 + 1), "base fee"),
+    ],
+)
+def test_one_step_past_its_bound_is_refused(after: Circumstances, what: str) -> None:
+    assert _names(after) == [what]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        replace(BEFORE, sqrt_price_x96=BAND.highest),
+        replace(BEFORE, sqrt_price_x96=BAND.lowest),
+        replace(BEFORE, base_fee=2 * 10**9),
+        replace(BEFORE, base_fee=0),
+    ],
+)
+def test_what_stays_within_its_bound_is_let_through(after: Circumstances) -> None:
+    assert _names(after) == []
+
+
+@pytest.mark.parametrize(("now", "refused"), [(1_000_599, []), (1_000_600, ["approval"])])
+def test_ten_minutes_are_ten_minutes(now: int, refused: list[str]) -> None:
+    assert _names(BEFORE, now) == refused
+
+
+def test_every_drift_is_told_with_before_and_after() -> None:
+    moved = replace(BEFORE, nonce=9, base_fee=3 * 10**9, sqrt_price_x96=4 << 96)
+
+    told = [str(drift) for drift in drifts(BEFORE, moved, BOUNDS, 1_000_700)]
+
+    assert told == [
+        "nonce of the wallet: 7 when approved, 9 now",
+        f"pool price: √price {PRICE} when approved, +77.778 % away now",
+        "base fee: at most 2000000000 wei a gas when approved, 3000000000 wei a gas now",
+        "approval: good for ten minutes when approved, 100 s past its end now",
+    ]

@@ -1,0 +1,16 @@
+"""Where each step leaves a person who gets no further."""
+
+from __future__ import annotations
+
+from zuno_tui.gate.sealing import safe_states
+
+
+def test_each_step_has_a_named_state_before_it() -> None:
+    states = safe_states(["allow Permit2", "unsubscribe", "exit", "enter"])
+
+    assert states == (
+        "nothing happened",
+        "permissions given, the position is as it was",
+        "unsubscribed, the position is as it was",
+        "exited, holding both tokens",
+    )

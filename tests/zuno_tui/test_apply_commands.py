@@ -1,0 +1,309 @@
+"""From a plan to the chain and back, with the real commands on an embedded chain of their own."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from math import isqrt
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+
+from chain.abi import decode, encode_call
+from chain.devnet.launch import devnet_process
+from chain.math.ticks import tick_at_sqrt_price
+from chain.networks import NATIVE
+from chain.storage import decode_slot0, pool_slots
+from tests.zuno_tui.conftest import CommandLine, Spoken
+from tests.zuno_tui.terminal import Terminal
+from zuno_tui.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+
+REFUSED = 3
+LONG_AGO = "0" * 64
+
+
+@dataclass(frozen=True)
+class Desk:
+    """One person's desk at an embedded chain of its own, which these tests change for good."""
+
+    devnet: DevnetReady
+    command: CommandLine
+    capture: pytest.CaptureFixture[str]
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return ("--network", "devnet", "--rpc", self.devnet.url)
+
+    def ask(self, method: str, *params: object) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = httpx2.post(self.devnet.url, json=body, timeout=30).json()
+        assert "result" in answer, answer
+        return answer["result"]
+
+    def here(self, *arguments: str) -> Spoken:
+        """A command that signs nothing, run in this process because that is faster."""
+        home = ("--home", str(self.command.home))
+        self.capture.readouterr()
+        code = main([*arguments, *self.flags, *home])
+        shown = self.capture.readouterr()
+        return Spoken(code, shown.out, shown.err)
+
+    def apply(self, *arguments: str) -> Spoken:
+        """In a process of its own, which the signer shuts off from others."""
+        return self.command("apply", *arguments, *self.flags)
+
+    def refused(self, *arguments: str) -> Spoken:
+        """An `apply` that must not come as far as a key."""
+        spoken = self.here("apply", *arguments)
+        assert (spoken.code, spoken.out) == (REFUSED, ""), spoken
+        return spoken
+
+    def approved(self, *arguments: str) -> dict[str, Any]:
+        spoken = self.here(*arguments, "--json")
+        assert spoken.code == 0, spoken.words
+        document: dict[str, Any] = spoken.data
+        return document
+
+    def recommended(self, state: str) -> dict[str, Any]:
+        token_id = str(self.token_id(state))
+        spoken = self.here("recommend", token_id, "--json", "--deterministic")
+        assert spoken.code == 0, spoken.words
+        document: dict[str, Any] = spoken.data
+        return document
+
+    def token_id(self, state: str) -> int:
+        return int(self.ask("zuno_status")["positions"][state])
+
+    def positions(self) -> dict[str, dict[str, Any]]:
+        found = self.here("positions", "--json").data["positions"]
+        return {one["tokenId"]: one for one in found}
+
+    def nonce(self) -> int:
+        return int(self.ask("eth_getTransactionCount", self.devnet.wallet, "latest"), 16)
+
+    def read(self, to: str, signature: str, *values: object) -> bytes:
+        data = "0x" + encode_call(signature, *values).hex()
+        return bytes.fromhex(self.ask("eth_call", {"to": to, "data": data}, "latest")[2:])
+
+    def raise_price(self, pool_id: str, *, bips: int) -> None:
+        """As if others had traded."""
+        slot, manager = hex(pool_slots(pool_id).slot0), self.devnet.contracts.pool_manager
+        word = int(self.ask("eth_getStorageAt", manager, slot, "latest"), 16)
+        price = decode_slot0(word).sqrt_price_x96
+        moved = isqrt(price * price * (10_000 + bips) // 10_000)
+        tick = tick_at_sqrt_price(moved) % (1 << 24)
+        changed = word >> 184 << 184 | tick << 160 | moved
+        self.ask("anvil_setStorageAt", manager, slot, f"0x{changed:064x}")
+        self.ask("evm_mine")
+
+    def held(self, holder: str, token: str) -> int:
+        if token == NATIVE:
+            return int(self.ask("eth_getBalance", holder, "latest"), 16)
+        return int.from_bytes(self.read(token, "balanceOf(address)", holder), "big")
+
+    def allowed_through_permit2(self, token: str, spender: str) -> int:
+        signature = "allowance(address,address,address)"
+        wallet = self.devnet.wallet
+        words = self.read(self.devnet.contracts.permit2, signature, wallet, token, spender)
+        return int(decode(("uint160", "uint48", "uint48"), words)[0])
+
+
+@pytest.fixture(scope="module")
+def chain() -> Iterator[DevnetReady]:
+    with devnet_process(seed=7, world="small") as ready:
+        yield ready
+
+
+@pytest.fixture
+def desk(
+    chain: DevnetReady,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> Desk:
+    return Desk(chain, CommandLine(tmp_path / "home"), capsys)
+
+
+def _nothing_left(desk: Desk, tokens: list[str]) -> None:
+    contracts = desk.devnet.contracts
+    assert contracts.universal_router is not None
+    for token in tokens:
+        for holder in (contracts.universal_router, contracts.position_manager):
+            assert desk.held(holder, token) == 0
+        if token != NATIVE:
+            assert desk.allowed_through_permit2(token, contracts.universal_router) == 0
+
+
+def _within_bounds(approval: dict[str, Any], result: dict[str, Any]) -> None:
+    """What was shown is what came; nothing left the wallet but gas, and an exit paid in full."""
+    steps = [one["step"] for one in approval["bounds"]]
+    for place, token in enumerate(approval["tokens"]):
+        realised = int(result["realised"][token])
+        assert realised == int(approval["quoted"][token])
+        assert realised >= (int(approval["bounds"][0][f"paid{place}"]) if steps == ["exit"] else 0)
+
+
+@pytest.mark.parametrize("state", ["healthy", "above its range", "native", "dynamic fee"])
+def test_a_move_ends_in_the_planned_range(desk: Desk, state: str) -> None:
+    plan = desk.recommended(state)
+    old = desk.positions()[plan["position"]]
+    move = next(one for one in plan["candidates"] if one["judgment"]["verdict"] != "veto")
+    approval = desk.approved("approve", plan["planId"], "--candidate", str(move["index"]))
+    assert approval["planId"] == plan["planId"]
+    assert approval["simulation"]["method"] == "eth_simulateV1"
+    assert approval["words"]
+    before = desk.nonce()
+
+    applied = desk.apply(plan["planId"], "--confirm", approval["hash"], "--json")
+
+    assert applied.code == 0, applied.words
+    result = applied.data
+    assert (result["planId"], result["state"]) == (plan["planId"], "included")
+    steps = [one["step"] for one in result["transactions"]]
+    assert steps == [one["step"] for one in approval["transactions"]]
+    assert ("enter" in steps) == (move["prepAction"] is not None)
+    assert desk.nonce() == before + len(steps)
+    positions = desk.positions()
+    new = positions[result["newTokenId"]]
+    assert plan["position"] not in positions
+    assert new["poolId"] == old["poolId"]
+    assert (new["tickLower"], new["tickUpper"]) == (move["tickLower"], move["tickUpper"])
+    assert int(new["liquidity"]) == int(approval["bounds"][-1]["liquidity"])
+    _within_bounds(approval, result)
+    _nothing_left(desk, approval["tokens"])
+
+
+def test_an_exit_ends_with_both_tokens_and_happens_once(desk: Desk) -> None:
+    plan = desk.recommended("below its range")
+    approval = desk.approved("approve", plan["planId"], "--candidate", "exit")
+    before = desk.nonce()
+
+    applied = desk.apply(plan["planId"], "--confirm", approval["hash"], "--json")
+    again = desk.apply(plan["planId"], "--confirm", approval["hash"])
+
+    assert applied.code == 0, applied.words
+    assert applied.data["newTokenId"] is None
+    assert plan["position"] not in desk.positions()
+    _within_bounds(approval, applied.data)
+    _nothing_left(desk, approval["tokens"])
+    assert again.code == REFUSED
+    assert "was applied before" in again.words
+    assert desk.nonce() == before + 1
+    (dispatch,) = desk.here("outbox", "--json").data["dispatches"]
+    assert (dispatch["hash"], dispatch["state"]) == (approval["hash"], "included")
+    assert dispatch["safeState"] is None
+
+
+def test_a_hook_may_shut_the_door_and_leaving_is_free_when_it_does_not(desk: Desk) -> None:
+    token_id = str(desk.token_id("hooked"))
+    desk.ask("zuno_setHookFlag", True)
+    shut = desk.here("close", token_id)
+    desk.ask("zuno_setHookFlag", False)
+
+    approval = desk.approved("close", token_id)
+    applied = desk.apply(approval["planId"], "--confirm", approval["hash"], "--json")
+
+    assert shut.code == REFUSED
+    assert "the pool's hook" in shut.words
+    assert applied.code == 0, applied.words
+    assert token_id not in desk.positions()
+
+
+def test_an_empty_position_has_nothing_to_move_and_hold_nothing_to_approve(desk: Desk) -> None:
+    plan = desk.recommended("emptied")
+    moves = [one for one in plan["candidates"] if one["judgment"]["verdict"] != "veto"]
+    before = desk.nonce()
+
+    refused = [
+        desk.here("approve", plan["planId"], "--candidate", str(one["index"])) for one in moves
+    ]
+    held = desk.here("approve", plan["planId"])
+
+    assert [one.code for one in refused] == [REFUSED] * len(moves)
+    assert all("no liquidity" in one.words for one in refused)
+    assert plan["recommended"]["kind"] == "hold"
+    assert held.code == REFUSED
+    assert "nothing to approve" in held.words
+    assert desk.nonce() == before
+
+
+def test_fees_are_collected_at_a_terminal_by_the_typed_word(desk: Desk) -> None:
+    token_id = str(desk.token_id("transferred in"))
+    approval = desk.approved("collect", token_id)
+    before = desk.nonce()
+    environment = {**os.environ, "ZUNO_HOME": str(desk.command.home)}
+
+    answers = {"apply\nagain": "More than one line", "yes": "not the word"}
+    for typed, words in answers.items():
+        terminal = Terminal.run(["apply", approval["planId"], *desk.flags], environment)
+        terminal.answer("Type apply", typed)
+        code, out, shown = terminal.end()
+        assert (code, out) == (REFUSED, "")
+        assert words in shown
+    assert desk.nonce() == before
+    terminal = Terminal.run(["apply", approval["planId"], *desk.flags, "--json"], environment)
+    terminal.answer("Type apply", "apply")
+    code, _, shown = terminal.end()
+
+    assert code == 0, shown
+    assert f"Collect the fees of position #{token_id}" in shown
+    assert desk.nonce() == before + 1
+    assert desk.positions()[token_id]["fees0"] == "0"
+
+
+def test_only_the_newest_hash_of_the_very_plan_is_taken(desk: Desk) -> None:
+    near = str(desk.token_id("near the edge"))
+    stable = str(desk.token_id("stable"))
+    early = desk.approved("close", near)
+    desk.ask("evm_mine")
+    other = desk.approved("close", stable)
+    plan = desk.recommended("near the edge")
+    stale = desk.approved("approve", plan["planId"], "--candidate", "exit")
+    desk.ask("evm_mine")
+    newest = desk.approved("approve", plan["planId"], "--candidate", "exit")
+    before = desk.nonce()
+
+    refusals = {
+        "an earlier approval": desk.refused(plan["planId"], "--confirm", stale["hash"]),
+        "belongs to": desk.refused(plan["planId"], "--confirm", other["hash"]),
+        "Nothing with that hash": desk.refused(plan["planId"], "--confirm", LONG_AGO),
+        "is not approved": desk.refused("plan_" + "0" * 16, "--confirm", newest["hash"]),
+        "no terminal": desk.refused(plan["planId"]),
+    }
+
+    assert newest["hash"] != stale["hash"]
+    for words, refused in refusals.items():
+        assert words in refused.words
+    assert desk.nonce() == before
+    # Of two approvals with one nonce, whichever comes second finds it taken.
+    assert desk.apply(plan["planId"], "--confirm", newest["hash"]).code == 0
+    late = desk.refused(early["planId"], "--confirm", early["hash"])
+    assert "gone" in late.words
+    taken = desk.refused(other["planId"], "--confirm", other["hash"])
+    assert "nonce of the wallet" in taken.words
+    assert desk.nonce() == before + 1
+
+
+def test_time_and_price_end_an_approval(desk: Desk) -> None:
+    token_id = str(desk.token_id("underpaid"))
+    approval = desk.approved("close", token_id)
+    confirmed = (approval["planId"], "--confirm", approval["hash"])
+    before = desk.nonce()
+
+    snapshot = desk.ask("evm_snapshot")
+    desk.raise_price(desk.positions()[token_id]["poolId"], bips=51)
+    dearer = desk.refused(*confirmed)
+    desk.ask("evm_revert", snapshot)
+    desk.ask("zuno_step", 600)
+    expired = desk.refused(*confirmed)
+
+    assert "pool price" in dearer.words
+    assert "past its end" in expired.words
+    assert desk.nonce() == before
+    assert token_id in desk.positions()
