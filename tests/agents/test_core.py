@@ -14,6 +14,7 @@ from agents.evaluation import evaluate, exit_candidate, hold_candidate
 from agents.facts import Capital
 from agents.ground import ground_of
 from agents.judging import Opinion, judged_round
+from agents.numbers.confidence import Contest, hold_confidence
 from agents.numbers.profiles import PROFILES, RiskProfile
 from agents.numbers.rules import Decision, JudgmentVerdict, Rule
 from agents.numbers.shapes import MAX_CANDIDATES, MIN_CANDIDATES, ExposureBias
@@ -373,6 +374,18 @@ def test_confidence_falls_where_volatility_decides() -> None:
     confident, hesitant = (concluded(one, judged(one)) for one in (sure, doubtful))
     assert confident.choice.kind == hesitant.choice.kind == "move"
     assert 0 < hesitant.confidence < confident.confidence <= 1
+
+
+def test_a_move_that_may_not_be_made_casts_no_doubt_on_hold() -> None:
+    """Each of these would beat HOLD in its long life, but costs too many days' fees in gas."""
+    context = Market(0.0002, 1.3, half_width=0.0001, pair=DOLLAR_DOLLAR).position()
+    round_ = judged(context)
+    assert round_.decision is Decision.VETO_ALL
+    ground = ground_of(context)
+    moves = tuple((one.evaluated.stake, one.evaluated.cost or 0.0) for one in round_.moves)
+    assert hold_confidence([Contest(ground.market, ground.hold, moves)]) < 0.1
+    plan = concluded(context, round_)
+    assert (plan.choice.kind, plan.confidence) == ("hold", 1.0)
 
 
 def test_keeping_capital_is_judged_in_every_pools_own_market() -> None:

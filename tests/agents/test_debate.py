@@ -13,6 +13,7 @@ from agents.bus import Ambient, BusLimits
 from agents.concluding import rules_alone
 from agents.debate import HANDLERS, hold_debate
 from agents.envelope import FailureCause, Role
+from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.numbers.profiles import RiskProfile
 from agents.payloads import DEBATE, ContextObserved, Deadlock, Debate, Proposal
 from agents.record import MemorySink, RecordWriter
@@ -23,9 +24,12 @@ from tests.agents.made_up import HOOK_POWER, TOKEN0, Market
 from tests.agents.second_opinion import FLOORS, check_argued
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agents.debate import Ended
     from agents.envelope import Envelope
     from agents.facts import CreateContext, CreateGoal, MarketContext
+    from agents.model.interface import Prompt, Reply
     from tests.agents.debating import Argued
 
 DEADLOCKED = Market(0.03, 1.2, off_centre=2.5, gwei=60, profile=RiskProfile.CONSERVATIVE).position()
@@ -108,6 +112,37 @@ async def test_the_arbiter_chooses_among_what_is_not_vetoed() -> None:
     assert plan.choice.index == max(stressed, key=lambda index: stressed[index])
     assert plan.verdict == "approve_with_caution"
     assert f"candidate {plan.choice.index} is best" in argued.said("decision")[0]
+
+
+class Stubborn:
+    """A model that speaks as the Arbiter alone, and always names the same candidate."""
+
+    def __init__(self, index: int) -> None:
+        self._index = index
+
+    async def ask(
+        self, role: Role, prompt: Prompt, schema: type[Reply], on_prose: Callable[[str], None]
+    ) -> Answer[Reply]:
+        if role is not Role.ARBITER:
+            raise ModelUnavailable(Unavailability.TIMED_OUT, "The model took too long.")
+        said = {"rationale": "I have read the whole debate twice.", "chosenIndex": self._index}
+        return Answer(schema.model_validate(said), Usage(1, 1, False), json.dumps(said), "test")
+
+
+async def test_an_arbiter_may_choose_otherwise_but_nothing_vetoed() -> None:
+    rules = (await argue_over(DEADLOCKED)).plan
+    verdicts = [move.judgment.verdict.value for move in rules.candidates if move.judgment]
+    for index, verdict in enumerate([*verdicts, "not even there"]):
+        argued = await argue_over(DEADLOCKED, model=Stubborn(index))
+        check_argued(DEADLOCKED, argued)
+        allowed = verdict == "revise"
+        assert argued.plan.rules_alone == rules.choice
+        assert (argued.said("floor") == []) == allowed
+        if not allowed:
+            assert argued.plan.choice == rules.choice
+        elif argued.plan.choice.kind == "move":
+            assert argued.plan.choice.index == index
+    assert verdicts.count("revise") > 1
 
 
 async def test_what_the_arbiter_chose_still_has_to_beat_hold() -> None:

@@ -108,6 +108,9 @@ TAMPERS: dict[str, Tamper] = {
     ),
     "no exit": lambda debate: changed(debate, exit=None),
     "facts": lambda debate: changed(debate, context=in_sigma(debate)),
+    "facts no number rests on": lambda debate: changed(
+        debate, context=changed(debate.context, block=debate.context.block + 1)
+    ),
     "facts and their hash": lambda debate: changed(
         debate, context=in_sigma(debate), context_hash=context_hash(in_sigma(debate))
     ),
