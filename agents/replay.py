@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agents.envelope import Kind
 from agents.record import Line, MemorySink, ModelReply, RecordWriter, check_lines, verify_record
 from agents.redaction import Redactor
 
@@ -113,7 +114,19 @@ async def replay(
     if record.complete:
         writer.close()
     replayed = check_lines(sink.lines).lines
-    return ReplayReport(len(record.lines), _first_difference(record.lines, replayed))
+    recorded = _before_failure(record.lines)
+    if len(recorded) < len(record.lines):
+        # What ended it lay outside: time, a lost message, a chain that did not answer.
+        replayed = replayed[: len(recorded)]
+    return ReplayReport(len(recorded), _first_difference(recorded, replayed))
+
+
+def _before_failure(lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    """All lines, or those up to the failure in which the debate ended."""
+    for index, line in enumerate(lines):
+        if line.kind == "envelope" and line.body.get("kind") == Kind.FLOW_FAILED:
+            return lines[:index]
+    return lines
 
 
 def _first_difference(recorded: Sequence[Line], replayed: Sequence[Line]) -> Difference | None:

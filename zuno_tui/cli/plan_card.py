@@ -45,6 +45,20 @@ def plan_lines(document: PlanDocument) -> Iterator[str]:
     same = (alone.kind, alone.index) == (plan.choice.kind, plan.choice.index)
     words = "the same" if same else _named(alone.kind, alone.index)
     yield f"  The rules alone, with nobody arguing, would have chosen {words}."
+    yield from _talk(document)
+
+
+def _talk(document: PlanDocument) -> Iterator[str]:
+    """What the model took and how it kept to its numbers, where there was one."""
+    match document:
+        case {
+            "claims": {"cited": int(cited), "struck": int(struck)},
+            "budget": {"tokens": int(tokens), "debateLimit": limit, "dollars": dollars},
+        }:
+            most = f" of {limit:,}" if isinstance(limit, int) else ""
+            price = f", ${dollars:.4f}" if isinstance(dollars, float) and tokens else ""
+            yield f"  The model took {tokens:,}{most} tokens{price}."
+            yield f"  Of the numbers it cited {cited} were given to it; {struck} were struck."
 
 
 def plan_in(document: PlanDocument) -> Plan:
