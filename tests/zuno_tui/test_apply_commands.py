@@ -149,11 +149,36 @@ def _within_bounds(approval: dict[str, Any], result: dict[str, Any]) -> None:
         assert realised >= (int(approval["bounds"][0][f"paid{place}"]) if steps == ["exit"] else 0)
 
 
+def _told_apart(
+    desk: Desk, plan: dict[str, Any], old: dict[str, Any], move: dict[str, Any]
+) -> None:
+    """`diff` accounts for every unit: what is there, bought or sold, put in and left over."""
+    chosen = ("diff", plan["planId"], "--candidate", str(move["index"]))
+    told = desk.here(*chosen, "--json").data
+    assert (told["old"]["tickLower"], told["old"]["tickUpper"]) == (
+        old["tickLower"],
+        old["tickUpper"],
+    )
+    swapped = [0, 0]
+    if told["swap"] is not None:
+        sold = 0 if told["swap"]["zeroForOne"] else 1
+        swapped[sold] = -int(told["swap"]["amountIn"])
+        swapped[1 - sold] = int(told["swap"]["amountOut"])
+    for place in (0, 1):
+        there = int(old[f"amount{place}"]) + int(old[f"fees{place}"])
+        taken = int(told["new"][f"amount{place}"])
+        assert int(told["old"][f"amount{place}"]) == there
+        assert there + swapped[place] == taken + int(told["residual"][place])
+        assert int(told["shortfall"][place]) == max(0, taken - there)
+    assert "shortfall" in desk.here(*chosen).out
+
+
 @pytest.mark.parametrize("state", ["healthy", "above its range", "native", "dynamic fee"])
 def test_a_move_ends_in_the_planned_range(desk: Desk, state: str) -> None:
     plan = desk.recommended(state)
     old = desk.positions()[plan["position"]]
     move = next(one for one in plan["candidates"] if one["judgment"]["verdict"] != "veto")
+    _told_apart(desk, plan, old, move)
     approval = desk.approved("approve", plan["planId"], "--candidate", str(move["index"]))
     assert approval["planId"] == plan["planId"]
     assert approval["simulation"]["method"] == "eth_simulateV1"

@@ -22,6 +22,7 @@ _COMMANDS = {
     "plan": "plan",
     "explain": "explain",
     "replay": "replay",
+    "diff": "diff",
     "approve": "approve",
     "apply": "apply",
     "collect": "collect",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import AsyncIterator, Awaitable, Callable
 
+    from agents.plan import Plan
     from zuno_tui.gate.wishes import Wish
 
 
@@ -30,14 +31,18 @@ def run(arguments: Namespace) -> int:
     session = Session.start(arguments)
     plan = plan_in(PlanShelf(session.home.plans).find(arguments.plan_id))
     candidate = chosen_candidate(plan, arguments.candidate)
+    same_network(session, plan)
+    return approve_wish(
+        session, lambda sources: wish_of_plan(sources, plan, candidate, session.address)
+    )
+
+
+def same_network(session: Session, plan: Plan) -> None:
     if plan.chain_id != session.network.chain_id:
         raise GateRefusedError(
             f"{plan.plan_id} was made on chain {plan.chain_id}, and this is "
             f"{session.network.title}. Name its network: --network {plan.chain_id}"
         )
-    return approve_wish(
-        session, lambda sources: wish_of_plan(sources, plan, candidate, session.address)
-    )
 
 
 def approve_wish(session: Session, wishing: Callable[[Sources], Awaitable[Wish]]) -> int:

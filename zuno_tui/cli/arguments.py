@@ -44,7 +44,11 @@ def build_parser() -> argparse.ArgumentParser:
     plan = commands.add_parser("plan", parents=[shared], help="show a plan, the latest by default")
     explain = commands.add_parser("explain", parents=[shared], help="show why: the whole debate")
     approve = commands.add_parser("approve", parents=[shared], help="see what would be signed")
-    approve.add_argument("--candidate", metavar="N|exit", help="instead of the recommended one")
+    diff = commands.add_parser("diff", parents=[shared], help="the old range against the new")
+    for choosing in (diff, approve):
+        choosing.add_argument(
+            "--candidate", metavar="N|exit", help="instead of the recommended one"
+        )
     applying = commands.add_parser("apply", parents=[shared], help="sign and send what is approved")
     applying.add_argument("--confirm", metavar="HASH", help="instead of the typed word")
     passphrase_flag(applying)
@@ -53,7 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
     for changing in (collect, close):
         changing.add_argument("token_id", metavar="ID", type=token_id)
     commands.add_parser("outbox", parents=[shared], help="what was sent, and where it stands")
-    for about in (plan, explain, approve, applying):
+    for about in (plan, explain, diff, approve, applying):
         about.add_argument("plan_id", metavar="PLAN", nargs="?")
     replay = commands.add_parser("replay", parents=[shared], help="run a recorded debate again")
     replay.add_argument("record", metavar="RECORD", help="a record's file or request id")
