@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
@@ -180,6 +181,27 @@ def test_minimums_and_liquidity_are_held_to_the_position(bench: Bench) -> None:
     assert isinstance(step.call.actions[0], Increase)
     dear = spoil(step.call, setting("amount1_max", lambda amount: 2 * amount))
     assert "are over" in reasons([replace(step, call=dear)], context)
+
+
+def test_actions_outside_the_recipes_are_named(bench: Bench) -> None:
+    step, context = bench.alone("close")
+    assert isinstance(step.call, ModifyLiquidities)
+    for actions, named in ((step.call.actions[:1], "Burn"), (step.call.actions[::-1], "TakePair")):
+        spoilt = replace(step, call=replace(step.call, actions=actions))
+        assert f"the actions {named}" in reasons([spoilt], context)
+
+
+@pytest.mark.parametrize("name", ["increase", "compound", "move", "swap"])
+def test_the_limit_of_the_day_counts_every_way_in(bench: Bench, name: str) -> None:
+    step, context = bench.alone(name)
+    ((pool, _),) = context.pools.items()
+    worth = {pool.currency0: Fraction(1, 10**9), pool.currency1: Fraction(1)}
+    limited = replace(context, worth=worth, limits=replace(context.limits, daily_notional=10**30))
+    judged = check([step], limited)
+    assert isinstance(judged, Allowed)
+    assert judged.notional > 0
+    spent = replace(limited, notional_today=10**30)
+    assert "past the day's limit" in reasons([step], spent)
 
 
 def test_small_calls_carry_no_value_and_stay_with_the_plan(bench: Bench) -> None:
