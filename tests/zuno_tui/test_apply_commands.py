@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from dataclasses import dataclass
 from math import isqrt
 from typing import TYPE_CHECKING, Any
@@ -58,6 +60,23 @@ class Desk:
     def apply(self, *arguments: str) -> Spoken:
         """In a process of its own, which the signer shuts off from others."""
         return self.command("apply", *arguments, *self.flags)
+
+    def killed_while_waiting(self, approval: dict[str, Any]) -> int:
+        """Apply, and kill the process as soon as its transaction is in the pool."""
+        arguments = ("apply", approval["planId"], "--confirm", approval["hash"], *self.flags)
+        applying = subprocess.Popen(
+            [sys.executable, "-m", "zuno_tui", *arguments],
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "ZUNO_HOME": str(self.command.home)},
+        )
+        assert applying.stderr is not None
+        for line in applying.stderr:
+            if ": sent" in line:
+                break
+        applying.kill()
+        applying.communicate(timeout=10)
+        return applying.returncode
 
     def refused(self, *arguments: str) -> Spoken:
         """An `apply` that must not come as far as a key."""
@@ -332,3 +351,29 @@ def test_time_and_price_end_an_approval(desk: Desk) -> None:
     assert "past its end" in expired.words
     assert desk.nonce() == before
     assert token_id in desk.positions()
+
+
+@pytest.mark.parametrize("action", ["cancel", "speed-up"])
+def test_what_waits_after_a_kill_is_named_and_replaced(desk: Desk, action: str) -> None:
+    approval = desk.approved("collect", str(desk.token_id("transferred in")))
+    before = desk.nonce()
+    desk.ask("evm_setAutomine", False)
+    try:
+        killed = desk.killed_while_waiting(approval)
+        waiting = desk.here("outbox", "--json").data
+        replaced = desk.command(
+            "outbox", action, approval["planId"], "--confirm", approval["hash"], *desk.flags
+        )
+    finally:
+        desk.ask("evm_setAutomine", True)
+    desk.ask("evm_mine")
+    after = desk.here("outbox", "--json").data
+
+    assert killed == -9
+    assert [one["situation"] for one in waiting["findings"]] == ["pending"]
+    assert replaced.code == 0, replaced.words
+    (step,) = after["dispatches"][0]["steps"]
+    assert step["state"] == {"cancel": "replaced", "speed-up": "included"}[action]
+    assert desk.nonce() == before + 1
+    again = desk.refused(approval["planId"], "--confirm", approval["hash"])
+    assert "was applied before" in again.words

@@ -50,14 +50,18 @@ def build_parser() -> argparse.ArgumentParser:
             "--candidate", metavar="N|exit", help="instead of the recommended one"
         )
     applying = commands.add_parser("apply", parents=[shared], help="sign and send what is approved")
-    applying.add_argument("--confirm", metavar="HASH", help="instead of the typed word")
-    passphrase_flag(applying)
     collect = commands.add_parser("collect", parents=[shared], help="approve taking fees out")
     close = commands.add_parser("close", parents=[shared], help="approve leaving a position")
     for changing in (collect, close):
         changing.add_argument("token_id", metavar="ID", type=token_id)
-    commands.add_parser("outbox", parents=[shared], help="what was sent, and where it stands")
-    for about in (plan, explain, diff, approve, applying):
+    outbox = commands.add_parser("outbox", parents=[shared], help="what was sent, where it stands")
+    outbox.add_argument(
+        "action", nargs="?", choices=("resume", "cancel", "speed-up"), default="resume"
+    )
+    for signing in (applying, outbox):
+        signing.add_argument("--confirm", metavar="HASH", help="instead of the typed word")
+        passphrase_flag(signing)
+    for about in (plan, explain, diff, approve, applying, outbox):
         about.add_argument("plan_id", metavar="PLAN", nargs="?")
     replay = commands.add_parser("replay", parents=[shared], help="run a recorded debate again")
     replay.add_argument("record", metavar="RECORD", help="a record's file or request id")

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 _COLUMNS = (Column("PLAN"), Column("HASH"), Column("STATE"), Column("STEPS"))
 _SHORT_HASH = 12
+RESUME = "resume"
 
 
 def run(arguments: Namespace) -> int:
-    return asyncio.run(_outbox(Session.start(arguments)))
+    return asyncio.run(_outbox(Session.start(arguments), arguments))
 
 
 async def resume_outbox(sources: Sources, outbox: Outbox) -> tuple[Told, ...]:
@@ -41,10 +42,14 @@ async def resume_outbox(sources: Sources, outbox: Outbox) -> tuple[Told, ...]:
     return tuple(told(finding) for finding in findings)
 
 
-async def _outbox(session: Session) -> int:
+async def _outbox(session: Session, arguments: Namespace) -> int:
     async with open_sources(session) as sources:
         with Outbox.open(session.home.database) as outbox:
             findings = await resume_outbox(sources, outbox)
+            if arguments.action != RESUME:
+                from zuno_tui.cli.outbox_replacing import replace_waiting
+
+                return await replace_waiting(session, sources, outbox, arguments)
             dispatches = [
                 one for one in outbox.dispatches() if one.chain_id == session.network.chain_id
             ]

@@ -1,0 +1,58 @@
+"""`zuno outbox cancel` and `zuno outbox speed-up`: what waits, replaced under its own nonce."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.wallet.keeping import open_signer
+from zuno_tui.cli import DONE
+from zuno_tui.cli.confirming import require_typed
+from zuno_tui.cli.output import print_json
+from zuno_tui.cli.session import say
+from zuno_tui.cli.wallet_secrets import ask_passphrase
+from zuno_tui.gate.limits import gate_limits
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.replacing import replacement_of, send_replacement, waiting_dispatch
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from chain.execution.outbox import Outbox
+    from chain.overview import Sources
+    from zuno_tui.cli.session import Session
+
+
+async def replace_waiting(
+    session: Session, sources: Sources, outbox: Outbox, arguments: Namespace
+) -> int:
+    limits = gate_limits(session.settings.limits)
+    action: str = arguments.action
+    dispatch = waiting_dispatch(outbox, session.network.chain_id, arguments.plan_id)
+    replacement = await replacement_of(sources, dispatch, action, limits)
+    say(replacement.words)
+    if arguments.confirm is None:
+        require_typed(action, f"Type {action} to sign and send this: ")
+    elif arguments.confirm != dispatch.hash:
+        raise GateRefusedError(
+            f"That hash is not the one of {dispatch.plan_id}. Nothing was sent. "
+            "See it: zuno outbox --json"
+        )
+    with open_signer(
+        session.home,
+        session.network,
+        dispatch.sender,
+        lambda wallet: ask_passphrase(wallet.name, arguments.passphrase_file),
+    ) as signer:
+        step = await send_replacement(sources, outbox, replacement, signer)
+    newest = step.newest
+    if session.as_json:
+        print_json(
+            {
+                "planId": dispatch.plan_id,
+                "step": step.name,
+                "state": step.state,
+                "hash": None if newest is None else newest.transaction.hash,
+            }
+        )
+    say(f"{step.name}: {action} {step.state}. Follow it: zuno outbox")
+    return DONE

@@ -1,0 +1,106 @@
+"""The two ways out for what was sent and waits: a dearer copy, or nothing in its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.execution.journal_records import REPLACEABLE
+from chain.execution.reading import FactsUnknownError
+from chain.execution.sending import Sender
+from chain.execution.sending_replacement import Fees, cancellation, speed_up
+from chain.gas import read_gas_price
+from chain.quantity import Unknown
+from chain.rpc import requests
+from zuno_tui.gate.circumstances import network_time
+from zuno_tui.gate.refusal import GateRefusedError
+
+if TYPE_CHECKING:
+    from chain.execution.journal_records import Dispatch, Step
+    from chain.execution.outbox import Outbox
+    from chain.execution.sending import Signer
+    from chain.execution.transaction import UnsignedTransaction
+    from chain.overview import Sources
+    from zuno_tui.gate.limits import GateLimits
+
+CANCEL, SPEED_UP = "cancel", "speed-up"
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    dispatch: Dispatch
+    step: Step
+    transaction: UnsignedTransaction
+    action: str
+
+    @property
+    def words(self) -> str:
+        step, fee = self.step, self.transaction.max_fee_per_gas
+        paying = f"paying at most {fee} wei a gas, {fee * self.transaction.gas / 10**18:.6f} in all"
+        if self.action == SPEED_UP:
+            return (
+                f"Send {step.name} of {self.dispatch.plan_id} again with the same bytes, {paying}."
+            )
+        return (
+            f"Send nothing to yourself with nonce {self.transaction.nonce}, so that {step.name} of "
+            f"{self.dispatch.plan_id} can no longer happen, {paying}."
+        )
+
+
+def waiting_dispatch(outbox: Outbox, chain_id: int, plan_id: str | None) -> Dispatch:
+    """The one plan that waits on this network, or the newest of the plan named."""
+    mine = [one for one in outbox.dispatches() if one.chain_id == chain_id]
+    waiting = [one for one in mine if _waiting_step(one) and plan_id in (None, one.plan_id)]
+    if not waiting:
+        what = "Nothing" if plan_id is None else f"Nothing of {plan_id}"
+        raise GateRefusedError(f"{what} waits to be included. See where things stand: zuno outbox")
+    if plan_id is None and len(waiting) > 1:
+        names = ", ".join(one.plan_id for one in waiting)
+        raise GateRefusedError(f"More than one plan waits: {names}. Name the one you mean.")
+    return waiting[-1]
+
+
+async def replacement_of(
+    sources: Sources, dispatch: Dispatch, action: str, limits: GateLimits
+) -> Replacement:
+    """A version of the waiting step that every pool takes in its place."""
+    step = _waiting_step(dispatch)
+    if step is None:
+        raise GateRefusedError(f"Nothing of {dispatch.plan_id} waits to be included.")
+    price = await read_gas_price(sources.client)
+    if isinstance(price, Unknown):
+        raise FactsUnknownError(f"What gas costs is unknown: {price.reason}.")
+    market = Fees(price.value.cap, price.value.priority_fee)
+    cap = Fees(limits.policy.max_fee_per_gas, limits.policy.max_fee_per_gas)
+    make = cancellation if action == CANCEL else speed_up
+    return Replacement(dispatch, step, make(step, market=market, cap=cap), action)
+
+
+async def send_replacement(
+    sources: Sources, outbox: Outbox, replacement: Replacement, signer: Signer
+) -> Step:
+    head = await sources.client.ask(requests.block("latest"))
+    if head is None:
+        raise FactsUnknownError("The newest block is unknown.")
+    now = network_time(sources, head.timestamp)
+    sealed, position = replacement.dispatch.hash, replacement.step.position
+    outbox.approve_replacement(sealed, position, replacement.transaction, now=now)
+    sender = Sender(
+        outbox,
+        reads=sources.client,
+        sends=sources.client,
+        chain_id=sources.network.chain_id,
+        clock=sources.clock,
+    )
+    return await sender.replace(sealed, position, replacement.transaction, signer, at=now)
+
+
+def _waiting_step(dispatch: Dispatch) -> Step | None:
+    return next(
+        (
+            step
+            for step in dispatch.steps
+            if step.versions and not step.settled and step.state in REPLACEABLE
+        ),
+        None,
+    )
