@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from dataclasses import dataclass
-from math import isqrt
 from typing import TYPE_CHECKING, Any
 
-import httpx2
 import pytest
 
-from chain.abi import decode, encode_call
 from chain.devnet.launch import devnet_process
-from chain.math.ticks import tick_at_sqrt_price
-from chain.networks import NATIVE
-from chain.storage import decode_slot0, pool_slots
-from tests.zuno_tui.conftest import CommandLine, Spoken
+from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.desk import REFUSED, Desk, assert_nothing_left, assert_within_bounds
 from tests.zuno_tui.terminal import Terminal
-from zuno_tui.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,111 +18,7 @@ if TYPE_CHECKING:
 
     from chain.devnet.launch import DevnetReady
 
-REFUSED = 3
 LONG_AGO = "0" * 64
-
-
-@dataclass(frozen=True)
-class Desk:
-    """One person's desk at an embedded chain of its own, which these tests change for good."""
-
-    devnet: DevnetReady
-    command: CommandLine
-    capture: pytest.CaptureFixture[str]
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        return ("--network", "devnet", "--rpc", self.devnet.url)
-
-    def ask(self, method: str, *params: object) -> Any:
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = httpx2.post(self.devnet.url, json=body, timeout=30).json()
-        assert "result" in answer, answer
-        return answer["result"]
-
-    def here(self, *arguments: str) -> Spoken:
-        """A command that signs nothing, run in this process because that is faster."""
-        home = ("--home", str(self.command.home))
-        self.capture.readouterr()
-        code = main([*arguments, *self.flags, *home])
-        shown = self.capture.readouterr()
-        return Spoken(code, shown.out, shown.err)
-
-    def apply(self, *arguments: str) -> Spoken:
-        """In a process of its own, which the signer shuts off from others."""
-        return self.command("apply", *arguments, *self.flags)
-
-    def killed_while_waiting(self, approval: dict[str, Any]) -> int:
-        """Apply, and kill the process as soon as its transaction is in the pool."""
-        arguments = ("apply", approval["planId"], "--confirm", approval["hash"], *self.flags)
-        applying = subprocess.Popen(
-            [sys.executable, "-m", "zuno_tui", *arguments],
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "ZUNO_HOME": str(self.command.home)},
-        )
-        assert applying.stderr is not None
-        for line in applying.stderr:
-            if ": sent" in line:
-                break
-        applying.kill()
-        applying.communicate(timeout=10)
-        return applying.returncode
-
-    def refused(self, *arguments: str) -> Spoken:
-        """An `apply` that must not come as far as a key."""
-        spoken = self.here("apply", *arguments)
-        assert (spoken.code, spoken.out) == (REFUSED, ""), spoken
-        return spoken
-
-    def approved(self, *arguments: str) -> dict[str, Any]:
-        spoken = self.here(*arguments, "--json")
-        assert spoken.code == 0, spoken.words
-        document: dict[str, Any] = spoken.data
-        return document
-
-    def recommended(self, state: str) -> dict[str, Any]:
-        token_id = str(self.token_id(state))
-        spoken = self.here("recommend", token_id, "--json", "--deterministic")
-        assert spoken.code == 0, spoken.words
-        document: dict[str, Any] = spoken.data
-        return document
-
-    def token_id(self, state: str) -> int:
-        return int(self.ask("zuno_status")["positions"][state])
-
-    def positions(self) -> dict[str, dict[str, Any]]:
-        found = self.here("positions", "--json").data["positions"]
-        return {one["tokenId"]: one for one in found}
-
-    def nonce(self) -> int:
-        return int(self.ask("eth_getTransactionCount", self.devnet.wallet, "latest"), 16)
-
-    def read(self, to: str, signature: str, *values: object) -> bytes:
-        data = "0x" + encode_call(signature, *values).hex()
-        return bytes.fromhex(self.ask("eth_call", {"to": to, "data": data}, "latest")[2:])
-
-    def raise_price(self, pool_id: str, *, bips: int) -> None:
-        """As if others had traded."""
-        slot, manager = hex(pool_slots(pool_id).slot0), self.devnet.contracts.pool_manager
-        word = int(self.ask("eth_getStorageAt", manager, slot, "latest"), 16)
-        price = decode_slot0(word).sqrt_price_x96
-        moved = isqrt(price * price * (10_000 + bips) // 10_000)
-        tick = tick_at_sqrt_price(moved) % (1 << 24)
-        changed = word >> 184 << 184 | tick << 160 | moved
-        self.ask("anvil_setStorageAt", manager, slot, f"0x{changed:064x}")
-        self.ask("evm_mine")
-
-    def held(self, holder: str, token: str) -> int:
-        if token == NATIVE:
-            return int(self.ask("eth_getBalance", holder, "latest"), 16)
-        return int.from_bytes(self.read(token, "balanceOf(address)", holder), "big")
-
-    def allowed_through_permit2(self, token: str, spender: str) -> int:
-        signature = "allowance(address,address,address)"
-        wallet = self.devnet.wallet
-        words = self.read(self.devnet.contracts.permit2, signature, wallet, token, spender)
-        return int(decode(("uint160", "uint48", "uint48"), words)[0])
 
 
 @pytest.fixture(scope="module")
@@ -147,25 +34,6 @@ def desk(
     capsys: pytest.CaptureFixture[str],
 ) -> Desk:
     return Desk(chain, CommandLine(tmp_path / "home"), capsys)
-
-
-def _nothing_left(desk: Desk, tokens: list[str]) -> None:
-    contracts = desk.devnet.contracts
-    assert contracts.universal_router is not None
-    for token in tokens:
-        for holder in (contracts.universal_router, contracts.position_manager):
-            assert desk.held(holder, token) == 0
-        if token != NATIVE:
-            assert desk.allowed_through_permit2(token, contracts.universal_router) == 0
-
-
-def _within_bounds(approval: dict[str, Any], result: dict[str, Any]) -> None:
-    """What was shown is what came; nothing left the wallet but gas, and an exit paid in full."""
-    steps = [one["step"] for one in approval["bounds"]]
-    for place, token in enumerate(approval["tokens"]):
-        realised = int(result["realised"][token])
-        assert realised == int(approval["quoted"][token])
-        assert realised >= (int(approval["bounds"][0][f"paid{place}"]) if steps == ["exit"] else 0)
 
 
 def _told_apart(
@@ -219,23 +87,28 @@ def test_a_move_ends_in_the_planned_range(desk: Desk, state: str) -> None:
     assert new["poolId"] == old["poolId"]
     assert (new["tickLower"], new["tickUpper"]) == (move["tickLower"], move["tickUpper"])
     assert int(new["liquidity"]) == int(approval["bounds"][-1]["liquidity"])
-    _within_bounds(approval, result)
-    _nothing_left(desk, approval["tokens"])
+    assert_within_bounds(approval, result)
+    assert_nothing_left(desk, approval["tokens"])
 
 
 def test_an_exit_ends_with_both_tokens_and_happens_once(desk: Desk) -> None:
     plan = desk.recommended("below its range")
+    tried = desk.approved("simulate", plan["planId"], "--candidate", "exit")
+    unapproved = desk.refused(plan["planId"], "--confirm", LONG_AGO)
     approval = desk.approved("approve", plan["planId"], "--candidate", "exit")
     before = desk.nonce()
 
     applied = desk.apply(plan["planId"], "--confirm", approval["hash"], "--json")
     again = desk.apply(plan["planId"], "--confirm", approval["hash"])
 
+    assert "is not approved" in unapproved.words
+    assert "hash" not in tried
+    assert tried["transactions"] == approval["transactions"]
     assert applied.code == 0, applied.words
     assert applied.data["newTokenId"] is None
     assert plan["position"] not in desk.positions()
-    _within_bounds(approval, applied.data)
-    _nothing_left(desk, approval["tokens"])
+    assert_within_bounds(approval, applied.data)
+    assert_nothing_left(desk, approval["tokens"])
     assert again.code == REFUSED
     assert "was applied before" in again.words
     assert desk.nonce() == before + 1

@@ -23,6 +23,7 @@ _COMMANDS = {
     "explain": "explain",
     "replay": "replay",
     "diff": "diff",
+    "simulate": "simulate",
     "approve": "approve",
     "apply": "apply",
     "collect": "collect",

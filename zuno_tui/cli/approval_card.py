@@ -18,31 +18,44 @@ if TYPE_CHECKING:
     from chain.execution.recipes import Bounds
     from zuno_tui.cli.output import Json
     from zuno_tui.cli.session import Session
-    from zuno_tui.gate.approving import Approved
+    from zuno_tui.gate.approving import Approved, Rehearsal
 
 
 def show_approval(session: Session, approved: Approved) -> None:
     if session.as_json:
-        print_json(approval_document(approved))
-    else:
-        print_lines(approval_lines(approved))
-
-
-def approval_lines(approved: Approved) -> Iterator[str]:
-    prepared = approved.prepared
-    block = prepared.wish.position.block
-    yield f"{prepared.wish.headline} · {prepared.wish.plan_id} · block {block.number:,}"
-    yield ""
-    yield from word_lines(approved.words)
-    yield ""
-    yield from _outcome(approved)
-    yield from _bounds(approved)
-    yield from _cost(approved)
-    yield ""
+        expires = approved.rehearsal.prepared.bounds.expires_at
+        document = _document(approved.rehearsal)
+        print_json({**document, "hash": approved.hash, "expiresAt": expires})
+        return
+    prepared = approved.rehearsal.prepared
     ends = datetime.fromtimestamp(prepared.bounds.expires_at, UTC)
-    yield f"  hash     {approved.hash}"
-    yield f"  expires  {ends:%Y-%m-%d %H:%M:%S} UTC"
-    yield f"  next     zuno apply {prepared.wish.plan_id}"
+    print_lines(
+        [
+            *_lines(approved.rehearsal),
+            "",
+            f"  hash     {approved.hash}",
+            f"  expires  {ends:%Y-%m-%d %H:%M:%S} UTC",
+            f"  next     zuno apply {prepared.wish.plan_id}",
+        ]
+    )
+
+
+def show_rehearsal(session: Session, rehearsal: Rehearsal) -> None:
+    if session.as_json:
+        print_json(_document(rehearsal))
+    else:
+        print_lines(_lines(rehearsal))
+
+
+def _lines(rehearsal: Rehearsal) -> Iterator[str]:
+    wish = rehearsal.prepared.wish
+    yield f"{wish.headline} · {wish.plan_id} · block {wish.position.block.number:,}"
+    yield ""
+    yield from word_lines(rehearsal.words)
+    yield ""
+    yield from _outcome(rehearsal)
+    yield from _bounds(rehearsal)
+    yield from _cost(rehearsal)
 
 
 def word_lines(words: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
@@ -52,9 +65,9 @@ def word_lines(words: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
             yield wrapped(f"     {sentence}", indent=5)
 
 
-def _outcome(approved: Approved) -> Iterator[str]:
-    simulation = approved.prepared.simulation
-    changes = quoted_changes(approved.prepared)
+def _outcome(rehearsal: Rehearsal) -> Iterator[str]:
+    simulation = rehearsal.prepared.simulation
+    changes = quoted_changes(rehearsal.prepared)
     if changes is None:
         tried = ", ".join(step.step for step in simulation.steps)
         later = ", ".join(simulation.unsimulated) or "nothing"
@@ -62,44 +75,42 @@ def _outcome(approved: Approved) -> Iterator[str]:
         return
     yield f"  Tried by {simulation.method}, the wallet would see:"
     for token, amount in changes.items():
-        known = approved.tokens[token]
+        known = rehearsal.tokens[token]
         sign = "−" if amount < 0 else "+"
         yield f"    {sign}{amount_of(abs(amount), known)} {known.label}"
 
 
-def _bounds(approved: Approved) -> Iterator[str]:
-    pair = approved.prepared.wish.tokens
-    for step in approved.prepared.built.bounds:
+def _bounds(rehearsal: Rehearsal) -> Iterator[str]:
+    pair = rehearsal.prepared.wish.tokens
+    for step in rehearsal.prepared.built.bounds:
         least = step.bounds
         for promise, amounts in (("pays at least", least.paid), ("takes at most", least.taken)):
             if any(amounts):
                 told = " and ".join(
-                    amount_text(amount, approved.tokens[token])
+                    amount_text(amount, rehearsal.tokens[token])
                     for amount, token in zip(amounts, pair, strict=True)
                 )
                 yield f"  {step.step} {promise} {told}."
-    for grant in approved.prepared.built.grants:
-        told = amount_text(grant.amount, approved.tokens[grant.token])
+    for grant in rehearsal.prepared.built.grants:
+        told = amount_text(grant.amount, rehearsal.tokens[grant.token])
         ends = datetime.fromtimestamp(grant.expiration, UTC)
         yield f"  Allowed through Permit2: {told} until {ends:%H:%M:%S} UTC."
 
 
-def _cost(approved: Approved) -> Iterator[str]:
-    prepared = approved.prepared
+def _cost(rehearsal: Rehearsal) -> Iterator[str]:
+    prepared = rehearsal.prepared
     most = sum(each.gas * each.max_fee_per_gas for each in prepared.built.transactions)
     rate = prepared.wish.usd_per_wei
     usd = UNKNOWN + " in dollars" if rate is None else f"${most * rate:,.4f}"
     yield f"  Gas costs at most {most / 10**18:.6f} of the chain's coin ({usd})."
 
 
-def approval_document(approved: Approved) -> Json:
-    prepared, wish = approved.prepared, approved.prepared.wish
+def _document(rehearsal: Rehearsal) -> dict[str, Json]:
+    prepared, wish = rehearsal.prepared, rehearsal.prepared.wish
     quoted = quoted_changes(prepared)
     return {
         "planId": wish.plan_id,
         "headline": wish.headline,
-        "hash": approved.hash,
-        "expiresAt": prepared.bounds.expires_at,
         "block": wish.position.block.number,
         "blockHash": wish.position.block.hash,
         "tokens": list(wish.tokens),
@@ -143,7 +154,7 @@ def approval_document(approved: Approved) -> Json:
             for step in prepared.steps
         ],
         "words": [
-            f"{step}: {sentence}" for step, sentences in approved.words for sentence in sentences
+            f"{step}: {sentence}" for step, sentences in rehearsal.words for sentence in sentences
         ],
     }
 

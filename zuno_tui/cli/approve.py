@@ -13,7 +13,7 @@ from zuno_tui.cli import DONE
 from zuno_tui.cli.approval_card import show_approval
 from zuno_tui.cli.plan_card import plan_in
 from zuno_tui.cli.session import Session
-from zuno_tui.gate.approving import approve
+from zuno_tui.gate.approving import approve, rehearse
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
@@ -24,17 +24,21 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from agents.plan import Plan
+    from zuno_tui.gate.approving import Rehearsal
     from zuno_tui.gate.wishes import Wish
 
 
 def run(arguments: Namespace) -> int:
     session = Session.start(arguments)
+    return approve_wish(session, wishing_for(session, arguments))
+
+
+def wishing_for(session: Session, arguments: Namespace) -> Callable[[Sources], Awaitable[Wish]]:
+    """The plan and candidate named, to be built on the chain as it is when it is read."""
     plan = plan_in(PlanShelf(session.home.plans).find(arguments.plan_id))
     candidate = chosen_candidate(plan, arguments.candidate)
     same_network(session, plan)
-    return approve_wish(
-        session, lambda sources: wish_of_plan(sources, plan, candidate, session.address)
-    )
+    return lambda sources: wish_of_plan(sources, plan, candidate, session.address)
 
 
 def same_network(session: Session, plan: Plan) -> None:
@@ -51,12 +55,18 @@ def approve_wish(session: Session, wishing: Callable[[Sources], Awaitable[Wish]]
 
 
 async def _approve(session: Session, wishing: Callable[[Sources], Awaitable[Wish]]) -> int:
-    limits = gate_limits(session.settings.limits)
     async with open_sources(session) as sources:
-        wish = await wishing(sources)
-        approved = await approve(sources, session.home.database, wish, session.address, limits)
-    show_approval(session, approved)
+        rehearsal = await rehearsed(session, sources, wishing)
+        show_approval(session, approve(sources, session.home.database, rehearsal))
     return DONE
+
+
+async def rehearsed(
+    session: Session, sources: Sources, wishing: Callable[[Sources], Awaitable[Wish]]
+) -> Rehearsal:
+    limits = gate_limits(session.settings.limits)
+    wish = await wishing(sources)
+    return await rehearse(sources, session.home.database, wish, session.address, limits)
 
 
 @asynccontextmanager

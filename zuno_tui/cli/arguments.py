@@ -45,7 +45,8 @@ def build_parser() -> argparse.ArgumentParser:
     explain = commands.add_parser("explain", parents=[shared], help="show why: the whole debate")
     approve = commands.add_parser("approve", parents=[shared], help="see what would be signed")
     diff = commands.add_parser("diff", parents=[shared], help="the old range against the new")
-    for choosing in (diff, approve):
+    simulate = commands.add_parser("simulate", parents=[shared], help="try a plan, approve nothing")
+    for choosing in (diff, simulate, approve):
         choosing.add_argument(
             "--candidate", metavar="N|exit", help="instead of the recommended one"
         )
@@ -61,7 +62,7 @@ def build_parser() -> argparse.ArgumentParser:
     for signing in (applying, outbox):
         signing.add_argument("--confirm", metavar="HASH", help="instead of the typed word")
         passphrase_flag(signing)
-    for about in (plan, explain, diff, approve, applying, outbox):
+    for about in (plan, explain, diff, simulate, approve, applying, outbox):
         about.add_argument("plan_id", metavar="PLAN", nargs="?")
     replay = commands.add_parser("replay", parents=[shared], help="run a recorded debate again")
     replay.add_argument("record", metavar="RECORD", help="a record's file or request id")

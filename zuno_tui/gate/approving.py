@@ -27,31 +27,29 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Approved:
-    hash: str
+class Rehearsal:
+    """What would be signed, tried and judged, and told in words."""
+
     prepared: Prepared
     tokens: Mapping[Address, Token]
     words: tuple[tuple[str, tuple[str, ...]], ...]
     """Each step with its sentences, drawn from its own bytes."""
 
 
-async def approve(
+@dataclass(frozen=True, slots=True)
+class Approved:
+    hash: str
+    rehearsal: Rehearsal
+
+
+async def rehearse(
     sources: Sources, journal: Path, wish: Wish, wallet: Address, limits: GateLimits
-) -> Approved:
-    """Let this wish be applied once, within ten minutes, exactly as it is told."""
+) -> Rehearsal:
+    """Everything that approving does, without letting anything be applied."""
     block = wish.position.block
     with Outbox.open(journal) as outbox:
         today = notional_of_today(sources.store, outbox, network_time(sources, block.timestamp))
-        prepared = await prepare(sources, wish, wallet, limits, today)
-        sealed = seal(prepared)
-        dispatch = outbox.plan(dispatch_of(prepared, sealed), now=prepared.now)
-        if dispatch.consumed_at is not None:
-            raise GateRefusedError(
-                "The same transactions were applied before. Wait for the next block and try again."
-            )
-        if dispatch.expires_at is None:
-            outbox.approve(sealed, now=prepared.now)
-    keep_approval(sources.store, approval_of(prepared, sealed), now=sources.clock())
+    prepared = await prepare(sources, wish, wallet, limits, today)
     tokens = await read_tokens(
         sources.client,
         sources.network,
@@ -62,4 +60,20 @@ async def approve(
     )
     names = names_on(sources.network, wallet, tokens)
     words = tuple((step.transaction.step, describe(step, names)) for step in prepared.steps)
-    return Approved(sealed, prepared, tokens, words)
+    return Rehearsal(prepared, tokens, words)
+
+
+def approve(sources: Sources, journal: Path, rehearsal: Rehearsal) -> Approved:
+    """Let what was rehearsed be applied once, within ten minutes, exactly as it is told."""
+    prepared = rehearsal.prepared
+    sealed = seal(prepared)
+    with Outbox.open(journal) as outbox:
+        dispatch = outbox.plan(dispatch_of(prepared, sealed), now=prepared.now)
+        if dispatch.consumed_at is not None:
+            raise GateRefusedError(
+                "The same transactions were applied before. Wait for the next block and try again."
+            )
+        if dispatch.expires_at is None:
+            outbox.approve(sealed, now=prepared.now)
+    keep_approval(sources.store, approval_of(prepared, sealed), now=sources.clock())
+    return Approved(sealed, rehearsal)

@@ -1,0 +1,146 @@
+"""A person's desk at an embedded chain of its own, which the tests there change for good."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from math import isqrt
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+
+from chain.abi import decode, encode_call
+from chain.math.ticks import tick_at_sqrt_price
+from chain.networks import NATIVE
+from chain.storage import decode_slot0, pool_slots
+from tests.zuno_tui.conftest import CommandLine, Spoken
+from zuno_tui.cli import main
+
+if TYPE_CHECKING:
+    import pytest
+
+    from chain.devnet.launch import DevnetReady
+
+REFUSED = 3
+
+
+@dataclass(frozen=True)
+class Desk:
+    devnet: DevnetReady
+    command: CommandLine
+    capture: pytest.CaptureFixture[str]
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return ("--network", "devnet", "--rpc", self.devnet.url)
+
+    def ask(self, method: str, *params: object) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = httpx2.post(self.devnet.url, json=body, timeout=30).json()
+        assert "result" in answer, answer
+        return answer["result"]
+
+    def here(self, *arguments: str) -> Spoken:
+        """A command that signs nothing, run in this process because that is faster."""
+        home = ("--home", str(self.command.home))
+        self.capture.readouterr()
+        code = main([*arguments, *self.flags, *home])
+        shown = self.capture.readouterr()
+        return Spoken(code, shown.out, shown.err)
+
+    def apply(self, *arguments: str) -> Spoken:
+        """In a process of its own, which the signer shuts off from others."""
+        return self.command("apply", *arguments, *self.flags)
+
+    def killed_while_waiting(self, approval: dict[str, Any]) -> int:
+        """Apply, and kill the process as soon as its transaction is in the pool."""
+        arguments = ("apply", approval["planId"], "--confirm", approval["hash"], *self.flags)
+        applying = subprocess.Popen(
+            [sys.executable, "-m", "zuno_tui", *arguments],
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "ZUNO_HOME": str(self.command.home)},
+        )
+        assert applying.stderr is not None
+        for line in applying.stderr:
+            if ": sent" in line:
+                break
+        applying.kill()
+        applying.communicate(timeout=10)
+        return applying.returncode
+
+    def refused(self, *arguments: str) -> Spoken:
+        """An `apply` that must not come as far as a key."""
+        spoken = self.here("apply", *arguments)
+        assert (spoken.code, spoken.out) == (REFUSED, ""), spoken
+        return spoken
+
+    def approved(self, *arguments: str) -> dict[str, Any]:
+        spoken = self.here(*arguments, "--json")
+        assert spoken.code == 0, spoken.words
+        document: dict[str, Any] = spoken.data
+        return document
+
+    def recommended(self, state: str) -> dict[str, Any]:
+        token_id = str(self.token_id(state))
+        spoken = self.here("recommend", token_id, "--json", "--deterministic")
+        assert spoken.code == 0, spoken.words
+        document: dict[str, Any] = spoken.data
+        return document
+
+    def token_id(self, state: str) -> int:
+        return int(self.ask("zuno_status")["positions"][state])
+
+    def positions(self) -> dict[str, dict[str, Any]]:
+        found = self.here("positions", "--json").data["positions"]
+        return {one["tokenId"]: one for one in found}
+
+    def nonce(self) -> int:
+        return int(self.ask("eth_getTransactionCount", self.devnet.wallet, "latest"), 16)
+
+    def read(self, to: str, signature: str, *values: object) -> bytes:
+        data = "0x" + encode_call(signature, *values).hex()
+        return bytes.fromhex(self.ask("eth_call", {"to": to, "data": data}, "latest")[2:])
+
+    def raise_price(self, pool_id: str, *, bips: int) -> None:
+        """As if others had traded."""
+        slot, manager = hex(pool_slots(pool_id).slot0), self.devnet.contracts.pool_manager
+        word = int(self.ask("eth_getStorageAt", manager, slot, "latest"), 16)
+        price = decode_slot0(word).sqrt_price_x96
+        moved = isqrt(price * price * (10_000 + bips) // 10_000)
+        tick = tick_at_sqrt_price(moved) % (1 << 24)
+        changed = word >> 184 << 184 | tick << 160 | moved
+        self.ask("anvil_setStorageAt", manager, slot, f"0x{changed:064x}")
+        self.ask("evm_mine")
+
+    def held(self, holder: str, token: str) -> int:
+        if token == NATIVE:
+            return int(self.ask("eth_getBalance", holder, "latest"), 16)
+        return int.from_bytes(self.read(token, "balanceOf(address)", holder), "big")
+
+    def allowed_through_permit2(self, token: str, spender: str) -> int:
+        signature = "allowance(address,address,address)"
+        wallet = self.devnet.wallet
+        words = self.read(self.devnet.contracts.permit2, signature, wallet, token, spender)
+        return int(decode(("uint160", "uint48", "uint48"), words)[0])
+
+
+def assert_nothing_left(desk: Desk, tokens: list[str]) -> None:
+    contracts = desk.devnet.contracts
+    assert contracts.universal_router is not None
+    for token in tokens:
+        for holder in (contracts.universal_router, contracts.position_manager):
+            assert desk.held(holder, token) == 0
+        if token != NATIVE:
+            assert desk.allowed_through_permit2(token, contracts.universal_router) == 0
+
+
+def assert_within_bounds(approval: dict[str, Any], result: dict[str, Any]) -> None:
+    """What was shown is what came; nothing left the wallet but gas, and an exit paid in full."""
+    steps = [one["step"] for one in approval["bounds"]]
+    for place, token in enumerate(approval["tokens"]):
+        realised = int(result["realised"][token])
+        assert realised == int(approval["quoted"][token])
+        assert realised >= (int(approval["bounds"][0][f"paid{place}"]) if steps == ["exit"] else 0)
