@@ -144,8 +144,8 @@ class RecordWriter:
             body = canonical(self._redactor.value(strict_json.loads(body)))
         line_hash = _line_hash(self.last_hash, self._count, kind, body)
         # Put together by hand, in the order of canonical JSON: the body is canonical already.
-        tail = canonical({"hash": line_hash, "n": self._count, "type": kind})
-        self._sink.write(b'{"body":' + body + b"," + tail[1:] + b"\n")
+        tail = f',"hash":"{line_hash}","n":{self._count},"type":"{kind}"}}\n'
+        self._sink.write(b'{"body":' + body + tail.encode())
         self.last_hash = line_hash
         self._count += 1
 
@@ -232,5 +232,5 @@ def _in_place(line: Line, number: int, before: Sequence[Line]) -> None:
 
 
 def _line_hash(previous: str, number: int, kind: str, body: bytes) -> str:
-    content = canonical({"n": number, "type": kind})
-    return digest(previous.encode() + b'{"body":' + body + b"," + content[1:])
+    tail = f',"n":{number},"type":"{kind}"}}'
+    return digest(previous.encode() + b'{"body":' + body + tail.encode())

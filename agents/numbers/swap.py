@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.math.fees import PIPS, swap_fee, unpack_protocol_fee
@@ -92,6 +93,7 @@ def balancing_swaps(
     sign = 1 if zero_for_one else -1
     fee = terms.fee(zero_for_one=zero_for_one)
 
+    @cache
     def swapping(amount_in: int) -> PrepSwap:
         return _swap(sqrt_price, amount_in, terms, zero_for_one=zero_for_one)
 
