@@ -230,9 +230,8 @@ def test_time_and_price_end_an_approval(desk: Desk) -> None:
 def test_what_waits_after_a_kill_is_named_and_replaced(desk: Desk, action: str) -> None:
     approval = desk.approved("collect", str(desk.token_id("transferred in")))
     before = desk.nonce()
-    desk.ask("evm_setAutomine", False)
     try:
-        killed = desk.killed_while_waiting(approval)
+        killed = desk.killed_while_waiting(approval, at="collect")
         waiting = desk.here("outbox", "--json").data
         replaced = desk.command(
             "outbox", action, approval["planId"], "--confirm", approval["hash"], *desk.flags
@@ -250,3 +249,33 @@ def test_what_waits_after_a_kill_is_named_and_replaced(desk: Desk, action: str) 
     assert desk.nonce() == before + 1
     again = desk.refused(approval["planId"], "--confirm", approval["hash"])
     assert "was applied before" in again.words
+
+
+def test_an_exit_without_its_entry_is_named_until_it_is_resolved(desk: Desk) -> None:
+    plan = desk.recommended("underpaid")
+    move = next(one for one in plan["candidates"] if one["prepAction"] is not None)
+    approval = desk.approved("approve", plan["planId"], "--candidate", str(move["index"]))
+    steps = [one["step"] for one in approval["transactions"]]
+    before = desk.nonce()
+    try:
+        desk.killed_while_waiting(approval, at="exit")
+    finally:
+        desk.ask("evm_setAutomine", True)
+    desk.ask("evm_mine")
+
+    shown = desk.here("outbox", "--json").data
+    again = desk.refused(plan["planId"], "--confirm", approval["hash"])
+    resolved = desk.here("outbox", "resolve", plan["planId"])
+
+    assert steps[-2:] == ["exit", "enter"]
+    assert desk.nonce() == before + len(steps) - 1
+    assert plan["position"] not in desk.positions()
+    (dispatch,) = shown["dispatches"]
+    assert (dispatch["state"], dispatch["needsAttention"]) == ("exited, holding both tokens", True)
+    enter = next(one for one in shown["findings"] if one["step"] == "enter")
+    assert enter["situation"] == "never signed"
+    assert enter["choices"] == ["make a new plan"]
+    assert "was applied before" in again.words
+    assert (resolved.code, resolved.out) == (0, "")
+    assert desk.here("outbox", "resolve").code == REFUSED
+    assert desk.here("outbox").words == ""

@@ -57,7 +57,7 @@ def build_parser() -> argparse.ArgumentParser:
         changing.add_argument("token_id", metavar="ID", type=token_id)
     outbox = commands.add_parser("outbox", parents=[shared], help="what was sent, where it stands")
     outbox.add_argument(
-        "action", nargs="?", choices=("resume", "cancel", "speed-up"), default="resume"
+        "action", nargs="?", choices=("resume", "cancel", "speed-up", "resolve"), default="resume"
     )
     for signing in (applying, outbox):
         signing.add_argument("--confirm", metavar="HASH", help="instead of the typed word")

@@ -11,6 +11,7 @@ from zuno_tui.cli import DONE
 from zuno_tui.cli.approve import open_sources
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.cli.session import Session, say
+from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.standing import stands, told
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = (Column("PLAN"), Column("HASH"), Column("STATE"), Column("STEPS"))
 _SHORT_HASH = 12
-RESUME = "resume"
+RESUME, RESOLVE = "resume", "resolve"
 
 
 def run(arguments: Namespace) -> int:
@@ -46,6 +47,8 @@ async def _outbox(session: Session, arguments: Namespace) -> int:
     async with open_sources(session) as sources:
         with Outbox.open(session.home.database) as outbox:
             findings = await resume_outbox(sources, outbox)
+            if arguments.action == RESOLVE:
+                return _resolve(session, sources, outbox, arguments.plan_id)
             if arguments.action != RESUME:
                 from zuno_tui.cli.outbox_replacing import replace_waiting
 
@@ -63,6 +66,24 @@ async def _outbox(session: Session, arguments: Namespace) -> int:
     for finding in findings:
         if finding.open:
             say(f"{finding.sentence} You can: {', '.join(finding.choices)}.")
+    return DONE
+
+
+def _resolve(session: Session, sources: Sources, outbox: Outbox, plan_id: str | None) -> int:
+    """The person has dealt with what was left half done; it is no longer brought up."""
+    open_ends = [
+        one
+        for one in outbox.unresolved()
+        if one.chain_id == session.network.chain_id
+        and one.half_done
+        and one.resolved_at is None
+        and plan_id in (None, one.plan_id)
+    ]
+    if not open_ends:
+        raise GateRefusedError("Nothing was left half done. See where things stand: zuno outbox")
+    for one in open_ends:
+        outbox.resolve(one.hash, now=sources.clock())
+        say(f"{one.plan_id} is resolved. It ended here: {one.safe_state}.")
     return DONE
 
 

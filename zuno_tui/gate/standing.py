@@ -33,8 +33,12 @@ def told(finding: Finding) -> Told:
         finding.situation,
         finding.sentence,
         tuple(finding.choices),
-        finding.situation not in _QUIET,
+        finding.situation not in _QUIET and not _dealt_with(finding),
     )
+
+
+def _dealt_with(finding: Finding) -> bool:
+    return finding.step.settled and finding.dispatch.resolved_at is not None
 
 
 def stands(dispatch: Dispatch) -> str:

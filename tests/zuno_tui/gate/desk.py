@@ -54,8 +54,9 @@ class Desk:
         """In a process of its own, which the signer shuts off from others."""
         return self.command("apply", *arguments, *self.flags)
 
-    def killed_while_waiting(self, approval: dict[str, Any]) -> int:
-        """Apply, and kill the process as soon as its transaction is in the pool."""
+    def killed_while_waiting(self, approval: dict[str, Any], *, at: str) -> int:
+        """Apply, and kill the process when this step is in the pool and in no block."""
+        self.ask("evm_setAutomine", False)
         arguments = ("apply", approval["planId"], "--confirm", approval["hash"], *self.flags)
         applying = subprocess.Popen(
             [sys.executable, "-m", "zuno_tui", *arguments],
@@ -65,8 +66,10 @@ class Desk:
         )
         assert applying.stderr is not None
         for line in applying.stderr:
-            if ": sent" in line:
+            if f"{at}: sent" in line:
                 break
+            if ": sent" in line:
+                self.ask("evm_mine")
         applying.kill()
         applying.communicate(timeout=10)
         return applying.returncode
