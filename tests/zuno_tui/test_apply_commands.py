@@ -150,6 +150,19 @@ def test_an_empty_position_has_nothing_to_move_and_hold_nothing_to_approve(desk:
     assert desk.nonce() == before
 
 
+def test_the_days_limit_holds_back_entries_and_no_exit(desk: Desk) -> None:
+    plan = desk.recommended("near the edge")
+    move = next(one for one in plan["candidates"] if one["judgment"]["verdict"] != "veto")
+    (desk.command.home / "settings.toml").write_text("[limits]\ndaily_usd = 100\n")
+
+    refused = desk.here("approve", plan["planId"], "--candidate", str(move["index"]))
+    allowed = desk.here("approve", plan["planId"], "--candidate", "exit")
+
+    assert refused.code == REFUSED
+    assert "past the day's limit of $100.00" in refused.words
+    assert allowed.code == 0, allowed.words
+
+
 def test_fees_are_collected_at_a_terminal_by_the_typed_word(desk: Desk) -> None:
     token_id = str(desk.token_id("transferred in"))
     approval = desk.approved("collect", token_id)
