@@ -1,65 +1,28 @@
-"""The arithmetic of a debate, piece by piece: shapes, candidates, judgments, the plan."""
+"""The arithmetic of a debate, piece by piece: shapes, candidates, judgments."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.concluding import by_arbiter, by_critic, plan_of, rules_alone
 from agents.evaluation import evaluate, exit_candidate, hold_candidate
-from agents.facts import Capital
 from agents.ground import ground_of
-from agents.judging import Opinion, judged_round
-from agents.numbers.confidence import Contest, hold_confidence
+from agents.judging import Opinion
 from agents.numbers.profiles import PROFILES, RiskProfile
 from agents.numbers.rules import Decision, JudgmentVerdict, Rule
 from agents.numbers.shapes import MAX_CANDIDATES, MIN_CANDIDATES, ExposureBias
-from agents.payloads import Critique, Round, context_hash
-from agents.plan import ShapeChoice, plan_identity
+from agents.plan import ShapeChoice
 from agents.proposing import candidates_of, shapes_by_rules
 from chain.math.liquidity import Amounts
 from chain.networks import NATIVE
 from tests.agents.made_up import DOLLAR_DOLLAR, HOOK_POWER, TOKEN0, TOKEN1, Market
-
-if TYPE_CHECKING:
-    from agents.facts import CreateContext, MarketContext
-    from agents.judging import JudgedRound
-    from agents.plan import Plan
+from tests.agents.one_round import ROUND, concluded, judged
 
 ACCEPT, REVISE, VETO = JudgmentVerdict
 HELD = Market(0.02, 1.3, off_centre=0.6)
-ROUND = Round(number=1, candidates=(), rationale="", answers=(), proposed_by="rules")
-
-
-def judged(
-    context: MarketContext | CreateContext, opinions: dict[int, Opinion] | None = None
-) -> JudgedRound:
-    moves = candidates_of(context, shapes_by_rules(context, ()))
-    return judged_round(context, moves, opinions or {})
-
-
-def concluded(context: MarketContext | CreateContext, round_: JudgedRound) -> Plan:
-    last = ROUND.model_copy(
-        update={
-            "candidates": tuple(move.candidate for move in round_.moves),
-            "decision": round_.decision,
-        }
-    )
-    debate = Critique(
-        context=context,
-        context_hash=context_hash(context),
-        max_rounds=1,
-        hold=hold_candidate(context),
-        exit=exit_candidate(context),
-        rounds=(last,),
-    )
-    chosen = by_critic(context, round_) or by_arbiter(context, round_)
-    return plan_of(debate, round_, chosen, decided_by="critic")
-
 
 # --- proposing ---
 
@@ -158,6 +121,13 @@ def test_the_coin_enters_a_pool_of_its_wrapped_form_whole() -> None:
     )
     in_coin = wrapping.model_copy(update={"surveyed_pools": (native,)})
     assert ground_of(in_coin).available == Amounts(10**18, 10**9)
+
+
+def test_two_sided_capital_is_taken_as_it_is() -> None:
+    context = HELD.opening((TOKEN0, 10**17), (TOKEN1, 5 * 10**9))
+    for move in candidates_of(context, shapes_by_rules(context, ())):
+        assert move.candidate.prep_action is None
+        assert move.candidate.residual1 > 0
 
 
 def test_staying_long_moves_the_range_towards_the_capital() -> None:
@@ -308,115 +278,3 @@ def test_a_dangerous_pool_is_vetoed_whatever_it_pays() -> None:
     plan = concluded(context, round_)
     assert (plan.choice.kind, plan.choice.reasons) == ("exit", (HOOK_POWER,))
     assert plan.confidence == 1.0
-
-
-# --- concluding ---
-
-
-def test_the_plan_is_named_by_its_content() -> None:
-    context = Market(0.02, 1.3, off_centre=2.0).position()
-    plan = concluded(context, judged(context))
-    assert plan.plan_id == plan_identity(plan)
-    assert plan.plan_id.startswith("plan_")
-    other = concluded(context, judged(context)).model_copy(update={"block": 1})
-    assert plan_identity(other) != plan.plan_id
-
-
-def test_no_shape_a_model_chose_is_in_a_plan() -> None:
-    context = Market(0.02, 1.3, off_centre=2.0).position()
-    plan = concluded(context, judged(context))
-    assert plan.choice.kind == "move"
-    assert all(move.shape is None for move in plan.candidates)
-    assert plan.recommended.shape is None
-
-
-def test_a_healthy_position_is_moved_only_for_twice_as_much() -> None:
-    wide = Market(0.01, 1.3, half_width=0.05).position()
-    plan = concluded(wide, judged(wide))
-    assert plan.choice.kind == "hold"
-    assert "less than twice as much" in plan.choice.reasons[0]
-    wider = Market(0.01, 1.3, half_width=0.2).position()
-    plan = concluded(wider, judged(wider))
-    assert plan.choice.kind == "move"
-    assert plan.recommended.kind == "tighten"
-
-
-@pytest.mark.parametrize(
-    ("market", "verdict"),
-    [
-        (Market(0.02, 1.3, half_width=0.1, off_centre=2.5), "approve"),
-        (Market(0.02, 1.3, half_width=0.1, off_centre=2.5, assumed=True), "approve_with_caution"),
-        (Market(0.02, 1.3, half_width=0.03), "approve_with_caution"),
-        (Market(0.02, 1.3, half_width=0.1), "approve"),
-        (Market(0.02, 1.3, half_width=0.1, assumed=True), "approve_with_caution"),
-        (Market(0.03, 1.3, off_centre=0.5, gwei=5_000), "reject"),
-        (Market(0.03, 0.5, half_width=0.02), "approve"),
-    ],
-)
-def test_the_verdict_says_how_sure_the_ground_is(market: Market, verdict: str) -> None:
-    context = market.position()
-    assert concluded(context, judged(context)).verdict == verdict
-
-
-def test_leaving_is_advised_when_fees_do_not_pay_for_the_market_and_hold_is_thin() -> None:
-    thin = Market(0.03, 0.7, half_width=0.02).position()
-    plan = concluded(thin, judged(thin))
-    assert (plan.choice.kind, plan.recommended) == ("exit", plan.exit)
-    wide = Market(0.03, 0.7, half_width=0.2).position()
-    assert concluded(wide, judged(wide)).choice.kind != "exit"
-    paid = Market(0.03, 1.3, half_width=0.02).position()
-    assert concluded(paid, judged(paid)).choice.kind != "exit"
-
-
-def test_confidence_falls_where_volatility_decides() -> None:
-    sure = Market(0.02, 3.0, half_width=0.1, off_centre=2.5).position()
-    doubtful = Market(0.02, 1.1, half_width=0.1, off_centre=2.5).position()
-    confident, hesitant = (concluded(one, judged(one)) for one in (sure, doubtful))
-    assert confident.choice.kind == hesitant.choice.kind == "move"
-    assert 0 < hesitant.confidence < confident.confidence <= 1
-
-
-def test_a_move_that_may_not_be_made_casts_no_doubt_on_hold() -> None:
-    """Each of these would beat HOLD in its long life, but costs too many days' fees in gas."""
-    context = Market(0.0002, 1.3, half_width=0.0001, pair=DOLLAR_DOLLAR).position()
-    round_ = judged(context)
-    assert round_.decision is Decision.VETO_ALL
-    ground = ground_of(context)
-    moves = tuple((one.evaluated.stake, one.evaluated.cost or 0.0) for one in round_.moves)
-    assert hold_confidence([Contest(ground.market, ground.hold, moves)]) < 0.1
-    plan = concluded(context, round_)
-    assert (plan.choice.kind, plan.confidence) == ("hold", 1.0)
-
-
-def test_keeping_capital_is_judged_in_every_pools_own_market() -> None:
-    """A dead pool in front must not make HOLD look sure when the next one would pay."""
-    dead, lively = (
-        Market(0.02, paid).opening((TOKEN0, 10**18)).surveyed_pools[0] for paid in (0.3, 0.9)
-    )
-    other_id = {"pool_id": "0x" + "77" * 32}
-    lively = lively.model_copy(update={"pool": lively.pool.model_copy(update=other_id)})
-    context = Market(0.02).opening((TOKEN0, 10**18))
-    alone, both = (
-        concluded(one, judged(one))
-        for one in (
-            context.model_copy(update={"surveyed_pools": (dead,)}),
-            context.model_copy(update={"surveyed_pools": (dead, lively)}),
-        )
-    )
-    assert alone.choice.kind == both.choice.kind == "hold"
-    assert both.confidence < alone.confidence == 1.0
-
-
-def test_two_sided_capital_is_taken_as_it_is() -> None:
-    context = HELD.opening((TOKEN0, 10**17), (TOKEN1, 5 * 10**9))
-    assert context.goal.capital[1] == Capital(token=TOKEN1, amount=5 * 10**9)
-    for move in candidates_of(context, shapes_by_rules(context, ())):
-        assert move.candidate.prep_action is None
-        assert move.candidate.residual1 > 0
-
-
-@pytest.mark.parametrize("rounds", [1, 2, 3])
-def test_what_the_rules_alone_would_choose_needs_nobody_to_argue(rounds: int) -> None:
-    context = Market(0.01, 1.5, half_width=0.01, off_centre=2.0).position()
-    choice = rules_alone(context, rounds)
-    assert choice.kind == ("hold" if rounds == 1 else "move")
