@@ -9,7 +9,7 @@ run: setup world  ## open the demo
 	$(BIN)/zuno demo
 
 test: check  ## every check there is
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/pytest -n 2 --dist loadfile
 
 check: setup
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,10 @@ from chain.devnet.launch import DevnetReady, devnet_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# readline, which pytest imports, leaves the size of no terminal at all to every child.
+for _size in ("COLUMNS", "LINES"):
+    os.environ.pop(_size, None)
 
 # How long one example takes says more about the machine than about the code.
 settings.register_profile("zuno", deadline=None)

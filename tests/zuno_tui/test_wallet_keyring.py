@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from tests.zuno_tui.desktop_session import DesktopSession
 
-pytestmark = pytest.mark.xdist_group("keyring")
 
 LOGIN = "login-passphrase"
 _ASK_WITH_PATIENCE = """

@@ -64,6 +64,7 @@ DECIDING_MODULES = (
     "math/sqrt_price",
     "math/ticks",
     "pool_key",
+    "public_keys",
     "storage",
 )
 DECIDING_PACKAGES = ("py-evm",)
