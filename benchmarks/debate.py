@@ -45,7 +45,7 @@ class Remembered:
         return self.context
 
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
-        raise NotImplementedError
+        raise LookupError(f"No pools were seen for {owner}, {goal}, {profile}.")
 
 
 def run() -> Iterator[str]:

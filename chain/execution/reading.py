@@ -9,14 +9,10 @@ from chain.balances import balance_call, balance_of
 from chain.execution.building_facts import (
     ChainFacts,
     FeeCaps,
-    PoolFacts,
-    PositionFacts,
-    Span,
     SpenderAllowance,
     TokenAllowances,
 )
 from chain.gas import read_gas_price
-from chain.math.liquidity import Amounts
 from chain.multicall import Call
 from chain.networks import NATIVE
 from chain.quantity import Unknown
@@ -28,7 +24,6 @@ if TYPE_CHECKING:
 
     from chain.multicall import CallOutcome
     from chain.networks import Address, Network
-    from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.client import RpcClient
     from chain.rpc.types import Block
 
@@ -76,19 +71,6 @@ async def read_chain_facts(
             token: _allowances(granted[index * each : (index + 1) * each], spenders)
             for index, token in enumerate(erc20)
         },
-    )
-
-
-def position_facts(snapshot: PositionSnapshot) -> PositionFacts:
-    """A position's snapshot as building wants it."""
-    pool, identity = snapshot.pool, snapshot.identity
-    return PositionFacts(
-        token_id=snapshot.token_id,
-        pool=PoolFacts(pool.key, pool.sqrt_price_x96, pool.lp_fee),
-        span=Span(identity.tick_lower, identity.tick_upper),
-        liquidity=snapshot.liquidity,
-        fees=Amounts(snapshot.fees0, snapshot.fees1),
-        subscriber=snapshot.custody.subscriber,
     )
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain.execution.building import build
-from chain.execution.building_facts import BuildError
+from chain.execution.building_facts import BuildError, position_facts
 from chain.execution.building_requests import Close
-from chain.execution.reading import position_facts, read_chain_facts
+from chain.execution.reading import read_chain_facts
 from chain.execution.simulating import Simulation, simulate
 from chain.overview import Overview, Sources, read_overview
 from zuno_tui.cli import DONE, FAILED

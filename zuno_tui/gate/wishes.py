@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from chain.checksum import checksummed
-from chain.execution.building_facts import Span, Tolerance
+from chain.execution.building_facts import Span, Tolerance, position_facts
 from chain.execution.building_requests import Close, Collect, QuotedSwap, ReRange
-from chain.execution.reading import position_facts
 from chain.execution.recipes_sizing import guaranteed_by_exit
 from chain.positions.reader import read_positions
 from zuno_tui.gate.refusal import GateRefusedError

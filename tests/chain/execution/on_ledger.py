@@ -79,10 +79,10 @@ class Words(Mapping[int, int]):
         return self._state.storage(CONTRACTS.pool_manager, slot)
 
     def __iter__(self) -> Iterator[int]:
-        raise NotImplementedError
+        raise TypeError("The storage can be asked, not listed.")
 
     def __len__(self) -> int:
-        raise NotImplementedError
+        raise TypeError("The storage can be asked, not listed.")
 
 
 @dataclass

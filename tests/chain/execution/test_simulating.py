@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.execution.building import build
+from chain.execution.building_facts import position_facts
 from chain.execution.building_requests import Close
-from chain.execution.reading import position_facts, read_chain_facts
+from chain.execution.reading import read_chain_facts
 from chain.execution.simulating import refusal_words, simulate
 from chain.networks import NATIVE, network_named
 from chain.positions.discovery import Discovery
