@@ -1,0 +1,1 @@
+"""The desk without its screen: intents go in, events with frozen views come out."""
