@@ -1,0 +1,177 @@
+"""A full-screen program at a terminal of its own, read back as a person would see it."""
+
+from __future__ import annotations
+
+import codecs
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from typing import TYPE_CHECKING
+
+import pyte
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+    from typing import Self
+
+SECONDS = 20.0
+_READ_AT_ONCE = 65_536
+
+# The emulator draws these, or reads them as colours; a real terminal answers or ignores them.
+_NOT_FOR_THE_EMULATOR = re.compile(
+    r"\x1b\[[<>=][0-9;]*[A-Za-z]"
+    r"|\x1b\[\?[0-9;]*(?:\$p|u)"
+    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
+    r"|\x1b[P_^X][^\x1b]*\x1b\\"
+)
+_SEQUENCE_OR_ITS_START = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"
+    r"|\][^\x07\x1b]*(?:\x07|\x1b\\)"
+    r"|[P_^X][^\x1b]*\x1b\\"
+    r"|[ -/]*[0-OQ-WYZ`-~\\]"
+    r"|)"
+)
+
+
+class Terminal:
+    """A pseudo-terminal that the program owns whole: its input, its screen, its hang-up."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        cols: int = 80,
+        rows: int = 24,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.raw = bytearray()
+        """Every byte the program ever sent, for who counts or searches them."""
+        self._screen = pyte.Screen(cols, rows)
+        self._stream = pyte.Stream(self._screen)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._waiting = ""
+        # Ours stays open, so that how the program left the terminal can be asked afterwards.
+        self._master, self._slave = pty.openpty()
+        self._set_size(cols, rows)
+        self.before = termios.tcgetattr(self._slave)
+        self.process = subprocess.Popen(
+            # The first terminal that the leader of a session opens becomes the session's own.
+            ["sh", "-c", 'exec 0<>"$0"; exec "$@"', os.ttyname(self._slave), *argv],
+            stdin=self._slave,
+            stdout=self._slave,
+            stderr=self._slave,
+            env={**os.environ, "TERM": "xterm-256color", **(environment or {})},
+            start_new_session=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for descriptor in (self._master, self._slave):
+            if descriptor >= 0:
+                os.close(descriptor)
+
+    @property
+    def lines(self) -> list[str]:
+        return [line.rstrip() for line in self._screen.display]
+
+    @property
+    def text(self) -> str:
+        """The screen as it stands, after all that has arrived was drawn."""
+        self._read(0)
+        return "\n".join(self.lines)
+
+    @property
+    def restored(self) -> bool:
+        """Whether the program left the terminal's own settings as it found them."""
+        return termios.tcgetattr(self._slave) == self.before
+
+    def send(self, keys: str) -> None:
+        waiting = keys.encode()
+        while waiting:
+            waiting = waiting[os.write(self._master, waiting) :]
+
+    def paste(self, text: str) -> None:
+        """As a terminal hands over its clipboard: between the marks of a paste."""
+        self.send(f"\x1b[200~{text}\x1b[201~")
+
+    def wait_for(self, pattern: str, seconds: float = SECONDS) -> str:
+        """The screen, once a regular expression is found on it."""
+        deadline = time.monotonic() + seconds
+        while re.search(pattern, self.text) is None:
+            if time.monotonic() > deadline or not self._more(deadline):
+                shown = "\n".join(self.lines)
+                raise AssertionError(f"{pattern!r} never came. The screen was:\n{shown}")
+        return "\n".join(self.lines)
+
+    def settle(self, quiet: float = 0.3, seconds: float = SECONDS) -> str:
+        """The screen, once nothing more has been drawn for a moment."""
+        deadline = time.monotonic() + seconds
+        while self._read(quiet) and time.monotonic() < deadline:
+            pass
+        return "\n".join(self.lines)
+
+    def resize(self, cols: int, rows: int) -> None:
+        self._set_size(cols, rows)
+        self._screen.resize(rows, cols)
+        os.killpg(self.process.pid, signal.SIGWINCH)
+
+    def hang_up(self) -> None:
+        """Take the line away, as a dropped connection does."""
+        os.close(self._master)
+        self._master = -1
+
+    def end(self, seconds: float = SECONDS) -> int:
+        """The exit code, once the program has ended by itself."""
+        deadline = time.monotonic() + seconds
+        while self.process.poll() is None:
+            if time.monotonic() > deadline:
+                raise AssertionError(f"it did not end. The screen was:\n{self.text}")
+            self._read(0.05)
+        while self._read(0.05):
+            pass
+        return self.process.returncode
+
+    def _more(self, deadline: float) -> bool:
+        if self._read(min(0.05, max(0.0, deadline - time.monotonic()))):
+            return True
+        return self.process.poll() is None or self._read(0.05)
+
+    def _read(self, patience: float) -> bool:
+        if self._master < 0:
+            return False
+        ready, _, _ = select.select([self._master], [], [], patience)
+        if not ready:
+            return False
+        arrived = os.read(self._master, _READ_AT_ONCE)
+        self.raw += arrived
+        self._draw(self._decoder.decode(arrived))
+        return True
+
+    def _draw(self, text: str) -> None:
+        text = self._waiting + text
+        # A sequence may be cut by the end of what was read: its rest comes with the next piece.
+        sequences = _SEQUENCE_OR_ITS_START.finditer(text)
+        whole = next((found.start() for found in sequences if found[0] == "\x1b"), len(text))
+        text, self._waiting = text[:whole], text[whole:]
+        self._stream.feed(_NOT_FOR_THE_EMULATOR.sub("", text))
+
+    def _set_size(self, cols: int, rows: int) -> None:
+        size = struct.pack("HHHH", rows, cols, 0, 0)
+        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, size)
