@@ -1,0 +1,101 @@
+"""Who polls on a home: a lock that ends with its process, and the name of who holds it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.clean_text import clean_text
+from chain.home import FILE_MODE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Always written whole and equally long: a reader sees one holder or another, never a mixture.
+_LENGTH = 256
+_HOST_LIMIT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    pid: int
+    host: str
+    since: float
+
+    @classmethod
+    def myself(cls, *, now: float) -> Holder:
+        return cls(os.getpid(), clean_text(os.uname().nodename, limit=_HOST_LIMIT), now)
+
+
+class PollingLock:
+    """The right to poll: one process has it, the system gives it on when that one dies."""
+
+    def __init__(self, path: Path, me: Holder) -> None:
+        self._path = path
+        self._me = me
+        self._descriptor: int | None = None
+
+    @property
+    def held(self) -> bool:
+        return self._descriptor is not None
+
+    def take(self) -> bool:
+        """Hold it from now on, if nobody else does; OSError where there can be no such file."""
+        if self._descriptor is not None:
+            return True
+        descriptor = os.open(
+            self._path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE
+        )
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        self._descriptor = descriptor
+        # Who holds it is a courtesy to readers; on a full disk the lock holds without it.
+        with suppress(OSError):
+            os.pwrite(descriptor, _written(self._me), 0)
+        return True
+
+    def release(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def current_holder(path: Path) -> Holder | None:
+    """Who polls now; None when nobody does, whatever an earlier holder left in the file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        # Shared and for a moment: readers do not disturb each other, a taker tries again anyway.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _read(os.pread(descriptor, _LENGTH, 0))
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _written(holder: Holder) -> bytes:
+    content = {"pid": holder.pid, "host": holder.host, "since": holder.since}
+    return json.dumps(content, ensure_ascii=True).encode().ljust(_LENGTH - 1)[: _LENGTH - 1] + b"\n"
+
+
+def _read(content: bytes) -> Holder:
+    """The holder as the file names it; an unreadable file still has one."""
+    try:
+        fields = json.loads(content)
+        return Holder(
+            int(fields["pid"]),
+            clean_text(str(fields["host"]), limit=_HOST_LIMIT),
+            float(fields["since"]),
+        )
+    except (ValueError, KeyError, TypeError):
+        return Holder(0, "unknown", 0.0)
