@@ -113,6 +113,9 @@ class OptionView:
     survives_week: float | None
     figures: Mapping[str, str] = field(default_factory=dict)
     """Label to words, the same labels in the same order for every option."""
+    edges: tuple[int, int] | None = None
+    """The range's edges in ticks from the price, the lower first in the pair's shown direction;
+    what puts every option's range on one scale. None where there is no range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +184,7 @@ class StatusView:
     """The model's name with its budget, or that the rules speak alone."""
     market: str | None = None
     """The embedded chain's clock in words; None on a real network."""
+    market_paused: bool = False
     trouble: str | None = None
     jobs: tuple[JobView, ...] = ()
 
