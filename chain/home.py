@@ -40,6 +40,11 @@ class Home:
         return self.root / "zuno.db"
 
     @property
+    def outbox(self) -> Path:
+        """What was sent, in a file of its own: whatever happens to the rest, this must last."""
+        return self.root / "outbox.db"
+
+    @property
     def alerts(self) -> Path:
         return self.root / "alerts.json"
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 BUSY_MILLISECONDS = 5_000
 
-_SCHEMA = """
+TABLE = """
 CREATE TABLE IF NOT EXISTS remembered (
     namespace TEXT NOT NULL,
     key TEXT NOT NULL,
@@ -57,7 +57,7 @@ class Store:
     @classmethod
     def in_memory(cls) -> Store:
         connection = sqlite3.connect(":memory:", isolation_level=None)
-        connection.execute(_SCHEMA)
+        connection.execute(TABLE)
         return cls(connection)
 
     def __enter__(self) -> Store:
@@ -121,7 +121,7 @@ class Store:
         except sqlite3.Error as error:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
-            raise StoreError(f"Nothing could be saved in zuno.db: {error}.") from error
+            raise StoreError(f"Nothing could be saved: {error}.") from error
 
     def forget(self, namespace: str) -> None:
         self._connection.execute("DELETE FROM remembered WHERE namespace = ?", (namespace,))
@@ -137,7 +137,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > SCHEMA_VERSION:
             raise StoreError(f"{path} was written by a newer zuno. Update zuno to read it.")
-        connection.execute(_SCHEMA)
+        connection.execute(TABLE)
         if version != SCHEMA_VERSION:
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     except BaseException:

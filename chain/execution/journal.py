@@ -1,9 +1,8 @@
-"""The journal's tables in `zuno.db`: opened durable, changed in transactions, read as records."""
+"""The journal's tables: made durable, changed in transactions, read as records."""
 
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -19,16 +18,15 @@ from chain.execution.journal_records import (
     VersionKind,
 )
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
-from chain.home import FILE_MODE
+from chain.store import TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-JOURNAL_VERSION = 1
-BUSY_SECONDS = 5.0
+JOURNAL_VERSION = 2
 
 _SCHEMA = (
+    TABLE,
     "CREATE TABLE IF NOT EXISTS outbox_version (version INTEGER NOT NULL)",
     """
     CREATE TABLE IF NOT EXISTS outbox_dispatches (
@@ -38,6 +36,7 @@ _SCHEMA = (
         sender TEXT NOT NULL,
         anchor_number INTEGER NOT NULL,
         anchor_hash TEXT NOT NULL,
+        private_host TEXT,
         planned_at REAL NOT NULL,
         resolved_at REAL
     ) WITHOUT ROWID
@@ -106,37 +105,9 @@ class OutboxError(Exception):
         self.next_step = next_step
 
 
-def open_journal(path: Path) -> sqlite3.Connection:
-    """Open or create the journal; every commit is on disk before it returns.
-
-    A damaged file is never set aside here: it may hold the only copy of signed bytes.
-    """
-    try:
-        # sqlite would create the file readable by all under a lax umask.
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, FILE_MODE))
-        connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS)
-    except (OSError, sqlite3.Error) as error:
-        raise OutboxError(
-            f"The journal in {path} cannot be opened: {error}.", "Choose another: --home DIR"
-        ) from error
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        _prepare(connection)
-    except sqlite3.Error as error:
-        connection.close()
-        raise OutboxError(
-            f"The journal in {path} cannot be read: {error}. Nothing is signed without it.",
-            "Keep a copy of the file, then move it away or choose another: --home DIR",
-        ) from error
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
 def journal_in_memory() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None)
-    _prepare(connection)
+    prepare(connection)
     return connection
 
 
@@ -160,20 +131,22 @@ def one_transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connecti
 
 def read_dispatch(connection: sqlite3.Connection, dispatch_hash: str) -> Dispatch | None:
     row = connection.execute(
-        "SELECT d.hash, d.plan_id, d.chain_id, d.sender, d.anchor_number, d.anchor_hash,"
-        " d.planned_at, a.expires_at, a.consumed_at, d.resolved_at FROM outbox_dispatches d"
+        "SELECT d.plan_id, d.chain_id, d.sender, d.anchor_number, d.anchor_hash,"
+        " d.private_host, d.planned_at, a.expires_at, a.consumed_at, d.resolved_at"
+        " FROM outbox_dispatches d"
         " LEFT JOIN outbox_approvals a ON a.hash = d.hash WHERE d.hash = ?",
         (dispatch_hash,),
     ).fetchone()
     if row is None:
         return None
-    identity, plan_id, chain_id, sender, number, block_hash, planned, expires, consumed, done = row
+    plan_id, chain_id, sender, number, block_hash, host, planned, expires, consumed, done = row
     return Dispatch(
-        hash=identity,
+        hash=dispatch_hash,
         plan_id=plan_id,
         chain_id=chain_id,
         sender=sender,
         anchor=Anchor(number, block_hash),
+        private_host=host,
         planned_at=planned,
         expires_at=expires,
         consumed_at=consumed,
@@ -210,7 +183,8 @@ def unsigned_to_text(transaction: UnsignedTransaction) -> str:
     )
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
+def prepare(connection: sqlite3.Connection) -> None:
+    """Make the tables where they are missing; refuse those of another version."""
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("BEGIN IMMEDIATE")

@@ -102,6 +102,8 @@ class PlannedDispatch:
     plan_id: str
     anchor: Anchor
     steps: tuple[PlannedStep, ...]
+    private_host: str | None = None
+    """The private endpoint it is sent through, and through no other; None for the usual ones."""
 
     @property
     def chain_id(self) -> int:
@@ -166,6 +168,7 @@ class Dispatch:
     chain_id: int
     sender: Address
     anchor: Anchor
+    private_host: str | None
     planned_at: float
     expires_at: float | None
     """When the approval ends; None before there is one."""

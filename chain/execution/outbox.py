@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Self
 
 from chain.execution.journal import (
     OutboxError,
     journal_in_memory,
     one_transaction,
-    open_journal,
     read_dispatch,
     read_history,
     unsigned_to_text,
 )
+from chain.execution.journal_file import open_journal, reading
 from chain.execution.journal_records import (
     NEXT_STATES,
     Dispatch,
@@ -32,10 +32,10 @@ from chain.execution.outbox_rules import (
     check_signature,
     check_unspent,
 )
+from chain.store import Store
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
     from pathlib import Path
     from types import TracebackType
 
@@ -72,17 +72,22 @@ class Outbox:
     def close(self) -> None:
         self._connection.close()
 
+    @property
+    def kept(self) -> Store:
+        """What must last as long as the journal does, in the same file."""
+        return Store(self._connection)
+
     def applying(self) -> AbstractContextManager[bool]:
         """Whether nobody else is applying a plan, for as long as the block lasts."""
         return nullcontext(True) if self._path is None else applying(self._path)
 
     def dispatch(self, dispatch_hash: str) -> Dispatch:
-        with self._reading():
+        with reading(self._connection):
             return self._dispatch(dispatch_hash)
 
     def dispatches(self) -> tuple[Dispatch, ...]:
         """Everything the journal holds, oldest first."""
-        with self._reading():
+        with reading(self._connection):
             rows = self._connection.execute(
                 "SELECT hash FROM outbox_dispatches ORDER BY planned_at, hash"
             ).fetchall()
@@ -93,14 +98,15 @@ class Outbox:
         return tuple(item for item in self.dispatches() if item.needs_attention)
 
     def history(self, dispatch_hash: str) -> tuple[Change, ...]:
-        return read_history(self._connection, dispatch_hash)
+        with reading(self._connection):
+            return read_history(self._connection, dispatch_hash)
 
     def plan(self, planned: PlannedDispatch, *, now: float) -> Dispatch:
         """Write down a plan's transactions; writing the same ones again changes nothing."""
         check_plan(planned)
         with one_transaction(self._connection) as journal:
             inserted = journal.execute(
-                "INSERT INTO outbox_dispatches VALUES (?, ?, ?, ?, ?, ?, ?, NULL)"
+                "INSERT INTO outbox_dispatches VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)"
                 " ON CONFLICT (hash) DO NOTHING",
                 (
                     planned.hash,
@@ -109,6 +115,7 @@ class Outbox:
                     planned.sender,
                     planned.anchor.number,
                     planned.anchor.hash,
+                    planned.private_host,
                     now,
                 ),
             ).rowcount
@@ -260,15 +267,6 @@ class Outbox:
                 "UPDATE outbox_dispatches SET resolved_at = ? WHERE hash = ?", (now, dispatch_hash)
             )
             return self._dispatch(dispatch_hash)
-
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        """Several reads that see one moment, whatever other processes write."""
-        self._connection.execute("BEGIN")
-        try:
-            yield
-        finally:
-            self._connection.execute("COMMIT")
 
     def _dispatch(self, dispatch_hash: str) -> Dispatch:
         found = read_dispatch(self._connection, dispatch_hash)

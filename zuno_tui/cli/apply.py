@@ -45,13 +45,11 @@ def run(arguments: Namespace) -> int:
 
 async def _apply(session: Session, arguments: Namespace) -> int:
     async with open_sources(session) as sources:
-        with Outbox.open(session.home.database) as outbox:
+        with Outbox.open(session.home.outbox) as outbox:
             for finding in await resume_outbox(sources, outbox):
                 if finding.open:
                     say(finding.sentence)
-            approval, dispatch = unused_approval(
-                sources.store, outbox, arguments.plan_id, arguments.confirm
-            )
+            approval, dispatch = unused_approval(outbox, arguments.plan_id, arguments.confirm)
             now = await refuse_drift(sources, approval, dispatch)
             waiting = await told_again(sources, approval, dispatch)
             if arguments.confirm is None:

@@ -57,7 +57,7 @@ def approve_wish(session: Session, wishing: Callable[[Sources], Awaitable[Wish]]
 async def _approve(session: Session, wishing: Callable[[Sources], Awaitable[Wish]]) -> int:
     async with open_sources(session) as sources:
         rehearsal = await rehearsed(session, sources, wishing)
-        show_approval(session, approve(sources, session.home.database, rehearsal))
+        show_approval(session, approve(sources, session.home.outbox, rehearsal))
     return DONE
 
 
@@ -66,7 +66,7 @@ async def rehearsed(
 ) -> Rehearsal:
     limits = gate_limits(session.settings.limits)
     wish = await wishing(sources)
-    return await rehearse(sources, session.home.database, wish, session.address, limits)
+    return await rehearse(sources, session.home.outbox, wish, session.address, limits)
 
 
 @asynccontextmanager

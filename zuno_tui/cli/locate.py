@@ -18,6 +18,7 @@ def run(arguments: Namespace) -> int:
         "home": home.root,
         "settings": home.settings,
         "database": home.database,
+        "outbox": home.outbox,
         "alerts": home.alerts,
         "plans": home.plans,
         "records": home.records,

@@ -45,7 +45,7 @@ async def resume_outbox(sources: Sources, outbox: Outbox) -> tuple[Told, ...]:
 
 async def _outbox(session: Session, arguments: Namespace) -> int:
     async with open_sources(session) as sources:
-        with Outbox.open(session.home.database) as outbox:
+        with Outbox.open(session.home.outbox) as outbox:
             findings = await resume_outbox(sources, outbox)
             if arguments.action == RESOLVE:
                 return _resolve(session, sources, outbox, arguments.plan_id)

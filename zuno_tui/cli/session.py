@@ -50,12 +50,18 @@ class Session:
         return address
 
     def open_store(self) -> Store:
+        from chain.execution.journal_moving import move_journal
+
         self.home.prepare()
+        if move_journal(self.home.database, self.home.outbox):
+            say(f"What was sent is written in a file of its own now: {self.home.outbox}")
         store, aside = Store.open(self.home.database, now=time.time())
         if aside is not None:
             say(
                 f"{self.home.database} was damaged. It is kept as {aside.name}; a new one is begun."
             )
+            if not self.home.outbox.exists():
+                say("If anything was ever sent from here, only that file knows it: zuno outbox")
         return store
 
     @asynccontextmanager

@@ -45,9 +45,10 @@ class Waiting:
 
 
 def unused_approval(
-    store: Store, outbox: Outbox, plan_id: str | None, confirmed: str | None
+    outbox: Outbox, plan_id: str | None, confirmed: str | None
 ) -> tuple[Approval, Dispatch]:
     """The newest approval of the plan, refused when another hash was confirmed or it was used."""
+    store = outbox.kept
     approval = find_approval(store, plan_id)
     if confirmed is not None and confirmed != approval.hash:
         raise GateRefusedError(

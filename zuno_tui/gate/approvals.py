@@ -118,10 +118,10 @@ def read_approval(store: Store, sealed: str) -> Approval | None:
     )
 
 
-def notional_of_today(store: Store, outbox: Outbox, now: float) -> int:
+def notional_of_today(outbox: Outbox, now: float) -> int:
     """Micro-dollars that plans applied within a day put into ranges."""
     applied = [
-        read_approval(store, one.hash)
+        read_approval(outbox.kept, one.hash)
         for one in outbox.dispatches()
         if one.consumed_at is not None and now - one.consumed_at < _DAY
     ]

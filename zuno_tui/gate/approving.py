@@ -48,7 +48,7 @@ async def rehearse(
     """Everything that approving does, without letting anything be applied."""
     block = wish.position.block
     with Outbox.open(journal) as outbox:
-        today = notional_of_today(sources.store, outbox, network_time(sources, block.timestamp))
+        today = notional_of_today(outbox, network_time(sources, block.timestamp))
     prepared = await prepare(sources, wish, wallet, limits, today)
     tokens = await read_tokens(
         sources.client,
@@ -75,5 +75,5 @@ def approve(sources: Sources, journal: Path, rehearsal: Rehearsal) -> Approved:
             )
         if dispatch.expires_at is None:
             outbox.approve(sealed, now=prepared.now)
-    keep_approval(sources.store, approval_of(prepared, sealed), now=sources.clock())
+        keep_approval(outbox.kept, approval_of(prepared, sealed), now=sources.clock())
     return Approved(sealed, rehearsal)

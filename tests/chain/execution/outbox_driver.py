@@ -20,7 +20,7 @@ from chain.networks import network_named
 from chain.rpc.client import RpcClient
 from chain.rpc.limits import Limits
 from chain.rpc.reader import Reader
-from tests.chain.execution.outbox_kit import KeySigner
+from tests.chain.execution.outbox_kit import KeySigner, planned, transfer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,6 +129,13 @@ def resume_and_die(url: str, database: str, moment: str, countdown: int) -> None
                 await resume(outbox, client, sends, chain_id=network.chain_id, clock=time.time)
 
     asyncio.run(run())
+
+
+def plan(database: str, number: int) -> None:
+    """Write one plan into a journal that may not be there yet."""
+    name = f"plan {number}"
+    with Outbox.open(Path(database)) as outbox:
+        outbox.plan(planned(transfer(number), hash=name, plan_id=name), now=0)
 
 
 def consume(database: str, hash_: str, at: float, start: float) -> None:

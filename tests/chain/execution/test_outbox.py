@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
-import stat
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.journal import JOURNAL_VERSION, OutboxError
+from chain.execution.journal import OutboxError
 from chain.execution.journal_records import Inclusion, StepState, VersionKind
 from chain.execution.outbox import Outbox
 from chain.execution.outbox_guard import applying
 from chain.execution.transaction import SignedTransaction
-from chain.store import Store
 from tests.chain.execution.outbox_kit import dearer, planned, signed_by, transfer
 
 if TYPE_CHECKING:
@@ -265,39 +262,6 @@ def test_what_was_discarded_is_never_signed(outbox: Outbox) -> None:
     outbox.discard_unsigned("hash", now=1, reason="left by a process that ended")
     with pytest.raises(OutboxError, match="discarded"):
         outbox.record_signed("hash", 0, sign(transfer(0)), now=2)
-
-
-def test_it_lives_in_zuno_db_beside_the_store_and_survives(tmp_path: Path) -> None:
-    path = tmp_path / "zuno.db"
-    store, _ = Store.open(path, now=0)
-    with store, Outbox.open(path) as outbox:
-        store.put("cursor", "a", 1, now=0)
-        before = applied(outbox, planned(transfer(0)))
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    with Outbox.open(path) as outbox:
-        assert outbox.dispatch("hash").steps == (before,)
-        settings = outbox._connection
-        assert settings.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert settings.execute("PRAGMA synchronous").fetchone() == (2,)
-    store, aside = Store.open(path, now=0)
-    with store:
-        assert aside is None
-        assert store.get("cursor", "a") == 1
-
-
-def test_a_journal_of_another_version_or_a_damaged_file_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "zuno.db"
-    Outbox.open(path).close()
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE outbox_version SET version = ?", (JOURNAL_VERSION + 1,))
-    connection.close()
-    with pytest.raises(OutboxError, match="another version"):
-        Outbox.open(path)
-    damaged = tmp_path / "damaged.db"
-    damaged.write_bytes(b"not a database" * 1000)
-    with pytest.raises(OutboxError, match="cannot be read"):
-        Outbox.open(damaged)
-    assert damaged.read_bytes() == b"not a database" * 1000
 
 
 def test_one_process_at_a_time_is_applying(tmp_path: Path) -> None:

@@ -1,0 +1,222 @@
+"""The journal's own file: begun whole, refused when damaged, moved once out of `zuno.db`."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sqlite3
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.execution import journal_moving
+from chain.execution.journal import JOURNAL_VERSION, OutboxError
+from chain.execution.journal_moving import move_journal
+from chain.execution.journal_records import StepState
+from chain.execution.outbox import Outbox
+from chain.execution.outbox_guard import applying
+from chain.store import Store
+from tests.chain.execution import outbox_driver
+from tests.chain.execution.outbox_kit import KeySigner, planned, transfer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from chain.execution.journal_records import Dispatch, PlannedDispatch
+
+
+def _written(path: Path, plan: PlannedDispatch) -> Dispatch:
+    with Outbox.open(path) as outbox:
+        outbox.plan(plan, now=1)
+        outbox.approve(plan.hash, now=2)
+        outbox.consume(plan.hash, now=3)
+        signed = KeySigner().sign(plan.steps[0].transaction)
+        step = outbox.record_signed(plan.hash, 0, signed, now=4)
+        outbox.mark_sent(step, signed.hash, now=5)
+        return outbox.dispatch(plan.hash)
+
+
+def _make_former(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("ALTER TABLE outbox_dispatches DROP COLUMN private_host")
+        connection.execute("UPDATE outbox_version SET version = 1")
+    connection.close()
+
+
+def _former_home(folder: Path) -> tuple[Path, Dispatch]:
+    database = folder / "zuno.db"
+    with Store.open(database, now=0)[0] as store:
+        store.put("cursor", "a", 1, now=0)
+    dispatch = _written(database, planned(transfer(0), transfer(1)))
+    _make_former(database)
+    return database, dispatch
+
+
+def _tables(database: Path) -> set[str]:
+    connection = sqlite3.connect(database)
+    found = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+    connection.close()
+    return {name for name in found if name.startswith("outbox")}
+
+
+def test_it_is_begun_whole_private_and_durable(tmp_path: Path) -> None:
+    path = tmp_path / "outbox.db"
+
+    with Outbox.open(path) as outbox:
+        settings = outbox._connection
+        assert settings.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert settings.execute("PRAGMA synchronous").fetchone() == (2,)
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [one.name for one in tmp_path.iterdir()] == ["outbox.db"]
+
+
+def test_what_is_kept_beside_the_journal_is_in_its_file(tmp_path: Path) -> None:
+    with Outbox.open(tmp_path / "outbox.db") as outbox:
+        outbox.kept.put("approvals", "hash", {"a": 1}, now=0)
+
+    with Outbox.open(tmp_path / "outbox.db") as outbox:
+        assert outbox.kept.get("approvals", "hash") == {"a": 1}
+
+
+def test_processes_that_begin_it_at_once_begin_one(tmp_path: Path) -> None:
+    path = tmp_path / "outbox.db"
+    forks = multiprocessing.get_context("forkserver")
+    starters = [forks.Process(target=outbox_driver.plan, args=(str(path), n)) for n in range(4)]
+    for starter in starters:
+        starter.start()
+    for starter in starters:
+        starter.join(30)
+
+    with Outbox.open(path) as outbox:
+        assert {one.hash for one in outbox.dispatches()} == {"plan 0", "plan 1", "plan 2", "plan 3"}
+
+
+def _garbage(path: Path) -> None:
+    path.write_bytes(b"not a database" * 1000)
+
+
+def _nothing(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _half(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _holes(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    for place in range(4096, len(content), 4096):
+        content[place : place + 100] = b"\xa5" * 100
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [_garbage, _nothing, _half, _holes])
+def test_a_damaged_journal_is_refused_with_a_way_on_and_left_as_it_is(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "outbox.db"
+    _written(path, planned(transfer(0)))
+    damage(path)
+    content = path.read_bytes()
+
+    with pytest.raises(OutboxError, match="is damaged") as refused:
+        Outbox.open(path)
+
+    assert "What was sent is written there" in refused.value.next_step
+    assert path.read_bytes() == content
+
+
+def test_damage_found_while_reading_is_refused_with_words(tmp_path: Path) -> None:
+    path = tmp_path / "outbox.db"
+    _written(path, planned(transfer(0)))
+    with Outbox.open(path) as outbox:
+        outbox._connection.execute("DROP TABLE outbox_versions")
+        with pytest.raises(OutboxError, match="cannot be read"):
+            outbox.dispatches()
+
+
+def test_a_journal_of_another_version_and_a_link_are_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "outbox.db"
+    Outbox.open(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE outbox_version SET version = ?", (JOURNAL_VERSION + 1,))
+    connection.close()
+    with pytest.raises(OutboxError, match="another version"):
+        Outbox.open(path)
+    (tmp_path / "link.db").symlink_to(path)
+    with pytest.raises(OutboxError, match="cannot be opened"):
+        Outbox.open(tmp_path / "link.db")
+
+
+def test_a_journal_in_zuno_db_is_moved_out_once(tmp_path: Path) -> None:
+    database, before = _former_home(tmp_path)
+    journal = tmp_path / "outbox.db"
+
+    assert move_journal(database, journal)
+    assert not move_journal(database, journal)
+
+    with Outbox.open(journal) as outbox:
+        assert outbox.dispatches() == (before,)
+        assert [one.state for one in outbox.history("hash")] == [
+            *[StepState.PLANNED] * 2,
+            *[StepState.APPROVED] * 2,
+            StepState.SIGNED,
+            StepState.SENT,
+        ]
+    assert _tables(database) == set()
+    with Store.open(database, now=0)[0] as store:
+        assert store.get("cursor", "a") == 1
+
+
+def test_a_move_that_was_cut_off_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, before = _former_home(tmp_path)
+    journal = tmp_path / "outbox.db"
+    copy = journal_moving._copy
+
+    def cut_off_before(connection: sqlite3.Connection) -> None:
+        raise KeyboardInterrupt
+
+    def cut_off_after(connection: sqlite3.Connection) -> None:
+        copy(connection)
+        raise KeyboardInterrupt
+
+    for cut in (cut_off_before, cut_off_after):
+        monkeypatch.setattr(journal_moving, "_copy", cut)
+        with pytest.raises(KeyboardInterrupt):
+            move_journal(database, journal)
+        assert "outbox_versions" in _tables(database)
+    monkeypatch.undo()
+    assert move_journal(database, journal)
+
+    with Outbox.open(journal) as outbox:
+        assert outbox.dispatches() == (before,)
+        assert len(outbox.history("hash")) == 6
+    assert _tables(database) == set()
+
+
+def test_nothing_is_moved_from_under_a_zuno_that_applies(tmp_path: Path) -> None:
+    database, _ = _former_home(tmp_path)
+
+    with applying(database), pytest.raises(OutboxError, match="earlier version"):
+        move_journal(database, tmp_path / "outbox.db")
+
+    assert "outbox_versions" in _tables(database)
+
+
+def test_a_damaged_zuno_db_leaves_the_journal_alone(tmp_path: Path) -> None:
+    database, journal = tmp_path / "zuno.db", tmp_path / "outbox.db"
+    before = _written(journal, planned(transfer(0)))
+    Store.open(database, now=0)[0].close()
+    _garbage(database)
+
+    assert not move_journal(database, journal)
+    store, aside = Store.open(database, now=7)
+    store.close()
+
+    assert aside is not None
+    with Outbox.open(journal) as outbox:
+        assert outbox.dispatches() == (before,)
