@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _SHOWN = 12
-_KNOWN_KEYS = ("network", "address", "unit", "rpc", "coingecko", "debate", "model", "limits")
+_KNOWN_KEYS = (
+    *("network", "address", "unit", "rpc", "coingecko", "debate", "model", "limits"),
+    *("telegram", "webhook"),
+)
 
 
 class SettingsError(ValueError):
@@ -40,6 +43,9 @@ class Settings:
     """The tables of these names as they were written; `debate_settings` reads them."""
     limits: Mapping[str, object] = field(default_factory=dict)
     """Likewise; the gate reads it."""
+    telegram: Mapping[str, object] = field(default_factory=dict, repr=False)
+    webhook: Mapping[str, object] = field(default_factory=dict, repr=False)
+    """Likewise; `channel_settings` reads them."""
 
     def chosen_network(self) -> Network:
         try:
@@ -101,12 +107,14 @@ def _from_file(path: Path) -> Settings:
         debate=_table(table.get("debate", {})),
         model=_table(table.get("model", {})),
         limits=_table(table.get("limits", {})),
+        telegram=_table(table.get("telegram", {})),
+        webhook=_table(table.get("webhook", {})),
     )
 
 
 def _table(value: object) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise SettingsError("[debate], [model] and [limits] must be tables.")
+        raise SettingsError("[debate], [model], [limits], [telegram], [webhook] must be tables.")
     return value
 
 
