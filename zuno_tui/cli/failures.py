@@ -33,6 +33,18 @@ _UNREAD = ("ChainUnreadableError", "GasUnknownError", "NotSentError")
 
 
 def explain(error: Exception) -> tuple[int, str]:
+    told = foreseen(error)
+    if told is not None:
+        return told
+    if os.environ.get("ZUNO_DEBUG"):
+        traceback.print_exception(error, file=sys.stderr)
+    return FAILED, (
+        f"{unforeseen(error)}\nNothing was sent or signed. ZUNO_DEBUG=1 shows where it happened."
+    )
+
+
+def foreseen(error: Exception) -> tuple[int, str] | None:
+    """The exit code and words of a failure that says itself what to do; None for any other."""
     if isinstance(error, RpcError) or type(error).__name__ in _UNREAD:
         return NETWORK, str(error)
     if isinstance(error, SettingsError) or type(error).__name__ == "PhraseError":
@@ -41,10 +53,9 @@ def explain(error: Exception) -> tuple[int, str]:
         return REFUSED, str(error)
     if isinstance(error, HomeError | StoreError | WalletError) or type(error).__name__ in _FORESEEN:
         return FAILED, str(error)
-    if os.environ.get("ZUNO_DEBUG"):
-        traceback.print_exception(error, file=sys.stderr)
+    return None
+
+
+def unforeseen(error: Exception) -> str:
     name = type(error).__name__
-    return FAILED, (
-        f"Something failed that zuno did not foresee ({name}: {clean_text(str(error))}).\n"
-        "Nothing was sent or signed. ZUNO_DEBUG=1 shows where it happened."
-    )
+    return f"Something failed that zuno did not foresee ({name}: {clean_text(str(error))})."
