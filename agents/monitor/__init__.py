@@ -1,0 +1,1 @@
+"""The watch over positions: what is risky, which alerts live, and how they reach a person."""

@@ -1,0 +1,272 @@
+"""The alert book: one durable truth for every process on a home, and what is shown of it."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+from agents.monitor import book_tables as tables
+from agents.monitor.alert_reading import AlertDocumentError
+from agents.monitor.book_disk import abandon, is_damage, open_tables, renew_view
+from agents.monitor.book_page import Page, in_order
+from agents.monitor.book_view import read_view
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from agents.monitor.alert import Alert, AlertEvent
+    from agents.monitor.book_page import Cursor, Place, Poll, Writing
+    from agents.monitor.life import Mute
+    from chain.home import Home
+
+EVENTS_AT_ONCE = 1_000
+
+
+class UnknownAlertError(LookupError):
+    """An alert number that the book does not have; a sentence and a next step."""
+
+    def __init__(self, alert_id: int) -> None:
+        super().__init__(f"There is no alert {alert_id}. See them all: zuno alerts --all")
+
+
+class WatchState(NamedTuple):
+    """Where the watch over one place stands."""
+
+    cursor: Cursor | None
+    """None before the first poll."""
+    baselines: Mapping[int, Mapping[str, object]]
+    """By position: what it is compared with."""
+
+
+class AlertBook:
+    """Alerts in `zuno.db`, with `alerts.json` as their view; safe for several processes at once.
+
+    Each writing is one transaction, and what a method returns as an event has been committed.
+    While nothing can be written, writings wait in memory: `current` shows them, `trouble` says
+    why they are not safe yet, `events_after` does not tell them, and the next writing or `retry`
+    that gets through takes all of them along.
+    """
+
+    def __init__(self, database: Path, view: Path) -> None:
+        self._database = database
+        self._view = view
+        self._connection: sqlite3.Connection | None = None
+        self._inode = 0
+        self._lock = threading.RLock()
+        self._truth = Page({}, [], 1)
+        self._truth_revision = -1
+        self._shown: Page | None = None
+        self._waiting: list[Writing] = []
+        self._sorted: tuple[Alert, ...] | None = None
+        self._states: dict[Place, WatchState] = {}
+        self._view_is_old = True
+        self.trouble: str | None = None
+        """Why what is shown is not safe on disk; None when it is. Made for a banner."""
+        self.notices: tuple[str, ...] = ()
+        """Damage that was found and set aside since the book was opened."""
+
+    @classmethod
+    def open(cls, home: Home, *, now: float) -> AlertBook:
+        """The book of a home; never fails: a home that cannot be used is told by `trouble`."""
+        book = cls(home.database, home.alerts)
+        book.retry(now)
+        if book._connection is None:
+            book._show_view()
+        return book
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    @property
+    def revision(self) -> int:
+        """Changes whenever an alert does, whoever changed it; cheap enough for every frame."""
+        with self._lock:
+            self._refresh()
+            return self._truth_revision + len(self._waiting)
+
+    def current(self) -> tuple[Alert, ...]:
+        """All alerts, what stands first; the same tuple again until something changes."""
+        with self._lock:
+            self._refresh()
+            if self._sorted is None:
+                self._sorted = in_order((self._shown or self._truth).alerts.values())
+            return self._sorted
+
+    def find(self, alert_id: int) -> Alert:
+        for alert in self.current():
+            if alert.id == alert_id:
+                return alert
+        raise UnknownAlertError(alert_id)
+
+    def state(self, place: Place) -> WatchState:
+        """The cursor and baselines of a place, as the last poll left them."""
+        with self._lock:
+            kept = self._states.get(place)
+            if self._connection is None or self._waiting:
+                return kept or WatchState(None, {})
+            try:
+                cursor = tables.read_cursor(self._connection, place)
+                # Another process may have polled since: its cursor differs from the one kept.
+                if kept is None or kept.cursor != cursor:
+                    kept = WatchState(cursor, tables.read_baselines(self._connection, place))
+            except sqlite3.Error as error:
+                self._note(error)
+                return kept or WatchState(None, {})
+            self._states[place] = kept
+            return kept
+
+    def apply(self, poll: Poll, now: float) -> tuple[AlertEvent, ...]:
+        """Write one poll's changes, cursor and baselines together; the events it caused."""
+        with self._lock:
+            before = self.state(poll.place)
+            events = self._write(lambda page: page.poll(poll, now), now)
+            baselines = {**before.baselines, **poll.baselines} if poll.baselines else None
+            self._states[poll.place] = WatchState(
+                poll.cursor or before.cursor,
+                before.baselines
+                if baselines is None
+                else {number: one for number, one in baselines.items() if one is not None},
+            )
+            return events
+
+    def ack(self, alert_id: int, now: float) -> Alert:
+        """Note that a person knows; raises `UnknownAlertError`."""
+        with self._lock:
+            self.find(alert_id)
+            self._write(lambda page: page.ack(alert_id, now), now)
+            return self.find(alert_id)
+
+    def mute(self, mute: Mute, now: float) -> tuple[Alert, ...]:
+        """Silence all that match, now and later, until the mute ends; those it matches now."""
+        with self._lock:
+            self._write(lambda page: page.mute(mute, now), now)
+            return tuple(one for one in self.current() if mute.matches(one.subject))
+
+    def events_after(self, number: int, limit: int = EVENTS_AT_ONCE) -> tuple[AlertEvent, ...]:
+        """What happened to alerts after the event of this number, oldest first: 0 for all."""
+        with self._lock:
+            if self._connection is None:
+                return ()
+            try:
+                return tables.read_events(self._connection, number, limit)
+            except sqlite3.Error as error:
+                self._note(error)
+                return ()
+
+    def retry(self, now: float) -> tuple[AlertEvent, ...]:
+        """Write what waits and mend the view, where that is possible now."""
+        with self._lock:
+            try:
+                try:
+                    return self._flush(now)
+                except sqlite3.DatabaseError as error:
+                    if not is_damage(error) or self._connection is None:
+                        raise
+                    self._begin_anew(now)
+                    return self._flush(now)
+            except (OSError, sqlite3.Error, tables.NewerBookError) as error:
+                self._note(error)
+                self._show_waiting()
+                return ()
+
+    def _write(self, writing: Writing, now: float) -> tuple[AlertEvent, ...]:
+        self._waiting.append(writing)
+        return self.retry(now)
+
+    def _flush(self, now: float) -> tuple[AlertEvent, ...]:
+        connection = self._connected(now)
+        events: tuple[AlertEvent, ...] = ()
+        if self._waiting:
+            with tables.transaction(connection):
+                self._load(connection)
+                page = _copy(self._truth)
+                for writing in self._waiting:
+                    writing(page)
+                events = tables.write_page(connection, page, now)
+                revision = tables.read_revision(connection)
+            self._waiting.clear()
+            self._view_is_old |= revision != self._truth_revision
+            self._truth = Page(page.alerts, page.mutes, page.next_id)
+            self._truth_revision, self._shown, self._sorted = revision, None, None
+        if self._view_is_old:
+            renew_view(connection, self._view)
+            self._view_is_old = False
+        self.trouble = None
+        return events
+
+    def _connected(self, now: float) -> sqlite3.Connection:
+        if self._connection is not None and not self._replaced():
+            return self._connection
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        known = list(self._truth.alerts.values())
+        opened = open_tables(self._database, self._view, known, now=now)
+        self._connection = opened.connection
+        self.notices += opened.notices
+        self._inode = self._database.stat().st_ino
+        self._truth_revision = -1
+        self._view_is_old = True
+        self._load(self._connection)
+        return self._connection
+
+    def _begin_anew(self, now: float) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        told = abandon(self._database, self._inode, now=now)
+        self.notices += () if told is None else (told,)
+
+    def _replaced(self) -> bool:
+        """Whether the file was moved away since, as a process does that finds it damaged."""
+        try:
+            return self._database.stat().st_ino != self._inode
+        except FileNotFoundError:
+            return True
+
+    def _refresh(self) -> None:
+        if self._connection is None:
+            return
+        try:
+            self._load(self._connection)
+        except sqlite3.Error as error:
+            self._note(error)
+
+    def _load(self, connection: sqlite3.Connection) -> None:
+        revision = tables.read_revision(connection)
+        if revision == self._truth_revision:
+            return
+        self._truth = tables.read_page(connection)
+        self._truth_revision, self._sorted = revision, None
+        if self._waiting:
+            self._show_waiting()
+
+    def _show_waiting(self) -> None:
+        page = _copy(self._truth)
+        for writing in self._waiting:
+            writing(page)
+        self._shown, self._sorted = page, None
+
+    def _show_view(self) -> None:
+        """Without the database the view still tells what was known."""
+        try:
+            alerts = read_view(self._view) or []
+        except (OSError, AlertDocumentError):
+            return
+        number = 1 + max((one.id for one in alerts), default=0)
+        self._truth = Page({one.subject: one for one in alerts}, [], number)
+
+    def _note(self, error: Exception) -> None:
+        self.trouble = (
+            f"Alerts cannot be saved in {self._database.parent}: {error}. They are kept in memory"
+            " until they can: free some disk space, or choose another home with --home DIR."
+        )
+
+
+def _copy(page: Page) -> Page:
+    return Page(dict(page.alerts), list(page.mutes), page.next_id)

@@ -1,0 +1,103 @@
+"""The alerts of a home as one value, and how a writing turns it into the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from agents.monitor import life
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agents.monitor.alert import Alert, EventKind, Subject
+    from agents.monitor.life import Change, Lived, Mute
+    from chain.networks import Address
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One wallet on one network: what one poll is about."""
+
+    chain_id: int
+    wallet_address: Address
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far the chain was read for a place: everything up to this block has had its say."""
+
+    block: int
+    block_hash: str
+    time: int
+    """Of the block."""
+    earlier: tuple[tuple[int, str], ...] = ()
+    """Blocks read up to before, newest first: where to go on should this one be replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """All that one poll writes, or none of it."""
+
+    place: Place
+    changes: tuple[Change, ...]
+    """In the order they happened on the chain."""
+    cursor: Cursor | None = None
+    baselines: Mapping[int, Mapping[str, object] | None] = field(default_factory=dict)
+    """What positions are compared with from now on; None forgets one."""
+
+
+@dataclass(slots=True)
+class Page:
+    """The alerts as they stand while something is being written."""
+
+    alerts: dict[Subject, Alert]
+    mutes: list[Mute]
+    next_id: int
+    touched: dict[Subject, Alert] = field(default_factory=dict)
+    events: list[tuple[EventKind, Alert]] = field(default_factory=list)
+    new_mutes: list[Mute] = field(default_factory=list)
+    polls: list[Poll] = field(default_factory=list)
+
+    def poll(self, poll: Poll, now: float) -> None:
+        for change in poll.changes:
+            alert = self.alerts.get(change.subject)
+            if alert is not None:
+                self._take(life.after(alert, change, now))
+            elif isinstance(change, life.Raised):
+                self._take(life.opened(self.next_id, change, self.mutes, now))
+                self.next_id += 1
+        self.polls.append(poll)
+
+    def ack(self, alert_id: int, now: float) -> None:
+        for alert in [one for one in self.alerts.values() if one.id == alert_id]:
+            self._take(life.acked(alert, now))
+
+    def mute(self, mute: Mute, now: float) -> None:
+        self.mutes.append(mute)
+        self.new_mutes.append(mute)
+        for alert in [one for one in self.alerts.values() if mute.matches(one.subject)]:
+            self._take(life.muted(alert, mute.until, now))
+
+    def _take(self, lived: Lived | None) -> None:
+        if lived is None:
+            return
+        self.alerts[lived.alert.subject] = lived.alert
+        self.touched[lived.alert.subject] = lived.alert
+        if lived.event is not None:
+            self.events.append((lived.event, lived.alert))
+
+
+Writing: TypeAlias = Callable[[Page], None]
+"""Something to be written, to the truth on disk or, while that cannot be, to what is shown."""
+
+
+def in_order(alerts: Iterable[Alert]) -> tuple[Alert, ...]:
+    """What stands before what is over, the worst first, then the newest."""
+    return tuple(
+        sorted(
+            alerts,
+            key=lambda one: (not one.active, -one.severity.rank, -one.since, one.id),
+        )
+    )

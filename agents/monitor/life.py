@@ -1,0 +1,194 @@
+"""The life of an alert: open, acked, resolved, reopened; pure, one change at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from agents.monitor.alert import Alert, AlertKind, AlertState, EventKind, Finding, Subject
+from chain.clean_text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agents.monitor.alert import Number
+    from chain.networks import Address
+
+REFRESH_SECONDS = 300.0
+"""How old the figures of a standing alert may grow before they are written again."""
+
+TEXT_LIMIT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The matter stands: it opens an alert, or keeps one up to date."""
+
+    subject: Subject
+    network: str
+    finding: Finding
+    block: int | None
+    time: float
+    """The network's, at that block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """The matter is over; says nothing where no alert stands."""
+
+    subject: Subject
+    block: int | None
+    time: float
+    resolution: str
+
+
+Change: TypeAlias = Raised | Cleared
+
+
+@dataclass(frozen=True, slots=True)
+class Mute:
+    """Silence until a time for every alert that matches; what is None matches all."""
+
+    until: float
+    chain_id: int | None = None
+    wallet_address: Address | None = None
+    position_id: int | None = None
+    kind: AlertKind | None = None
+
+    @classmethod
+    def of(cls, subject: Subject, until: float) -> Mute:
+        """For this one alert and all its episodes."""
+        return cls(
+            until, subject.chain_id, subject.wallet_address, subject.position_id, subject.kind
+        )
+
+    def matches(self, subject: Subject) -> bool:
+        pairs = (
+            (self.chain_id, subject.chain_id),
+            (self.wallet_address, subject.wallet_address),
+            (self.position_id, subject.position_id),
+            (self.kind, subject.kind),
+        )
+        return all(wanted is None or wanted == found for wanted, found in pairs)
+
+
+class Lived(NamedTuple):
+    alert: Alert
+    event: EventKind | None
+    """None when only its figures were brought up to date."""
+
+
+def opened(number: int, raised: Raised, mutes: Iterable[Mute], now: float) -> Lived:
+    """A subject's first alert."""
+    finding = raised.finding
+    alert = Alert(
+        id=number,
+        subject=raised.subject,
+        network=raised.network,
+        state=AlertState.OPEN,
+        severity=finding.severity,
+        message="",
+        reason="",
+        next_command="",
+        numbers={},
+        episode=1,
+        block=raised.block,
+        since=raised.time,
+        created_at=now,
+        updated_at=now,
+        muted_until=muted_until(raised.subject, mutes, now),
+    )
+    return Lived(_told(alert, finding, now), EventKind.OPENED)
+
+
+def after(alert: Alert, change: Change, now: float) -> Lived | None:
+    """What a change makes of an alert; None when it changes nothing worth writing down."""
+    if isinstance(change, Cleared):
+        return _resolved(alert, change, now) if alert.active else None
+    if not alert.active:
+        again = replace(
+            alert,
+            state=AlertState.REOPENED,
+            severity=change.finding.severity,
+            episode=alert.episode + 1,
+            block=change.block,
+            since=change.time,
+            acked_at=None,
+            resolved_at=None,
+            resolution=None,
+        )
+        return Lived(_told(again, change.finding, now), EventKind.REOPENED)
+    if change.finding.severity.rank > alert.severity.rank:
+        # Worse than what was acknowledged: the person has not heard of this yet.
+        state = AlertState.OPEN if alert.state is AlertState.ACKED else alert.state
+        risen = replace(
+            alert,
+            state=state,
+            severity=change.finding.severity,
+            block=change.block,
+            acked_at=None,
+        )
+        return Lived(_told(risen, change.finding, now), EventKind.RISEN)
+    if (
+        clean_line(change.finding.reason) != alert.reason
+        or now - alert.updated_at >= REFRESH_SECONDS
+    ):
+        return Lived(_told(alert, change.finding, now), None)
+    return None
+
+
+def acked(alert: Alert, now: float) -> Lived | None:
+    if not alert.active or alert.state is AlertState.ACKED:
+        return None
+    known = replace(alert, state=AlertState.ACKED, acked_at=now, updated_at=now)
+    return Lived(known, EventKind.ACKED)
+
+
+def muted(alert: Alert, until: float, now: float) -> Lived | None:
+    """Silence until then; a time that has passed ends it."""
+    wanted = until if until > now else None
+    if alert.muted_until == wanted:
+        return None
+    return Lived(replace(alert, muted_until=wanted, updated_at=now), EventKind.MUTED)
+
+
+def muted_until(subject: Subject, mutes: Iterable[Mute], now: float) -> float | None:
+    """The end of the longest silence that covers a new alert."""
+    return max(
+        (one.until for one in mutes if one.matches(subject) and one.until > now), default=None
+    )
+
+
+def _resolved(alert: Alert, cleared: Cleared, now: float) -> Lived:
+    over = replace(
+        alert,
+        state=AlertState.RESOLVED,
+        block=cleared.block,
+        updated_at=now,
+        resolved_at=cleared.time,
+        resolution=clean_line(cleared.resolution),
+    )
+    return Lived(over, EventKind.RESOLVED)
+
+
+def _told(alert: Alert, finding: Finding, now: float) -> Alert:
+    return replace(
+        alert,
+        message=clean_line(finding.message),
+        reason=clean_line(finding.reason),
+        next_command=clean_line(finding.next_command),
+        numbers=_clean_numbers(finding.numbers),
+        updated_at=now,
+    )
+
+
+def _clean_numbers(numbers: Mapping[str, Number]) -> dict[str, Number]:
+    return {
+        name: clean_line(value) if isinstance(value, str) else value
+        for name, value in numbers.items()
+    }
+
+
+def clean_line(text: str) -> str:
+    """One visible line, as every text of an alert is."""
+    return clean_text(text, limit=TEXT_LIMIT)

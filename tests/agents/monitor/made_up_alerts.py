@@ -1,0 +1,45 @@
+"""Findings and polls for tests of the book."""
+
+from __future__ import annotations
+
+from agents.monitor.alert import AlertKind, Finding, Severity, Subject
+from agents.monitor.book_page import Cursor, Place, Poll
+from agents.monitor.life import Cleared, Raised
+
+WALLET = "0x" + "ab" * 20
+CHAIN_ID = 8453
+HERE = Place(CHAIN_ID, WALLET)
+NOW = 1_800_000_000.0
+
+
+def subject(position: int | None, kind: AlertKind = AlertKind.OUT_OF_RANGE) -> Subject:
+    return Subject(CHAIN_ID, WALLET, position, kind)
+
+
+def finding(
+    kind: AlertKind = AlertKind.OUT_OF_RANGE,
+    severity: Severity = Severity.WARNING,
+    message: str = "#7 is out of its range.",
+    reason: str = "the price is above the range",
+) -> Finding:
+    return Finding(kind, severity, message, reason, "zuno recommend 7", {"tick": 7})
+
+
+def raised(
+    position: int | None,
+    block: int,
+    *,
+    severity: Severity = Severity.WARNING,
+    kind: AlertKind = AlertKind.OUT_OF_RANGE,
+    message: str = "#7 is out of its range.",
+) -> Raised:
+    found = finding(kind, severity, message)
+    return Raised(subject(position, kind), "base", found, block, NOW + block)
+
+
+def cleared(position: int | None, block: int) -> Cleared:
+    return Cleared(subject(position), block, NOW + block, "back inside")
+
+
+def poll(*changes: Raised | Cleared, block: int = 1) -> Poll:
+    return Poll(HERE, changes, Cursor(block, f"0x{block:064x}", int(NOW) + block))

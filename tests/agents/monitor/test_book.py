@@ -1,0 +1,162 @@
+"""The book: what was committed is there for every process, in the table and in the file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.monitor.alert import AlertKind, AlertState, EventKind, Severity
+from agents.monitor.book import AlertBook, UnknownAlertError
+from agents.monitor.life import Mute
+from chain.home import Home
+from tests.agents.monitor.made_up_alerts import HERE, NOW, cleared, poll, raised, subject
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o700)
+    return Home(root=folder, cache=tmp_path / "cache")
+
+
+def test_an_alert_opens_resolves_and_opens_again_as_one_alert(home: Home) -> None:
+    book = AlertBook.open(home, now=NOW)
+
+    events = book.apply(poll(raised(7, 1), cleared(7, 2), raised(7, 3), block=3), NOW)
+
+    assert [one.kind for one in events] == [
+        EventKind.OPENED,
+        EventKind.RESOLVED,
+        EventKind.REOPENED,
+    ]
+    [alert] = book.current()
+    assert (alert.state, alert.episode, alert.block) == (AlertState.REOPENED, 2, 3)
+
+
+def test_another_process_sees_the_same_alerts_at_once(home: Home) -> None:
+    writer, reader = AlertBook.open(home, now=NOW), AlertBook.open(home, now=NOW)
+    before = reader.revision
+
+    writer.apply(poll(raised(7, 1)), NOW)
+
+    assert reader.revision != before
+    assert reader.current() == writer.current()
+    reader.ack(1, NOW + 5)
+    assert writer.find(1).state is AlertState.ACKED
+
+
+def test_the_file_tells_what_the_book_tells(home: Home) -> None:
+    book = AlertBook.open(home, now=NOW)
+    book.apply(poll(raised(7, 1), raised(2**200, 2)), NOW)
+
+    told = json.loads(home.alerts.read_text("utf-8"))
+
+    assert home.alerts.stat().st_mode & 0o777 == 0o600
+    assert {one["positionId"] for one in told} == {"7", str(2**200)}
+    wanted = "id chainId walletAddress positionId kind severity state message reason"
+    assert {*wanted.split(), "createdAt", "updatedAt"} <= told[0].keys()
+    assert told[0]["createdAt"] == "2027-01-15T08:00:00.000Z"
+
+
+def test_the_cursor_is_committed_with_the_alerts_it_covers(home: Home) -> None:
+    AlertBook.open(home, now=NOW).apply(poll(raised(7, 1), block=9), NOW)
+
+    state = AlertBook.open(home, now=NOW).state(HERE)
+
+    assert state.cursor is not None
+    assert state.cursor.block == 9
+
+
+def test_text_from_outside_is_clean_in_the_book(home: Home) -> None:
+    book = AlertBook.open(home, now=NOW)
+    book.apply(poll(raised(7, 1, message="WE\x1b[31mTH\u202e\n left")), NOW)
+
+    assert book.find(1).message == "WE[31mTH left"
+    assert b"\x1b" not in home.alerts.read_bytes()
+
+
+def test_a_mute_covers_what_opens_later_and_ends(home: Home) -> None:
+    book = AlertBook.open(home, now=NOW)
+    book.mute(Mute(NOW + 60, position_id=7), NOW)
+    book.apply(poll(raised(7, 1), raised(8, 1)), NOW)
+
+    muted, other = (next(one for one in book.current() if one.position_id == n) for n in (7, 8))
+
+    assert muted.muted(NOW + 59)
+    assert not muted.muted(NOW + 60)
+    assert not other.muted(NOW)
+
+
+def test_a_worse_matter_than_the_acknowledged_one_asks_again(home: Home) -> None:
+    book = AlertBook.open(home, now=NOW)
+    book.apply(poll(raised(7, 1)), NOW)
+    book.ack(1, NOW)
+
+    [risen] = book.apply(poll(raised(7, 2, severity=Severity.CRITICAL)), NOW)
+
+    assert risen.kind is EventKind.RISEN
+    assert book.find(1).state is AlertState.OPEN
+
+
+def test_an_alert_that_is_not_there_cannot_be_acknowledged(home: Home) -> None:
+    with pytest.raises(UnknownAlertError, match="zuno alerts"):
+        AlertBook.open(home, now=NOW).ack(3, NOW)
+
+
+def test_a_poll_that_finds_the_same_again_writes_no_alert(home: Home) -> None:
+    book = AlertBook.open(home, now=NOW)
+    book.apply(poll(raised(7, 1)), NOW)
+    revision, written = book.revision, home.alerts.stat().st_mtime_ns
+
+    assert book.apply(poll(raised(7, 2), block=2), NOW + 60) == ()
+    assert (book.revision, home.alerts.stat().st_mtime_ns) == (revision, written)
+
+
+def test_a_corrupt_file_is_kept_aside_and_written_anew(home: Home) -> None:
+    AlertBook.open(home, now=NOW).apply(poll(raised(7, 1)), NOW)
+    home.alerts.write_text('[{"id": 1, "chai')
+
+    book = AlertBook.open(home, now=NOW)
+
+    assert "alerts.json was damaged" in book.notices[0]
+    assert (home.root / f"alerts.json.corrupt-{int(NOW)}").exists()
+    assert json.loads(home.alerts.read_text("utf-8"))[0]["positionId"] == "7"
+
+
+@pytest.mark.parametrize("while_open", [False, True])
+def test_a_corrupt_database_is_kept_aside_and_filled_from_what_was_told(
+    home: Home, while_open: bool
+) -> None:
+    book = AlertBook.open(home, now=NOW)
+    book.apply(poll(raised(7, 1), raised(8, 1)), NOW)
+    if not while_open:
+        book.close()
+    for name in ("zuno.db", "zuno.db-wal"):
+        path = home.root / name
+        if path.exists():
+            path.write_bytes(b"no database at all" * 1000)
+    if not while_open:
+        book = AlertBook.open(home, now=NOW)
+    book.apply(poll(raised(9, 2)), NOW)
+
+    later = AlertBook.open(home, now=NOW + 1)
+
+    # A process that has it open may not notice: its pages are in memory, and the file tells them.
+    assert any("zuno.db was damaged" in one for one in (*book.notices, *later.notices))
+    assert book.trouble is None
+    assert {one.position_id for one in later.current()} == {7, 8, 9}
+
+
+def test_kinds_of_one_position_are_alerts_of_their_own(home: Home) -> None:
+    book = AlertBook.open(home, now=NOW)
+    book.apply(poll(raised(7, 1), raised(7, 1, kind=AlertKind.FEE_CHANGED)), NOW)
+
+    assert {one.subject for one in book.current()} == {
+        subject(7),
+        subject(7, AlertKind.FEE_CHANGED),
+    }
