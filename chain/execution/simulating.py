@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from chain.abi import topic
-from chain.checksum import shortened
-from chain.clean_text import clean_text
+from chain.execution.refusals import refusal_words
 from chain.networks import NATIVE
 from chain.rpc import requests, values
 from chain.rpc.errors import Refused, Reverted
 from chain.rpc.requests import Request, state_block
-from chain.rpc.revert_reason import revert_data, revert_reason
+from chain.rpc.revert_reason import revert_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,10 +29,7 @@ if TYPE_CHECKING:
 TRANSFER = topic("Transfer(address,address,uint256)")
 # Where `traceTransfers` reports moves of the chain's own coin.
 _COIN = "0x" + "ee" * 20
-_WRAPPED_ERROR = "0x90bfb865"
 _METHOD_MISSING = -32601
-_SELECTOR = 4
-_ADDRESS_WORD = slice(16, 36)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +81,6 @@ async def _first_alone(
     else:
         outcome = StepOutcome(first.step, True, 0, {}, None)
     return Simulation("eth_call", (outcome,), tuple(one.step for one in rest))
-
-
-def refusal_words(data: bytes) -> str:
-    """Why a contract refused, as far as its own words tell."""
-    said = clean_text(revert_reason(data))
-    if said:
-        return f"the contract says: {said}"
-    selector = "0x" + data[:_SELECTOR].hex()
-    if selector == _WRAPPED_ERROR and len(data) >= _ADDRESS_WORD.stop:
-        return f"the pool's hook {shortened('0x' + data[_ADDRESS_WORD].hex())} refuses it"
-    return f"the contract refuses with error {selector}" if data else "the contract refuses"
 
 
 def _simulation(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from chain.execution.building import build
 from chain.execution.building_facts import position_facts
 from chain.execution.building_requests import Close
 from chain.execution.reading import read_chain_facts
-from chain.execution.simulating import refusal_words, simulate
+from chain.execution.simulating import simulate
 from chain.networks import NATIVE, network_named
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
@@ -74,26 +72,3 @@ async def test_without_simulation_the_rest_is_said_to_be_unsimulated(devnet: Dev
     assert simulation.method == "eth_call"
     assert simulation.success
     assert simulation.unsimulated == tuple(one.step for one in transactions[1:3])
-
-
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (b"", "the contract refuses"),
-        (bytes.fromhex("deadbeef"), "error 0xdeadbeef"),
-        (bytes.fromhex("90bfb865") + bytes(12) + b"\xab" * 20, "hook 0x"),
-        (
-            bytes.fromhex("08c379a0")
-            + (32).to_bytes(32, "big")
-            + (9).to_bytes(32, "big")
-            + b"no \x1b[31mway"
-            + bytes(23),
-            "says: no [31mw",
-        ),
-    ],
-)
-def test_a_refusal_is_told_in_words_that_cannot_steer_a_terminal(data: bytes, said: str) -> None:
-    words = refusal_words(data)
-
-    assert said in words
-    assert "\x1b" not in words
