@@ -49,7 +49,7 @@ def show_rehearsal(session: Session, rehearsal: Rehearsal) -> None:
 
 def _lines(rehearsal: Rehearsal) -> Iterator[str]:
     wish = rehearsal.prepared.wish
-    yield f"{wish.headline} · {wish.plan_id} · block {wish.position.block.number:,}"
+    yield f"{wish.headline} · {wish.plan_id} · block {wish.subject.block.number:,}"
     yield ""
     yield from word_lines(rehearsal.words)
     yield ""
@@ -81,7 +81,7 @@ def _outcome(rehearsal: Rehearsal) -> Iterator[str]:
 
 
 def _bounds(rehearsal: Rehearsal) -> Iterator[str]:
-    pair = rehearsal.prepared.wish.tokens
+    pair = rehearsal.prepared.wish.tokens[:2]
     for step in rehearsal.prepared.built.bounds:
         least = step.bounds
         for promise, amounts in (("pays at least", least.paid), ("takes at most", least.taken)):
@@ -111,8 +111,8 @@ def _document(rehearsal: Rehearsal) -> dict[str, Json]:
     return {
         "planId": wish.plan_id,
         "headline": wish.headline,
-        "block": wish.position.block.number,
-        "blockHash": wish.position.block.hash,
+        "block": wish.subject.block.number,
+        "blockHash": wish.subject.block.hash,
         "tokens": list(wish.tokens),
         "simulation": {
             "method": prepared.simulation.method,

@@ -9,13 +9,13 @@ from chain.execution.decoding import decode
 from chain.execution.sending import Sender
 from chain.execution.simulating import simulate
 from chain.execution.words import describe, names_on
-from chain.positions.reader import read_positions
 from chain.tokens import read_tokens
 from zuno_tui.gate.approvals import find_approval, read_approval
 from zuno_tui.gate.circumstances import network_time, read_circumstances
 from zuno_tui.gate.drift import Drift, drifts
 from zuno_tui.gate.preparing import refuse_failing
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.subjects import read_subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -86,15 +86,12 @@ async def refuse_drift(sources: Sources, approval: Approval, dispatch: Dispatch)
             f"{approval.plan_id} was approved on chain {dispatch.chain_id}, and this is "
             f"{sources.network.title}. Nothing was sent. Name its network: --network NAME"
         )
-    found = await read_positions(
-        sources.client, sources.network, sources.memory, [approval.token_id]
-    )
-    position = found.get(approval.token_id)
-    if position is None:
-        raise _changed(approval, [Drift(f"position #{approval.token_id}", "there", "gone")])
-    block = position.block
+    subject = await read_subject(sources, approval.about)
+    if subject is None:
+        raise _changed(approval, [Drift(str(approval.about), "there", "gone")])
+    block = subject.block
     now = network_time(sources, block.timestamp)
-    after = await read_circumstances(sources, position, dispatch.sender)
+    after = await read_circumstances(sources, subject, dispatch.sender)
     if moved := drifts(approval.before, after, approval.bounds, now):
         raise _changed(approval, moved)
     transactions = [step.transaction for step in dispatch.steps]

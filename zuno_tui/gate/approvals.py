@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from chain.pool_key import PoolKey
 from zuno_tui.gate.drift import Bounds, Circumstances
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.subjects import About
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +32,7 @@ _WHOLE_NUMBERS = (
 class Approval:
     hash: str
     plan_id: str
-    token_id: int
+    about: About
     headline: str
     tokens: tuple[Address, ...]
     before: Circumstances
@@ -46,7 +48,7 @@ def approval_of(prepared: Prepared, sealed: str) -> Approval:
     return Approval(
         hash=sealed,
         plan_id=wish.plan_id,
-        token_id=wish.position.token_id,
+        about=wish.subject.about,
         headline=wish.headline,
         tokens=wish.tokens,
         before=prepared.circumstances,
@@ -71,7 +73,7 @@ def keep_approval(store: Store, approval: Approval, *, now: float) -> None:
     """The newest approval of a plan is the only one that can be applied."""
     document = {
         "planId": approval.plan_id,
-        "tokenId": str(approval.token_id),
+        "about": _about_written(approval.about),
         "headline": approval.headline,
         "tokens": list(approval.tokens),
         "before": _written(asdict(approval.before)),
@@ -108,7 +110,7 @@ def read_approval(store: Store, sealed: str) -> Approval | None:
     return Approval(
         hash=sealed,
         plan_id=fields["planId"],
-        token_id=int(fields["tokenId"]),
+        about=_about_read(fields["about"]),
         headline=fields["headline"],
         tokens=tuple(fields["tokens"]),
         before=Circumstances(**_read(fields["before"])),
@@ -133,4 +135,21 @@ def _written(fields: dict[str, Any]) -> dict[str, str | None]:
 
 
 def _read(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: int(value) if name in _WHOLE_NUMBERS else value for name, value in fields.items()}
+    return {
+        name: int(value) if name in _WHOLE_NUMBERS and value is not None else value
+        for name, value in fields.items()
+    }
+
+
+def _about_written(about: About) -> dict[str, object]:
+    return {
+        "tokenId": None if about.token_id is None else str(about.token_id),
+        "pool": None if about.pool is None else list(about.pool.values),
+    }
+
+
+def _about_read(fields: dict[str, Any]) -> About:
+    token_id, pool = fields["tokenId"], fields["pool"]
+    return About(
+        None if token_id is None else int(token_id), None if pool is None else PoolKey(*pool)
+    )

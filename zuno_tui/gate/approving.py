@@ -46,7 +46,7 @@ async def rehearse(
     sources: Sources, journal: Path, wish: Wish, wallet: Address, limits: GateLimits
 ) -> Rehearsal:
     """Everything that approving does, without letting anything be applied."""
-    block = wish.position.block
+    block = wish.subject.block
     with Outbox.open(journal) as outbox:
         today = notional_of_today(outbox, network_time(sources, block.timestamp))
     prepared = await prepare(sources, wish, wallet, limits, today)

@@ -1,4 +1,4 @@
-"""Reading what drift is judged by: the position, its wallet and the hook at one block."""
+"""Reading what drift is judged by: the wish's subject, its wallet and the hook at one block."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ from zuno_tui.gate.drift import Circumstances
 if TYPE_CHECKING:
     from chain.networks import Address
     from chain.overview import Sources
-    from chain.positions.snapshot import PositionSnapshot
+    from zuno_tui.gate.subjects import Subject
 
 
-async def read_circumstances(
-    sources: Sources, position: PositionSnapshot, wallet: Address
-) -> Circumstances:
-    """At the block the position was read at."""
-    block, hook = position.block, position.pool.key.hooks
+async def read_circumstances(sources: Sources, subject: Subject, wallet: Address) -> Circumstances:
+    """At the block the subject was read at."""
+    block, pool, position = subject.block, subject.pool, subject.position
     nonce = await sources.client.ask(requests.transaction_count(wallet, block.hash))
     hook_code = None
-    if hook != NO_HOOK:
+    if pool is not None and pool.key.hooks != NO_HOOK:
+        hook = pool.key.hooks
         hook_code = (await read_code_hashes(sources, [hook], block.hash)).now.get(hook)
     return Circumstances(
-        owner=position.owner,
-        liquidity=position.liquidity,
-        pool_id=position.pool.pool_id,
+        owner=None if position is None else position.owner,
+        liquidity=None if position is None else position.liquidity,
+        pool_id=None if pool is None else pool.key.pool_id,
         hook_code=hook_code,
-        subscriber=position.custody.subscriber,
-        sqrt_price_x96=position.pool.sqrt_price_x96,
+        subscriber=None if position is None else position.custody.subscriber,
+        sqrt_price_x96=None if pool is None else pool.sqrt_price_x96,
         nonce=nonce,
         base_fee=block.base_fee_per_gas or 0,
     )

@@ -13,15 +13,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """A position and its wallet at one block, as far as a plan rests on them."""
+    """A wallet and what its plan is about, at one block and as far as the plan rests on them.
 
-    owner: Address
-    liquidity: int
-    pool_id: str
+    Without a position there is no owner and no liquidity, without a pool no price.
+    """
+
+    owner: Address | None
+    liquidity: int | None
+    pool_id: str | None
     hook_code: str | None
     """The hash of the hook's code; None where the pool has no hook."""
     subscriber: Address | None
-    sqrt_price_x96: int
+    sqrt_price_x96: int | None
     nonce: int
     base_fee: int
 
@@ -66,9 +69,14 @@ def _drifts(
     for what, (then, now_is) in same.items():
         if then != now_is:
             yield Drift(what, _told(then), _told(now_is))
-    if not bounds.lowest_sqrt_price <= after.sqrt_price_x96 <= bounds.highest_sqrt_price:
-        moved = _price_change(before.sqrt_price_x96, after.sqrt_price_x96)
-        yield Drift("pool price", f"√price {before.sqrt_price_x96}", f"{moved:+.3f} % away")
+    then_price, price = before.sqrt_price_x96, after.sqrt_price_x96
+    if (
+        then_price is not None
+        and price is not None
+        and not bounds.lowest_sqrt_price <= price <= bounds.highest_sqrt_price
+    ):
+        moved = _price_change(then_price, price)
+        yield Drift("pool price", f"√price {then_price}", f"{moved:+.3f} % away")
     if after.base_fee > bounds.max_fee_per_gas:
         yield Drift(
             "base fee", f"at most {bounds.max_fee_per_gas} wei a gas", f"{after.base_fee} wei a gas"

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from chain.execution.building import build, with_gas
-from chain.execution.building_requests import ReRange
+from chain.execution.building_facts import position_facts
+from chain.execution.building_requests import Create, ReRange
 from chain.execution.decoding import decode
 from chain.execution.outbox_approvals import APPROVAL_SECONDS
 from chain.execution.policy import Refused, check
 from chain.execution.policy_context import PolicyContext, key_of
 from chain.execution.reading import read_chain_facts
-from chain.execution.recipes_sizing import price_band
+from chain.execution.recipes_sizing import Band, price_band
 from chain.execution.simulating import simulate
 from chain.hooks import NO_HOOK
 from chain.networks import NATIVE
@@ -54,8 +55,9 @@ async def prepare(
     sources: Sources, wish: Wish, wallet: Address, limits: GateLimits, notional_today: int
 ) -> Prepared:
     """Everything a person is shown, read at the block of the wish; refused where it must not be."""
-    block = wish.position.block
+    block, pool = wish.subject.block, wish.subject.pool
     facts = await read_chain_facts(sources.client, sources.network, wallet, wish.tokens, block)
+    facts = replace(facts, tolerance=wish.tolerance)
     built, simulation = await _tried(sources, build(wish.request, facts), block.hash)
     steps = tuple(decode(transaction) for transaction in built.transactions)
     context = await _policy_context(sources, wish, facts, limits, notional_today)
@@ -64,7 +66,8 @@ async def prepare(
         reasons = "\n".join(f"  {reason}" for reason in verdict.reasons)
         raise GateRefusedError(f"The policy does not let this through:\n{reasons}")
     now = network_time(sources, block.timestamp)
-    band = price_band(wish.position.pool.sqrt_price_x96, facts.tolerance.slippage_bips)
+    slippage = facts.tolerance.slippage_bips
+    band = Band(0, 0) if pool is None else price_band(pool.sqrt_price_x96, slippage)
     return Prepared(
         wish,
         facts,
@@ -73,7 +76,7 @@ async def prepare(
         simulation,
         verdict.notional,
         now,
-        await read_circumstances(sources, wish.position, wallet),
+        await read_circumstances(sources, wish.subject, wallet),
         Bounds(band.lowest, band.highest, facts.fees.max_fee_per_gas, now + int(APPROVAL_SECONDS)),
     )
 
@@ -107,14 +110,15 @@ async def _policy_context(
     notional_today: int,
 ) -> PolicyContext:
     network, request = sources.network, wish.request
-    pool, contracts = request.position.pool, network.contracts
+    pool, position = wish.subject.pool, wish.subject.position
+    contracts = network.contracts
     called = [contracts.position_manager, contracts.permit2, *wish.tokens]
     called += [contracts.universal_router] if contracts.universal_router else []
-    called += [pool.key.hooks] if pool.key.hooks != NO_HOOK else []
+    called += [pool.key.hooks] if pool is not None and pool.key.hooks != NO_HOOK else []
     codes = await read_code_hashes(
-        sources, (each for each in called if each != NATIVE), wish.position.block.hash
+        sources, (each for each in called if each != NATIVE), wish.subject.block.hash
     )
-    swap = request.swap if isinstance(request, ReRange) else None
+    swap = request.swap if isinstance(request, ReRange | Create) else None
     return PolicyContext(
         network=network,
         allowed_chain_ids=frozenset({network.chain_id}),
@@ -125,8 +129,8 @@ async def _policy_context(
         tokens=frozenset(wish.tokens),
         code_hashes=codes.now,
         pinned_code_hashes=codes.pinned,
-        pools={key_of(pool.key): pool},
-        positions={request.position.token_id: request.position},
+        pools={} if pool is None else {key_of(pool.key): pool},
+        positions={} if position is None else {position.token_id: position_facts(position)},
         quotes=() if swap is None else (swap,),
         allowed_hooks=limits.allowed_hooks,
         worth=wish.worth,

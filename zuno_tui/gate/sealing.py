@@ -21,7 +21,7 @@ _EXITED = "exited, holding both tokens"
 
 def seal(prepared: Prepared) -> str:
     """Changes with every field of every transaction, and with everything they were judged by."""
-    block = prepared.wish.position.block
+    block = prepared.wish.subject.block
     content = {
         "schema": _SCHEMA,
         "planId": prepared.wish.plan_id,
@@ -38,14 +38,17 @@ def seal(prepared: Prepared) -> str:
 
 def dispatch_of(prepared: Prepared, sealed: str) -> PlannedDispatch:
     """The same transactions as the journal keeps them, each with where its absence leaves one."""
-    block = prepared.wish.position.block
+    block = prepared.wish.subject.block
     names = [step.transaction.step for step in prepared.steps]
     return PlannedDispatch(
         hash=sealed,
         plan_id=prepared.wish.plan_id,
         anchor=Anchor(block.number, block.hash),
         steps=tuple(
-            PlannedStep(step.transaction, safe, getattr(step.call, "deadline", None))
+            # An approval's bytes name no end of their own: after its plan's it is of no use.
+            PlannedStep(
+                step.transaction, safe, getattr(step.call, "deadline", prepared.built.deadline)
+            )
             for step, safe in zip(prepared.steps, safe_states(names), strict=True)
         ),
     )
@@ -63,7 +66,11 @@ def _standing(done: Sequence[str]) -> str:
         return _EXITED
     if "unsubscribe" in done:
         return "unsubscribed, the position is as it was"
-    return "permissions given, the position is as it was"
+    if "wrap" in done:
+        return "wrapped, no position opened"
+    if "revoke" in done:
+        return "some permissions taken back, others still there"
+    return "permissions given, no position changed"
 
 
 def _simulated(simulation: Simulation) -> dict[str, object]:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from chain.checksum import checksummed
 from chain.execution.building_facts import Span, Tolerance, position_facts
-from chain.execution.building_requests import Close, Collect, QuotedSwap, ReRange
+from chain.execution.building_requests import Close, Collect, QuotedSwap, Request, ReRange
 from chain.execution.recipes_sizing import guaranteed_by_exit
 from chain.positions.reader import read_positions
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.subjects import Subject, subject_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,16 +31,14 @@ _MICRO = 10**6
 class Wish:
     plan_id: str
     headline: str
-    request: ReRange | Close | Collect
-    position: PositionSnapshot
+    request: Request
+    subject: Subject
+    tokens: tuple[Address, ...]
+    """The pair's in the order of the pool, then whatever else the wallet may gain or lose."""
     usd_per_unit: Mapping[Address, float] = field(default_factory=dict)
     """Of the tokens whose worth is known."""
     usd_per_wei: float | None = None
-
-    @property
-    def tokens(self) -> tuple[Address, Address]:
-        key = self.position.pool.key
-        return key.currency0, key.currency1
+    tolerance: Tolerance = field(default_factory=Tolerance)
 
     @property
     def worth(self) -> dict[Address, Fraction]:
@@ -74,7 +73,8 @@ async def wish_of_plan(sources: Sources, plan: Plan, candidate: Candidate, owner
         plan.plan_id,
         headline,
         request,
-        snapshot,
+        subject_of(snapshot),
+        pair_of(snapshot),
         {token: usd for token, usd in priced.items() if usd is not None},
         context.gas.usd_per_wei,
     )
@@ -84,14 +84,21 @@ async def wish_to_close(sources: Sources, token_id: int, owner: Address) -> Wish
     snapshot = await owned_position(sources, token_id, owner, "latest")
     request = Close(position_facts(snapshot))
     name = f"close_{token_id}_{snapshot.block.number}"
-    return Wish(name, f"Leave position #{token_id}", request, snapshot)
+    headline = f"Leave position #{token_id}"
+    return Wish(name, headline, request, subject_of(snapshot), pair_of(snapshot))
 
 
 async def wish_to_collect(sources: Sources, token_id: int, owner: Address) -> Wish:
     snapshot = await owned_position(sources, token_id, owner, "latest")
     request = Collect(position_facts(snapshot))
     name = f"collect_{token_id}_{snapshot.block.number}"
-    return Wish(name, f"Collect the fees of position #{token_id}", request, snapshot)
+    headline = f"Collect the fees of position #{token_id}"
+    return Wish(name, headline, request, subject_of(snapshot), pair_of(snapshot))
+
+
+def pair_of(position: PositionSnapshot) -> tuple[Address, Address]:
+    key = position.pool.key
+    return key.currency0, key.currency1
 
 
 async def owned_position(

@@ -10,7 +10,7 @@ def test_each_step_has_a_named_state_before_it() -> None:
 
     assert states == (
         "nothing happened",
-        "permissions given, the position is as it was",
+        "permissions given, no position changed",
         "unsubscribed, the position is as it was",
         "exited, holding both tokens",
     )

@@ -1,0 +1,85 @@
+"""What a wish is about: a position, a pool to enter, or the wallet alone, each at one block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.execution.building_facts import PoolFacts
+from chain.execution.reading import FactsUnknownError
+from chain.pools.state import pool_state_slots, pool_states
+from chain.positions.reader import read_positions
+from chain.reading.one_block import OneBlock
+from chain.reading.slots import read_slots
+from chain.rpc import requests
+
+if TYPE_CHECKING:
+    from chain.overview import Sources
+    from chain.pool_key import PoolKey
+    from chain.positions.snapshot import PositionSnapshot
+    from chain.rpc.types import Block
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What to read again: a position by its id, a pool by its key; neither is the wallet alone."""
+
+    token_id: int | None = None
+    pool: PoolKey | None = None
+
+    def __str__(self) -> str:
+        if self.token_id is not None:
+            return f"position #{self.token_id}"
+        return "wallet" if self.pool is None else f"pool {self.pool.pool_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    block: Block
+    pool: PoolFacts | None = None
+    position: PositionSnapshot | None = None
+
+    @property
+    def about(self) -> About:
+        if self.position is not None:
+            return About(token_id=self.position.token_id)
+        return About(pool=None if self.pool is None else self.pool.key)
+
+
+def subject_of(position: PositionSnapshot) -> Subject:
+    pool = position.pool
+    facts = PoolFacts(pool.key, pool.sqrt_price_x96, pool.lp_fee)
+    return Subject(position.block, facts, position)
+
+
+async def read_subject(sources: Sources, about: About) -> Subject | None:
+    """The same at the newest block; None when it is not there any more."""
+    if about.token_id is not None:
+        found = await read_positions(
+            sources.client, sources.network, sources.memory, [about.token_id]
+        )
+        position = found.get(about.token_id)
+        return None if position is None else subject_of(position)
+    if about.pool is not None:
+        return await _read_pool(sources, about.pool)
+    return await read_wallet(sources)
+
+
+async def read_wallet(sources: Sources) -> Subject:
+    """Nothing but the newest block, where the wallet itself is what a wish is about."""
+    head = await sources.client.ask(requests.block("latest"))
+    if head is None:
+        raise FactsUnknownError("The newest block is unknown.")
+    return Subject(head)
+
+
+async def _read_pool(sources: Sources, key: PoolKey) -> Subject | None:
+    here = OneBlock(sources.client, sources.network)
+    words = (await read_slots(here, sources.network, pool_state_slots([key]))).words
+    return next(
+        (
+            Subject(here.block, PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee))
+            for state in pool_states([key], words)
+        ),
+        None,
+    )
