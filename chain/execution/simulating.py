@@ -1,16 +1,18 @@
 """What a sequence of transactions would do: run on a node against the state of one block.
 
-`eth_simulateV1` runs the whole sequence and tells every transfer. Where a node does not offer it,
-the first step alone is tried by `eth_call`, and the rest is said to be unsimulated.
+`eth_simulateV1` runs the whole sequence and tells every transfer. A token can tell of more than it
+moved, so what the sender holds of the plan's own tokens is read between the steps. Where a node
+does not offer it, the first step alone is tried by `eth_call`, and the rest is said to be
+unsimulated.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from chain.abi import topic
+from chain.abi import WORD, encode_call, topic
 from chain.execution.refusals import refusal_words
 from chain.networks import NATIVE
 from chain.rpc import requests, values
@@ -30,6 +32,7 @@ TRANSFER = topic("Transfer(address,address,uint256)")
 # Where `traceTransfers` reports moves of the chain's own coin.
 _COIN = "0x" + "ee" * 20
 _METHOD_MISSING = -32601
+_LOOKING_GAS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class StepOutcome:
     """What the sender holds more (or less) of afterwards, by token; gas is not in it."""
     failure: str | None
     """Why it would be refused, in words."""
+    untold: Mapping[Address, int] = field(default_factory=dict)
+    """How far what arrived of a token is from what its events tell; nothing where they agree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +61,17 @@ class Simulation:
 
 
 async def simulate(
-    reader: Reader, transactions: Sequence[UnsignedTransaction], at: BlockRef
+    reader: Reader,
+    transactions: Sequence[UnsignedTransaction],
+    at: BlockRef,
+    tokens: Sequence[Address] = (),
 ) -> Simulation:
-    """Try these transactions one after the other on the state of a block."""
+    """Try these transactions one after the other on the state of a block.
+
+    Of `tokens` the changes are measured by what the sender holds, of others told by events.
+    """
     try:
-        steps = await reader.ask(_simulation(transactions, at))
+        steps = await reader.ask(_simulation(transactions, at, tokens))
     except Refused as error:
         if error.code != _METHOD_MISSING:
             raise
@@ -84,22 +95,49 @@ async def _first_alone(
 
 
 def _simulation(
-    transactions: Sequence[UnsignedTransaction], at: BlockRef
+    transactions: Sequence[UnsignedTransaction], at: BlockRef, tokens: Sequence[Address]
 ) -> Request[tuple[StepOutcome, ...]]:
+    measured = [token for token in dict.fromkeys(tokens) if token != NATIVE and transactions]
+    looks = [_look(token, transactions[0].sender) for token in measured]
+    group = 1 + len(looks)
+    calls: list[Json] = [*looks, *(call for one in transactions for call in (_call(one), *looks))]
     asked: Json = {
-        "blockStateCalls": [{"calls": [_call(one) for one in transactions]}],
+        "blockStateCalls": [{"calls": calls}],
         "traceTransfers": True,
         "validation": False,
     }
 
     def parse(value: object) -> tuple[StepOutcome, ...]:
         blocks = values.items(value)
-        calls = values.items(values.fields(blocks[0]).get("calls")) if len(blocks) == 1 else ()
-        if len(calls) != len(transactions):
+        answers = values.items(values.fields(blocks[0]).get("calls")) if len(blocks) == 1 else ()
+        if len(answers) != len(calls):
             raise values.InvalidValueError("another number of calls than was simulated")
-        return tuple(_outcome(one, call) for one, call in zip(transactions, calls, strict=True))
+        before, rest = _held(measured, answers[: len(looks)]), answers[len(looks) :]
+        outcomes = []
+        for place, one in enumerate(transactions):
+            answer, *looked = rest[place * group : (place + 1) * group]
+            after = _held(measured, looked)
+            outcomes.append(_outcome(one, answer, before, after))
+            before = after
+        return tuple(outcomes)
 
     return Request("eth_simulateV1", (asked, state_block(at)), parse)
+
+
+def _look(token: Address, holder: Address) -> dict[str, Json]:
+    data = encode_call("balanceOf(address)", holder)
+    return {"from": holder, "to": token, "input": "0x" + data.hex(), "gas": hex(_LOOKING_GAS)}
+
+
+def _held(tokens: Sequence[Address], answers: Sequence[object]) -> dict[Address, int]:
+    """What is held of each token that answers."""
+    held = {}
+    for token, value in zip(tokens, answers, strict=True):
+        call = values.fields(value)
+        returned = values.data(call.get("returnData") or "0x")
+        if values.quantity(call.get("status")) == 1 and len(returned) == WORD:
+            held[token] = int.from_bytes(returned, "big")
+    return held
 
 
 def _call(one: UnsignedTransaction) -> dict[str, Json]:
@@ -112,7 +150,12 @@ def _call(one: UnsignedTransaction) -> dict[str, Json]:
     }
 
 
-def _outcome(one: UnsignedTransaction, value: object) -> StepOutcome:
+def _outcome(
+    one: UnsignedTransaction,
+    value: object,
+    before: Mapping[Address, int],
+    after: Mapping[Address, int],
+) -> StepOutcome:
     call = values.fields(value)
     success = values.quantity(call.get("status")) == 1
     failure = None
@@ -120,12 +163,20 @@ def _outcome(one: UnsignedTransaction, value: object) -> StepOutcome:
         error = values.fields(call.get("error") or {})
         returned = revert_data(error.get("data")) or values.data(call.get("returnData") or "0x")
         failure = refusal_words(returned)
+    told = _changes(one.sender, values.items(call.get("logs") or [])) if success else {}
+    measured = {token: after[token] - held for token, held in before.items() if token in after}
+    changes = {token: amount for token, amount in {**told, **measured}.items() if amount}
     return StepOutcome(
         step=one.step,
         success=success,
         gas_used=values.small_quantity(call.get("gasUsed")),
-        changes=_changes(one.sender, values.items(call.get("logs") or [])) if success else {},
+        changes=changes,
         failure=failure,
+        untold={
+            token: amount - told.get(token, 0)
+            for token, amount in measured.items()
+            if amount != told.get(token, 0)
+        },
     )
 
 

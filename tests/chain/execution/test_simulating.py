@@ -64,6 +64,18 @@ async def test_a_sequence_sees_its_own_effects(devnet: DevnetReady) -> None:
     assert second.changes == {}
 
 
+async def test_what_honest_tokens_tell_is_what_they_move(devnet: DevnetReady) -> None:
+    async with RpcClient(NETWORK, (devnet.url,)) as client:
+        transactions, block = await _closing(client, devnet)
+        told = await simulate(client, transactions, block.hash)
+        tokens = [token for step in told.steps for token in step.changes]
+        measured = await simulate(client, transactions, block.hash, tokens)
+
+    assert len(set(tokens)) > 3
+    assert [step.changes for step in measured.steps] == [step.changes for step in told.steps]
+    assert all(not step.untold for step in measured.steps)
+
+
 async def test_without_simulation_the_rest_is_said_to_be_unsimulated(devnet: DevnetReady) -> None:
     async with _WithoutSimulation(NETWORK, (devnet.url,)) as client:
         transactions, block = await _closing(client, devnet)
