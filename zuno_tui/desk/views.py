@@ -140,6 +140,8 @@ class ApprovalView:
     """Which store holds the key, or why nothing here can sign."""
     can_sign: bool
     needs_passphrase: bool
+    word: str = "apply"
+    """What must be typed; what waits in the outbox is cancelled or sped up by other words."""
 
 
 @dataclass(frozen=True, slots=True)

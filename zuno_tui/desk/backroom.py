@@ -1,0 +1,79 @@
+"""The thread behind the screen: chain, model, memory and keys are worked on there."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from zuno_tui.desk.events import Said
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from chain.wallet.concealed import Passphrase
+    from zuno_tui.desk.desk import Desk
+    from zuno_tui.desk.events import Event
+    from zuno_tui.desk.intents import Intent
+    from zuno_tui.desk.opening import DeskOpening
+
+    Errand = Callable[[Desk], Awaitable[None]]
+
+
+class BackRoom:
+    """A desk on an event loop of its own; what it tells is told from that loop's thread.
+
+    `opening` is entered there too, so that starting an embedded chain keeps no screen waiting.
+    """
+
+    def __init__(
+        self,
+        opening: Callable[[], AbstractAsyncContextManager[DeskOpening]],
+        tell: Callable[[Event], None],
+    ) -> None:
+        self._opening = opening
+        self._tell = tell
+        self._loop = asyncio.new_event_loop()
+        self._errands: asyncio.Queue[Errand | None] = asyncio.Queue()
+        self._thread = threading.Thread(target=self._run, name="zuno desk", daemon=True)
+
+    def start(self) -> None:
+        """To be called after the first paint: what the desk imports is heavy."""
+        self._thread.start()
+
+    def ask(self, intent: Intent) -> None:
+        self._put(lambda desk: desk.ask(intent))
+
+    def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
+        self._put(lambda desk: desk.confirm(approval_hash, word, passphrase))
+
+    def close(self) -> None:
+        self._put(None)
+
+    def wait_closed(self, seconds: float) -> bool:
+        """Whether the room is empty; a transaction that was sent is in the outbox either way."""
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _put(self, errand: Errand | None) -> None:
+        # A closed room has nobody to ask, and nothing is left undone by it.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._errands.put_nowait, errand)
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._work())
+
+    async def _work(self) -> None:
+        from zuno_tui.desk.desk import Desk
+        from zuno_tui.desk.faults import fault_words
+
+        try:
+            async with self._opening() as opening, Desk(opening, self._tell) as desk:
+                while (errand := await self._errands.get()) is not None:
+                    await errand(desk)
+        except Exception as error:  # the screen stays, and must say why it is alone
+            self._tell(Said(fault_words(error), "bad"))

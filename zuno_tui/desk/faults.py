@@ -1,0 +1,23 @@
+"""A fault as the desk tells it: one line with the next step, the rest in the log."""
+
+from __future__ import annotations
+
+import logging
+
+from zuno_tui.cli.failures import foreseen, unforeseen
+
+_LOG = logging.getLogger("zuno.desk")
+
+
+def fault_words(error: Exception) -> str:
+    """What happened and what to do about it, in one line."""
+    if isinstance(error, TimeoutError):
+        return "It took too long and was ended. Try again, or see what answers: doctor"
+    told = foreseen(error)
+    if told is not None:
+        return " ".join(told[1].split())
+    if isinstance(error, OSError):
+        return f"The disk or the network failed: {error.strerror or type(error).__name__}."
+    # Frames and kinds only: the words of an unknown error may hold a URL with its key.
+    _LOG.error("unforeseen %s", type(error).__name__, exc_info=error)
+    return f"{unforeseen(error)} The log knows more: locate"

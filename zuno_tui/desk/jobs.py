@@ -1,0 +1,96 @@
+"""Named work in the back room: one of each name at a time, with progress, an end and a cancel."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from zuno_tui.desk.events import Said
+from zuno_tui.desk.faults import fault_words
+from zuno_tui.desk.views import JobView
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from zuno_tui.desk.events import Event
+
+    Work = Callable[["Progress"], Awaitable[None]]
+    Progress = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class _Running:
+    view: JobView
+    task: asyncio.Task[None]
+
+
+class Jobs:
+    """A job that fails becomes one line; nothing that happens in it reaches the others."""
+
+    def __init__(
+        self,
+        tell: Callable[[Event], None],
+        changed: Callable[[tuple[JobView, ...]], None],
+        clock: Callable[[], float],
+    ) -> None:
+        self._tell = tell
+        self._changed = changed
+        self._clock = clock
+        self._running: dict[str, _Running] = {}
+
+    @property
+    def views(self) -> tuple[JobView, ...]:
+        return tuple(one.view for one in self._running.values())
+
+    def is_running(self, name: str) -> bool:
+        return name in self._running
+
+    def start(
+        self, name: str, words: str, work: Work, *, seconds: float, cancellable: bool = True
+    ) -> bool:
+        """Begin the work, unless work of this name is under way, which is said."""
+        if name in self._running:
+            self._tell(Said(f"{self._running[name].view.words}: wait for it, or cancel.", "warn"))
+            return False
+        view = JobView(name, words, self._clock(), cancellable)
+        task = asyncio.create_task(self._run(name, work, seconds), name=f"zuno {name}")
+        self._running[name] = _Running(view, task)
+        self._changed(self.views)
+        return True
+
+    def cancel(self, name: str | None) -> tuple[str, ...]:
+        """End what was named, or everything that may be ended; the names of what was."""
+        ended = [
+            one
+            for one in self._running.values()
+            if one.view.cancellable and name in (None, one.view.name)
+        ]
+        for one in ended:
+            one.task.cancel()
+        return tuple(one.view.name for one in ended)
+
+    async def idle(self) -> None:
+        """Until no work is under way."""
+        while self._running:
+            await asyncio.wait([one.task for one in self._running.values()])
+
+    async def close(self) -> None:
+        for one in self._running.values():
+            one.task.cancel()
+        await self.idle()
+
+    async def _run(self, name: str, work: Work, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await work(lambda words: self._say(name, words))
+        except Exception as error:  # whatever it was, the desk goes on
+            self._tell(Said(fault_words(error), "bad"))
+        finally:
+            del self._running[name]
+            self._changed(self.views)
+
+    def _say(self, name: str, words: str) -> None:
+        running = self._running[name]
+        running.view = replace(running.view, words=words)
+        self._changed(self.views)

@@ -1,0 +1,142 @@
+"""A wallet's positions as the pane draws them: every figure already in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.hooks import Danger
+from chain.performance import gains
+from chain.pool_key import DYNAMIC_FEE
+from chain.quantity import Unknown
+from zuno_tui.desk.views import PositionRow, PositionsView
+from zuno_tui.pair import pair_of
+from zuno_tui.words import fee_text, money, signed_money, worth
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
+    from chain.networks import Network
+    from chain.overview import Overview
+    from chain.performance import Performance
+    from chain.positions.portfolio import Worth
+    from chain.positions.snapshot import PositionSnapshot
+    from chain.prices.price import Unit
+    from chain.quantity import Quantity
+    from zuno_tui.desk.views import Standing, Tone
+
+_NEAR_EDGE = 0.1
+"""Of the range's width: closer than this to an edge is near it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Won:
+    """What a position won or lost, which is read less often than the rest."""
+
+    against_holding: str
+    tone: Tone
+    net_a_day: str
+
+
+_NOT_READ_YET = Won("…", "dim", "…")
+
+
+def positions_view(
+    network: Network, overview: Overview, won: Mapping[int, Won], *, unit: Unit, read_at: float
+) -> PositionsView:
+    wallet, whole = overview.wallet, overview.portfolio
+    worths = {one.token_id: one for one in whole.positions}
+    return PositionsView(
+        rows=tuple(
+            _row(
+                network,
+                overview,
+                position,
+                worths[position.token_id],
+                won.get(position.token_id, _NOT_READ_YET),
+            )
+            for position in wallet.positions
+        ),
+        total=money(whole.total, unit),
+        fees=money(whole.fees, unit),
+        found=f"{wallet.found} of {wallet.balance_of} found",
+        block=wallet.block.number,
+        read_at=read_at,
+    )
+
+
+def won_by_position(overview: Overview, performance: Performance, unit: Unit) -> dict[int, Won]:
+    return {
+        position.token_id: _won(overview, position, performance, unit)
+        for position in overview.wallet.positions
+    }
+
+
+def _won(
+    overview: Overview, position: PositionSnapshot, performance: Performance, unit: Unit
+) -> Won:
+    gained = gains(
+        performance.accounts[position.token_id],
+        performance.daily[position.token_id],
+        overview.tokens[position.pool.key.currency1],
+        overview.prices,
+        unit,
+    )
+    return Won(
+        signed_money(gained.against_holding, unit),
+        _tone(gained.against_holding),
+        signed_money(gained.net_a_day, unit),
+    )
+
+
+def _row(
+    network: Network, overview: Overview, position: PositionSnapshot, value: Worth, won: Won
+) -> PositionRow:
+    pool, ticks = position.pool, (position.identity.tick_lower, position.identity.tick_upper)
+    tokens, unit = overview.tokens, overview.portfolio.unit
+    pair = pair_of(
+        network, tokens[pool.key.currency0], tokens[pool.key.currency1], pool.sqrt_price_x96
+    )
+    low, high = pair.bounds(*ticks)
+    progress = pair.progress(pool.tick, *ticks)
+    return PositionRow(
+        token_id=position.token_id,
+        pair=pair.name,
+        fee=fee_text(pool.lp_fee) + ("*" if pool.key.fee == DYNAMIC_FEE else ""),
+        standing=standing(position, progress),
+        notes=_notes(position),
+        progress=progress,
+        low=low,
+        high=high,
+        price=pair.price_text(pool.sqrt_price_x96),
+        value=worth(value.principal, unit),
+        fees=worth(value.fees, unit),
+        against_holding=won.against_holding,
+        against_holding_tone=won.tone,
+        net_a_day=won.net_a_day,
+    )
+
+
+def standing(position: PositionSnapshot, progress: float) -> Standing:
+    if position.liquidity == 0:
+        return "empty"
+    if not position.in_range:
+        return "out of range"
+    return "near edge" if min(progress, 1 - progress) < _NEAR_EDGE else "in range"
+
+
+def _notes(position: PositionSnapshot) -> tuple[str, ...]:
+    custody = position.custody
+    told = {
+        "hook": position.pool.hook.danger is Danger.DANGEROUS,
+        "approved": bool(custody.approved),
+        "subscribed": bool(custody.subscriber),
+    }
+    return tuple(note for note, holds in told.items() if holds)
+
+
+def _tone(gained: Quantity[Fraction]) -> Tone:
+    if isinstance(gained, Unknown):
+        return "dim"
+    return "bad" if gained.value < 0 else "good"

@@ -1,0 +1,179 @@
+"""The positions pane's reader: what was known first, then the chain again and again."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from chain.overview import read_overview
+from zuno_tui.desk.events import PositionsChanged
+from zuno_tui.desk.faults import fault_words
+from zuno_tui.desk.position_rows import Won, positions_view, won_by_position
+from zuno_tui.desk.remembering import remember, remembered
+from zuno_tui.desk.views import PositionsView
+from zuno_tui.words import percent
+
+if TYPE_CHECKING:
+    from chain.overview import Overview
+    from chain.reading.log_scan import ScanProgress
+    from zuno_tui.desk.bench import Bench
+
+_COARSE_SECONDS = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """How often the chain is asked, in seconds."""
+
+    between_reads: float
+    longest_pause: float
+    """After faults in a row."""
+    between_gains: float
+    """Profit takes the swaps of a day: it is read less often."""
+    between_notes: float = 30.0
+    """The least time between two writings of what was read."""
+    patience: float = 60.0
+
+
+LIVE = Rhythm(between_reads=15.0, longest_pause=120.0, between_gains=120.0)
+EMBEDDED = Rhythm(between_reads=2.0, longest_pause=8.0, between_gains=20.0)
+
+
+class PositionReader:
+    """One read at a time; a fault leaves the last rows standing, with its words beside them."""
+
+    def __init__(self, bench: Bench, rhythm: Rhythm) -> None:
+        self._bench = bench
+        self._rhythm = rhythm
+        self._view = PositionsView()
+        self._won: dict[int, Won] = {}
+        self._faults = 0
+        self._noted_at = 0.0
+        self._gains_at = 0.0
+        self._gaining: asyncio.Task[None] | None = None
+        self._wanted = asyncio.Event()
+
+    @property
+    def view(self) -> PositionsView:
+        return self._view
+
+    def show_remembered(self) -> None:
+        bench = self._bench
+        known = remembered(bench.sources.store, bench.session.network, bench.wallet)
+        if known is not None:
+            self._won = {
+                row.token_id: Won(row.against_holding, row.against_holding_tone, row.net_a_day)
+                for row in known.rows
+            }
+            self._show(known)
+
+    def soon(self) -> None:
+        """Read now rather than when it is due."""
+        self._wanted.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        try:
+            while True:
+                self._wanted.clear()
+                await self.read()
+                await self._rest()
+        finally:
+            if self._gaining is not None:
+                self._gaining.cancel()
+
+    async def read(self) -> None:
+        bench = self._bench
+        try:
+            async with asyncio.timeout(self._rhythm.patience):
+                overview = await read_overview(
+                    bench.sources, bench.wallet, bench.session.settings.unit, watch=self._scanning
+                )
+            self._take(overview)
+        except Exception as error:  # whatever it was, the last rows stay and the reading goes on
+            self._faults += 1
+            words = fault_words(error)
+            bench.status.reading(None)
+            self._show(replace(self._view, stale=words))
+            bench.status.troubled(words)
+
+    def _take(self, overview: Overview) -> None:
+        bench = self._bench
+        now = bench.clock()
+        self._faults = 0
+        bench.status.reading(None)
+        self._show(self._drawn(overview, now))
+        bench.status.seen(overview.wallet.block.number, now)
+        if now - self._noted_at >= self._rhythm.between_notes:
+            self._noted_at = now
+            self.note()
+        idle = self._gaining is None or self._gaining.done()
+        if idle and now - self._gains_at >= self._rhythm.between_gains:
+            self._gaining = asyncio.create_task(self._read_gains(overview))
+
+    def note(self) -> None:
+        """Write down what is shown, for the next run to begin with."""
+        bench, view = self._bench, self._view
+        if view.rows and not view.remembered:
+            network = bench.session.network
+            remember(bench.sources.store, network, bench.wallet, view, now=bench.clock())
+
+    async def _read_gains(self, overview: Overview) -> None:
+        from chain.performance import read_performance
+
+        bench = self._bench
+        try:
+            async with asyncio.timeout(self._rhythm.patience):
+                performance = await read_performance(bench.sources, overview.wallet.positions)
+        except Exception as error:  # the rows are there without it; it is tried again when due
+            bench.status.troubled(fault_words(error))
+        else:
+            self._won = won_by_position(overview, performance, bench.session.settings.unit)
+            if self._view.block is not None and not self._view.remembered:
+                self._show(self._with_gains(self._view))
+        self._gains_at = bench.clock()
+
+    def _with_gains(self, view: PositionsView) -> PositionsView:
+        rows = (
+            replace(
+                row,
+                against_holding=won.against_holding,
+                against_holding_tone=won.tone,
+                net_a_day=won.net_a_day,
+            )
+            if (won := self._won.get(row.token_id))
+            else row
+            for row in view.rows
+        )
+        return replace(view, rows=tuple(rows))
+
+    def _drawn(self, overview: Overview, now: float) -> PositionsView:
+        session = self._bench.session
+        unit = session.settings.unit
+        return positions_view(session.network, overview, self._won, unit=unit, read_at=now)
+
+    def _scanning(self, progress: ScanProgress) -> None:
+        done = percent(progress.fraction)
+        self._bench.status.reading(f"Reading logs: {done}, {progress.found} positions so far")
+
+    def _show(self, view: PositionsView) -> None:
+        if _differs(self._view, view):
+            self._view = view
+            self._bench.tell(PositionsChanged(view))
+
+    async def _rest(self) -> None:
+        pause = self._rhythm.between_reads * 2 ** min(self._faults, 6)
+        try:
+            async with asyncio.timeout(min(pause, self._rhythm.longest_pause)):
+                await self._wanted.wait()
+        except TimeoutError:
+            return
+
+
+def _differs(before: PositionsView, after: PositionsView) -> bool:
+    """Ages are shown coarsely: that the same was read again is only worth telling now and then."""
+    if before.read_at is None or after.read_at is None:
+        return before != after
+    later = after.read_at - before.read_at
+    return later >= _COARSE_SECONDS or replace(before, read_at=after.read_at) != after
