@@ -12,7 +12,6 @@ from chain.wallet.errors import WalletError
 from chain.wallet.keeping import open_signer
 from zuno_tui.cli import DONE, FAILED
 from zuno_tui.cli.approval_card import word_lines
-from zuno_tui.cli.approve import open_sources
 from zuno_tui.cli.confirming import require_typed
 from zuno_tui.cli.outbox import resume_outbox
 from zuno_tui.cli.result_card import show_result
@@ -44,7 +43,7 @@ def run(arguments: Namespace) -> int:
 
 
 async def _apply(session: Session, arguments: Namespace) -> int:
-    async with open_sources(session) as sources:
+    async with session.sources() as sources:
         with Outbox.open(session.home.outbox) as outbox:
             for finding in await resume_outbox(sources, outbox):
                 if finding.open:

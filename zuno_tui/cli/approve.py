@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from agents.shelf import PlanShelf
-from chain.overview import Sources
 from zuno_tui.cli import DONE
 from zuno_tui.cli.approval_card import show_approval
 from zuno_tui.cli.plan_card import plan_in
@@ -21,9 +18,10 @@ from zuno_tui.gate.wishes import wish_of_plan
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import Awaitable, Callable
 
     from agents.plan import Plan
+    from chain.overview import Sources
     from zuno_tui.gate.approving import Rehearsal
     from zuno_tui.gate.wishes import Wish
 
@@ -55,7 +53,7 @@ def approve_wish(session: Session, wishing: Callable[[Sources], Awaitable[Wish]]
 
 
 async def _approve(session: Session, wishing: Callable[[Sources], Awaitable[Wish]]) -> int:
-    async with open_sources(session) as sources:
+    async with session.sources() as sources:
         rehearsal = await rehearsed(session, sources, wishing)
         show_approval(session, approve(sources, session.home.outbox, rehearsal))
     return DONE
@@ -67,10 +65,3 @@ async def rehearsed(
     limits = gate_limits(session.settings.limits)
     wish = await wishing(sources)
     return await rehearse(sources, session.home.outbox, wish, session.address, limits)
-
-
-@asynccontextmanager
-async def open_sources(session: Session) -> AsyncIterator[Sources]:
-    with session.open_store() as store:
-        async with session.connect() as client, session.market() as coingecko:
-            yield Sources(client, session.network, store, coingecko, time.time)

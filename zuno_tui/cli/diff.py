@@ -11,7 +11,7 @@ from agents.words import usd
 from chain.positions.reader import read_positions
 from chain.tokens import read_tokens
 from zuno_tui.cli import DONE
-from zuno_tui.cli.approve import open_sources, same_network
+from zuno_tui.cli.approve import same_network
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.cli.plan_card import plan_in
 from zuno_tui.cli.session import Session
@@ -71,7 +71,7 @@ def _difference(plan: Plan, new: Candidate) -> Difference:
 
 async def _tokens(session: Session, plan: Plan) -> tuple[Token, Token]:
     token_id = plan.position
-    async with open_sources(session) as sources:
+    async with session.sources() as sources:
         wanted = [] if token_id is None else [token_id]
         found = await read_positions(sources.client, session.network, sources.memory, wanted)
         if token_id is None or token_id not in found:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from chain.execution.outbox import Outbox
 from chain.execution.resuming import resume
 from zuno_tui.cli import DONE
-from zuno_tui.cli.approve import open_sources
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.cli.session import Session, say
 from zuno_tui.gate.refusal import GateRefusedError
@@ -44,7 +43,7 @@ async def resume_outbox(sources: Sources, outbox: Outbox) -> tuple[Told, ...]:
 
 
 async def _outbox(session: Session, arguments: Namespace) -> int:
-    async with open_sources(session) as sources:
+    async with session.sources() as sources:
         with Outbox.open(session.home.outbox) as outbox:
             findings = await resume_outbox(sources, outbox)
             if arguments.action == RESOLVE:

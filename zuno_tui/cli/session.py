@@ -16,11 +16,18 @@ from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from chain.networks import Address, Network
+    from chain.overview import Sources
     from chain.prices.coingecko import CoinGecko
     from chain.rpc.client import RpcClient
+
+
+def say(words: str) -> None:
+    """Narration goes to stderr, so that stdout stays data."""
+    sys.stderr.write(words + "\n")
+    sys.stderr.flush()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +36,8 @@ class Session:
     settings: Settings
     network: Network
     as_json: bool
+    narrate: Callable[[str], None] = say
+    """Where words go that are not the answer; a screen has no stderr to write on."""
 
     @classmethod
     def start(cls, arguments: Namespace) -> Session:
@@ -54,14 +63,16 @@ class Session:
 
         self.home.prepare()
         if move_journal(self.home.database, self.home.outbox):
-            say(f"What was sent is written in a file of its own now: {self.home.outbox}")
+            self.narrate(f"What was sent is written in a file of its own now: {self.home.outbox}")
         store, aside = Store.open(self.home.database, now=time.time())
         if aside is not None:
-            say(
+            self.narrate(
                 f"{self.home.database} was damaged. It is kept as {aside.name}; a new one is begun."
             )
             if not self.home.outbox.exists():
-                say("If anything was ever sent from here, only that file knows it: zuno outbox")
+                self.narrate(
+                    "If anything was ever sent from here, only that file knows it: zuno outbox"
+                )
         return store
 
     @asynccontextmanager
@@ -89,8 +100,11 @@ class Session:
         async with CoinGecko(chosen) as coingecko:
             yield coingecko
 
+    @asynccontextmanager
+    async def sources(self) -> AsyncIterator[Sources]:
+        """Everything that reads, for as long as the block lasts."""
+        from chain.overview import Sources
 
-def say(words: str) -> None:
-    """Narration goes to stderr, so that stdout stays data."""
-    sys.stderr.write(words + "\n")
-    sys.stderr.flush()
+        with self.open_store() as store:
+            async with self.connect() as client, self.market() as coingecko:
+                yield Sources(client, self.network, store, coingecko, time.time)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from zuno_tui.cli import DONE
 from zuno_tui.cli.approval_card import show_rehearsal
-from zuno_tui.cli.approve import open_sources, rehearsed, wishing_for
+from zuno_tui.cli.approve import rehearsed, wishing_for
 from zuno_tui.cli.session import Session
 
 if TYPE_CHECKING:
@@ -20,6 +20,6 @@ def run(arguments: Namespace) -> int:
 
 async def _simulate(session: Session, arguments: Namespace) -> int:
     wishing = wishing_for(session, arguments)
-    async with open_sources(session) as sources:
+    async with session.sources() as sources:
         show_rehearsal(session, await rehearsed(session, sources, wishing))
     return DONE
