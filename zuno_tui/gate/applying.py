@@ -10,7 +10,7 @@ from chain.execution.sending import Sender
 from chain.execution.simulating import simulate
 from chain.execution.words import describe, names_on
 from chain.tokens import read_tokens
-from zuno_tui.gate.approvals import find_approval, read_approval
+from zuno_tui.gate.approvals import find_approval, read_approval, refuse_tampered
 from zuno_tui.gate.circumstances import network_time, read_circumstances
 from zuno_tui.gate.drift import Drift, drifts
 from zuno_tui.gate.preparing import refuse_failing
@@ -61,6 +61,7 @@ def unused_approval(
             f"{approval.plan_id} was applied before. Nothing was sent now. "
             "See what it did: zuno outbox"
         )
+    refuse_tampered(approval, dispatch)
     return approval, dispatch
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from chain.execution.decoding_abi import DecodingError
 from chain.pool_key import PoolKey
 from zuno_tui.gate.drift import Bounds, Circumstances
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.sealing import seal, seal_again, simulation_digest
 from zuno_tui.gate.subjects import About
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from chain.execution.journal_records import Dispatch
     from chain.execution.outbox import Outbox
     from chain.networks import Address
     from chain.store import Store
@@ -22,9 +25,11 @@ _APPROVALS = "approvals"
 _NEWEST = "approved-plans"
 _ANY = "newest"
 _DAY = 86_400
-_WHOLE_NUMBERS = (
-    *("liquidity", "sqrt_price_x96", "nonce", "base_fee"),
-    *("lowest_sqrt_price", "highest_sqrt_price", "max_fee_per_gas", "expires_at"),
+_WHOLE_NUMBERS = frozenset(
+    field.name
+    for record in (Circumstances, Bounds)
+    for field in fields(record)
+    if field.type in ("int", "int | None")
 )
 
 
@@ -41,12 +46,31 @@ class Approval:
     """What the wallet would hold more or less of, by the simulation of all steps."""
     notional: int
     """Micro-dollars, rounded up."""
+    simulated: str
+    """The digest of the whole simulation that was shown."""
+
+    @property
+    def terms(self) -> dict[str, object]:
+        """Everything but the hash, which is over all of it."""
+        return {
+            "planId": self.plan_id,
+            "about": _about_written(self.about),
+            "headline": self.headline,
+            "tokens": list(self.tokens),
+            "before": _written(asdict(self.before)),
+            "bounds": _written(asdict(self.bounds)),
+            "quoted": None
+            if self.quoted is None
+            else {token: str(amount) for token, amount in self.quoted.items()},
+            "notional": str(self.notional),
+            "simulated": self.simulated,
+        }
 
 
-def approval_of(prepared: Prepared, sealed: str) -> Approval:
+def approval_of(prepared: Prepared) -> Approval:
     wish = prepared.wish
-    return Approval(
-        hash=sealed,
+    unsealed = Approval(
+        hash="",
         plan_id=wish.plan_id,
         about=wish.subject.about,
         headline=wish.headline,
@@ -55,7 +79,22 @@ def approval_of(prepared: Prepared, sealed: str) -> Approval:
         bounds=prepared.bounds,
         quoted=quoted_changes(prepared),
         notional=-(-prepared.notional.numerator // prepared.notional.denominator),
+        simulated=simulation_digest(prepared.simulation),
     )
+    return replace(unsealed, hash=seal(prepared, unsealed.terms))
+
+
+def refuse_tampered(approval: Approval, dispatch: Dispatch) -> None:
+    """Refuse what is kept under a hash and does not give that hash any more."""
+    try:
+        intact = seal_again(dispatch, approval.terms) == approval.hash
+    except DecodingError:
+        intact = False
+    if not intact:
+        raise GateRefusedError(
+            f"What is kept of {approval.plan_id} is not what was approved: something changed it "
+            "on disk. Nothing was sent. Approve it again: zuno approve PLAN"
+        )
 
 
 def quoted_changes(prepared: Prepared) -> dict[Address, int] | None:
@@ -71,19 +110,7 @@ def quoted_changes(prepared: Prepared) -> dict[Address, int] | None:
 
 def keep_approval(store: Store, approval: Approval, *, now: float) -> None:
     """The newest approval of a plan is the only one that can be applied."""
-    document = {
-        "planId": approval.plan_id,
-        "about": _about_written(approval.about),
-        "headline": approval.headline,
-        "tokens": list(approval.tokens),
-        "before": _written(asdict(approval.before)),
-        "bounds": _written(asdict(approval.bounds)),
-        "quoted": None
-        if approval.quoted is None
-        else {token: str(amount) for token, amount in approval.quoted.items()},
-        "notional": str(approval.notional),
-    }
-    store.put(_APPROVALS, approval.hash, document, now=now)
+    store.put(_APPROVALS, approval.hash, approval.terms, now=now)
     newest = {approval.plan_id: approval.hash, _ANY: approval.hash}
     store.put_many(_NEWEST, newest, now=now)
 
@@ -96,27 +123,33 @@ def find_approval(store: Store, plan_id: str | None) -> Approval:
         be = "is approved" if plan_id is None else "is not approved"
         raise GateRefusedError(f"{what} {be}. Nothing was sent. Approve first: zuno approve PLAN")
     found = read_approval(store, sealed)
-    if found is None:
+    if found is None or plan_id not in (None, found.plan_id):
         raise GateRefusedError("What was approved is no longer known. Approve again: zuno approve")
     return found
 
 
 def read_approval(store: Store, sealed: str) -> Approval | None:
+    """What is kept under a hash; None when it is nothing, or nothing that can be read."""
     document = store.get(_APPROVALS, sealed)
-    if not isinstance(document, dict):
+    try:
+        return _approval(sealed, cast("dict[str, Any]", document))
+    except (KeyError, TypeError, ValueError):
         return None
-    fields = cast("dict[str, Any]", document)
-    quoted = fields["quoted"]
+
+
+def _approval(sealed: str, document: dict[str, Any]) -> Approval:
+    quoted = document["quoted"]
     return Approval(
         hash=sealed,
-        plan_id=fields["planId"],
-        about=_about_read(fields["about"]),
-        headline=fields["headline"],
-        tokens=tuple(fields["tokens"]),
-        before=Circumstances(**_read(fields["before"])),
-        bounds=Bounds(**_read(fields["bounds"])),
+        plan_id=document["planId"],
+        about=_about_read(document["about"]),
+        headline=document["headline"],
+        tokens=tuple(document["tokens"]),
+        before=Circumstances(**_read(document["before"])),
+        bounds=Bounds(**_read(document["bounds"])),
         quoted=None if quoted is None else {token: int(text) for token, text in quoted.items()},
-        notional=int(fields["notional"]),
+        notional=int(document["notional"]),
+        simulated=document["simulated"],
     )
 
 

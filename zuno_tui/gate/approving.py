@@ -12,7 +12,7 @@ from zuno_tui.gate.approvals import approval_of, keep_approval, notional_of_toda
 from zuno_tui.gate.circumstances import network_time
 from zuno_tui.gate.preparing import prepare
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.sealing import dispatch_of, seal
+from zuno_tui.gate.sealing import dispatch_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,7 +66,8 @@ async def rehearse(
 def approve(sources: Sources, journal: Path, rehearsal: Rehearsal) -> Approved:
     """Let what was rehearsed be applied once, within ten minutes, exactly as it is told."""
     prepared = rehearsal.prepared
-    sealed = seal(prepared)
+    approval = approval_of(prepared)
+    sealed = approval.hash
     with Outbox.open(journal) as outbox:
         dispatch = outbox.plan(dispatch_of(prepared, sealed), now=prepared.now)
         if dispatch.consumed_at is not None:
@@ -75,5 +76,5 @@ def approve(sources: Sources, journal: Path, rehearsal: Rehearsal) -> Approved:
             )
         if dispatch.expires_at is None:
             outbox.approve(sealed, now=prepared.now)
-        keep_approval(outbox.kept, approval_of(prepared, sealed), now=sources.clock())
+        keep_approval(outbox.kept, approval, now=sources.clock())
     return Approved(sealed, rehearsal)

@@ -5,33 +5,50 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.canonical import canonical, digest
+from chain.execution.decoding import decode
 from chain.execution.journal_records import Anchor, PlannedDispatch, PlannedStep
 from chain.execution.policy import VERSION
 from chain.execution.words_table import field_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from chain.execution.decoding_records import DecodedStep
+    from chain.execution.journal_records import Dispatch
     from chain.execution.simulating import Simulation
     from zuno_tui.gate.preparing import Prepared
 
-_SCHEMA = "zuno/approval/1"
+_SCHEMA = "zuno/approval/2"
 _EXITED = "exited, holding both tokens"
 
 
-def seal(prepared: Prepared) -> str:
+def seal(prepared: Prepared, terms: Mapping[str, object]) -> str:
     """Changes with every field of every transaction, and with everything they were judged by."""
-    block = prepared.wish.subject.block
+    steps = ((step, _deadline(step, prepared)) for step in prepared.steps)
+    return _sealed(terms, prepared.wish.subject.block.hash, steps)
+
+
+def seal_again(dispatch: Dispatch, terms: Mapping[str, object]) -> str:
+    """The same hash from what the journal keeps, if nobody touched it since."""
+    steps = ((decode(step.transaction), step.deadline) for step in dispatch.steps)
+    return _sealed(terms, dispatch.anchor.hash, steps)
+
+
+def _sealed(
+    terms: Mapping[str, object], anchor: str, steps: Iterable[tuple[DecodedStep, int | None]]
+) -> str:
     content = {
         "schema": _SCHEMA,
-        "planId": prepared.wish.plan_id,
         "policy": VERSION,
-        "anchor": block.hash,
+        "anchor": anchor,
+        "terms": terms,
         "steps": [
-            [[field.name, field.value] for field in field_table(step)] for step in prepared.steps
+            {
+                "deadline": deadline,
+                "fields": [[each.name, each.value] for each in field_table(step)],
+            }
+            for step, deadline in steps
         ],
-        "simulation": _simulated(prepared.simulation),
-        "expiresAt": prepared.bounds.expires_at,
     }
     return digest(canonical(content))
 
@@ -45,10 +62,7 @@ def dispatch_of(prepared: Prepared, sealed: str) -> PlannedDispatch:
         plan_id=prepared.wish.plan_id,
         anchor=Anchor(block.number, block.hash),
         steps=tuple(
-            # An approval's bytes name no end of their own: after its plan's it is of no use.
-            PlannedStep(
-                step.transaction, safe, getattr(step.call, "deadline", prepared.built.deadline)
-            )
+            PlannedStep(step.transaction, safe, _deadline(step, prepared))
             for step, safe in zip(prepared.steps, safe_states(names), strict=True)
         ),
     )
@@ -73,8 +87,14 @@ def _standing(done: Sequence[str]) -> str:
     return "permissions given, no position changed"
 
 
-def _simulated(simulation: Simulation) -> dict[str, object]:
-    return {
+def _deadline(step: DecodedStep, prepared: Prepared) -> int:
+    # An approval's bytes name no end of their own: after its plan's it is of no use.
+    deadline: int = getattr(step.call, "deadline", prepared.built.deadline)
+    return deadline
+
+
+def simulation_digest(simulation: Simulation) -> str:
+    content = {
         "method": simulation.method,
         "unsimulated": list(simulation.unsimulated),
         "steps": [
@@ -86,3 +106,4 @@ def _simulated(simulation: Simulation) -> dict[str, object]:
             for step in simulation.steps
         ],
     }
+    return digest(canonical(content))
