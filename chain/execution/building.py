@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from chain.execution import recipes
 from chain.execution.building_approvals import approvals, grants
-from chain.execution.building_facts import BuildError
+from chain.execution.building_facts import BuildError, ShortError
 from chain.execution.building_requests import (
     Close,
     Collect,
@@ -17,7 +17,9 @@ from chain.execution.building_requests import (
     Increase,
     ReRange,
     Revoke,
+    RevokeAll,
     Unwrap,
+    WalletRequest,
     Wrap,
 )
 from chain.execution.recipes_sizing import guaranteed_by_exit
@@ -25,12 +27,13 @@ from chain.execution.transaction import UnsignedTransaction
 from chain.networks import NATIVE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from chain.execution.building_approvals import Grant
     from chain.execution.building_facts import ChainFacts, PositionFacts
     from chain.execution.building_requests import Request
     from chain.execution.recipes import Bounds, Recipe
+    from chain.networks import Address
 
 GAS_CEILINGS = {
     "unsubscribe": 500_000,
@@ -79,7 +82,7 @@ def build(request: Request, facts: ChainFacts) -> Built:
     and entering the other.
     """
     moving = _recipes(request, facts)
-    _needs_balances(moving[0], facts)
+    _needs_balances(moving, facts)
     permissions = [each for recipe in moving for each in approvals(recipe, facts)]
     steps = [*permissions, *_dismissal(request, facts), *moving]
     return Built(
@@ -112,26 +115,30 @@ def _recipes(request: Request, facts: ChainFacts) -> list[Recipe]:
                 if swap is None
                 else recipes.swap_and_enter(pool, span, budget, swap, facts)
             )
+            return [*_wrapping(made, facts), made]
+        case Increase(position, budget):
+            made = recipes.add(position, budget, facts)
+            return [*_wrapping(made, facts), made]
         case Wrap(amount):
             made = recipes.wrap(amount, facts)
         case Unwrap(amount):
             made = recipes.unwrap(amount, facts)
+            _needs(made.to, amount, facts.balances)
         case Revoke():
             made = recipes.revoke(request, facts)
+        case RevokeAll(allowances):
+            return [recipes.revoke(each, facts) for each in allowances]
         case _:
             made = _change_of_position(request, facts)
     return [made]
 
 
 def _change_of_position(
-    request: Close | Collect | Decrease | Increase | Compound, facts: ChainFacts
+    request: Close | Collect | Decrease | Compound, facts: ChainFacts
 ) -> Recipe:
     position = request.position
-    match request:
-        case Close():
-            return recipes.leave(position, facts)
-        case Increase(_, budget):
-            return recipes.add(position, budget, facts)
+    if isinstance(request, Close):
+        return recipes.leave(position, facts)
     _needs_liquidity(position)
     match request:
         case Collect():
@@ -161,8 +168,18 @@ def _part(position: PositionFacts, percent: int) -> int:
     return position.liquidity * percent // 100
 
 
+def _wrapping(spending: Recipe, facts: ChainFacts) -> list[Recipe]:
+    """What is missing of the wrapped coin, wrapped first where the coin itself is there."""
+    wrapped = facts.network.wrapped_native
+    wanted = sum(amount for token, amount in spending.pulled if token == wrapped)
+    missing = wanted - facts.balances.get(wrapped or NATIVE, 0)
+    if wrapped is None or missing <= 0 or facts.balances.get(NATIVE, 0) < missing:
+        return []
+    return [recipes.wrap(missing, facts)]
+
+
 def _dismissal(request: Request, facts: ChainFacts) -> list[Recipe]:
-    if isinstance(request, Create | Wrap | Unwrap | Revoke) or request.position.subscriber is None:
+    if isinstance(request, Create | WalletRequest) or request.position.subscriber is None:
         return []
     return [recipes.unsubscribe(request.position, facts)]
 
@@ -175,13 +192,26 @@ def _needs_liquidity(position: PositionFacts) -> None:
         )
 
 
-def _needs_balances(recipe: Recipe, facts: ChainFacts) -> None:
-    for token, amount in (*recipe.pulled, (NATIVE, recipe.value)):
-        if facts.balances.get(token, 0) < amount:
-            raise BuildError(
-                f"The wallet holds less of {token} than the {amount} units this may take. "
-                "Name a smaller amount."
-            )
+def _needs_balances(moving: list[Recipe], facts: ChainFacts) -> None:
+    """Refuse what the wallet cannot pay; what an exit pays is there when its turn comes."""
+    held = dict(facts.balances)
+    for recipe in moving:
+        for token, amount in recipe.pulled:
+            _needs(token, amount, held)
+        if recipe.value:
+            gas = facts.fees.max_fee_per_gas * sum(GAS_CEILINGS[each.step] for each in moving)
+            _needs(NATIVE, recipe.value, held, gas)
+        if recipe.step == "exit":
+            return
+        if recipe.step == "wrap":
+            held[NATIVE] -= recipe.value
+            held[recipe.to] = held.get(recipe.to, 0) + recipe.value
+
+
+def _needs(token: Address, amount: int, held: Mapping[Address, int], gas: int = 0) -> None:
+    there = held.get(token, 0)
+    if there < amount + gas:
+        raise ShortError(token, there, amount, gas)
 
 
 def _transaction(recipe: Recipe, place: int, facts: ChainFacts) -> UnsignedTransaction:

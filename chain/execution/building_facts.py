@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from chain.math.liquidity import Amounts, amounts_for_liquidity
@@ -20,8 +21,25 @@ BIPS = 10_000
 DEADLINE_SECONDS = 15 * 60
 
 
+Bips = int | Fraction
+"""Basis points; a range of a few ticks needs parts of one."""
+
+
 class BuildError(ValueError):
     """A choice no transaction can carry out; the message says why and what to do instead."""
+
+
+class ShortError(BuildError):
+    """The wallet holds less of a token than the transactions may take."""
+
+    def __init__(self, token: Address, held: int, needed: int, gas: int = 0) -> None:
+        super().__init__(
+            f"The wallet holds less of {token} than the {needed} units this may take. "
+            "Name a smaller amount."
+        )
+        self.token, self.held, self.needed = token, held, needed
+        self.gas = gas
+        """What must be left for gas besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +105,7 @@ class FeeCaps:
 class Tolerance:
     """How far the price may drift until inclusion before the chain itself refuses."""
 
-    slippage_bips: int = 50
+    slippage_bips: Bips = 50
     idle_bips: int = 300
     """Of the liquidity that could be minted now, what may be given up so that drift is survived."""
 

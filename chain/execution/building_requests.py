@@ -91,5 +91,11 @@ class Revoke:
     through_permit2: bool
 
 
+@dataclass(frozen=True, slots=True)
+class RevokeAll:
+    allowances: tuple[Revoke, ...]
+
+
 PositionRequest = ReRange | Close | Collect | Decrease | Increase | Compound
-Request = PositionRequest | Create | Wrap | Unwrap | Revoke
+WalletRequest = Wrap | Unwrap | Revoke | RevokeAll
+Request = PositionRequest | Create | WalletRequest

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain import abi, actions
-from chain.execution.building_facts import BIPS, BuildError
+from chain.execution.building_facts import BuildError
 from chain.execution.recipes_sizing import (
+    after_swap,
+    buys_liquidity,
     exit_minimums,
     guaranteed_by_exit,
     size_entry,
@@ -124,6 +126,12 @@ def add(position: PositionFacts, budget: Amounts, facts: ChainFacts) -> Recipe:
 
 
 def compound(position: PositionFacts, facts: ChainFacts) -> Recipe:
+    if not buys_liquidity(position.span, position.pool.sqrt_price_x96, position.fees):
+        raise BuildError(
+            f"The fees of position #{position.token_id} buy no liquidity in its range: there are "
+            "none, or none of a token the range takes now. See them: zuno inspect "
+            f"{position.token_id}; take them out: zuno collect {position.token_id}"
+        )
     sized = size_entry(position.span, position.pool.sqrt_price_x96, position.fees, facts.tolerance)
     data = actions.modify_liquidities(_growth(position, sized), facts.deadline)
     return Recipe(
@@ -169,9 +177,7 @@ def swap_and_enter(
             f"No UniversalRouter is known on {facts.network.title}, so nothing can be swapped "
             "on the way. Choose a range that needs no swap."
         )
-    bought = swap.amount_out * (BIPS - facts.tolerance.slippage_bips) // BIPS
-    kept, holding = _after_swap(swap, funds, bought)
-    price = swap.sqrt_price_after if swap.pool == key else pool.sqrt_price_x96
+    bought, kept, holding, price = after_swap(pool, funds, swap, facts.tolerance)
     sized = size_entry(span, price, holding, facts.tolerance)
     arriving = Amounts(0, bought) if swap.zero_for_one else Amounts(bought, 0)
     brought = Amounts(
@@ -234,21 +240,6 @@ def revoke(allowance: Revoke, facts: ChainFacts) -> Recipe:
         return Recipe("revoke", token, actions.approve_token(spender, 0))
     data = actions.approve_through_permit2(token, spender, 0, facts.head_time)
     return Recipe("revoke", facts.network.contracts.permit2, data)
-
-
-def _after_swap(swap: QuotedSwap, funds: Amounts, bought: int) -> tuple[Amounts, Amounts]:
-    """What is kept out of the swap, and what can then be minted with."""
-    if swap.zero_for_one:
-        kept = Amounts(funds.amount0 - swap.amount_in, funds.amount1)
-        holding = Amounts(kept.amount0, kept.amount1 + bought)
-    else:
-        kept = Amounts(funds.amount0, funds.amount1 - swap.amount_in)
-        holding = Amounts(kept.amount0 + bought, kept.amount1)
-    if min(kept) < 0:
-        raise BuildError("The swap sells more than is sure to be there. Ask for a new plan.")
-    if bought == 0:
-        raise BuildError("The swap would buy nothing. Ask for a new plan.")
-    return kept, holding
 
 
 def _mint(key: PoolKey, span: Span, sized: Sized, facts: ChainFacts) -> actions.Mint:

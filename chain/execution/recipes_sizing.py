@@ -16,7 +16,8 @@ from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.execution.building_facts import PositionFacts, Span, Tolerance
+    from chain.execution.building_facts import Bips, PoolFacts, PositionFacts, Span, Tolerance
+    from chain.execution.building_requests import QuotedSwap
 
 _ROUNDING = 2
 """A burn rounds down and a mint up: so many units may be missing between the two."""
@@ -42,7 +43,18 @@ class Sized(NamedTuple):
     """What the mint may take at the worst price it still accepts."""
 
 
-def drift_band(sqrt_price: int, bips: int, span: Span) -> Band:
+class Swapped(NamedTuple):
+    """What there is to enter a range with, where the swap before it paid no more than it must."""
+
+    bought: int
+    kept: Amounts
+    """Out of the swap."""
+    holding: Amounts
+    sqrt_price: int
+    """Of the pool entered."""
+
+
+def drift_band(sqrt_price: int, bips: Bips, span: Span) -> Band:
     """The drift to survive, narrowed with the range: a band as wide as it would promise nothing.
 
     A tick is about a basis point.
@@ -50,7 +62,7 @@ def drift_band(sqrt_price: int, bips: int, span: Span) -> Band:
     return price_band(sqrt_price, min(bips, span.width // _BAND_SHARE or 1))
 
 
-def price_band(sqrt_price: int, bips: int) -> Band:
+def price_band(sqrt_price: int, bips: Bips) -> Band:
     squared = sqrt_price * sqrt_price
     lowest = isqrt(squared * (BIPS - bips) // BIPS)
     highest = isqrt(squared * (BIPS + bips) // BIPS) + 1
@@ -88,9 +100,30 @@ def guaranteed_by_exit(position: PositionFacts, tolerance: Tolerance) -> Amounts
     return Amounts(least.amount0 + position.fees.amount0, least.amount1 + position.fees.amount1)
 
 
+def buys_liquidity(span: Span, sqrt_price: int, funds: Amounts) -> bool:
+    spendable = (max(0, amount - _ROUNDING) for amount in funds)
+    return liquidity_for_amounts(sqrt_price, *span.sqrt_prices, *spendable) > 0
+
+
 def size_entry(span: Span, sqrt_price: int, funds: Amounts, tolerance: Tolerance) -> Sized:
     """The liquidity a fixed budget can pay for, with no more than the budget ever taken."""
     return _sized(span, sqrt_price, lambda _: funds, (), tolerance)
+
+
+def after_swap(pool: PoolFacts, funds: Amounts, swap: QuotedSwap, tolerance: Tolerance) -> Swapped:
+    bought = swap.amount_out * (BIPS - tolerance.slippage_bips) // BIPS
+    if swap.zero_for_one:
+        kept = Amounts(funds.amount0 - swap.amount_in, funds.amount1)
+        holding = Amounts(kept.amount0, kept.amount1 + bought)
+    else:
+        kept = Amounts(funds.amount0, funds.amount1 - swap.amount_in)
+        holding = Amounts(kept.amount0 + bought, kept.amount1)
+    if min(kept) < 0:
+        raise BuildError("The swap sells more than is sure to be there. Ask for a new plan.")
+    if bought == 0:
+        raise BuildError("The swap would buy nothing. Ask for a new plan.")
+    price = swap.sqrt_price_after if swap.pool == pool.key else pool.sqrt_price_x96
+    return Swapped(bought, kept, holding, price)
 
 
 def size_move(position: PositionFacts, span: Span, tolerance: Tolerance) -> Sized:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,7 @@ from chain.devnet.node.messages import Message
 from chain.devnet.world.deployment import ETHER
 from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, WETH_USDC, WETH_USDC_LOW
 from chain.execution.building import build
-from chain.execution.building_facts import Span, Tolerance
+from chain.execution.building_facts import BIPS, Span, Tolerance
 from chain.execution.building_requests import (
     Close,
     Collect,
@@ -24,7 +25,8 @@ from chain.execution.building_requests import (
     Unwrap,
     Wrap,
 )
-from chain.execution.recipes_sizing import guaranteed_by_exit
+from chain.execution.recipes_sizing import after_swap, guaranteed_by_exit, size_entry
+from chain.execution.recipes_tolerance import widest_tolerance
 from chain.math.liquidity import Amounts
 from chain.networks import NATIVE
 from chain.pools.quote import quote_exact_input
@@ -256,10 +258,51 @@ def test_a_swap_may_go_through_another_pool_of_the_pair(chain: Chain) -> None:
 def test_ether_is_wrapped_and_unwrapped(chain: Chain) -> None:
     weth = NETWORK.wrapped_native or ""
     before = chain.balance(weth, WALLET)
-    chain.run(build(Wrap(ETHER), chain.facts()).transactions)
+    chain.run(build(Wrap(ETHER), chain.facts(WETH_USDC.key)).transactions)
     assert chain.balance(weth, WALLET) == before + ETHER
-    chain.run(build(Unwrap(ETHER), chain.facts()).transactions)
+    chain.run(build(Unwrap(ETHER), chain.facts(WETH_USDC.key)).transactions)
     assert chain.balance(weth, WALLET) == before
+
+
+def test_what_is_missing_of_wrapped_ether_is_wrapped_first(chain: Chain) -> None:
+    key = WETH_USDC_LOW.key
+    held = chain.balance(key.currency0, WALLET)
+    span = chain.around(key, 600, 600)
+    budget = Amounts(held + ETHER, 200_000 * 10**6)
+    built = build(Create(chain.pool(key), span, budget, None), chain.facts(key))
+    taken = built.bounds[-1].bounds.taken.amount0
+    assert steps(built)[-2:] == ["wrap", "create"]
+    assert built.transactions[-2].value == taken - held > 0
+    chain.run(built.transactions)
+    assert chain.balance(key.currency0, WALLET) < taken // 20
+
+
+@pytest.mark.parametrize("name", ["healthy", "native", "stable", "above its range"])
+def test_the_widest_tolerance_costs_no_more_than_its_share(chain: Chain, name: str) -> None:
+    old = position(chain, name)
+    key = old.pool.key
+    reach = 4 if name == "stable" else 900
+    span = chain.around(key, reach, 2 * reach)
+    after_exit = fresh_chain()
+    after_exit.run(build(Close(old), after_exit.facts(key)).transactions)
+
+    def entry(tolerance: Tolerance) -> tuple[QuotedSwap, int]:
+        funds = guaranteed_by_exit(old, tolerance)
+        swap = after_exit.balancing(key, span, funds)
+        assert swap is not None
+        swapped = after_swap(old.pool, funds, swap, tolerance)
+        return swap, size_entry(span, swapped.sqrt_price, swapped.holding, tolerance).liquidity
+
+    tolerance = widest_tolerance(lambda tried: entry(tried)[1])
+
+    swap, liquidity = entry(tolerance)
+    undisturbed = entry(Tolerance(0, BIPS))[1]
+    assert 100 * liquidity >= 99 * undisturbed
+    assert 0 < tolerance.slippage_bips <= 50
+    further = Tolerance(tolerance.slippage_bips + Fraction(1, 50), BIPS)
+    assert tolerance.slippage_bips == 50 or 100 * entry(further)[1] < 99 * undisturbed
+    facts = replace(chain.facts(key), tolerance=tolerance)
+    chain.run(build(ReRange(old, span, swap), facts).transactions)
 
 
 @pytest.mark.parametrize("bips", [-49, -30, -1, 1, 30, 49])
