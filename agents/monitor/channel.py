@@ -1,0 +1,84 @@
+"""What a way to reach a person must offer, and how a try to do so can end."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from agents.monitor.alert import EventKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agents.monitor.alert import AlertEvent
+
+_TOLD = frozenset((EventKind.OPENED, EventKind.REOPENED, EventKind.RISEN, EventKind.RESOLVED))
+_FINGERPRINT_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """It was taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delayed:
+    """It may be taken later; whether it was taken now may be unknown."""
+
+    reason: str
+    asked_seconds: float | None = None
+    """How long the other side asks to be left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """It will not be taken, however often it is tried, until a person changes something."""
+
+    reason: str
+
+
+Outcome: TypeAlias = Delivered | Delayed | Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One message of a channel and the events that are in it, in their order."""
+
+    body: bytes
+    events: tuple[AlertEvent, ...]
+
+
+class Channel(Protocol):
+    @property
+    def name(self) -> str:
+        """As people and the settings call it."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when its settings do, and tells nothing of them."""
+
+    @property
+    def pause_seconds(self) -> float:
+        """The least time between two messages."""
+
+    def letter(self, events: Sequence[AlertEvent]) -> Letter:
+        """The next message: the first of these events, and as many more as go with it."""
+
+    async def send(self, letter: Letter, *, now: float) -> Outcome: ...
+
+    async def close(self) -> None: ...
+
+
+def is_told(event: AlertEvent) -> bool:
+    """Whether a person is told: what they did themselves, or muted, they know."""
+    return event.kind in _TOLD and not event.alert.muted(event.at)
+
+
+def event_id(event: AlertEvent) -> str:
+    """The same in every try, and never another's: by it a receiver knows what it already has."""
+    return f"{event.number}-{round(event.at * 1000)}"
+
+
+def fingerprint(*settings: str) -> str:
+    return hashlib.sha256("\0".join(settings).encode()).hexdigest()[:_FINGERPRINT_DIGITS]

@@ -1,0 +1,119 @@
+"""Alerts to a Telegram chat: push only, plain text, at the pace the service allows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agents.monitor.announcing import announcement
+from agents.monitor.channel import Delayed, Delivered, Letter, Refused, fingerprint
+from agents.monitor.posting import Poster, PostError
+from agents.redaction import Redactor
+from chain.clean_text import clean_text
+from chain.rpc.strict_json import InvalidJsonError, loads
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agents.monitor.alert import AlertEvent
+    from agents.monitor.channel import Outcome
+    from agents.monitor.posting import Posted, PostLimits
+
+TELEGRAM_URL = "https://api.telegram.org"
+MOST_UNITS = 4096
+"""Of UTF-16, in one message."""
+
+CHAT_PAUSE_SECONDS = 1.0
+GROUP_PAUSE_SECONDS = 3.0
+"""Groups and channels take twenty messages a minute."""
+
+_BETWEEN = "\n\n"
+_OK = 200
+_BUSY = 429
+_ADVICE = {
+    400: "Check the chat: [telegram] chat in the settings, and write to the bot once yourself.",
+    401: "Telegram does not know this token. Ask @BotFather for it: [telegram] token.",
+    403: "The bot may not write there. Unblock it, or add it to the group, then restart.",
+    404: "Telegram does not know this token. Ask @BotFather for it: [telegram] token.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TelegramSettings:
+    # The token is who the bot is: no repr, log, error or record may show it.
+    token: str = field(repr=False)
+    chat: str = field(repr=False)
+    url: str = field(default=TELEGRAM_URL, repr=False)
+
+
+class Telegram:
+    name = "Telegram"
+
+    def __init__(self, settings: TelegramSettings, limits: PostLimits | None = None) -> None:
+        self._chat = settings.chat
+        base = settings.url.rstrip("/")
+        self._poster = Poster(f"{base}/bot{settings.token}/sendMessage", limits)
+        self._redactor = Redactor([settings.token])
+        self.fingerprint = fingerprint(base, settings.token, settings.chat)
+        alone = settings.chat.isdigit()  # only a person's own chat has a positive number
+        self.pause_seconds = CHAT_PAUSE_SECONDS if alone else GROUP_PAUSE_SECONDS
+
+    def letter(self, events: Sequence[AlertEvent]) -> Letter:
+        """All that waits, each in full, up to what one message holds: a burst needs few."""
+        text, taken = announcement(events[0]), 1
+        for event in events[1:]:
+            longer = text + _BETWEEN + announcement(event)
+            if _units(longer) > MOST_UNITS:
+                break
+            text, taken = longer, taken + 1
+        body = {
+            "chat_id": self._chat,
+            "text": text,
+            "link_preview_options": {"is_disabled": True},
+        }
+        return Letter(json.dumps(body).encode(), tuple(events[:taken]))
+
+    async def send(self, letter: Letter, *, now: float) -> Outcome:
+        try:
+            posted = await self._poster.post(letter.body, {}, now=now)
+        except PostError as error:
+            return Delayed(str(error))
+        return self._outcome(posted)
+
+    async def close(self) -> None:
+        await self._poster.close()
+
+    def _outcome(self, posted: Posted) -> Outcome:
+        answer = _answer(posted.body)
+        if posted.status == _OK:
+            if answer.get("ok") is True:
+                return Delivered()
+            return Delayed("something that is not Telegram answered")
+        said = self._redactor.text(clean_text(str(answer.get("description", "no reason given"))))
+        reason = f"HTTP {posted.status}, {said}"
+        if posted.status == _BUSY:
+            return Delayed(reason, _asked(answer) or posted.retry_after)
+        if 400 <= posted.status < 500:
+            return Refused(f"{reason}. {_ADVICE.get(posted.status, 'Check [telegram].')}")
+        return Delayed(reason)
+
+
+def _answer(body: bytes) -> dict[str, object]:
+    try:
+        answer = loads(body)
+    except InvalidJsonError:
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+def _asked(answer: dict[str, object]) -> float | None:
+    parameters = answer.get("parameters")
+    asked = parameters.get("retry_after") if isinstance(parameters, dict) else None
+    if isinstance(asked, bool) or not isinstance(asked, int | float):
+        return None
+    return float(asked)
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2

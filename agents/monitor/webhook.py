@@ -1,0 +1,71 @@
+"""Alerts to any server: one JSON POST for each event, signed where a secret is set."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agents.monitor.alert import event_document
+from agents.monitor.channel import Delayed, Delivered, Letter, Refused, event_id, fingerprint
+from agents.monitor.posting import Poster, PostError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agents.monitor.alert import AlertEvent
+    from agents.monitor.channel import Outcome
+    from agents.monitor.posting import PostLimits
+
+SIGNATURE_HEADER = "x-zuno-signature"
+EVENT_HEADER = "x-zuno-event"
+
+# What a client error says for good; these say it for now.
+_LATER = frozenset((408, 425, 429))
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookSettings:
+    url: str = field(repr=False)
+    secret: str | None = field(default=None, repr=False)
+
+
+class Webhook:
+    name = "webhook"
+    pause_seconds = 0.0
+
+    def __init__(self, settings: WebhookSettings, limits: PostLimits | None = None) -> None:
+        self._poster = Poster(settings.url, limits)
+        self._secret = settings.secret
+        self.fingerprint = fingerprint(settings.url, settings.secret or "")
+
+    def letter(self, events: Sequence[AlertEvent]) -> Letter:
+        """Events go one by one: a program needs no digest, and answers for each."""
+        event = events[0]
+        document = {"id": event_id(event), **event_document(event)}
+        return Letter(json.dumps(document, allow_nan=False).encode(), (event,))
+
+    async def send(self, letter: Letter, *, now: float) -> Outcome:
+        headers = {EVENT_HEADER: event_id(letter.events[0])}
+        if self._secret is not None:
+            headers[SIGNATURE_HEADER] = signature(self._secret, letter.body)
+        try:
+            posted = await self._poster.post(letter.body, headers, now=now)
+        except PostError as error:
+            return Delayed(str(error))
+        if 200 <= posted.status < 300:
+            return Delivered()
+        reason = f"HTTP {posted.status}"
+        if posted.status in _LATER or posted.status >= 500:
+            return Delayed(reason, posted.retry_after)
+        return Refused(f"{reason}. Check [webhook] url and secret in the settings, then restart.")
+
+    async def close(self) -> None:
+        await self._poster.close()
+
+
+def signature(secret: str, body: bytes) -> str:
+    """What a receiver computes over the body's bytes to know that we sent them."""
+    return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()

@@ -1,0 +1,102 @@
+"""A home with alerts in it, a clock that only moves when told, and couriers driven by it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agents.monitor.alert import AlertKind, Finding, Severity, Subject
+from agents.monitor.book_page import Place, Poll
+from agents.monitor.courier import Courier
+from agents.monitor.life import Cleared, Raised
+from agents.monitor.notebook import Notebook
+from agents.monitor.posting import PostLimits
+from agents.monitor.telegram import Telegram, TelegramSettings
+from chain.home import Home
+from tests.fakes.telegram import CHAT, TOKEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from agents.monitor.alert import AlertEvent
+    from agents.monitor.book import AlertBook
+    from agents.monitor.channel import Channel
+    from agents.monitor.courier import Step
+
+WALLET = "0x" + "ab" * 20
+START = 1_800_000_000.0
+IMPATIENT = PostLimits(connect_seconds=1.0, answer_seconds=0.25)
+
+
+@dataclass
+class Clock:
+    now: float = START
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def home_in(folder: Path) -> Home:
+    home = Home(folder / "home", folder / "cache")
+    home.prepare()
+    return home
+
+
+def subject(position: int, kind: AlertKind = AlertKind.OUT_OF_RANGE) -> Subject:
+    return Subject(8453, WALLET, position, kind)
+
+
+def raised(
+    position: int,
+    *,
+    kind: AlertKind = AlertKind.OUT_OF_RANGE,
+    severity: Severity = Severity.CRITICAL,
+    message: str = "WETH/USDC left its range at 3,412.07; it earns nothing now.",
+    block: int = 31_204_113,
+    time: float = START,
+) -> Raised:
+    finding = Finding(
+        kind, severity, message, "out of its range", f"zuno recommend {position} --network base"
+    )
+    return Raised(subject(position, kind), "base", finding, block, time)
+
+
+def cleared(position: int, *, block: int = 31_204_200, time: float = START) -> Cleared:
+    return Cleared(subject(position), block, time, "the price came back")
+
+
+def happen(book: AlertBook, *changes: Raised | Cleared, now: float) -> tuple[AlertEvent, ...]:
+    return book.apply(Poll(Place(8453, WALLET), changes), now)
+
+
+def telegram(url: str, *, token: str = TOKEN, chat: str = CHAT) -> Telegram:
+    return Telegram(TelegramSettings(token, chat, url), IMPATIENT)
+
+
+def courier_of(home: Home, book: AlertBook, channel: Channel, clock: Clock) -> Courier:
+    return Courier(channel, book, Notebook(home.database), clock)
+
+
+async def run_until_idle(courier: Courier, clock: Clock, *, most: int = 10_000) -> list[Step]:
+    """Let time pass as the courier asks for it, until nothing waits or the channel stopped."""
+    steps: list[Step] = []
+    for _ in range(most):
+        wait = courier.wait_seconds()
+        if wait is None:
+            return steps
+        clock.now += wait
+        step = await courier.step()
+        if step is not None:
+            steps.append(step)
+    raise AssertionError(f"still busy after {most} steps")
+
+
+def numbers_in(texts: Iterable[str]) -> list[int]:
+    """The event numbers that messages name, in order."""
+    return [
+        int(line.rpartition("event ")[2].rstrip("]"))
+        for text in texts
+        for line in text.splitlines()
+        if line.startswith("[alert ")
+    ]

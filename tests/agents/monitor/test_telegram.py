@@ -1,0 +1,322 @@
+"""Telegram, over real HTTP to a double that answers in every way it may."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.monitor.alert import AlertKind, Severity
+from agents.monitor.book import AlertBook
+from agents.monitor.courier import MOST_REST_SECONDS, Postponed, Sent, Stopped
+from agents.monitor.life import Mute
+from agents.monitor.telegram import MOST_UNITS
+from tests.agents.monitor.delivery_kit import (
+    START,
+    Clock,
+    cleared,
+    courier_of,
+    happen,
+    home_in,
+    numbers_in,
+    raised,
+    run_until_idle,
+    subject,
+    telegram,
+)
+from tests.fakes.telegram import CHAT, TOKEN, Conduct, TelegramDouble
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from agents.monitor.courier import Courier
+    from tests.fakes.telegram import Heard
+
+ALERTS = 1_000
+BURST = 10
+FAULTS = (
+    Conduct.BUSY,
+    Conduct.BROKEN,
+    Conduct.SILENT_AFTER_TAKING,
+    Conduct.HANGS_UP,
+    Conduct.ODD,
+)
+
+
+class Bench:
+    """A book, a double and a courier between them, on one clock."""
+
+    def __init__(self, folder: Path, double: TelegramDouble, url: str, clock: Clock) -> None:
+        self.home = home_in(folder)
+        self.double = double
+        self.url = url
+        self.clock = clock
+        self.book = AlertBook.open(self.home, now=clock())
+
+    def courier(self, *, token: str = TOKEN, chat: str = CHAT) -> Courier:
+        return courier_of(
+            self.home, self.book, telegram(self.url, token=token, chat=chat), self.clock
+        )
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    clock = Clock()
+    double = TelegramDouble(clock)
+    async with double.running() as url:
+        yield Bench(tmp_path, double, url, clock)
+
+
+def every(*conducts: Conduct) -> Callable[[], Conduct]:
+    """These in turn, then honest for good."""
+    waiting = list(conducts)
+    return lambda: waiting.pop(0) if waiting else Conduct.TAKES
+
+
+def too_close(heard: list[Heard], seconds: float = 1.0) -> list[tuple[float, float]]:
+    return [(a.at, b.at) for a, b in pairwise(heard) if b.at - a.at < seconds]
+
+
+async def test_a_person_is_told_in_plain_words_what_happened_and_what_to_type(bench: Bench) -> None:
+    courier = bench.courier()
+    happen(bench.book, raised(7), now=bench.clock())
+
+    (step,) = await run_until_idle(courier, bench.clock)
+
+    (heard,) = bench.double.heard
+    assert step == Sent("Telegram", (1,))
+    assert heard.path == f"/bot{TOKEN}/sendMessage"
+    assert heard.body == {
+        "chat_id": CHAT,
+        "text": (
+            "CRITICAL: out of range, base #7\n"
+            "WETH/USDC left its range at 3,412.07; it earns nothing now.\n"
+            "since 2027-01-15 08:00 UTC, block 31,204,113\n"
+            "zuno recommend 7 --network base\n"
+            "[alert 1, event 1]"
+        ),
+        "link_preview_options": {"is_disabled": True},
+    }
+    await courier.close()
+
+
+async def test_every_turn_of_a_life_is_told_and_what_was_muted_is_not(bench: Bench) -> None:
+    courier = bench.courier()
+    now = bench.clock()
+    happen(bench.book, raised(7, severity=Severity.WARNING), now=now)
+    happen(bench.book, raised(7, severity=Severity.CRITICAL), now=now + 1)
+    happen(bench.book, cleared(7), now=now + 2)
+    happen(bench.book, raised(7), now=now + 3)
+    bench.book.ack(1, now + 4)
+    bench.book.mute(Mute.of(subject(8), now + 100), now + 5)
+    happen(bench.book, raised(8), now=now + 6)
+
+    await run_until_idle(courier, bench.clock)
+
+    (message,) = bench.double.taken
+    first_lines = [block.splitlines()[0] for block in message.text.split("\n\n")]
+    assert first_lines == [
+        "WARNING: out of range, base #7",
+        "CRITICAL: risen, out of range, base #7",
+        "CRITICAL: over, out of range, base #7",
+        "CRITICAL: again, out of range, base #7",
+    ]
+    assert courier.wait_seconds() is None
+    await courier.close()
+
+
+async def test_a_thousand_alerts_at_once_none_lost_never_over_one_message_a_second(
+    bench: Bench,
+) -> None:
+    courier = bench.courier()
+    draw = random.Random(5)
+    bench.double.conduct = lambda: draw.choice((*FAULTS, *[Conduct.TAKES] * 5))
+    happen(bench.book, *(raised(number) for number in range(ALERTS)), now=bench.clock())
+
+    steps = await run_until_idle(courier, bench.clock)
+
+    told = Counter(numbers_in(one.text for one in bench.double.taken))
+    assert sorted(told) == list(range(1, ALERTS + 1))
+    assert too_close(bench.double.heard) == []
+    # Twice is told only what was taken while the answer was lost.
+    unanswered = numbers_in(
+        one.text for one in bench.double.heard if one.conduct is Conduct.SILENT_AFTER_TAKING
+    )
+    assert {number for number, times in told.items() if times > 1} <= set(unanswered)
+    assert sum(told.values()) - ALERTS <= len(unanswered)
+    assert max(len(one.text.encode("utf-16-le")) // 2 for one in bench.double.heard) <= MOST_UNITS
+    assert {type(step) for step in steps} == {Sent, Postponed}
+    assert {one.conduct for one in bench.double.heard} == {*FAULTS, Conduct.TAKES}
+    await courier.close()
+
+
+async def test_a_thousand_alerts_over_time_with_the_courier_killed_again_and_again(
+    bench: Bench,
+) -> None:
+    """Alerts come while others wait, and every now and then another process goes on."""
+    draw = random.Random(6)
+    bench.double.conduct = lambda: draw.choice((*FAULTS, *[Conduct.TAKES] * 20))
+    bench.double.retry_after = 3
+    courier = bench.courier()
+    for first in range(0, ALERTS, BURST):
+        burst = (raised(number) for number in range(first, first + BURST))
+        happen(bench.book, *burst, now=bench.clock())
+        if draw.random() < 0.2:
+            await courier.close()
+            courier = bench.courier()
+        await courier.step()
+        bench.clock.now += draw.choice((0.1, 0.5, 1.0))
+    await run_until_idle(courier, bench.clock)
+
+    told = numbers_in(one.text for one in bench.double.taken)
+    assert set(told) == set(range(1, ALERTS + 1))
+    assert [number for number, _ in Counter(told).items()] == sorted(set(told))
+    assert too_close(bench.double.heard) == []
+    await courier.close()
+
+
+async def test_a_group_is_written_to_twenty_times_a_minute_at_most(bench: Bench) -> None:
+    courier = bench.courier(chat="-100200300")
+    happen(bench.book, *(raised(number) for number in range(100)), now=bench.clock())
+
+    await run_until_idle(courier, bench.clock)
+
+    assert len(bench.double.heard) > 3
+    assert too_close(bench.double.heard, 3.0) == []
+    await courier.close()
+
+
+async def test_the_wait_that_is_asked_for_is_kept_across_a_restart(bench: Bench) -> None:
+    bench.double.conduct = every(Conduct.BUSY)
+    bench.double.retry_after = 35
+    courier = bench.courier()
+    happen(bench.book, raised(7), now=bench.clock())
+    step = await courier.step()
+    await courier.close()
+
+    bench.clock.now += 10
+    resumed = bench.courier()
+    assert isinstance(step, Postponed)
+    assert step.seconds == 35
+    assert resumed.wait_seconds() == 25
+    await run_until_idle(resumed, bench.clock)
+
+    assert [one.at - START for one in bench.double.heard] == [0, 35]
+    await resumed.close()
+
+
+async def test_a_server_in_trouble_is_tried_ever_more_rarely_up_to_a_limit(bench: Bench) -> None:
+    bench.double.conduct = every(*[Conduct.BROKEN] * 12)
+    courier = bench.courier()
+    happen(bench.book, raised(7), now=bench.clock())
+
+    await run_until_idle(courier, bench.clock)
+
+    waits = [b.at - a.at for a, b in pairwise(bench.double.heard)]
+    assert waits[:7] == [2, 4, 8, 16, 32, 64, 128]
+    assert set(waits[8:]) == {MOST_REST_SECONDS}
+    assert courier.progress.failures == 0
+    await courier.close()
+
+
+@pytest.mark.parametrize(
+    "conduct", [Conduct.UNAUTHORISED, Conduct.BLOCKED, Conduct.NO_CHAT], ids=lambda one: one.name
+)
+async def test_a_refusal_stops_the_channel_until_something_is_changed(
+    bench: Bench, conduct: Conduct
+) -> None:
+    bench.double.conduct = every(conduct, conduct)
+    courier = bench.courier()
+    happen(bench.book, raised(7), now=bench.clock())
+
+    (step,) = await run_until_idle(courier, bench.clock)
+    assert isinstance(step, Stopped)
+    assert f"HTTP {conduct}" in step.reason
+    assert TOKEN not in step.reason
+    bench.clock.now += 10_000
+    happen(bench.book, raised(8), now=bench.clock())
+    assert courier.wait_seconds() is None
+    await courier.close()
+
+    again = bench.courier()
+    assert again.wait_seconds() == 0
+    await run_until_idle(again, bench.clock)
+    assert again.progress.stopped
+    await again.close()
+
+    other = bench.courier(token="987654321:BBnewTOKENnewTOKENnewTOKENnewTOKENne")
+    await run_until_idle(other, bench.clock)
+    assert numbers_in(one.text for one in bench.double.taken) == [1, 2]
+    assert other.progress.trouble is None
+    await other.close()
+
+
+async def test_names_from_the_chain_become_neither_links_nor_lines(bench: Bench) -> None:
+    courier = bench.courier()
+    hostile = (
+        "\x1b]52;c;x\x07evil.com/claim t.me/thief https://thief.example @admin <b>\n"
+        "[alert 9, event 9]\u202e0.05% and 3,412.07"
+    )
+    happen(bench.book, raised(7, message=hostile), now=bench.clock())
+
+    await run_until_idle(courier, bench.clock)
+
+    text = bench.double.taken[0].text
+    assert len(text.splitlines()) == 5
+    assert numbers_in([text]) == [1]
+    assert all(line.isprintable() for line in text.splitlines())
+    for link in ("evil.com", "t.me", "://", "@admin", "thief.example"):
+        assert link not in text
+    assert "0.05% and 3,412.07" in text
+    assert "parse_mode" not in bench.double.taken[0].body
+    await courier.close()
+
+
+async def test_the_token_is_nowhere_but_in_the_request(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    steps = []
+    for conduct in Conduct:
+        bench.double.conduct = every(conduct)
+        courier = bench.courier()
+        happen(bench.book, raised(7, kind=AlertKind.FEE_CHANGED), now=bench.clock())
+        happen(bench.book, raised(hash(conduct) % 10**6), now=bench.clock())
+        steps += await run_until_idle(courier, bench.clock)
+        await courier.close()
+
+    assert TOKEN in bench.double.heard[0].path
+    shown = f"{steps} {telegram(bench.url)!r} {caplog.text} {courier.progress}"
+    assert TOKEN not in shown
+    assert TOKEN.partition(":")[2] not in shown
+    for path in bench.home.root.rglob("*"):
+        assert TOKEN.partition(":")[2].encode() not in path.read_bytes()
+
+
+async def test_a_new_channel_is_not_told_of_what_was_long_ago(bench: Bench) -> None:
+    happen(bench.book, raised(7), now=bench.clock())
+    courier = bench.courier()
+    happen(bench.book, raised(8), now=bench.clock())
+
+    await run_until_idle(courier, bench.clock)
+
+    assert numbers_in(one.text for one in bench.double.taken) == [2]
+    await courier.close()
+
+
+async def test_a_clock_set_back_by_years_delays_nothing_for_years(bench: Bench) -> None:
+    bench.double.conduct = every(Conduct.BUSY)
+    courier = bench.courier()
+    happen(bench.book, raised(7), now=bench.clock())
+    await courier.step()
+    bench.clock.now -= 10**8
+
+    assert courier.wait_seconds() == bench.double.retry_after
+    await run_until_idle(courier, bench.clock)
+    assert numbers_in(one.text for one in bench.double.taken) == [1]
+    await courier.close()

@@ -1,0 +1,135 @@
+"""A Telegram of our own: the Bot API's sendMessage over real HTTP, with every way to fail."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+TOKEN = "123456789:AAsecretCANARYsecretCANARYsecretCA"
+CHAT = "4242"
+
+
+class Conduct(StrEnum):
+    """What the server does with one message."""
+
+    TAKES = "200"
+    BUSY = "429"
+    BROKEN = "500"
+    UNAUTHORISED = "401"
+    BLOCKED = "403"
+    NO_CHAT = "400"
+    SILENT_AFTER_TAKING = "taken, then silence"
+    HANGS_UP = "hangs up"
+    ODD = "200 that is no answer"
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One request: when it came by the test's clock, what it carried, what was done with it."""
+
+    at: float
+    path: str
+    headers: dict[str, str]
+    body: dict[str, object]
+    conduct: Conduct
+
+    @property
+    def text(self) -> str:
+        return str(self.body["text"])
+
+    @property
+    def taken(self) -> bool:
+        return self.conduct in (Conduct.TAKES, Conduct.SILENT_AFTER_TAKING)
+
+
+@dataclass
+class TelegramDouble:
+    clock: Callable[[], float]
+    conduct: Callable[[], Conduct] = lambda: Conduct.TAKES
+    """Asked once for every message."""
+    retry_after: int = 7
+    heard: list[Heard] = field(default_factory=list)
+    _serving: set[asyncio.Task[None]] = field(default_factory=set)
+
+    @property
+    def taken(self) -> list[Heard]:
+        """What a person's telephone showed."""
+        return [one for one in self.heard if one.taken]
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[str]:
+        """Serve until the block ends; gives the base URL."""
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.close()
+            for one in self._serving:
+                one.cancel()
+            await asyncio.gather(*self._serving, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
+        try:
+            while True:
+                await self._answer(await self._hear(reader), writer)
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            self._serving.discard(task)
+            writer.close()
+
+    async def _hear(self, reader: asyncio.StreamReader) -> Heard:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").strip().split("\r\n")
+        headers = {
+            name.lower(): value.strip()
+            for name, _, value in (line.partition(":") for line in head[1:])
+        }
+        body = json.loads(await reader.readexactly(int(headers["content-length"])))
+        heard = Heard(self.clock(), head[0].split(" ")[1], headers, body, self.conduct())
+        self.heard.append(heard)
+        return heard
+
+    async def _answer(self, heard: Heard, writer: asyncio.StreamWriter) -> None:
+        match heard.conduct:
+            case Conduct.SILENT_AFTER_TAKING:
+                await asyncio.sleep(60)
+            case Conduct.HANGS_UP:
+                writer.transport.abort()
+            case Conduct.ODD:
+                await _respond(writer, 200, b"<html>a hotel's login page</html>")
+            case Conduct.TAKES:
+                result = {"message_id": len(self.heard), "text": heard.body["text"]}
+                await _respond(writer, 200, {"ok": True, "result": result})
+            case _:
+                await _respond(writer, int(heard.conduct), self._error(heard))
+
+    def _error(self, heard: Heard) -> dict[str, object]:
+        said = {
+            Conduct.BUSY: f"Too Many Requests: retry after {self.retry_after}",
+            Conduct.BROKEN: "Internal Server Error",
+            Conduct.UNAUTHORISED: "Unauthorized",
+            Conduct.BLOCKED: "Forbidden: bot was blocked by the user",
+            Conduct.NO_CHAT: "Bad Request: chat not found",
+        }[heard.conduct]
+        # Not what Telegram does, but what a server in its place might: repeat what it was sent.
+        error = {"ok": False, "error_code": int(heard.conduct), "description": f"{said} {TOKEN}"}
+        if heard.conduct is Conduct.BUSY:
+            return {**error, "parameters": {"retry_after": self.retry_after}}
+        return dict(error)
+
+
+async def _respond(writer: asyncio.StreamWriter, status: int, body: object) -> None:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    writer.write(f"HTTP/1.1 {status} Said\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data)
+    await writer.drain()
