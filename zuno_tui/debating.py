@@ -1,0 +1,109 @@
+"""Holding a debate: the record opened, the model found, the plan kept, whoever listens."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from agents.bus import Ambient
+from agents.debate import hold_debate
+from agents.model.budget import Budget, DebateBudget
+from agents.observing import ChainObserver
+from agents.record import FileSink, RecordWriter
+from agents.redaction import Redactor
+from agents.shelf import PlanShelf, plan_document
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from agents.debate import Ended, Listener
+    from agents.envelope import Role
+    from agents.model.budget import BudgetReport
+    from agents.model.interface import Model
+    from agents.payloads import FlowCreateStart, FlowStart
+    from agents.shelf import PlanDocument
+    from chain.overview import Sources
+    from chain.store import Store
+    from zuno_tui.cli.session import Session
+    from zuno_tui.debate_settings import DebateSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Debating:
+    """What a debate is held with."""
+
+    session: Session
+    settings: DebateSettings
+    request_id: str
+    listener: Listener
+    on_crash: Callable[[Role, Exception], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Debated:
+    ended: Ended
+    document: PlanDocument | None
+    """The plan as it was put on the shelf; None when the debate ended without one."""
+    spent: BudgetReport | None
+    """None when no model was asked."""
+
+
+async def debate(
+    debating: Debating, sources: Sources, start: FlowStart | FlowCreateStart
+) -> Debated:
+    """Argue on the record and keep the plan that comes of it."""
+    session, request_id = debating.session, debating.request_id
+    record = RecordWriter(
+        FileSink(session.home.records / f"{request_id}.jsonl"),
+        request_id,
+        {"zuno": version("zuno-tui")},
+        Redactor(_secrets(debating)),
+    )
+    try:
+        async with live_model(debating.settings, sources.store) as (model, budget):
+            ended = await hold_debate(
+                start,
+                ChainObserver(sources),
+                model,
+                record,
+                ambient=Ambient(sources.clock, lambda: request_id),
+                request_id=request_id,
+                listener=debating.listener,
+                on_crash=debating.on_crash,
+            )
+            spent = None if budget is None else budget.report()
+    finally:
+        await asyncio.to_thread(record.close)
+    if ended.plan is None:
+        return Debated(ended, None, spent)
+    document = plan_document(ended, spent)
+    PlanShelf(session.home.plans).keep(document)
+    return Debated(ended, document, spent)
+
+
+@asynccontextmanager
+async def live_model(
+    settings: DebateSettings, store: Store
+) -> AsyncIterator[tuple[Model | None, DebateBudget | None]]:
+    """The person's model with this debate's own budget, or nobody."""
+    if settings.model is None:
+        yield None, None
+        return
+    from agents.model.client import OpenAIModel
+    from agents.model.connection import Connection
+
+    budget = Budget(settings.limits, settings.prices, store, clock=time.time).debate()
+    async with Connection(settings.model) as connection:
+        yield OpenAIModel(settings.model, connection, budget, clock=time.time), budget
+
+
+def _secrets(debating: Debating) -> tuple[str, ...]:
+    """Everything known to be secret, so that none of it can reach the record."""
+    settings, model = debating.session.settings, debating.settings.model
+    urls = [url for chosen in settings.endpoints.values() for url in chosen]
+    keys = [settings.coingecko_key, None if model is None else model.api_key]
+    return tuple(secret for secret in (*urls, *keys) if secret)
