@@ -11,7 +11,7 @@ from chain.rpc.errors import RpcError
 from chain.wallet.errors import WalletError
 from chain.wallet.keeping import open_signer
 from zuno_tui.cli import DONE, FAILED
-from zuno_tui.cli.approval_card import word_lines
+from zuno_tui.cli.approval_card import warning_lines, word_lines
 from zuno_tui.cli.confirming import require_typed
 from zuno_tui.cli.outbox import resume_outbox
 from zuno_tui.cli.result_card import show_result
@@ -63,7 +63,7 @@ async def _apply(session: Session, arguments: Namespace) -> int:
 
 def _ask(waiting: Waiting) -> None:
     say(f"{waiting.approval.headline} · {waiting.approval.plan_id}")
-    for line in word_lines(waiting.words):
+    for line in (*word_lines(waiting.words), *warning_lines(waiting.approval.warnings)):
         say(line)
     say(f"  hash {waiting.approval.hash}")
     require_typed(WORD, f"Type {WORD} to sign and send this: ")

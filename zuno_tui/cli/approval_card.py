@@ -52,6 +52,7 @@ def _lines(rehearsal: Rehearsal) -> Iterator[str]:
     yield f"{wish.headline} · {wish.plan_id} · block {wish.subject.block.number:,}"
     yield ""
     yield from word_lines(rehearsal.words)
+    yield from warning_lines(rehearsal.warnings)
     yield ""
     yield from _outcome(rehearsal)
     yield from _bounds(rehearsal)
@@ -63,6 +64,11 @@ def word_lines(words: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
         yield f"  {place}. {step}"
         for sentence in sentences:
             yield wrapped(f"     {sentence}", indent=5)
+
+
+def warning_lines(warnings: Sequence[str]) -> Iterator[str]:
+    for sentence in warnings:
+        yield wrapped(f"  ! {sentence}", indent=4)
 
 
 def _outcome(rehearsal: Rehearsal) -> Iterator[str]:
@@ -156,6 +162,7 @@ def _document(rehearsal: Rehearsal) -> dict[str, Json]:
         "words": [
             f"{step}: {sentence}" for step, sentences in rehearsal.words for sentence in sentences
         ],
+        "warnings": list(rehearsal.warnings),
     }
 
 

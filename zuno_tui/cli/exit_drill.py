@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING
 from chain.execution.building import build
 from chain.execution.building_facts import BuildError, position_facts
 from chain.execution.building_requests import Close
+from chain.execution.decoding import decode
+from chain.execution.kept_back import shortfall_words
 from chain.execution.reading import read_chain_facts
 from chain.execution.simulating import Simulation, simulate
+from chain.execution.words import names_on
 from chain.overview import Overview, Sources, read_overview
 from zuno_tui.cli import DONE, FAILED
 from zuno_tui.cli.output import Column, Json, print_json, print_lines, table
 from zuno_tui.cli.positions import say_progress
 from zuno_tui.cli.session import Session, say
+from zuno_tui.cli.transcript import wrapped
 from zuno_tui.pair import pair_of
 from zuno_tui.words import amount_of
 
@@ -41,18 +45,29 @@ class Drill:
     position: PositionSnapshot
     simulation: Simulation | None
     refusal: str | None
+    warnings: tuple[str, ...] = ()
+    """What of it would not arrive."""
 
     @property
     def open(self) -> bool:
         return self.simulation is not None and self.simulation.success
 
     @property
+    def state(self) -> str:
+        if not self.open:
+            return "shut"
+        return "open, not all of it arrives" if self.warnings else "open"
+
+    @property
     def words(self) -> str:
+        """Why it is shut, or what would be missing; the state alone where all is well."""
         if self.refusal is not None:
             return self.refusal
         steps = () if self.simulation is None else self.simulation.steps
         failed = next((step for step in steps if step.failure), None)
-        return "open" if failed is None else f"shut: {failed.failure}"
+        if failed is not None:
+            return f"shut: {failed.failure}."
+        return " ".join(self.warnings) or self.state
 
 
 def run(arguments: Namespace) -> int:
@@ -73,6 +88,11 @@ async def _drill(session: Session) -> int:
     else:
         say(f"{session.network.title} · block {overview.wallet.block.number:,}")
         print_lines(table(_COLUMNS, [_row(session, overview, drill) for drill in drills]))
+        print_lines(
+            wrapped(f"  ! #{drill.position.token_id} {drill.words}", indent=4)
+            for drill in drills
+            if drill.words != drill.state
+        )
         held = [drill for drill in drills if drill.position.liquidity]
         say(f"{len(held) - len(shut)} of {len(held)} positions can be left now.")
     return FAILED if shut else DONE
@@ -88,7 +108,11 @@ async def _try(sources: Sources, overview: Overview, position: PositionSnapshot)
         built = build(Close(position_facts(position)), facts)
     except BuildError as error:
         return Drill(position, None, str(error))
-    return Drill(position, await simulate(sources.client, built.transactions, block.hash), None)
+    simulation = await simulate(sources.client, built.transactions, block.hash, tokens)
+    names = names_on(sources.network, overview.wallet.owner, overview.tokens)
+    steps = [decode(transaction) for transaction in built.transactions]
+    positions = {position.token_id: position_facts(position)}
+    return Drill(position, simulation, None, shortfall_words(steps, simulation, positions, names))
 
 
 def _row(session: Session, overview: Overview, drill: Drill) -> tuple[str, ...]:
@@ -103,7 +127,7 @@ def _row(session: Session, overview: Overview, drill: Drill) -> tuple[str, ...]:
             f"{amount_of(got0, token0)} {token0.label} + {amount_of(got1, token1)} {token1.label}"
         )
         gas = f"{sum(step.gas_used for step in drill.simulation.steps):,}"
-    return str(drill.position.token_id), pair.name, drill.words, received, gas
+    return str(drill.position.token_id), pair.name, drill.state, received, gas
 
 
 def _received(simulation: Simulation, token: str) -> int:
@@ -121,6 +145,7 @@ def _document(session: Session, overview: Overview, drills: list[Drill]) -> Json
                 "tokenId": str(drill.position.token_id),
                 "open": drill.open,
                 "words": drill.words,
+                "warnings": list(drill.warnings),
                 "method": None if drill.simulation is None else drill.simulation.method,
                 "received0": _units(drill, drill.position.pool.key.currency0),
                 "received1": _units(drill, drill.position.pool.key.currency1),

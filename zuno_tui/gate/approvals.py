@@ -48,6 +48,7 @@ class Approval:
     """Micro-dollars, rounded up."""
     simulated: str
     """The digest of the whole simulation that was shown."""
+    warnings: tuple[str, ...]
 
     @property
     def terms(self) -> dict[str, object]:
@@ -64,10 +65,11 @@ class Approval:
             else {token: str(amount) for token, amount in self.quoted.items()},
             "notional": str(self.notional),
             "simulated": self.simulated,
+            "warnings": list(self.warnings),
         }
 
 
-def approval_of(prepared: Prepared) -> Approval:
+def approval_of(prepared: Prepared, warnings: tuple[str, ...]) -> Approval:
     wish = prepared.wish
     unsealed = Approval(
         hash="",
@@ -80,6 +82,7 @@ def approval_of(prepared: Prepared) -> Approval:
         quoted=quoted_changes(prepared),
         notional=-(-prepared.notional.numerator // prepared.notional.denominator),
         simulated=simulation_digest(prepared.simulation),
+        warnings=warnings,
     )
     return replace(unsealed, hash=seal(prepared, unsealed.terms))
 
@@ -150,6 +153,7 @@ def _approval(sealed: str, document: dict[str, Any]) -> Approval:
         quoted=None if quoted is None else {token: int(text) for token, text in quoted.items()},
         notional=int(document["notional"]),
         simulated=document["simulated"],
+        warnings=tuple(document["warnings"]),
     )
 
 

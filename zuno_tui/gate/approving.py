@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from chain.execution.building_facts import position_facts
+from chain.execution.kept_back import shortfall_words
 from chain.execution.outbox import Outbox
 from chain.execution.words import describe, names_on
 from chain.tokens import read_tokens
@@ -34,6 +36,8 @@ class Rehearsal:
     tokens: Mapping[Address, Token]
     words: tuple[tuple[str, tuple[str, ...]], ...]
     """Each step with its sentences, drawn from its own bytes."""
+    warnings: tuple[str, ...]
+    """What does not arrive of what leaves a position, and who keeps it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +64,16 @@ async def rehearse(
     )
     names = names_on(sources.network, wallet, tokens)
     words = tuple((step.transaction.step, describe(step, names)) for step in prepared.steps)
-    return Rehearsal(prepared, tokens, words)
+    position = wish.subject.position
+    positions = {} if position is None else {position.token_id: position_facts(position)}
+    warnings = shortfall_words(prepared.steps, prepared.simulation, positions, names)
+    return Rehearsal(prepared, tokens, words, warnings)
 
 
 def approve(sources: Sources, journal: Path, rehearsal: Rehearsal) -> Approved:
     """Let what was rehearsed be applied once, within ten minutes, exactly as it is told."""
     prepared = rehearsal.prepared
-    approval = approval_of(prepared)
+    approval = approval_of(prepared, rehearsal.warnings)
     sealed = approval.hash
     with Outbox.open(journal) as outbox:
         dispatch = outbox.plan(dispatch_of(prepared, sealed), now=prepared.now)

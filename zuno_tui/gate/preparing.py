@@ -23,6 +23,7 @@ from zuno_tui.gate.drift import Bounds
 from zuno_tui.gate.refusal import GateRefusedError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from fractions import Fraction
 
     from chain.execution.building import Built
@@ -58,7 +59,7 @@ async def prepare(
     block, pool = wish.subject.block, wish.subject.pool
     facts = await read_chain_facts(sources.client, sources.network, wallet, wish.tokens, block)
     facts = replace(facts, tolerance=wish.tolerance)
-    built, simulation = await _tried(sources, build(wish.request, facts), block.hash)
+    built, simulation = await _tried(sources, build(wish.request, facts), block.hash, wish.tokens)
     steps = tuple(decode(transaction) for transaction in built.transactions)
     context = await _policy_context(sources, wish, facts, limits, notional_today)
     verdict = check(steps, context)
@@ -81,14 +82,16 @@ async def prepare(
     )
 
 
-async def _tried(sources: Sources, built: Built, at: str) -> tuple[Built, Simulation]:
+async def _tried(
+    sources: Sources, built: Built, at: str, tokens: Sequence[Address]
+) -> tuple[Built, Simulation]:
     """Tried with room to spare, then once more with the gas that will be signed for."""
-    first = await simulate(sources.client, built.transactions, at)
+    first = await simulate(sources.client, built.transactions, at, tokens)
     refuse_failing(first)
     if first.unsimulated or first.method != "eth_simulateV1":
         return built, first
     limited = with_gas(built, [step.gas_used for step in first.steps])
-    second = await simulate(sources.client, limited.transactions, at)
+    second = await simulate(sources.client, limited.transactions, at, tokens)
     refuse_failing(second)
     return limited, second
 

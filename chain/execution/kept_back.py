@@ -1,0 +1,87 @@
+"""What a position pays out and does not arrive: kept by the pool's hook, or by a token on its way.
+
+A hook may keep as much as the minimums in the calldata leave it, and a token as much as it likes:
+leaving is never forbidden for it, but it is said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.execution.decoding_records import Burn, Decrease, ModifyLiquidities, TakePair
+from chain.hooks import hook_passport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from chain.execution.building_facts import PositionFacts
+    from chain.execution.decoding_records import DecodedStep
+    from chain.execution.simulating import Simulation
+    from chain.execution.words import Names
+    from chain.networks import Address
+
+
+@dataclass(frozen=True, slots=True)
+class KeptBack:
+    token: Address
+    owed: int
+    """What the position pays out at the price of the simulation, fees included."""
+    arrived: int
+    by_hook: bool
+
+    def words(self, names: Names) -> str:
+        who = "The pool's hook" if self.by_hook else f"The token {names.currency(self.token)}"
+        kept = names.amount(self.owed - self.arrived, self.token)
+        share = 100 * (self.owed - self.arrived) / self.owed
+        return f"{who} keeps {kept} of what comes out, {share:.2f} % of it."
+
+
+def shortfall_words(
+    steps: Sequence[DecodedStep],
+    simulation: Simulation,
+    positions: Mapping[int, PositionFacts],
+    names: Names,
+) -> tuple[str, ...]:
+    """A sentence for everything that does not arrive, and for every token that says otherwise."""
+    untold = dict.fromkeys(token for step in simulation.steps for token in step.untold)
+    return (
+        *(missing.words(names) for missing in kept_back(steps, simulation, positions)),
+        *(
+            f"The token {names.currency(token)} tells of other transfers than it makes: "
+            "the amounts here are measured by what the wallet would hold."
+            for token in untold
+        ),
+    )
+
+
+def kept_back(
+    steps: Sequence[DecodedStep], simulation: Simulation, positions: Mapping[int, PositionFacts]
+) -> tuple[KeptBack, ...]:
+    """What is missing from each exit that was simulated whole."""
+    if simulation.method != "eth_simulateV1":
+        return ()
+    return tuple(
+        missing
+        for step, outcome in zip(steps, simulation.steps, strict=True)
+        if outcome.success
+        for missing in _missing(step, outcome.changes, positions)
+    )
+
+
+def _missing(
+    step: DecodedStep, changes: Mapping[Address, int], positions: Mapping[int, PositionFacts]
+) -> Iterator[KeptBack]:
+    match step.call:
+        case ModifyLiquidities((Burn() | Decrease() as exit_, TakePair()), _):
+            position = positions[exit_.token_id]
+        case _:
+            return
+    liquidity = exit_.liquidity if isinstance(exit_, Decrease) else position.liquidity
+    held = position.span.holds(position.pool.sqrt_price_x96, liquidity, round_up=False)
+    key = position.pool.key
+    taxed = hook_passport(key.hooks, key.fee).can_tax_exit
+    for token, amount, fee in zip((key.currency0, key.currency1), held, position.fees, strict=True):
+        arrived = changes.get(token, 0)
+        if arrived < amount + fee:
+            yield KeptBack(token, amount + fee, arrived, taxed)
