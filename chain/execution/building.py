@@ -17,7 +17,6 @@ from chain.execution.building_requests import (
     Increase,
     ReRange,
     Revoke,
-    RevokeAll,
     Unwrap,
     WalletRequest,
     Wrap,
@@ -124,9 +123,7 @@ def _recipes(request: Request, facts: ChainFacts) -> list[Recipe]:
         case Unwrap(amount):
             made = recipes.unwrap(amount, facts)
             _needs(made.to, amount, facts.balances)
-        case Revoke():
-            made = recipes.revoke(request, facts)
-        case RevokeAll(allowances):
+        case Revoke(allowances):
             return [recipes.revoke(each, facts) for each in allowances]
         case _:
             made = _change_of_position(request, facts)

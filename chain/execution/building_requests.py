@@ -83,8 +83,8 @@ class Unwrap:
 
 
 @dataclass(frozen=True, slots=True)
-class Revoke:
-    """Take an allowance back, the token's own or one given through Permit2."""
+class Allowance:
+    """What one contract may move of a token, by leave of the token itself or of Permit2."""
 
     token: Address
     spender: Address
@@ -92,10 +92,12 @@ class Revoke:
 
 
 @dataclass(frozen=True, slots=True)
-class RevokeAll:
-    allowances: tuple[Revoke, ...]
+class Revoke:
+    """Take allowances back, one step each."""
+
+    allowances: tuple[Allowance, ...]
 
 
 PositionRequest = ReRange | Close | Collect | Decrease | Increase | Compound
-WalletRequest = Wrap | Unwrap | Revoke | RevokeAll
+WalletRequest = Wrap | Unwrap | Revoke
 Request = PositionRequest | Create | WalletRequest

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         PositionFacts,
         Span,
     )
-    from chain.execution.building_requests import QuotedSwap, Revoke
+    from chain.execution.building_requests import Allowance, QuotedSwap
     from chain.execution.recipes_sizing import Sized
     from chain.networks import Address
     from chain.pool_key import PoolKey
@@ -234,7 +234,7 @@ def unwrap(amount: int, facts: ChainFacts) -> Recipe:
     return Recipe("unwrap", _wrapped(facts), abi.encode_call("withdraw(uint256)", amount))
 
 
-def revoke(allowance: Revoke, facts: ChainFacts) -> Recipe:
+def revoke(allowance: Allowance, facts: ChainFacts) -> Recipe:
     token, spender = allowance.token, allowance.spender
     if not allowance.through_permit2:
         return Recipe("revoke", token, actions.approve_token(spender, 0))

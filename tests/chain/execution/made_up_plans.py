@@ -19,6 +19,7 @@ from chain.execution.building_facts import (
     Tolerance,
 )
 from chain.execution.building_requests import (
+    Allowance,
     Close,
     Collect,
     Compound,
@@ -83,7 +84,7 @@ def context_of(request: Request, facts: ChainFacts, *, slippage_bips: int = 100)
     keys = [pool.key for pool in pools]
     tokens = frozenset(token for key in keys for token in (key.currency0, key.currency1))
     if isinstance(request, Revoke):
-        tokens = frozenset({request.token})
+        tokens = frozenset(each.token for each in request.allowances)
     contracts = facts.network.contracts
     called = {
         contracts.position_manager, contracts.permit2, ROUTER, WETH, *tokens,
@@ -116,7 +117,12 @@ def _request(draw: Random) -> Request:
         amount = 1 + draw.getrandbits(draw.randint(1, 90))
         return Wrap(amount) if kind == "wrap" else Unwrap(amount)
     if kind == "revoke":
-        return Revoke(address(draw), address(draw), draw.random() < 0.5)
+        return Revoke(
+            tuple(
+                Allowance(address(draw), address(draw), draw.random() < 0.5)
+                for _ in range(draw.randint(1, 4))
+            )
+        )
     pool, tick = _pool(draw)
     span = _span(draw, tick, pool.key.tick_spacing)
     budget = Amounts(draw.getrandbits(draw.randint(40, 90)), draw.getrandbits(draw.randint(40, 90)))
@@ -193,7 +199,7 @@ def _facts(draw: Random, request: Request) -> ChainFacts:
         head_time=head_time,
         nonce=draw.randrange(10_000),
         fees=FeeCaps(draw.randint(2, 10**12), draw.randint(0, 2)),
-        balances=dict.fromkeys((*tokens, NATIVE), _PLENTY),
+        balances=dict.fromkeys((*tokens, NATIVE, WETH), _PLENTY),
         allowances={
             token: TokenAllowances(
                 draw.choice((0, 0, 5, _PLENTY)),

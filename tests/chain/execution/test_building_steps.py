@@ -16,6 +16,7 @@ from chain.devnet.world.pools import STABLE, WETH_USDC_LOW
 from chain.execution.building import build, with_gas
 from chain.execution.building_facts import BuildError, Span, Tolerance
 from chain.execution.building_requests import (
+    Allowance,
     Close,
     Collect,
     Create,
@@ -59,7 +60,8 @@ def test_an_allowance_is_taken_back(chain: Chain, through_permit2: bool) -> None
     spender = MANAGER if through_permit2 else NETWORK.contracts.permit2
     before = chain.allowances(key.currency0)
     assert before.to_permit2 > 0 < before.through_permit2[MANAGER].amount
-    revoking = build(Revoke(key.currency0, spender, through_permit2), chain.facts(key))
+    allowance = Allowance(key.currency0, spender, through_permit2)
+    revoking = build(Revoke((allowance,)), chain.facts(key))
     chain.run(revoking.transactions)
     after = chain.allowances(key.currency0)
     assert (after.to_permit2 == 0) == (not through_permit2)

@@ -59,8 +59,9 @@ def agree(plan: MadeUpPlan) -> None:
         assert last == Withdraw(request.amount)
         return
     if isinstance(request, Revoke):
-        assert isinstance(last, Permit2Approval if request.through_permit2 else TokenApproval)
-        assert (last.spender, last.amount) == (request.spender, 0)
+        for call, allowance in zip(calls, request.allowances, strict=True):
+            assert isinstance(call, Permit2Approval if allowance.through_permit2 else TokenApproval)
+            assert (call.spender, call.amount) == (allowance.spender, 0)
         return
     told = [action for call in calls for action in actions_of(call)]
     if not isinstance(request, Create):
