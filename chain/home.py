@@ -49,6 +49,10 @@ class Home:
         return self.root / "alerts.json"
 
     @property
+    def monitor_lock(self) -> Path:
+        return self.root / "monitor.lock"
+
+    @property
     def plans(self) -> Path:
         return self.root / "plans"
 
