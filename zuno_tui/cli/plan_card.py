@@ -28,7 +28,8 @@ def show_plan(session: Session, document: PlanDocument) -> None:
 
 def plan_lines(document: PlanDocument) -> Iterator[str]:
     plan = plan_in(document)
-    yield from _headline(plan)
+    yield f"{plan.plan_id} · {headline(plan)}"
+    yield recommendation(plan)
     yield ""
     options = {
         "HOLD": plan.hold,
@@ -36,19 +37,24 @@ def plan_lines(document: PlanDocument) -> Iterator[str]:
         **({} if plan.exit is None else {"EXIT": plan.exit}),
     }
     columns = [Column(""), *(Column(name, "right") for name in options)]
-    rows = [[label, *(tell(one) for one in options.values())] for label, tell in _ROWS.items()]
+    rows = [[label, *(tell(one) for one in options.values())] for label, tell in FIGURES.items()]
     yield from table(columns, rows)
     yield ""
+    for sentence in (*reasons(plan), *model_talk(document)):
+        yield wrapped(f"  {sentence}", indent=2)
+
+
+def reasons(plan: Plan) -> Iterator[str]:
+    """Why this was chosen, and what the rules alone would have."""
     for reason in plan.choice.reasons:
-        yield wrapped(f"  {reason[0].upper()}{reason[1:]}.", indent=2)
+        yield f"{reason[0].upper()}{reason[1:]}."
     alone = plan.rules_alone
     same = (alone.kind, alone.index) == (plan.choice.kind, plan.choice.index)
     words = "the same" if same else _named(alone.kind, alone.index)
-    yield f"  The rules alone, with nobody arguing, would have chosen {words}."
-    yield from _talk(document)
+    yield f"The rules alone, with nobody arguing, would have chosen {words}."
 
 
-def _talk(document: PlanDocument) -> Iterator[str]:
+def model_talk(document: PlanDocument) -> Iterator[str]:
     """What the model took and how it kept to its numbers, where there was one."""
     match document:
         case {
@@ -57,8 +63,8 @@ def _talk(document: PlanDocument) -> Iterator[str]:
         }:
             most = f" of {limit:,}" if isinstance(limit, int) else ""
             price = f", ${dollars:.4f}" if isinstance(dollars, float) and tokens else ""
-            yield f"  The model took {tokens:,}{most} tokens{price}."
-            yield f"  Of the numbers it cited {cited} were given to it; {struck} were struck."
+            yield f"The model took {tokens:,}{most} tokens{price}."
+            yield f"Of the numbers it cited {cited} were given to it; {struck} were struck."
 
 
 def plan_in(document: PlanDocument) -> Plan:
@@ -66,14 +72,15 @@ def plan_in(document: PlanDocument) -> Plan:
     return Plan.model_validate(core, strict=False)
 
 
-def _headline(plan: Plan) -> Iterator[str]:
+def headline(plan: Plan) -> str:
     what = f"position #{plan.position}" if plan.position is not None else "a new position"
-    yield (
-        f"{plan.plan_id} · {what} · {plan.profile.value} · {plan.regime.value} market"
-        f" · block {plan.block:,}"
-    )
+    return f"{what} · {plan.profile.value} · {plan.regime.value} market · block {plan.block:,}"
+
+
+def recommendation(plan: Plan) -> str:
+    """The choice in a line: what, how sure, and who decided it."""
     rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
-    yield (
+    return (
         f"{_named(plan.choice.kind, plan.choice.index).upper()}"
         f" · {plan.verdict.value.replace('_', ' ')} · confidence {percent(plan.confidence)}"
         f" · decided by {plan.decided_by} in {rounds}"
@@ -133,7 +140,7 @@ def _judged(one: Candidate) -> str:
     return "–" if one.judgment is None else one.judgment.verdict.value
 
 
-_ROWS: dict[str, Callable[[Candidate], str]] = {
+FIGURES: dict[str, Callable[[Candidate], str]] = {
     "ticks": _ticks,
     "buffer at 1×": _buffer(1),
     "buffer at 2×": _buffer(2),
