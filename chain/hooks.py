@@ -163,8 +163,8 @@ _DELEGATED_ACCOUNT = bytes.fromhex("ef0100")
 
 
 # Where EIP-1967 and EIP-1822 keep the address of the code that runs; a proxy's own code names them.
-_BEACON_SLOT = bytes.fromhex("a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50")
-_IMPLEMENTATION_SLOTS = (
+BEACON_SLOT = bytes.fromhex("a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50")
+IMPLEMENTATION_SLOTS = (
     bytes.fromhex("360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc"),
     bytes.fromhex("c5f16f0fcc639fa48a6947836d9850f504798523bf8c9a3a87d5876cf622bcf7"),
 )
@@ -181,9 +181,9 @@ def find_proxy(code: bytes) -> Proxy | None:
         return Proxy(ProxyKind.MINIMAL, "0x" + code[len(before) : len(before) + 20].hex())
     if code.startswith(_DELEGATED_ACCOUNT) and len(code) == len(_DELEGATED_ACCOUNT) + 20:
         return Proxy(ProxyKind.ACCOUNT, "0x" + code[len(_DELEGATED_ACCOUNT) :].hex())
-    if _BEACON_SLOT in code:
+    if BEACON_SLOT in code:
         return Proxy(ProxyKind.BEACON, None)
-    if any(slot in code for slot in _IMPLEMENTATION_SLOTS):
+    if any(slot in code for slot in IMPLEMENTATION_SLOTS):
         return Proxy(ProxyKind.UPGRADEABLE, None)
     return None
 

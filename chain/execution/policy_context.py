@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from chain.pool_key import PoolKey
 
 
+DEAREST_POOL_FEE = 50_000
+"""Pips: a pool that takes more of every swap is not entered."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     max_fee_per_gas: int
@@ -27,8 +31,7 @@ class Limits:
     slippage_bips: int = 100
     deadline_seconds: int = 15 * 60
     expiry_seconds: int = 30 * 60
-    lp_fee_pips: int = 50_000
-    """A pool that takes more of every swap is not entered."""
+    lp_fee_pips: int = DEAREST_POOL_FEE
     daily_notional: int | None = None
     """Micro-dollars put into ranges within a day; None is no limit."""
 

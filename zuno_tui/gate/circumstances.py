@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from chain.hooks import NO_HOOK
 from chain.rpc import requests
-from zuno_tui.gate.contract_code import read_code_hashes
 from zuno_tui.gate.drift import Circumstances
+from zuno_tui.gate.hook_code import read_hook_code
 
 if TYPE_CHECKING:
     from chain.networks import Address
@@ -21,8 +21,7 @@ async def read_circumstances(sources: Sources, subject: Subject, wallet: Address
     nonce = await sources.client.ask(requests.transaction_count(wallet, block.hash))
     hook_code = None
     if pool is not None and pool.key.hooks != NO_HOOK:
-        hook = pool.key.hooks
-        hook_code = (await read_code_hashes(sources, [hook], block.hash)).now.get(hook)
+        hook_code = await read_hook_code(sources, pool.key.hooks, block.hash)
     return Circumstances(
         owner=None if position is None else position.owner,
         liquidity=None if position is None else position.liquidity,
@@ -30,6 +29,7 @@ async def read_circumstances(sources: Sources, subject: Subject, wallet: Address
         hook_code=hook_code,
         subscriber=None if position is None else position.custody.subscriber,
         sqrt_price_x96=None if pool is None else pool.sqrt_price_x96,
+        pool_fee=None if pool is None else pool.lp_fee,
         nonce=nonce,
         base_fee=block.base_fee_per_gas or 0,
     )

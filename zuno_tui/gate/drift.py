@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
+
+from chain.execution.policy_context import DEAREST_POOL_FEE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,9 +25,11 @@ class Circumstances:
     liquidity: int | None
     pool_id: str | None
     hook_code: str | None
-    """The hash of the hook's code; None where the pool has no hook."""
+    """The hash of all code that answers for the hook; None where the pool has no hook."""
     subscriber: Address | None
     sqrt_price_x96: int | None
+    pool_fee: int | None
+    """Pips that the pool takes of a swap; a hook may change it at any time."""
     nonce: int
     base_fee: int
 
@@ -69,14 +74,8 @@ def _drifts(
     for what, (then, now_is) in same.items():
         if then != now_is:
             yield Drift(what, _told(then), _told(now_is))
-    then_price, price = before.sqrt_price_x96, after.sqrt_price_x96
-    if (
-        then_price is not None
-        and price is not None
-        and not bounds.lowest_sqrt_price <= price <= bounds.highest_sqrt_price
-    ):
-        moved = _price_change(then_price, price)
-        yield Drift("pool price", f"√price {then_price}", f"{moved:+.3f} % away")
+    yield from _price_drift(before.sqrt_price_x96, after.sqrt_price_x96, bounds)
+    yield from _fee_drift(before.pool_fee, after.pool_fee)
     if after.base_fee > bounds.max_fee_per_gas:
         yield Drift(
             "base fee", f"at most {bounds.max_fee_per_gas} wei a gas", f"{after.base_fee} wei a gas"
@@ -86,10 +85,26 @@ def _drifts(
         yield Drift("approval", "good for ten minutes", f"{late} s past its end")
 
 
+def _price_drift(before: int | None, after: int | None, bounds: Bounds) -> Iterator[Drift]:
+    if before is None or after is None:
+        return
+    lowest, highest = bounds.lowest_sqrt_price, bounds.highest_sqrt_price
+    if not lowest <= after <= highest:
+        allowed = f"{_price_change(before, lowest)} to {_price_change(before, highest)}"
+        moved = _price_change(before, after)
+        yield Drift("pool price", f"let move by {allowed}", f"{moved} and past that")
+
+
+def _fee_drift(before: int | None, after: int | None) -> Iterator[Drift]:
+    if before is not None and after is not None and after > max(before, DEAREST_POOL_FEE):
+        yield Drift("pool fee", f"{before / 10_000:g} %", f"{after / 10_000:g} %")
+
+
 def _told(value: object) -> str:
     return "none" if value is None else str(value)
 
 
-def _price_change(before: int, after: int) -> float:
+def _price_change(before: int, after: int) -> str:
     """In per cent of the price, which is the square of its root."""
-    return float((after / before) ** 2 - 1) * 100
+    change = 100 * (Fraction(after, before) ** 2 - 1)
+    return f"{float(change):+.3f} %"
