@@ -30,6 +30,8 @@ _COMMANDS = {
     "close": "close",
     "outbox": "outbox",
     "exit-drill": "exit_drill",
+    "alerts": "alerts",
+    "monitor": "monitor",
     "doctor": "doctor",
     "locate": "locate",
     "wallet": "wallet",

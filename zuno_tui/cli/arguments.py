@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from zuno_tui.cli.alert_arguments import add_watching
 from zuno_tui.cli.wallet_arguments import DiscreetParser, add_wallet, passphrase_flag
 
 _DESCRIPTION = "A terminal desk for people who provide liquidity on Uniswap v4."
@@ -70,6 +71,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     wallet = commands.add_parser("wallet", parents=[shared], help="keys, and who is watched")
     add_wallet(wallet, shared)
+    add_watching(commands, shared)
     commands.add_parser("balances", parents=[shared], help="what the wallet holds")
     commands.add_parser("exit-drill", parents=[shared], help="try leaving every position now")
     commands.add_parser("doctor", parents=[shared], help="check everything zuno depends on")

@@ -27,6 +27,7 @@ _FORESEEN = (
     "FactsUnknownError",
     "InterruptedApplyError",
     "NotIncludedError",
+    "UnknownAlertError",
 )
 _REFUSALS = ("BuildError", "GateRefusedError", "NoSuchPositionError", "OutboxError")
 _UNREAD = ("ChainUnreadableError", "GasUnknownError", "NotSentError")

@@ -1,0 +1,173 @@
+"""`zuno alerts`: what stands, since when, what to type about it; and to acknowledge or mute it."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, cast
+
+from agents.monitor.alert import alert_document, iso_time
+from agents.monitor.book import AlertBook
+from agents.monitor.life import Mute
+from chain.networks import network_named
+from zuno_tui.cli import DONE, FAILED
+from zuno_tui.cli.output import Column, print_json, print_lines, table
+from zuno_tui.cli.session import Session, say
+from zuno_tui.phrases.durations import read_duration
+from zuno_tui.settings import SettingsError
+from zuno_tui.watch_health import watch_health
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from agents.monitor.alert import Alert
+    from zuno_tui.cli.output import Json
+    from zuno_tui.watch_health import WatchHealth
+
+_COLUMNS = (
+    Column("ID", "right"),
+    Column("STATE"),
+    Column("SEVERITY"),
+    Column("POSITION"),
+    Column("SINCE (UTC)"),
+    Column("WHAT"),
+    Column("NEXT"),
+)
+
+
+def run(arguments: Namespace) -> int:
+    session = Session.start(arguments)
+    session.home.prepare()
+    now = time.time()
+    with closing(AlertBook.open(session.home, now=now)) as book:
+        for notice in book.notices:
+            say(notice)
+        if arguments.action == "ack":
+            known = book.ack(arguments.alert_id, now)
+            return _changed(session, book, (known,), "acknowledged")
+        if arguments.action == "mute":
+            until = _end(arguments, now)
+            alert = book.find(arguments.alert_id)
+            silenced = book.mute(Mute.of(alert.subject, until), now)
+            return _changed(session, book, silenced, f"muted until {_moment(until)} UTC")
+        return _list(session, book, arguments, now)
+
+
+def _list(session: Session, book: AlertBook, arguments: Namespace, now: float) -> int:
+    health = watch_health(session.home, now=now)
+    alerts = [one for one in book.current() if _is_meant(one, arguments)]
+    shown = alerts if arguments.all else [one for one in alerts if one.active]
+    if session.as_json:
+        print_json(_document(shown, book, health))
+        return DONE
+    if shown:
+        print_lines(table(_COLUMNS, [_row(one, now) for one in shown]))
+    else:
+        say("No alert stands." if not arguments.all else "There never was an alert.")
+    if len(shown) < len(alerts):
+        say(f"{len(alerts) - len(shown)} more are over: zuno alerts --all")
+    for words in (health.sentence, health.next_step, *health.stopped, book.trouble or ""):
+        if words:
+            say(words)
+    return DONE
+
+
+def _is_meant(alert: Alert, arguments: Namespace) -> bool:
+    """All networks and wallets, unless one was named."""
+    if arguments.network and network_named(arguments.network).chain_id != alert.chain_id:
+        return False
+    return not arguments.address or arguments.address.strip().lower() == alert.wallet_address
+
+
+def _changed(session: Session, book: AlertBook, alerts: tuple[Alert, ...], done: str) -> int:
+    if session.as_json:
+        print_json({"alerts": [_told(one) for one in alerts], "trouble": book.trouble})
+    for alert in alerts:
+        over = "" if alert.active else " It is over already."
+        say(f"Alert {alert.id} ({_about(alert)}, {_kind(alert)}) is {done}.{over}")
+    if book.trouble is not None:
+        say(f"{book.trouble} What you said is lost when this ends: try again then.")
+        return FAILED
+    return DONE
+
+
+def _end(arguments: Namespace, now: float) -> float:
+    """When a mute is to end: it always has an end."""
+    if arguments.until is not None:
+        return _read_moment(arguments.until, now)
+    seconds = read_duration(arguments.duration)
+    if seconds is None:
+        raise SettingsError(
+            f"{arguments.duration!r} is no length of time. Write it like: --for 2h, --for 30min"
+        )
+    return now + seconds
+
+
+def _read_moment(text: str, now: float) -> float:
+    try:
+        # Without a zone it is the person's own time.
+        moment = datetime.fromisoformat(text).astimezone().timestamp()
+    except (ValueError, OverflowError):
+        raise SettingsError(
+            f"{text!r} is no date or time. Write it like: --until 2026-12-01T08:00"
+        ) from None
+    if moment <= now:
+        raise SettingsError(f"{text} has already passed. A mute ends in the future.")
+    return moment
+
+
+def _row(alert: Alert, now: float) -> tuple[str, ...]:
+    state = alert.state.value + (", muted" if alert.muted(now) else "")
+    what = alert.message if alert.active else f"{alert.message} Over: {alert.resolution}."
+    next_command = alert.next_command if alert.active else ""
+    return (
+        str(alert.id),
+        state,
+        alert.severity.value,
+        _about(alert),
+        _moment(alert.since),
+        what,
+        next_command,
+    )
+
+
+def _about(alert: Alert) -> str:
+    position = "" if alert.position_id is None else f" #{alert.position_id}"
+    return alert.network + position
+
+
+def _kind(alert: Alert) -> str:
+    return alert.kind.value.replace("_", " ")
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _document(alerts: list[Alert], book: AlertBook, health: WatchHealth) -> Json:
+    beat, holder = health.beat, health.holder
+    return {
+        "alerts": [_told(one) for one in alerts],
+        "monitor": {
+            "state": health.watch.value,
+            "pid": None if holder is None else holder.pid,
+            "host": None if holder is None else holder.host,
+            "lastSeen": None if beat is None else iso_time(beat.at),
+            "trouble": None if beat is None else beat.trouble,
+        },
+        "channels": [
+            {
+                "name": name,
+                "stopped": progress.stopped,
+                "trouble": progress.trouble,
+                "sentUpTo": progress.cursor,
+            }
+            for name, progress in health.channels.items()
+        ],
+        "trouble": book.trouble,
+    }
+
+
+def _told(alert: Alert) -> Json:
+    return cast("dict[str, Json]", alert_document(alert))

@@ -1,0 +1,95 @@
+"""Whether somebody watches over this home, and whether what they see reaches the person."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from agents.monitor.courier import all_progress
+from agents.monitor.heartbeat import last_beat
+from agents.monitor.polling_lock import current_holder
+from chain.store import Store, StoreError
+from zuno_tui.words import age_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agents.monitor.courier import Progress
+    from agents.monitor.heartbeat import Beat
+    from agents.monitor.polling_lock import Holder
+    from chain.home import Home
+
+START = "zuno monitor"
+
+
+class Watch(StrEnum):
+    KEPT = "watching"
+    SILENT = "silent"
+    """Somebody holds the watch, and has not been seen for too long."""
+    ENDED = "ended"
+    NEVER = "never started"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchHealth:
+    watch: Watch
+    holder: Holder | None
+    beat: Beat | None
+    channels: Mapping[str, Progress]
+    """By name, those that alerts were ever sent through."""
+    now: float
+
+    @property
+    def sentence(self) -> str:
+        if self.beat is None:
+            started = self.holder is not None
+            return "The monitor has just started." if started else "Nobody watches yet."
+        seen = f"last seen {age_text(int(self.beat.age(self.now)))} ago"
+        if self.holder is None:
+            return f"Nobody watches: the monitor was {seen}."
+        who = f"process {self.holder.pid} on {self.holder.host}"
+        if self.watch is Watch.SILENT:
+            return f"The monitor is stuck: {who} holds the watch, {seen}."
+        return f"The monitor is watching, {seen} ({who})."
+
+    @property
+    def next_step(self) -> str:
+        if self.watch is Watch.KEPT:
+            return ""
+        if self.watch is Watch.SILENT and self.holder is not None:
+            return f"End it, and another takes over: kill {self.holder.pid}"
+        return f"Start it: {START}"
+
+    @property
+    def stopped(self) -> tuple[str, ...]:
+        """A sentence for each channel that nothing is sent through any more."""
+        return tuple(
+            f"{name} is stopped: {one.trouble}"
+            for name, one in self.channels.items()
+            if one.stopped
+        )
+
+
+def watch_health(home: Home, *, now: float) -> WatchHealth:
+    """As any process on the home can tell, without a lock and without the network."""
+    holder = current_holder(home.monitor_lock)
+    beat, channels = _kept(home, now)
+    if holder is not None:
+        watch = Watch.SILENT if beat is not None and beat.overdue(now) else Watch.KEPT
+    else:
+        watch = Watch.NEVER if beat is None else Watch.ENDED
+    return WatchHealth(watch, holder, beat, channels, now)
+
+
+def _kept(home: Home, now: float) -> tuple[Beat | None, Mapping[str, Progress]]:
+    if not home.database.exists():
+        return None, {}
+    try:
+        store, _ = Store.open(home.database, now=now)
+        with store:
+            return last_beat(store), all_progress(store)
+    except (OSError, sqlite3.Error, StoreError):
+        # What keeps it from being read is the alert book's to say.
+        return None, {}
