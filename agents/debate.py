@@ -160,6 +160,15 @@ def recorded_start(record: Record) -> FlowStart | FlowCreateStart:
     return FlowCreateStart.model_validate(start, strict=False)
 
 
+def recorded_context(record: Record) -> MarketContext | CreateContext | None:
+    """What was observed when the record was written; None when it ended before that."""
+    seen = record.facts().get(_OBSERVATION)
+    if not isinstance(seen, dict):
+        return None
+    kind = MarketContext if seen.get("mode") == "rebalance" else CreateContext
+    return kind.model_validate(seen, strict=False)
+
+
 class RecordedEyes:
     """Sees what was seen when the record was written."""
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 _ROLE_WIDTH = 10
 _NARROWEST = 40
-_STRUCK = {
-    FlagKind.MISMATCH: "✗not the number given",
-    FlagKind.UNKNOWN: "✗no such number",
-    FlagKind.UNCITED: "✗uncited",
+WHY_STRUCK = {
+    FlagKind.MISMATCH: "not the number given",
+    FlagKind.UNKNOWN: "no such number",
+    FlagKind.UNCITED: "uncited",
 }
 
 
@@ -45,7 +45,7 @@ def readable(thought: Thought) -> str:
     )
     text, moved = without_ids(thought.text, flags)
     for flag in sorted(moved, key=lambda flag: flag.start, reverse=True):
-        text = f"{text[: flag.end]} [{_STRUCK[flag.kind]}]{text[flag.end :]}"
+        text = f"{text[: flag.end]} [✗{WHY_STRUCK[flag.kind]}]{text[flag.end :]}"
     return text
 
 

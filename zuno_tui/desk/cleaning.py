@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
     Record = TypeVar("Record", bound=DataclassInstance)
 
+_SPACES = dict.fromkeys((0x09, 0x0A, 0x0D), " ")
+_UNFIT: dict[int, str | None] = {**DROP, **_SPACES}
+_BLANKED = dict.fromkeys(DROP, " ")
+
 
 def cleaned(record: Record) -> Record:
     """The same record with every text in it fit for a terminal; itself when nothing was unfit."""
@@ -27,10 +31,13 @@ def cleaned(record: Record) -> Record:
 def clean_line(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
-    # Line ends become spaces, so that words on two lines do not grow together.
-    plain = " ".join(text.split()) if any(end in text for end in "\n\r\t") else text
-    fit = plain.translate(DROP)
+    fit = text.translate(_UNFIT)
     return text if fit == text else fit
+
+
+def clean_in_place(text: str) -> str:
+    """The same with every character in its place, for texts that are pointed into."""
+    return text.translate(_BLANKED)
 
 
 def _clean(value: object) -> object:

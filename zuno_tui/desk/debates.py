@@ -1,0 +1,171 @@
+"""Debates at the desk: one at a time, heard as they run, ending in the plan on the card."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from zuno_tui.desk.debate_views import ending, turn_view
+from zuno_tui.desk.events import DebateChanged, Said, TurnEnded, ViewAsked
+from zuno_tui.desk.plan_pools import pools_on_record
+from zuno_tui.desk.plan_views import plan_view
+from zuno_tui.desk.prose import ProseGatherer
+from zuno_tui.desk.views import DebateView
+
+if TYPE_CHECKING:
+    from agents.debate import Listener, Turn
+    from agents.envelope import Role
+    from agents.payloads import FlowCreateStart, FlowStart
+    from agents.shelf import PlanDocument
+    from zuno_tui.debate_settings import DebateSettings
+    from zuno_tui.desk.bench import Bench
+    from zuno_tui.desk.card import Card
+    from zuno_tui.desk.intents import Create, Recommend
+
+DEBATE = "debate"
+_PATIENCE = 150.0
+"""Seconds; the bus ends a debate long before."""
+
+
+class Debates:
+    def __init__(self, bench: Bench, card: Card) -> None:
+        self._bench = bench
+        self._card = card
+
+    def recommend(self, asked: Recommend) -> None:
+        from agents.payloads import FlowStart
+
+        settings = self._settings(asked.profile)
+        start = FlowStart(
+            token_id=asked.token_id, profile=settings.profile, max_rounds=settings.max_rounds
+        )
+        self._begin(settings, start, f"position #{asked.token_id}", asked.twin)
+
+    def create(self, asked: Create) -> None:
+        from agents.payloads import FlowCreateStart
+        from zuno_tui.phrases.create_phrase import parse_create
+
+        network = self._bench.session.network
+        phrase = parse_create(asked.phrase, network)
+        if phrase.network != network:
+            self._bench.tell(
+                Said(
+                    f"The phrase says {phrase.network.title}, and the desk is on {network.title}. "
+                    f"First: switch to {phrase.network.name}",
+                    "warn",
+                )
+            )
+            return
+        named = None if phrase.profile is None else phrase.profile.value
+        settings = self._settings(named or asked.profile)
+        start = FlowCreateStart(
+            goal=phrase.goal,
+            owner=self._bench.wallet,
+            profile=settings.profile,
+            max_rounds=settings.max_rounds,
+        )
+        self._bench.tell(Said(f"Understood: {phrase.understood}"))
+        self._begin(settings, start, "a new position", asked.twin)
+
+    def _settings(self, profile: str | None) -> DebateSettings:
+        from zuno_tui.debate_settings import debate_settings
+
+        opening = self._bench.opening
+        settings = debate_settings(
+            self._bench.session.settings,
+            opening.environment,
+            profile=profile,
+            deterministic=opening.deterministic,
+        )
+        model = settings.model
+        self._bench.status.thinking("rules" if model is None else model.default_model)
+        return settings
+
+    def _begin(
+        self,
+        settings: DebateSettings,
+        start: FlowStart | FlowCreateStart,
+        subject: str,
+        twin: str,
+    ) -> None:
+        self._bench.jobs.start(
+            DEBATE,
+            f"Arguing about {subject}",
+            lambda _: self._hold(settings, start, subject, twin),
+            seconds=_PATIENCE,
+        )
+
+    async def _hold(
+        self,
+        settings: DebateSettings,
+        start: FlowStart | FlowCreateStart,
+        subject: str,
+        twin: str,
+    ) -> None:
+        from agents.debate import Listener
+        from zuno_tui.debating import Debating, debate
+
+        bench = self._bench
+        request_id = bench.opening.new_request_id()
+        hearing = _Hearing(bench, DebateView(request_id, subject))
+        listener: Listener = Listener(on_turn=hearing.on_turn, on_prose=hearing.on_prose)
+        debating = Debating(bench.session, settings, request_id, listener, hearing.on_crash)
+        bench.tell(ViewAsked("debate"))
+        try:
+            debated = await debate(debating, bench.sources, start)
+        except asyncio.CancelledError:
+            hearing.end("It was ended before there was a plan.")
+            raise
+        except Exception:
+            hearing.end("It ended without a plan.")
+            raise
+        hearing.end(ending(debated.ended))
+        if debated.spent is not None and settings.model is not None:
+            spent = f"{settings.model.default_model} · {debated.spent.debate.tokens:,} tokens"
+            bench.status.thinking(spent)
+        if debated.document is None:
+            bench.tell(Said(ending(debated.ended), "bad", twin))
+            return
+        view = show_plan(bench, self._card, debated.document, made_at=bench.clock())
+        bench.tell(Said(view, "good", twin))
+
+
+def show_plan(bench: Bench, card: Card, document: PlanDocument, *, made_at: float) -> str:
+    """Put a plan on the card; its recommendation in a line."""
+    home, network = bench.session.home, bench.session.network
+    record = home.records / f"{document.get('requestId')}.jsonl"
+    pools = pools_on_record(record, network, bench.sources.store)
+    view = plan_view(document, pools, made_at=made_at)
+    card.show(view)
+    bench.tell(ViewAsked("plan"))
+    return f"{view.plan_id}: {view.recommendation}"
+
+
+class _Hearing:
+    """What is heard of one debate, told as it is said and kept for its end."""
+
+    def __init__(self, bench: Bench, view: DebateView) -> None:
+        self._bench = bench
+        self._view = view
+        self._prose = ProseGatherer(bench.tell)
+        bench.tell(DebateChanged(view))
+
+    def on_prose(self, role: Role, text: str) -> None:
+        self._prose.hear(role.value, text)
+
+    def on_turn(self, turn: Turn) -> None:
+        self._prose.forget(turn.role.value)
+        view = turn_view(turn)
+        self._view = replace(self._view, turns=(*self._view.turns, view))
+        self._bench.tell(TurnEnded(view))
+        if turn.thought.tag == "silence":
+            self._bench.tell(Said(turn.thought.text, "warn"))
+
+    def on_crash(self, role: Role, error: Exception) -> None:
+        self._bench.tell(Said(f"{role.value} stopped with {type(error).__name__}.", "bad"))
+
+    def end(self, words: str) -> None:
+        self._prose.flush()
+        self._view = replace(self._view, ended=words)
+        self._bench.tell(DebateChanged(self._view))
