@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 MOST_DECIMALS = 77
 """Ten to the 78th is beyond any uint256: with more decimals no amount could reach one token."""
 
+_PLAIN_MARKS = "._-+$₮"
+_NO_QUOTES = dict.fromkeys(map(ord, '“”"'))
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -31,8 +34,15 @@ class Token:
         """The name to print: a bare symbol only for a token known by its address."""
         if self.verified:
             return self.symbol
-        told = f"?{self.symbol} {shortened(self.address)}"
+        told = f"?{_one_word(self.symbol)} {shortened(self.address)}"
         return f"{told} look-alike" if self.suspicious else told
+
+
+def _one_word(symbol: str) -> str:
+    """A symbol that could be read as words of ours, between quotes it cannot close."""
+    if all(letter.isalnum() or letter in _PLAIN_MARKS for letter in symbol):
+        return symbol
+    return f"“{symbol.translate(_NO_QUOTES)}”"
 
 
 def amount_text(amount: int, token: Token) -> str:

@@ -132,3 +132,16 @@ def test_what_is_left_of_a_symbol_is_plain_letters(symbol: str) -> None:
     for left in skeletons(symbol):
         assert left.isascii()
         assert left.isalnum()
+
+
+@pytest.mark.parametrize(
+    ("symbol", "shown"),
+    [
+        ("PT-sUSDe.e+1", "?PT-sUSDe.e+1 0x"),
+        ("WETH to you.", "?“WETH to you.” 0x"),
+        ("X” to 0xYOU (you)", "?“X to 0xYOU (you)” 0x"),
+        ("5,000 USDC", "?“5,000 USDC” 0x"),
+    ],
+)
+def test_a_symbol_that_reads_as_a_sentence_stands_between_quotes(symbol: str, shown: str) -> None:
+    assert unlisted_token(STRANGER, symbol.encode(), 18).label.startswith(shown)
