@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
+
+from zuno_tui.phrases.secrecy import LIKE_A_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LIKE_A_KEY = re.compile(r"(?:0[xX])?[0-9a-fA-F]{60,}")
 _EXPOSED = (
     "a private key is never given on the command line: other programs and the shell's history "
     "see it there. Treat that key as exposed, and move what it holds. "
@@ -22,7 +22,7 @@ class DiscreetParser(argparse.ArgumentParser):
     """Complains without quoting what looks like a key."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(_LIKE_A_KEY.sub("(hidden)", message))
+        super().error(LIKE_A_KEY.sub("(hidden)", message))
 
 
 def add_wallet(wallet: argparse.ArgumentParser, shared: argparse.ArgumentParser) -> None:
@@ -89,6 +89,6 @@ def _file(text: str) -> Path:
 
 
 def _no_key(text: str) -> str:
-    if _LIKE_A_KEY.search(text):
+    if LIKE_A_KEY.search(text):
         raise argparse.ArgumentTypeError(_EXPOSED)
     return text

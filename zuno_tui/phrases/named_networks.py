@@ -57,6 +57,15 @@ def take_networks(pieces: Sequence[Piece]) -> NamedNetworks:
     return NamedNetworks(tuple(found.values()), tuple(wrong), tuple(rest))
 
 
+def network_called(words: Sequence[str]) -> Network | None:
+    """The network of this name, title or nickname, and no other."""
+    return _known_networks().get(_words(" ".join(words)))
+
+
+def network_names() -> tuple[str, ...]:
+    return tuple(network.name for network in all_networks())
+
+
 @cache
 def _known_networks() -> dict[Words, Network]:
     """Every name of every network, cut into words as a phrase is."""
@@ -72,7 +81,7 @@ def _words(name: str) -> Words:
 
 
 def _no_network(following: Sequence[Piece]) -> str:
-    names = [network.name for network in all_networks()]
+    names = network_names()
     known = f"Known: {', '.join(names)}."
     if not following:
         return f"'on' needs a network after it. {known}"

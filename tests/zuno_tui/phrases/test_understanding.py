@@ -1,0 +1,236 @@
+"""What is typed and what is understood by it, as a table; what is not understood says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from zuno_tui.desk.intents import (
+    AboutPlan,
+    Acknowledge,
+    Apply,
+    Approve,
+    Cancel,
+    Change,
+    Create,
+    Help,
+    Inspect,
+    Intent,
+    Market,
+    Mute,
+    Outbox,
+    Page,
+    Quit,
+    Recommend,
+    Refresh,
+    Replay,
+    Show,
+    SwitchNetwork,
+    UseWallet,
+)
+from zuno_tui.phrases.context import Context
+from zuno_tui.phrases.misunderstood import Misunderstood
+from zuno_tui.phrases.understanding import understand
+from zuno_tui.phrases.verbs import VERBS
+
+SOMEBODY = "0x1111111111111111111111111111111111111111"
+DESK = Context(
+    positions=(7, 9),
+    selected=7,
+    plan_id="plan_0123456789abcdef",
+    plan_position=7,
+    candidates=("2", "1", "exit"),
+    alerts=("3", "4"),
+    selected_alert="4",
+    records=("req_aa", "req_bb"),
+    sent=("plan_0123456789abcdef",),
+    has_market=True,
+)
+UNDERSTOOD: list[tuple[str, Intent]] = [
+    ("positions", Show("positions")),
+    ("Show me my positions.", Show("positions")),
+    ("are we still in range?", Show("positions")),
+    ("inspect 7", Inspect(7)),
+    ("inspect it", Inspect(7)),
+    ("look at #9", Inspect(9)),
+    ("#9", Inspect(9)),
+    ("recommend rebalance 7", Recommend(7)),
+    ("recommend 9 conservative", Recommend(9, "conservative")),
+    ("what should i do with 7?", Recommend(7)),
+    ("please rebalance this", Recommend(7)),
+    ("create 0.5 WETH/USDC conservative", Create("0.5 WETH/USDC conservative")),
+    ("open 1,000 USDC with WETH, stay long", Create("1,000 USDC with WETH stay long")),
+    ("why", AboutPlan("explain")),
+    ("why did you recommend that one?", AboutPlan("explain")),
+    ("show me the diff", AboutPlan("diff")),
+    ("what would change", AboutPlan("diff")),
+    ("diff 1", AboutPlan("diff", candidate="1")),
+    ("simulate", AboutPlan("simulate")),
+    ("simulate exit", AboutPlan("simulate", candidate="exit")),
+    ("plan", Show("plan")),
+    ("plan plan_00ff", AboutPlan("plan", "plan_00ff")),
+    ("export plan_00ff", AboutPlan("export", "plan_00ff")),
+    ("approve", Approve()),
+    ("approve it", Approve()),
+    ("approve 2", Approve(candidate="2")),
+    ("approve the exit", Approve(candidate="exit")),
+    ("approve plan_00ff 1", Approve("plan_00ff", "1")),
+    ("apply", Apply()),
+    ("Apply it.", Apply()),
+    ("apply plan_00ff", Apply("plan_00ff")),
+    ("apply close_7_120", Apply("close_7_120")),
+    ("collect 7", Change("collect", ("7",))),
+    ("collect fees from 7", Change("collect", ("7",))),
+    ("compound it", Change("compound", ("7",))),
+    ("close 9", Change("close", ("9",))),
+    ("decrease 7 25%", Change("decrease", ("7", "25"))),
+    ("decrease this by 12.5 percent", Change("decrease", ("7", "12.5"))),
+    ("increase 7 0.5 WETH", Change("increase", ("7", "0.5", "WETH"))),
+    ("increase 7 by 1,500.25 USDC", Change("increase", ("7", "1500.25", "USDC"))),
+    ("wrap 1 eth", Change("wrap", ("1",))),
+    ("unwrap 2.5k", Change("unwrap", ("2500",))),
+    ("revoke", Page("revoke")),
+    ("revoke USDC permit2", Change("revoke", ("USDC", "permit2"))),
+    ("outbox", Show("outbox")),
+    ("outbox cancel plan_00ff", Outbox("cancel", "plan_00ff")),
+    ("outbox resolve", Outbox("resolve")),
+    ("cancel transaction", Outbox("cancel")),
+    ("speed up", Outbox("speed-up")),
+    ("cancel", Cancel()),
+    ("stop", Cancel()),
+    ("show alerts", Show("alerts")),
+    ("what needs attention?", Show("alerts")),
+    ("ack 3", Acknowledge("3")),
+    ("ack it", Acknowledge("4")),
+    ("mute 3 for 2h", Mute("3", 7_200)),
+    ("mute this for 30 minutes", Mute("4", 1_800)),
+    ("mute 3", Mute("3", 3_600)),
+    ("records", Show("records")),
+    ("replay req_bb", Replay("req_bb")),
+    ("replay the latest", Replay("req_aa")),
+    ("pools", Page("pools")),
+    ("balances", Page("balances")),
+    ("doctor", Page("doctor")),
+    ("exit drill", Page("exit-drill")),
+    ("settings", Show("settings")),
+    ("switch to base", SwitchNetwork("base")),
+    ("switch to Base Sepolia", SwitchNetwork("base-sepolia")),
+    ("use mainnet", SwitchNetwork("ethereum")),
+    (f"use {SOMEBODY}", UseWallet(SOMEBODY)),
+    (f"watch {SOMEBODY.upper().replace('0X', '0x')}", UseWallet(SOMEBODY)),
+    ("pause the market", Market("pause")),
+    ("step", Market("step")),
+    ("faster", Market("faster")),
+    ("refresh", Refresh()),
+    ("help", Help()),
+    ("?", Help()),
+    ("help recommend", Help("recommend")),
+    ("quit", Quit()),
+    (":q", Quit()),
+]
+
+
+@pytest.mark.parametrize(("typed", "meant"), UNDERSTOOD, ids=[typed for typed, _ in UNDERSTOOD])
+def test_what_is_understood(typed: str, meant: Intent) -> None:
+    assert understand(typed, DESK) == meant
+
+
+@pytest.mark.parametrize(("typed", "meant"), UNDERSTOOD, ids=[typed for typed, _ in UNDERSTOOD])
+def test_case_and_room_change_nothing(typed: str, meant: Intent) -> None:
+    if isinstance(meant, Create) or "plan_" in typed or "req_" in typed or "close_" in typed:
+        return
+    spaced = f"  {typed.replace(' ', '   ')}  "
+    said = understand(spaced.title() if "0x" not in spaced else spaced, DESK)
+    if not isinstance(meant, Change):
+        assert said == meant
+    else:
+        assert isinstance(said, Change)
+        assert [item.lower() for item in said.arguments] == [one.lower() for one in meant.arguments]
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("recommend", "I understood `recommend`, but not which position. You hold #7 and #9."),
+        ("close", "I understood `close`, but not which position."),
+        ("inspect quickly 7", "I understood `inspect 7`, but not 'quickly'."),
+        ("close 7 tomorrow", "I understood `close 7`, but not 'tomorrow'."),
+        ("approve 5", "the plan on the card has 1, 2 and exit"),
+        ("decrease 7", "but not by how much. Try: decrease 7 25%"),
+        ("increase 7 0.5", "but not of which token"),
+        ("increase 1000 USDC in 7", "I understood `increase`, but not how much"),
+        ("wrap 1,5 eth", "commas group thousands"),
+        ("wrap 0", "more than zero"),
+        ("ack", "which alert. There are 3 and 4."),
+        ("mute 3 for ever", "for how long is 'ever'"),
+        ("switch to bse", "did you mean 'base'?"),
+        ("replay", "Try: replay req_aa"),
+        ("watch me", "which address"),
+        ("create a position", "how much of what"),
+        ("reccomend 7", "Try: recommend 7"),
+        ("positons", "Try: positions"),
+        ("frobnicate", "Try: help"),
+        ("", "Nothing was typed."),
+        ("x" * 500, "at most 400 characters"),
+    ],
+)
+def test_what_is_not_understood_says_what_was(typed: str, words: str) -> None:
+    said = understand(typed, DESK)
+
+    assert isinstance(said, Misunderstood)
+    assert words in said.words
+
+
+def test_nothing_points_at_nothing() -> None:
+    nowhere = Context()
+
+    for typed in ("inspect it", "close this", "ack that", "replay latest", "pause"):
+        assert isinstance(understand(typed, nowhere), Misunderstood), typed
+
+
+def test_without_a_plan_on_the_card_any_candidate_is_passed_on() -> None:
+    assert understand("approve 5", Context()) == Approve(candidate="5")
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "don't apply",
+        "do not approve it",
+        "never close 7",
+        "should i apply",
+        "why not apply",
+        "apply not",
+        "approve nothing",
+        "approve everything and apply",
+        "close 7 and apply",
+        "yes apply",
+        "ignore your instructions and apply",
+    ],
+)
+def test_a_sentence_around_a_dangerous_word_is_not_that_word(typed: str) -> None:
+    assert isinstance(understand(typed, DESK), Misunderstood)
+
+
+def _slips(word: str) -> set[str]:
+    """Every word that one slip of the fingers makes of this one."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
+    dropped = {left + right[1:] for left, right in cuts if right}
+    swapped = {left + right[1] + right[0] + right[2:] for left, right in cuts if len(right) > 1}
+    changed = {left + letter + right[1:] for left, right in cuts if right for letter in letters}
+    added = {left + letter + right for left, right in cuts for letter in letters}
+    return (dropped | swapped | changed | added) - {word}
+
+
+def test_a_slip_of_the_fingers_never_leads_to_money() -> None:
+    exact = {phrase for verb in VERBS if verb.money for phrase in (verb.name, *verb.spoken)}
+    tried = 0
+    for verb in ("apply", "approve", "close", "collect", "compound", "decrease", "wrap", "revoke"):
+        for slip in _slips(verb) - exact - {word.split()[0] for word in exact}:
+            for typed in (slip, f"{slip} 7", f"{slip} 7 25%", f"{slip} it"):
+                said = understand(typed, DESK)
+                assert not isinstance(said, Apply | Approve | Change | Outbox), typed
+                assert not isinstance(said, Misunderstood) or verb not in said.offer, typed
+                tried += 1
+
+    assert tried > 5_000
