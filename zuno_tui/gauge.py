@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from zuno_tui.words import percent
+
 WIDTH = 14
 _OUTSIDE = 2
 """Cells left on each side for a price that has gone beyond the edge."""
@@ -23,3 +25,11 @@ def _place(progress: float, inner: int) -> int:
         return WIDTH - 1
     # The edges themselves stay drawn: a price just inside stands beside them, not on them.
     return _OUTSIDE + 1 + min(inner - 3, int(progress * (inner - 2)))
+
+
+def survival_bar(part: float | None, cells: int) -> str:
+    """`██████░░ 84%`: the chance to stay in range; a dash where there is no range."""
+    if part is None:
+        return "–"
+    full = round(part * cells)
+    return f"{'█' * full}{'░' * (cells - full)} {percent(part):>5}"

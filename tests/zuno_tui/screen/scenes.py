@@ -1,0 +1,274 @@
+"""Views as a busy morning would bring them, and a desk behind the screen that only listens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from zuno_tui.app import ZunoApp
+from zuno_tui.desk.events import (
+    AlertsChanged,
+    DebateChanged,
+    HintChanged,
+    PlanChanged,
+    PositionsChanged,
+    Said,
+    StatusChanged,
+)
+from zuno_tui.desk.views import (
+    AlertRow,
+    AlertsView,
+    ApprovalView,
+    DebateView,
+    JobView,
+    OptionView,
+    PlanView,
+    PositionRow,
+    PositionsView,
+    ResultView,
+    StatusView,
+    StepView,
+    Struck,
+    TurnView,
+)
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+    from chain.wallet.concealed import Passphrase
+    from zuno_tui.desk.events import Event
+    from zuno_tui.desk.intents import Intent
+    from zuno_tui.desk.views import Standing, Tone
+
+NOW = 1_790_000_000.0
+
+
+@dataclass
+class ScriptedLink:
+    """Collects what the screen asks for."""
+
+    intents: list[Intent] = field(default_factory=list)
+    confirmed: list[tuple[str, str]] = field(default_factory=list)
+    closed: bool = False
+
+    def ask(self, intent: Intent) -> None:
+        self.intents.append(intent)
+
+    def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
+        self.confirmed.append((approval_hash, word))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def desk_app(link: ScriptedLink | None = None, **chosen: object) -> ZunoApp:
+    return ZunoApp(link or ScriptedLink(), clock=lambda: NOW, **chosen)  # type: ignore[arg-type]
+
+
+async def play(pilot: Pilot[None], *events: Event) -> None:
+    app = pilot.app
+    assert isinstance(app, ZunoApp)
+    for event in events:
+        app.hear(event)
+    await pilot.pause()
+
+
+def position(
+    token_id: int,
+    pair: str = "WETH/USDC",
+    fee: str = "0.05%",
+    standing: Standing = "in range",
+    progress: float = 0.5,
+    value: str = "$18,204.51",
+    against: tuple[str, Tone] = ("+$41.20", "good"),
+    notes: tuple[str, ...] = (),
+) -> PositionRow:
+    return PositionRow(
+        token_id=token_id,
+        pair=pair,
+        fee=fee,
+        standing=standing,
+        notes=notes,
+        progress=progress,
+        low="1,620.42",
+        high="1,980.77",
+        price="1,812.09",
+        value=value,
+        fees="$12.40",
+        against_holding=against[0],
+        against_holding_tone=against[1],
+        net_a_day="+$3.18",
+    )
+
+
+POSITIONS = PositionsView(
+    rows=(
+        position(7, progress=0.84, standing="near edge", value="$18,204.51"),
+        position(9, standing="out of range", progress=1.3, against=("−$212.90", "bad")),
+        position(12, "ETH/USDC", "0.3%", progress=0.42, value="$4,031.00"),
+        position(15, "USDC/USDT", "0.01%", progress=0.55, value="$50,000.12"),
+        position(21, "WETH/HKD", "dynamic", progress=0.2, value="unknown", notes=("hook",)),
+        position(26, "WETH/USDC", "1%", "empty", -0.4, "$0.00", ("unknown", "dim")),
+    ),
+    total="$94,120.88",
+    fees="$212.04",
+    found="6 of 6 found",
+    block=31_204_113,
+    read_at=NOW - 4,
+)
+
+ALERTS = AlertsView(
+    rows=(
+        AlertRow(
+            "a1",
+            "critical",
+            "open",
+            9,
+            NOW - 7_300,
+            "Out of range for 2 h, earning nothing",
+            "recommend 9",
+        ),
+        AlertRow(
+            "a2",
+            "warning",
+            "open",
+            7,
+            NOW - 400,
+            "The price is 0.8% from the upper edge",
+            "recommend 7",
+        ),
+        AlertRow(
+            "a3",
+            "info",
+            "acked",
+            12,
+            NOW - 90_000,
+            "Fees of $41.20 are worth collecting",
+            "collect 12",
+        ),
+    ),
+    revision=3,
+    watched_by="desk",
+    last_seen=NOW - 5,
+)
+
+TURNS = (
+    TurnView(
+        "scout",
+        1,
+        "The pool has been trending up: 1.9% a day over 24 h against 1.2% over 7 d. The price is"
+        " 0.8% below the upper edge, and the range survives the next day with 38%.",
+        sourced="The pool has been trending up: 1.9% [vol.24h] a day over 24 h against 1.2%"
+        " [vol.7d] over 7 d.",
+    ),
+    TurnView(
+        "strategist",
+        1,
+        "I propose a wider range around the price, and one leaning up that needs no swap. The"
+        " wide one earns $9.10 a day.",
+        struck=(Struck(102, 107, "not the number given"),),
+    ),
+    TurnView("critic", 1, "Move 1 holds: 41 h of buffer against a floor of 24 h. Accepted."),
+)
+DEBATE = DebateView("req_1", "#7 WETH/USDC 0.05%", TURNS)
+
+
+def option(
+    name: str,
+    candidate: str | None,
+    edges: tuple[int, int] | None,
+    *,
+    recommended: bool = False,
+    day: float | None = 0.38,
+    week: float | None = 0.06,
+    verdict: str = "accepted",
+    cost: str = "$4.10",
+) -> OptionView:
+    return OptionView(
+        name=name,
+        candidate=candidate,
+        recommended=recommended,
+        verdict=verdict,
+        low="1,620.42" if edges else "",
+        high="1,980.77" if edges else "",
+        progress=0.5 if edges else None,
+        survives_day=day,
+        survives_week=week,
+        figures={
+            "buffer 1×": "9 h" if edges else "–",
+            "fees a day": "$6.20" if edges else "$0.00",
+            "LVR a day": "$3.02" if edges else "$0.00",
+            "cost": cost,
+            "break-even": "19 h" if candidate not in (None, "exit") else "–",
+        },
+        edges=edges,
+    )
+
+
+PLAN = PlanView(
+    plan_id="plan_3fa29c11",
+    headline="#7 WETH/USDC 0.05%",
+    recommendation="Move 1: approve with confidence 71%, decided by critic in 1 round.",
+    options=(
+        option("hold", None, (-1120, 160), verdict="below floor", cost="$0.00"),
+        option("move 1", "1", (-1400, 1400), recommended=True, day=0.94, week=0.61),
+        option("move 2", "2", (-650, 650), day=0.71, week=0.12, verdict="revise"),
+        option("move 3", "3", (-300, 1700), day=0.66, week=0.41),
+        option("exit", "exit", None, day=None, week=None, verdict="possible", cost="$2.02"),
+    ),
+    reasons=(
+        "Move 1 gains $3.90 a day over hold and pays for itself in 19 h, well within its life.",
+        "Hold survives the next 24 h with 38%, below what a balanced profile accepts.",
+    ),
+    made_at=NOW - 70,
+    token_id=7,
+)
+
+APPROVAL = ApprovalView(
+    plan_id=PLAN.plan_id,
+    headline="rebalance #7 to 1,575.10 – 2,084.30",
+    hash="0x7f3a9c51d0e4b2a6f1c8e07d5b93a4c2e6f8091a2b3c4d5e6f708192a3b4c5d6",
+    expires_at=NOW + 540,
+    steps=(
+        StepView("exit", ("Burn position #7; receive at least 2.41 WETH and 4,402.10 USDC.",)),
+        StepView(
+            "enter",
+            ("Mint a position in WETH/USDC 0.05% from 1,575.10 to 2,084.30 for your wallet.",),
+        ),
+    ),
+    outcome=("WETH −0.012 within 0.5%", "Gas at most 0.0021 ETH ($3.80)"),
+    wallet="0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+    signs_with="keystore file",
+    can_sign=True,
+    needs_passphrase=True,
+)
+APPROVED = replace(PLAN, approval=APPROVAL)
+APPLYING = replace(
+    APPROVED, progress=("exit: sent 0x51…c2", "exit: included in block 31,204,118", "enter: sent")
+)
+APPLIED = replace(
+    APPLYING,
+    result=ResultView(
+        PLAN.plan_id, "done", ("WETH shown −0.012, realised −0.0119", "Gas: 412,002"), 41
+    ),
+)
+
+STATUS = StatusView(
+    network="devnet",
+    wallet="0xf39F…2266",
+    block=31_204_113,
+    seen_at=NOW - 4,
+    model="rules alone",
+    market="market ×60, calm",
+)
+BUSY = replace(STATUS, jobs=(JobView("recommend 7", "critic is judging, round 1", NOW - 8),))
+
+MORNING: tuple[Event, ...] = (
+    StatusChanged(STATUS),
+    PositionsChanged(POSITIONS),
+    AlertsChanged(ALERTS),
+    DebateChanged(replace(DEBATE, ended="Critic accepted move 1 in round 1.")),
+    PlanChanged(PLAN),
+    HintChanged("Press r on #9 to let the agents argue about it."),
+    Said("The plan for #7 is ready.", "good", "zuno recommend 7"),
+)

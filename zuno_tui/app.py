@@ -1,0 +1,102 @@
+"""The full-screen app: it draws what the desk tells and passes on what the person asks."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.filter import NoColor
+
+from chain.clean_text import clean_text
+from zuno_tui.desk.events import AlertRaised, QuitAsked
+from zuno_tui.last_gate import AsciiOnly, ControlGuard
+from zuno_tui.messages import DeskSpoke, Hearing
+from zuno_tui.palette import DeskCommands
+from zuno_tui.screens.desk import DeskScreen
+from zuno_tui.screens.doors import screen_for
+from zuno_tui.themes import COLOURLESS, DEFAULT, THEMES
+from zuno_tui.told import Told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from textual.filter import LineFilter
+
+    from zuno_tui.desk.events import Event
+    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.desk.views import AlertRow
+
+
+class ZunoApp(App[None]):
+    TITLE = "zuno"
+    CSS_PATH = "zuno.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    COMMANDS: ClassVar = {DeskCommands}
+
+    def __init__(
+        self,
+        link: DeskLink,
+        *,
+        ascii_only: bool = False,
+        bell: bool = True,
+        keymap: Mapping[str, str] | None = None,
+        theme: str | None = None,
+        clock: Callable[[], float] = time.time,
+        after_first_paint: Callable[[], None] | None = None,
+    ) -> None:
+        chosen = COLOURLESS if os.environ.get("NO_COLOR") else theme or DEFAULT
+        # Textual asks for its filters while it is being made: later is black on black.
+        super().__init__(ansi_color=True if chosen == COLOURLESS else None)
+        self.link = link
+        self.told = Told()
+        self._bell = bell
+        self._clock = clock
+        self._after_first_paint = after_first_paint
+        self._gates: list[LineFilter] = [ControlGuard()]
+        if ascii_only:
+            self._gates.append(AsciiOnly())
+        for each in THEMES:
+            self.register_theme(each)
+        self.theme = chosen
+        if keymap:
+            self.set_keymap(dict(keymap))
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        colours = [NoColor()] if self.theme == COLOURLESS else []
+        return [*super().get_line_filters(), *colours, *self._gates]
+
+    def get_default_screen(self) -> DeskScreen:
+        return DeskScreen(self.link, self.told, self._clock)
+
+    def on_ready(self) -> None:
+        if self._after_first_paint is not None:
+            self.call_after_refresh(self._after_first_paint)
+
+    def hear(self, event: Event) -> None:
+        """What the desk tells, from whichever thread it tells it."""
+        self.post_message(DeskSpoke(event))
+
+    def on_desk_spoke(self, message: DeskSpoke) -> None:
+        event = message.event
+        self.told.hear(event)
+        match event:
+            case QuitAsked():
+                self.exit()
+                return
+            case AlertRaised(row):
+                self._call_out(row)
+            case _:
+                pass
+        taken = [screen.hear(event) for screen in self.screen_stack if isinstance(screen, Hearing)]
+        if not any(taken) and (screen := screen_for(event, self.link)) is not None:
+            self.push_screen(screen)
+
+    def _call_out(self, row: AlertRow) -> None:
+        """A bell and the terminal's own notification, for what cannot wait."""
+        if not self._bell or row.severity != "critical" or self._driver is None:
+            return
+        self.bell()
+        named = "" if row.token_id is None else f"#{row.token_id} "
+        self._driver.write(f"\x1b]9;zuno: {named}{clean_text(row.message)}\x1b\\")

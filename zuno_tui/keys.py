@@ -1,0 +1,127 @@
+"""Every key of the desk by its id, so that settings can give it another and help can list it."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from textual.binding import Binding
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class KeymapError(ValueError):
+    """A key that cannot be given; the message names it and what there is."""
+
+
+def _key(
+    id_: str, keys: str, action: str, label: str, tooltip: str, *, show: bool = True
+) -> Binding:
+    return Binding(keys, action, label, show=show, tooltip=tooltip, id=id_)
+
+
+MOVING = (
+    _key("move.down", "j,down", "down", "", "One line down"),
+    _key("move.up", "k,up", "up", "", "One line up"),
+    _key(
+        "move.page-down", "pagedown,ctrl+d", "page_down", "page down", "One page down", show=False
+    ),
+    _key("move.page-up", "pageup,ctrl+u", "page_up", "", "One page up"),
+    _key("move.first", "g,home", "first", "", "To the first line"),
+    _key("move.last", "G,end", "last", "", "To the last line"),
+)
+POSITIONS = (
+    _key("positions.inspect", "enter", "choose", "open", "All that is known of this position"),
+)
+ALERTS = (
+    _key(
+        "alerts.take", "enter", "choose", "next step", "Put the alert's next command in the prompt"
+    ),
+    _key("alerts.acknowledge", "space", "acknowledge", "seen", "Acknowledge: you have seen it"),
+    _key("alerts.mute", "m", "mute(3600)", "mute 1 h", "Say nothing more of it for an hour"),
+    _key("alerts.mute-day", "M", "mute(86400)", "mute 1 d", "Say nothing more of it for a day"),
+)
+DEBATE = (
+    _key("debate.sources", "s", "sources", "sources", "Show where each number comes from"),
+    _key("debate.fold", "f", "fold", "fold", "Show only each turn's first line, or all of it"),
+    _key("debate.search", "slash", "search", "search", "Find a word in the debate"),
+    _key("debate.next", "n", "find(1)", "", "The next place it was found"),
+    _key("debate.previous", "N", "find(-1)", "", "The place before"),
+)
+PLAN = (
+    _key("plan.previous", "left,h", "option(-1)", "‹", "The option to the left"),
+    _key("plan.next", "right,l", "option(1)", "›", "The option to the right"),
+    _key("plan.take", "enter", "take", "approve…", "Put the approval of this option in the prompt"),
+    _key("plan.diff", "d", "about('diff')", "diff", "The old range against the new one"),
+    _key("plan.simulate", "t", "about('simulate')", "try", "Try it without approving anything"),
+    _key("plan.explain", "w", "about('explain')", "why", "The debate that led here"),
+)
+DESK = (
+    _key(
+        "desk.recommend", "r", "recommend", "recommend", "Let the agents argue about the position"
+    ),
+    _key(
+        "desk.collect", "c", "collect", "collect…", "Put the collecting of its fees in the prompt"
+    ),
+    _key("desk.approve", "a", "approve", "approve…", "Put the approval of the plan in the prompt"),
+    _key("desk.prompt", "colon,slash,i", "prompt", "prompt", "Type what you want"),
+    _key("desk.zoom", "z", "zoom", "zoom", "Give this pane the whole screen, or put it back"),
+    _key("desk.help", "question_mark", "help", "help", "The keys and phrases of this pane"),
+    _key("desk.palette", "ctrl+p", "app.command_palette", "palette", "All that is possible now"),
+    _key("desk.positions", "1", "front('positions')", "", "To the positions"),
+    _key("desk.alerts", "2", "front('alerts')", "", "To the alerts"),
+    _key("desk.debate", "3", "front('debate')", "", "To the debate"),
+    _key("desk.plan", "4", "front('plan')", "", "To the plan"),
+    _key("desk.next", "tab", "turn(1)", "", "To the next pane"),
+    _key("desk.previous", "shift+tab", "turn(-1)", "", "To the pane before"),
+    _key(
+        "desk.outbox",
+        "o",
+        "show('outbox')",
+        "outbox",
+        "What was sent, and where it stands",
+        show=False,
+    ),
+    _key(
+        "desk.records", "e", "show('records')", "records", "The debates that were held", show=False
+    ),
+    _key("desk.copy", "y", "copy", "", "Copy what is selected (OSC 52)"),
+    _key("desk.refresh", "ctrl+r", "refresh_views", "", "Read everything anew"),
+    _key("desk.cancel", "ctrl+x", "cancel_work", "", "End the work under way"),
+    _key(
+        "market.pause",
+        "p",
+        "market('pause')",
+        "pause",
+        "Stop or start the demo's market",
+        show=False,
+    ),
+    _key(
+        "market.step",
+        "full_stop",
+        "market('step')",
+        "step",
+        "One step of the demo's market",
+        show=False,
+    ),
+    _key("market.faster", "plus", "market('faster')", "", "A faster market"),
+    _key("market.slower", "minus", "market('slower')", "", "A slower market"),
+    _key("desk.quit", "q", "leave", "quit", "Leave the desk; it asks first"),
+)
+ALL = (*MOVING, *POSITIONS, *ALERTS, *DEBATE, *PLAN, *DESK)
+
+
+def keymap_from(table: Mapping[str, object]) -> dict[str, str]:
+    """The settings' `[keys]`: an id, as help shows it, and the keys it should have."""
+    known = [key.id for key in ALL if key.id is not None]
+    keymap: dict[str, str] = {}
+    for name, keys in table.items():
+        if name not in known:
+            nearest = get_close_matches(name, known, 1)
+            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+            raise KeymapError(f"[keys] names {name!r}, which no key has.{hint}")
+        if not isinstance(keys, str) or not keys.strip():
+            raise KeymapError(f'[keys] {name!r} must be a text, like "ctrl+r" or "j,down".')
+        keymap[name] = keys
+    return keymap

@@ -1,0 +1,1 @@
+"""What the desk's screen is made of: each pane draws one view and computes nothing."""

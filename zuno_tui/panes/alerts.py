@@ -1,0 +1,106 @@
+"""The alerts the monitor keeps: how bad, since when, and what to do about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.message import Message
+
+from zuno_tui.ages import ago, coarse_age
+from zuno_tui.keys import ALERTS
+from zuno_tui.panes.frame import frame, joined, literal
+from zuno_tui.panes.row_table import Cell, Column, Row, RowTable
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+    from zuno_tui.desk.views import AlertRow, AlertsView
+
+_COLUMNS = (
+    Column("SEVERITY", 10, 0),
+    Column("ID", 5, 1),
+    Column("AGE", 8, 3, right=True),
+    Column("MESSAGE", 20, 2, grows=True),
+    Column("NEXT", 14, 5),
+    Column("STATE", 9, 4),
+)
+_SEVERITIES = {
+    "critical": ("✗ critical", "bad"),
+    "warning": ("▲ warning", "warn"),
+    "info": ("· info", "dim"),
+}
+_WATCHERS = {
+    "desk": "monitor: this desk",
+    "daemon": "monitor: running",
+    "nobody": "monitor: nobody watches",
+}
+
+
+class AlertsPane(RowTable):
+    BINDINGS: ClassVar[list[BindingType]] = [*ALERTS]
+
+    class Acknowledged(Message):
+        def __init__(self, alert_id: str) -> None:
+            self.alert_id = alert_id
+            super().__init__()
+
+    class Muted(Message):
+        def __init__(self, alert_id: str, seconds: int) -> None:
+            self.alert_id = alert_id
+            self.seconds = seconds
+            super().__init__()
+
+    def __init__(self) -> None:
+        super().__init__(_COLUMNS, id="alerts", classes="pane")
+        self._view: AlertsView | None = None
+
+    def show(self, view: AlertsView, now: float) -> None:
+        self._view = view
+        self.show_age(now)
+
+    def show_age(self, now: float) -> None:
+        view = self._view
+        if view is None:
+            frame(self, joined("2 Alerts"))
+            return
+        self.fill([_row(row, now) for row in view.rows], empty=("Nothing needs you.",))
+        waiting = sum(row.state in ("open", "reopened") for row in view.rows)
+        seen = "" if view.last_seen is None else f"seen {ago(now - view.last_seen)}"
+        frame(
+            self,
+            joined("2 Alerts", f"{waiting} open" if waiting else ""),
+            joined(
+                literal(view.trouble, "$warning") if view.trouble else "",
+                _WATCHERS[view.watched_by],
+                seen,
+            ),
+        )
+
+    @property
+    def selected(self) -> AlertRow | None:
+        if self._view is None or self.key is None:
+            return None
+        return next(row for row in self._view.rows if row.alert_id == self.key)
+
+    def action_acknowledge(self) -> None:
+        if self.key is not None:
+            self.post_message(self.Acknowledged(self.key))
+
+    def action_mute(self, seconds: int) -> None:
+        if self.key is not None:
+            self.post_message(self.Muted(self.key, seconds))
+
+
+def _row(row: AlertRow, now: float) -> Row:
+    severity, tone = _SEVERITIES[row.severity]
+    muted = row.muted_until is not None and row.muted_until > now
+    waiting = row.state in ("open", "reopened") and not muted
+    cells = (
+        Cell(severity, tone if waiting else "dim"),
+        Cell("" if row.token_id is None else f"#{row.token_id}", "strong" if waiting else "dim"),
+        Cell(coarse_age(now - row.since), "dim"),
+        Cell(row.message, "plain" if waiting else "dim"),
+        Cell(row.next_command, "good" if waiting else "dim"),
+        Cell("muted" if muted else row.state, "plain" if waiting else "dim"),
+    )
+    return Row(row.alert_id, cells)

@@ -1,0 +1,193 @@
+"""The debate as it is spoken: it follows the last word until the reader scrolls away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import VerticalScroll
+from textual.widgets import Input, Static
+
+from zuno_tui.keys import DEBATE, MOVING
+from zuno_tui.panes.frame import frame, joined, literal
+from zuno_tui.panes.turn import TurnBlock
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+    from textual.timer import Timer
+
+    from zuno_tui.desk.views import DebateView, TurnView
+
+FLUSH_SECONDS = 0.2
+"""Drawing every token costs more than the reader can see; see what a fifth of a second brought."""
+MOST_TURNS = 120
+"""Older turns leave the screen; the record keeps them all."""
+
+
+class DebatePane(VerticalScroll, can_focus=True):
+    BINDINGS: ClassVar[list[BindingType]] = [*MOVING, *DEBATE]
+
+    def __init__(self) -> None:
+        super().__init__(id="debate", classes="pane")
+        self._view: DebateView | None = None
+        self._live: dict[str, TurnBlock] = {}
+        self._unheard: dict[str, str] = {}
+        self._flushing: Timer | None = None
+        self._sourced = self._folded = False
+        self._needle = ""
+        self._found = -1
+
+    def compose(self) -> ComposeResult:
+        yield Static(
+            literal("Nobody is arguing. Press r on a position and four agents will.", "$quiet"),
+            markup=False,
+            classes="nothing",
+        )
+
+    def on_mount(self) -> None:
+        self.anchor()
+        frame(self, joined("3 Debate"))
+
+    @property
+    def blocks(self) -> Sequence[TurnBlock]:
+        return list(self.query(TurnBlock))
+
+    def show(self, view: DebateView) -> None:
+        """All of a debate; turns that stand already are left as they are."""
+        before, self._view = self._view, view
+        drawn = len(self.blocks) - len(self._live)
+        goes_on = before is not None and before.request_id == view.request_id
+        if not goes_on or len(view.turns) < drawn:
+            self._clear()
+            drawn = 0
+        if view.ended is not None:
+            self._drop_live()
+        for turn in view.turns[drawn:]:
+            self.end_turn(turn)
+        self._end(view.ended)
+        self._retitle()
+
+    def hear_prose(self, role: str, text: str) -> None:
+        self._unheard[role] = self._unheard.get(role, "") + text
+        if self._flushing is None:
+            self._flushing = self.set_timer(FLUSH_SECONDS, self._flush)
+
+    def end_turn(self, turn: TurnView) -> None:
+        """The whole turn takes the place of what was heard of it."""
+        self._unheard.pop(turn.role, None)
+        block = self._live.pop(turn.role, None)
+        if block is None:
+            block = TurnBlock(turn.role, turn.round)
+            self._add(block)
+        block.finish(turn)
+        self._draw(block)
+        self._retitle()
+
+    def action_sources(self) -> None:
+        self._sourced = not self._sourced
+        self._draw_all()
+
+    def action_fold(self) -> None:
+        self._folded = not self._folded
+        self._draw_all()
+
+    def action_search(self) -> None:
+        if not self.query("#search"):
+            self.mount(Input(id="search", placeholder="find in the debate", compact=True))
+        self.query_one("#search", Input).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._needle, self._found = event.value.strip(), -1
+        event.input.remove()
+        self.focus()
+        self._draw_all()
+        self.action_find(1)
+
+    def action_find(self, step: int) -> None:
+        wanted = self._needle.lower()
+        places = [place for place, block in enumerate(self.blocks) if wanted in block.words.lower()]
+        if not wanted or not places:
+            return
+        self._found = (self._found + step) % len(places)
+        self.release_anchor()
+        self.scroll_to_widget(self.blocks[places[self._found]], animate=False, top=True)
+        self._retitle(f"{self._found + 1} of {len(places)} turns with {self._needle!r}")
+
+    def action_down(self) -> None:
+        self.scroll_down(animate=False)
+
+    def action_up(self) -> None:
+        self.release_anchor()
+        self.scroll_up(animate=False)
+
+    def action_page_down(self) -> None:
+        self.scroll_page_down(animate=False)
+
+    def action_page_up(self) -> None:
+        self.release_anchor()
+        self.scroll_page_up(animate=False)
+
+    def action_first(self) -> None:
+        self.release_anchor()
+        self.scroll_home(animate=False)
+
+    def action_last(self) -> None:
+        self.anchor()
+
+    def _flush(self) -> None:
+        self._flushing = None
+        unheard, self._unheard = self._unheard, {}
+        for role, text in unheard.items():
+            block = self._live.get(role)
+            if block is None:
+                block = self._live[role] = TurnBlock(role)
+                self._add(block)
+                self._retitle()
+            block.grow(text, folded=self._folded)
+
+    def _add(self, block: TurnBlock) -> None:
+        self.query(".nothing").remove()
+        blocks = self.blocks
+        if len(blocks) >= MOST_TURNS:
+            blocks[0].remove()
+        self.mount(block)
+
+    def _drop_live(self) -> None:
+        """What was heard of turns that never ended, as when a debate was cancelled."""
+        self._unheard.clear()
+        for block in self._live.values():
+            block.remove()
+        self._live.clear()
+
+    def _clear(self) -> None:
+        self._unheard.clear()
+        self._live.clear()
+        self._needle, self._found = "", -1
+        self.remove_children()
+        self.anchor()
+
+    def _end(self, words: str | None) -> None:
+        self.query(".ending").remove()
+        if words is not None:
+            self.mount(Static(literal(f"■ {words}", "bold"), markup=False, classes="ending"))
+
+    def _draw(self, block: TurnBlock) -> None:
+        block.draw(sourced=self._sourced, folded=self._folded, needle=self._needle)
+
+    def _draw_all(self) -> None:
+        for block in self.blocks:
+            self._draw(block)
+
+    def _retitle(self, found: str = "") -> None:
+        view = self._view
+        if view is None:
+            return
+        state = "speaking" if view.ended is None else "ended"
+        frame(
+            self,
+            joined("3 Debate", view.subject, state),
+            joined(found, "with sources" if self._sourced else ""),
+        )

@@ -1,0 +1,112 @@
+"""The single lines around the panes: tabs, what was said, the guide's hint, status, keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.widgets import Static
+
+from zuno_tui.ages import coarse_age
+from zuno_tui.panes.frame import joined, literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from zuno_tui.desk.events import Said
+    from zuno_tui.desk.views import PlanView, StatusView
+    from zuno_tui.told import Told
+
+_TONES = {"plain": "", "good": "$success", "warn": "$warning", "bad": "$error"}
+_TONE_MARKS = {"plain": "", "good": "✓ ", "warn": "▲ ", "bad": "✗ "}
+
+
+class Line(Static):
+    """A line that is drawn again only when its words change."""
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002
+        super().__init__(markup=False, id=id)
+        self._told: Content | None = None
+
+    def tell(self, words: Content) -> None:
+        if self._told is not None and self._told.is_same(words):
+            return
+        self._told = words
+        self.update(words)
+
+
+class SaidLine(Line):
+    """What was understood, done or refused, and the command line that does the same."""
+
+    def say(self, said: Said) -> None:
+        words = literal(_TONE_MARKS[said.tone] + said.words, _TONES[said.tone])
+        twin = literal(f"  = {said.twin}", "$quiet") if said.twin else Content("")
+        self.tell(words + twin)
+
+
+class HintLine(Line):
+    def hint(self, words: str) -> None:
+        self.display = bool(words)
+        self.tell(literal(f"→ {words}", "$accent"))
+
+
+class StatusLine(Line):
+    """Network, wallet, block and its age, model, market, and the work under way in words."""
+
+    def show(self, view: StatusView, now: float) -> None:
+        age = "" if view.seen_at is None else coarse_age(now - view.seen_at)
+        block = "" if view.block is None else f"block {view.block:,} {age}"
+        work = ", ".join(f"{job.name}: {job.words}" if job.words else job.name for job in view.jobs)
+        self.tell(
+            joined(
+                literal(view.trouble, "bold $warning") if view.trouble else "",
+                literal(work, "bold $accent") if work else "",
+                literal(view.network, "bold"),
+                view.wallet,
+                block,
+                view.model,
+                view.market or "",
+            )
+        )
+
+
+class KeyLine(Line):
+    """The keys that matter where the focus is, as many as there is room for."""
+
+    def show(self, keys: Iterable[tuple[str, str]]) -> None:
+        room, told = self.size.width - 1, []
+        for key, label in keys:
+            size = len(key) + len(label) + 3
+            if size > room:
+                break
+            room -= size
+            told.append(Content.assemble((key, "bold $primary"), " ", (label, "$quiet")))
+        self.tell(Content("  ").join(told))
+
+
+class TabLine(Line):
+    """On narrow terminals: which panes there are, and what waits in those out of sight."""
+
+    def show(self, told: Told, front: str) -> None:
+        waiting = sum(row.state in ("open", "reopened") for row in told.alerts.rows)
+        speaking = told.debate is not None and told.debate.ended is None
+        counts = {
+            "positions": str(len(told.positions.rows) or ""),
+            "alerts": f"{waiting} open" if waiting else "",
+            "debate": "speaking" if speaking else "",
+            "plan": _plan_state(told.plan),
+        }
+        tabs = []
+        for place, (name, count) in enumerate(counts.items(), 1):
+            style = "bold reverse" if name == front else "$quiet"
+            label = f" {place} {name.capitalize()} "
+            tabs.append(Content.assemble((label, style), (count and f" {count}", "$accent")))
+        self.tell(Content("  ").join(tabs))
+
+
+def _plan_state(plan: PlanView | None) -> str:
+    if plan is None:
+        return ""
+    if plan.result is not None:
+        return "done"
+    return "ready" if plan.approval is None else "approved"

@@ -1,0 +1,128 @@
+"""The plan card's comparison: hold, the moves and exit side by side, in the width there is."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from textual.content import Content
+
+from chain.clean_text import DROP
+from zuno_tui.gauge import survival_bar
+from zuno_tui.panes.frame import literal
+from zuno_tui.panes.range_picture import range_line, scale_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from zuno_tui.desk.views import OptionView, PlanView
+
+_NARROWEST = 12
+_WIDEST = 20
+_LONGEST_LABEL = 12
+_PERCENT = 5
+
+
+def comparison(plan: PlanView, chosen: int, width: int) -> Iterator[Content]:
+    """The card's lines; `chosen` is the option the keys are on."""
+    if not plan.options:
+        return
+    yield from _picture(plan.options, chosen, width)
+    yield Content("")
+    yield from _table(plan.options, chosen, width)
+
+
+def reasons(plan: PlanView, width: int) -> Iterator[Content]:
+    for reason in plan.reasons:
+        yield from bulleted(reason, width)
+
+
+def bulleted(text: str, width: int, bullet: str = "•", style: str = "") -> Iterator[Content]:
+    """A sentence wrapped under itself."""
+    clean = text.translate(DROP)
+    indent = len(bullet) + 1
+    for place, line in enumerate(textwrap.wrap(clean, max(10, width - indent))):
+        head = f"{bullet} " if place == 0 else " " * indent
+        yield Content.assemble((head, "$quiet"), (line, style))
+
+
+def _picture(options: Sequence[OptionView], chosen: int, width: int) -> Iterator[Content]:
+    ranges = [option.edges for option in options if option.edges is not None]
+    if not ranges:
+        return
+    label = max(cell_len(_name(option)) for option in options) + 1
+    scale = scale_of(ranges, max(10, width - label))
+    for place, option in enumerate(options):
+        if option.edges is None:
+            continue
+        style = _option_style(option, chosen=place == chosen)
+        yield Content.assemble(
+            (_padded(_name(option), label), style),
+            (range_line(option.edges, scale), style),
+        )
+
+
+def _table(options: Sequence[OptionView], chosen: int, width: int) -> Iterator[Content]:
+    labels = list(options[0].figures)
+    label = min(_LONGEST_LABEL, max(cell_len(each) for each in (*labels, "stays 24 h"))) + 1
+    shown = _window(len(options), chosen, max(1, (width - label) // _NARROWEST))
+    column = min(_WIDEST, (width - label) // len(shown))
+    hidden = len(options) - len(shown)
+    told = [options[place] for place in shown]
+    styles = [_option_style(options[place], chosen=place == chosen) for place in shown]
+
+    def line(name: str, words: Sequence[str], styles: Sequence[str]) -> Content:
+        cells = [
+            (_padded(word, column - 1, right=True) + " ", style)
+            for word, style in zip(words, styles, strict=True)
+        ]
+        return Content.assemble((_padded(name, label), "$quiet"), *cells)
+
+    plain = [""] * len(told)
+    yield line(
+        f"‹{shown[0] + 1}–{shown[-1] + 1} of {len(options)}›" if hidden else "",
+        [_name(one) for one in told],
+        [f"{style} bold" for style in styles],
+    )
+    yield line("verdict", [one.verdict for one in told], styles)
+    if any(one.low for one in told):
+        yield line("from", [one.low for one in told], plain)
+        yield line("to", [one.high for one in told], plain)
+    bar = max(3, column - 1 - _PERCENT)
+    for name, parts in (
+        ("stays 24 h", [one.survives_day for one in told]),
+        ("stays 7 d", [one.survives_week for one in told]),
+    ):
+        if any(part is not None for part in parts):
+            yield line(name, [survival_bar(part, bar) for part in parts], plain)
+    for name in labels:
+        yield line(name, [one.figures.get(name, "–") for one in told], plain)
+
+
+def _window(count: int, chosen: int, room: int) -> range:
+    """The options in sight: as many as fit, the chosen one among them."""
+    room = min(room, count)
+    first = max(0, min(chosen - room // 2, count - room))
+    return range(first, first + room)
+
+
+def _name(option: OptionView) -> str:
+    return f"★ {option.name}" if option.recommended else option.name
+
+
+def _option_style(option: OptionView, *, chosen: bool) -> str:
+    colour = "$success" if option.recommended else "$foreground"
+    return f"{colour} bold" if chosen else colour
+
+
+def _padded(text: str, width: int, *, right: bool = False) -> str:
+    clean = text.translate(DROP)
+    size = cell_len(clean)
+    if size > width:
+        return set_cell_size(clean, width - 1) + "…"
+    return " " * (width - size) + clean if right else clean + " " * (width - size)
+
+
+def heading(words: str) -> Content:
+    return literal(words, "bold $primary")

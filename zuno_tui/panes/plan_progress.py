@@ -1,0 +1,71 @@
+"""What follows a choice on the card: the approval's own words, the apply's steps, the result."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from zuno_tui.panes.frame import literal
+from zuno_tui.panes.plan_card import bulleted, heading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from zuno_tui.desk.views import ApprovalView, PlanView, ResultView
+
+
+def standing(plan: PlanView, width: int) -> Iterator[Content]:
+    """The newest of result, progress and approval first."""
+    if plan.result is not None:
+        yield from _result(plan.result, width)
+        yield Content("")
+    if plan.progress:
+        yield heading("APPLYING" if plan.result is None else "APPLIED")
+        for line in plan.progress:
+            yield from bulleted(line, width, "✓")
+        yield Content("")
+    if plan.approval is not None and plan.result is None:
+        yield from _approval(plan.approval, width)
+        yield Content("")
+
+
+def next_step(plan: PlanView) -> str:
+    """What the border says to do now."""
+    if plan.result is not None:
+        return "done"
+    if plan.progress:
+        return "applying"
+    if plan.approval is not None:
+        return (
+            "approved: type apply" if plan.approval.can_sign else "approved, nothing here can sign"
+        )
+    return "type approve" if plan.options else ""
+
+
+def _result(result: ResultView, width: int) -> Iterator[Content]:
+    yield heading(f"RESULT  {result.state}")
+    for line in result.lines:
+        yield from bulleted(line, width, " ")
+    if result.new_token_id is not None:
+        yield literal(f"The new position is #{result.new_token_id}.", "bold $success")
+
+
+def _approval(approval: ApprovalView, width: int) -> Iterator[Content]:
+    ends = datetime.fromtimestamp(approval.expires_at, UTC)
+    yield heading(f"APPROVED  {approval.headline}")
+    for place, step in enumerate(approval.steps, 1):
+        yield literal(f"{place}. {step.name}", "bold")
+        for sentence in step.sentences:
+            yield from bulleted(sentence, width - 2, "  ")
+    for line in approval.outcome:
+        yield from bulleted(line, width, "→")
+    yield Content.assemble(("wallet   ", "$quiet"), literal(approval.wallet))
+    yield Content.assemble(("key      ", "$quiet"), literal(approval.signs_with))
+    yield Content.assemble(("hash     ", "$quiet"), literal(approval.hash))
+    yield Content.assemble(("expires  ", "$quiet"), f"{ends:%H:%M:%S} UTC by the network's clock")
+    if approval.can_sign:
+        yield literal(
+            "Type apply to see it once more and sign. Nothing is signed yet.", "bold $accent"
+        )

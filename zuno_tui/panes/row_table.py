@@ -1,0 +1,255 @@
+"""A table of fixed columns that keeps its cursor on a row's key while the rows change under it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from chain.clean_text import DROP
+from zuno_tui.keys import MOVING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.style import Style
+    from textual.binding import BindingType
+
+_GUTTER = 2
+"""The cells of the cursor's mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    title: str
+    width: int
+    rank: int
+    """The order in which columns are given up when the width is short, the highest first."""
+    right: bool = False
+    grows: bool = False
+    """Takes what the others leave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    text: str
+    tone: str = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    key: str
+    cells: tuple[Cell, ...]
+    stale: bool = False
+
+
+class RowTable(ScrollView, can_focus=True):
+    """Draws the rows in sight, and of those only the ones that changed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*MOVING]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "rows--header",
+        "rows--cursor",
+        "rows--plain",
+        "rows--strong",
+        "rows--good",
+        "rows--warn",
+        "rows--bad",
+        "rows--dim",
+        "rows--stale",
+    }
+
+    class Pointed(Message):
+        """The cursor stands on another row."""
+
+        def __init__(self, table: RowTable, key: str | None) -> None:
+            self.table = table
+            self.key = key
+            super().__init__()
+
+        @property
+        def control(self) -> RowTable:
+            return self.table
+
+    class Chosen(Message):
+        """Enter was pressed on a row."""
+
+        def __init__(self, table: RowTable, key: str) -> None:
+            self.table = table
+            self.key = key
+            super().__init__()
+
+        @property
+        def control(self) -> RowTable:
+            return self.table
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        *,
+        id: str | None = None,  # noqa: A002
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._columns = tuple(columns)
+        self._rows: tuple[Row, ...] = ()
+        self._cursor = 0
+        self._shown: tuple[tuple[int, Column, int], ...] = ()
+        self._empty: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        return self._rows
+
+    @property
+    def key(self) -> str | None:
+        """The key of the row the cursor is on."""
+        return self._rows[self._cursor].key if self._rows else None
+
+    def fill(self, rows: Sequence[Row], *, empty: Sequence[str] = ()) -> None:
+        """Show these rows; the cursor stays with its key, or as near as there is."""
+        before, key = self._rows, self.key
+        self._rows, self._empty = tuple(rows), tuple(empty)
+        if [row.key for row in before] == [row.key for row in self._rows] and before:
+            for place, (old, new) in enumerate(zip(before, self._rows, strict=True)):
+                if old != new:
+                    self._refresh_row(place)
+            return
+        places = {row.key: place for place, row in enumerate(self._rows)}
+        self._cursor = places.get(key or "", min(self._cursor, max(0, len(self._rows) - 1)))
+        self._measure()
+        self.refresh()
+        if self.key != key:
+            self.post_message(self.Pointed(self, self.key))
+
+    def point_at(self, key: str) -> None:
+        for place, row in enumerate(self._rows):
+            if row.key == key:
+                self._move_to(place)
+
+    def on_resize(self) -> None:
+        self._measure()
+        self._keep_cursor_in_sight()
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.scrollable_content_region.width
+        if not self._rows:
+            return self._empty_line(y, width)
+        if y == 0:
+            titles = [Cell(column.title, "header") for column in self._columns]
+            return self._line(titles, self.rich_style, width, mark=" ")
+        place = y - 1 + self.scroll_offset.y
+        if place >= len(self._rows):
+            return Strip.blank(width, self.rich_style)
+        row = self._rows[place]
+        style, mark = self.rich_style, " "
+        if place == self._cursor:
+            mark = "▌" if self.has_focus else "│"
+            style += self._style("cursor")
+        cells = [Cell(cell.text, "stale") for cell in row.cells] if row.stale else row.cells
+        return self._line(cells, style, width, mark=mark)
+
+    def action_down(self) -> None:
+        self._move_to(self._cursor + 1)
+
+    def action_up(self) -> None:
+        self._move_to(self._cursor - 1)
+
+    def action_page_down(self) -> None:
+        self._move_to(self._cursor + self._page)
+
+    def action_page_up(self) -> None:
+        self._move_to(self._cursor - self._page)
+
+    def action_first(self) -> None:
+        self._move_to(0)
+
+    def action_last(self) -> None:
+        self._move_to(len(self._rows) - 1)
+
+    def action_choose(self) -> None:
+        if self.key is not None:
+            self.post_message(self.Chosen(self, self.key))
+
+    def on_focus(self) -> None:
+        self._refresh_row(self._cursor)
+
+    def on_blur(self) -> None:
+        self._refresh_row(self._cursor)
+
+    @property
+    def _page(self) -> int:
+        return max(1, self.scrollable_content_region.height - 1)
+
+    def _move_to(self, place: int) -> None:
+        place = max(0, min(place, len(self._rows) - 1))
+        if place == self._cursor or not self._rows:
+            return
+        self._refresh_row(self._cursor)
+        self._cursor = place
+        self._refresh_row(place)
+        self._keep_cursor_in_sight()
+        self.post_message(self.Pointed(self, self.key))
+
+    def _keep_cursor_in_sight(self) -> None:
+        top = self.scroll_offset.y
+        if self._cursor < top:
+            self.scroll_to(y=self._cursor, animate=False)
+        elif self._cursor >= top + self._page:
+            self.scroll_to(y=self._cursor - self._page + 1, animate=False)
+
+    def _refresh_row(self, place: int) -> None:
+        self.refresh_line(place + 1)
+
+    def _measure(self) -> None:
+        """Choose the columns that fit and how wide each is."""
+        width = self.scrollable_content_region.width
+        room = width - _GUTTER
+        kept: set[int] = set()
+        for place, column in sorted(enumerate(self._columns), key=lambda each: each[1].rank):
+            if kept and column.width + 1 > room:
+                break
+            kept.add(place)
+            room -= column.width + 1
+        room = max(0, room + 1)
+        self._shown = tuple(
+            (place, column, column.width + (room if column.grows else 0))
+            for place, column in enumerate(self._columns)
+            if place in kept
+        )
+        self.virtual_size = Size(width, len(self._rows) + 1)
+
+    def _line(self, cells: Sequence[Cell], style: Style, width: int, *, mark: str) -> Strip:
+        segments = [Segment(f"{mark} ", style)]
+        for place, column, room in self._shown:
+            cell = cells[place]
+            text = _fitted(cell.text, room, right=column.right)
+            segments.append(Segment(f"{text} ", style + self._style(cell.tone)))
+        return Strip(segments).adjust_cell_length(width, style)
+
+    def _empty_line(self, y: int, width: int) -> Strip:
+        top = max(0, (self.scrollable_content_region.height - len(self._empty)) // 2)
+        if not top <= y < top + len(self._empty):
+            return Strip.blank(width, self.rich_style)
+        text = self._empty[y - top].translate(DROP)
+        line = set_cell_size(" " * max(0, (width - cell_len(text)) // 2) + text, width)
+        return Strip([Segment(line, self.rich_style + self._style("dim"))], width)
+
+    def _style(self, name: str) -> Style:
+        return self.get_component_rich_style(f"rows--{name}", partial=True)
+
+
+def _fitted(text: str, width: int, *, right: bool) -> str:
+    """The text in exactly so many cells; an ellipsis marks what was cut."""
+    text = text.translate(DROP)
+    size = cell_len(text)
+    if size > width:
+        return set_cell_size(text, width - 1) + "…" if width else ""
+    return " " * (width - size) + text if right else text + " " * (width - size)

@@ -1,0 +1,1 @@
+"""The screens of the desk, each imported when it first opens."""

@@ -1,0 +1,149 @@
+"""What the desk's keys and prompt ask for; what leads to a signature is only put in the prompt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, cast
+
+from textual.screen import Screen
+
+from zuno_tui.desk.events import Said
+from zuno_tui.desk.intents import (
+    AboutPlan,
+    Acknowledge,
+    Cancel,
+    Help,
+    Inspect,
+    Market,
+    Mute,
+    Recommend,
+    Refresh,
+    Show,
+)
+from zuno_tui.panes.alerts import AlertsPane
+from zuno_tui.panes.positions import PositionsPane
+from zuno_tui.phrases.misunderstood import Misunderstood
+from zuno_tui.phrases.understanding import understand
+
+if TYPE_CHECKING:
+    from zuno_tui.desk.intents import Intent, ViewName
+    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.panes.plan import PlanPane
+    from zuno_tui.panes.prompt import Prompt
+    from zuno_tui.panes.row_table import RowTable
+    from zuno_tui.phrases.context import Context
+    from zuno_tui.told import Told
+
+_Verb = Literal["plan", "diff", "explain", "simulate", "export"]
+
+
+class Asking(Screen[None]):
+    """The half of the desk's screen that speaks to the back room."""
+
+    link: DeskLink
+    told: Told
+    context: Context
+
+    def say(self, said: Said) -> None:
+        raise NotImplementedError
+
+    def offer(self, phrase: str) -> None:
+        raise NotImplementedError
+
+    def ask(self, intent: Intent) -> None:
+        """Ask at once, and echo the command line that does the same."""
+        self.say(Said("", twin=intent.twin))
+        self.link.ask(intent)
+
+    def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
+        meant = understand(event.text, self.context)
+        if isinstance(meant, Misunderstood):
+            self.say(Said(meant.words, "warn"))
+        else:
+            self.ask(meant)
+
+    def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
+        match event.table:
+            case PositionsPane():
+                self.ask(Inspect(int(event.key)))
+            case AlertsPane() as alerts if alerts.selected is not None:
+                self.offer(alerts.selected.next_command)
+            case _:
+                pass
+
+    def on_alerts_pane_acknowledged(self, event: AlertsPane.Acknowledged) -> None:
+        self.ask(Acknowledge(event.alert_id))
+
+    def on_alerts_pane_muted(self, event: AlertsPane.Muted) -> None:
+        self.ask(Mute(event.alert_id, event.seconds))
+
+    def on_plan_pane_taken(self, event: PlanPane.Taken) -> None:
+        self.offer(f"approve {event.option.candidate}")
+
+    def on_plan_pane_asked_about(self, event: PlanPane.AskedAbout) -> None:
+        plan = self.told.plan
+        candidate = None if event.option is None else event.option.candidate
+        if plan is not None:
+            self.ask(AboutPlan(cast("_Verb", event.verb), plan.plan_id, candidate))
+
+    def action_recommend(self) -> None:
+        if self.context.selected is not None:
+            self.ask(Recommend(self.context.selected))
+
+    def action_collect(self) -> None:
+        if self.context.selected is not None:
+            self.offer(f"collect {self.context.selected}")
+
+    def action_approve(self) -> None:
+        self.offer("approve")
+
+    def action_show(self, view: ViewName) -> None:
+        self.ask(Show(view))
+
+    def action_refresh_views(self) -> None:
+        self.ask(Refresh())
+
+    def action_cancel_work(self) -> None:
+        self.ask(Cancel())
+
+    def action_help(self) -> None:
+        self.ask(Help())
+
+    def action_leave(self) -> None:
+        from zuno_tui.screens.leaving import LeavingScreen
+
+        self.app.push_screen(LeavingScreen(self.told.status.jobs), self._left)
+
+    def action_copy(self) -> None:
+        """What the focused pane has selected, through the terminal to the reader's clipboard."""
+        text = self.copied()
+        if text:
+            self.app.copy_to_clipboard(text)
+            self.say(Said(f"Copied: {text.splitlines()[0][:60]}"))
+
+    def copied(self) -> str:
+        raise NotImplementedError
+
+    def _left(self, leave: bool | None) -> None:
+        if leave:
+            self.app.exit()
+
+    def action_market(self, action: Literal["pause", "step", "faster", "slower"]) -> None:
+        if action == "pause" and self.told.status.market_paused:
+            self.ask(Market("resume"))
+        else:
+            self.ask(Market(action))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what is possible now is shown and done."""
+        match action:
+            case "recommend" | "collect":
+                return self.context.selected is not None
+            case "approve":
+                plan = self.told.plan
+                return plan is not None and plan.result is None
+            case "market":
+                return self.told.status.market is not None
+            case "cancel_work":
+                return any(job.cancellable for job in self.told.status.jobs)
+            case _:
+                return super().check_action(action, parameters)

@@ -1,0 +1,197 @@
+"""The desk: four panes, one prompt, and what the back room says of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Static
+
+from zuno_tui.ages import REDRAW_SECONDS
+from zuno_tui.desk.events import (
+    AlertsChanged,
+    DebateChanged,
+    HintChanged,
+    PlanChanged,
+    PositionsChanged,
+    ProseHeard,
+    Said,
+    StatusChanged,
+    TurnEnded,
+    ViewAsked,
+)
+from zuno_tui.keys import DESK
+from zuno_tui.panes.alerts import AlertsPane
+from zuno_tui.panes.debate import DebatePane
+from zuno_tui.panes.frame import Copied
+from zuno_tui.panes.lines import HintLine, KeyLine, SaidLine, StatusLine, TabLine
+from zuno_tui.panes.plan import PlanPane
+from zuno_tui.panes.positions import PositionsPane
+from zuno_tui.panes.prompt import Prompt
+from zuno_tui.phrases.context import Context
+from zuno_tui.screens.asking import Asking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+    from textual.widget import Widget
+
+    from zuno_tui.desk.events import Event
+    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.panes.row_table import RowTable
+    from zuno_tui.told import Told
+
+PaneName = Literal["positions", "alerts", "debate", "plan"]
+PANES: tuple[PaneName, ...] = ("positions", "alerts", "debate", "plan")
+
+
+class DeskScreen(Asking):
+    BINDINGS: ClassVar[list[BindingType]] = [*DESK]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-extra-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (40, "-tall")]  # noqa: RUF012
+
+    def __init__(self, link: DeskLink, told: Told, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self.link = link
+        self.told = told
+        self._clock = clock
+        self.context = Context()
+        self.front: PaneName = "positions"
+
+    def compose(self) -> ComposeResult:
+        yield TabLine(id="tabs")
+        with Horizontal(id="panes"):
+            with Vertical(id="watching", classes="column"):
+                yield PositionsPane()
+                yield AlertsPane()
+            with Vertical(id="thinking", classes="column"):
+                yield PlanPane()
+                yield DebatePane()
+        yield HintLine(id="hint")
+        yield SaidLine(id="said")
+        with Horizontal(id="prompt-row"):
+            yield Static("› ", markup=False, id="prompt-mark")
+            yield Prompt(id="prompt")
+        yield StatusLine(id="status")
+        yield KeyLine(id="keys")
+
+    def on_mount(self) -> None:
+        self.query_one(HintLine).hint("")
+        self.set_interval(REDRAW_SECONDS, self._show_ages)
+        self._bring_to_front("positions")
+        self._show_ages()
+
+    def hear(self, event: Event) -> bool:
+        """Give what the desk told to the pane that draws it."""
+        now = self._clock()
+        self.context = self.context.heard(event)
+        match event:
+            case PositionsChanged(view):
+                self.query_one(PositionsPane).show(view, now)
+            case AlertsChanged(view):
+                self.query_one(AlertsPane).show(view, now)
+            case DebateChanged(view):
+                self.query_one(DebatePane).show(view)
+            case ProseHeard(role, text):
+                self.query_one(DebatePane).hear_prose(role, text)
+            case TurnEnded(turn):
+                self.query_one(DebatePane).end_turn(turn)
+            case PlanChanged(view):
+                self.query_one(PlanPane).show(view, now)
+            case StatusChanged(view):
+                self.query_one(StatusLine).show(view, now)
+            case Said() as said:
+                self.say(said)
+            case HintChanged(words):
+                self.query_one(HintLine).hint(words)
+            case ViewAsked(view) if view in PANES:
+                self._bring_to_front(view)
+            case _:
+                return False
+        self._show_tabs()
+        self.refresh_bindings()
+        return True
+
+    def say(self, said: Said) -> None:
+        self.query_one(SaidLine).say(said)
+
+    def offer(self, phrase: str) -> None:
+        """Put a phrase where the person can read, change and send it."""
+        prompt = self.query_one(Prompt)
+        prompt.value = phrase
+        prompt.cursor_position = len(phrase)
+        prompt.focus()
+
+    def copied(self) -> str:
+        pane = self.pane(self.front)
+        return pane.copied if isinstance(pane, Copied) else ""
+
+    def pane(self, name: PaneName) -> Widget:
+        return self.query_one(f"#{name}")
+
+    def action_front(self, name: PaneName) -> None:
+        self._bring_to_front(name)
+
+    def action_turn(self, step: int) -> None:
+        places = PANES.index(self.front)
+        self._bring_to_front(PANES[(places + step) % len(PANES)])
+
+    def action_zoom(self) -> None:
+        self.toggle_class("-zoomed")
+
+    def action_prompt(self) -> None:
+        self.query_one(Prompt).focus()
+
+    def on_descendant_focus(self) -> None:
+        name = None if self.focused is None else self.focused.id
+        if name in PANES:
+            self._mark_front(name)
+        self._show_keys()
+
+    def on_row_table_pointed(self, event: RowTable.Pointed) -> None:
+        match event.table:
+            case PositionsPane():
+                selected = None if event.key is None else int(event.key)
+                self.context = replace(self.context, selected=selected)
+            case AlertsPane():
+                self.context = replace(self.context, selected_alert=event.key)
+            case _:
+                pass
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._show_keys)
+
+    def _bring_to_front(self, name: PaneName) -> None:
+        self._mark_front(name)
+        self.pane(name).focus()
+
+    def _mark_front(self, name: PaneName) -> None:
+        self.front = name
+        for each in PANES:
+            self.pane(each).set_class(each == name, "-front")
+        for column in self.query(".column"):
+            column.set_class(self.pane(name) in column.children, "-front")
+        self._show_tabs()
+
+    def _show_ages(self) -> None:
+        now = self._clock()
+        self.query_one(PositionsPane).show_age(now)
+        self.query_one(AlertsPane).show_age(now)
+        self.query_one(PlanPane).show_age(now)
+        self.query_one(StatusLine).show(self.told.status, now)
+
+    def _show_tabs(self) -> None:
+        self.query_one(TabLine).show(self.told, self.front)
+
+    def _show_keys(self) -> None:
+        shown = [
+            (self.app.get_key_display(active.binding), active.binding.description)
+            for active in self.active_bindings.values()
+            if active.binding.show and active.enabled
+        ]
+        # A binding with several keys is told once, by the first of them.
+        once = {label: (key, label) for key, label in reversed(shown)}
+        self.query_one(KeyLine).show(reversed(once.values()))
