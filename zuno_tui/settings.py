@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _SHOWN = 12
 _KNOWN_KEYS = (
-    *("network", "address", "unit", "rpc", "coingecko", "debate", "model", "limits"),
+    *("network", "address", "unit", "rpc", "send", "coingecko", "debate", "model", "limits"),
     *("telegram", "webhook"),
 )
 
@@ -36,6 +36,8 @@ class Settings:
     unit: Unit = Unit.USD
     # URLs may hold API keys: they are never part of a repr, and so of no log or traceback.
     endpoints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    sends: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """By network the one endpoint that signed transactions go through, where one is named."""
     coingecko_url: str = "https://api.coingecko.com/api/v3"
     coingecko_key: str | None = field(default=None, repr=False)
     debate: Mapping[str, object] = field(default_factory=dict)
@@ -56,6 +58,9 @@ class Settings:
     def endpoints_for(self, network: Network) -> tuple[str, ...]:
         return self.endpoints.get(network.name) or network.endpoints
 
+    def send_endpoint_for(self, network: Network) -> str | None:
+        return self.sends.get(network.name)
+
 
 @dataclass(frozen=True, slots=True)
 class Flags:
@@ -69,6 +74,9 @@ class Flags:
 
 def load_settings(path: Path, environment: Mapping[str, str], flags: Flags) -> Settings:
     settings = _from_file(path)
+    # First of all, because endpoints given for this run belong to the network of this run.
+    if network := flags.network or environment.get("ZUNO_NETWORK"):
+        settings = replace(settings, network=network)
     settings = _from_environment(settings, environment)
     return _from_flags(settings, flags)
 
@@ -100,6 +108,8 @@ def _from_file(path: Path) -> Settings:
         settings = replace(settings, unit=_unit(_text(table["unit"], "unit")))
     if "rpc" in table:
         settings = replace(settings, endpoints=_endpoints(table["rpc"]))
+    if "send" in table:
+        settings = replace(settings, sends=_send_endpoints(table["send"]))
     if "coingecko" in table:
         settings = _coingecko(settings, table["coingecko"])
     return replace(
@@ -119,8 +129,6 @@ def _table(value: object) -> dict[str, object]:
 
 
 def _from_environment(settings: Settings, environment: Mapping[str, str]) -> Settings:
-    if network := environment.get("ZUNO_NETWORK"):
-        settings = replace(settings, network=network)
     if address := environment.get("ZUNO_ADDRESS"):
         settings = replace(settings, address=_address(address))
     if unit := environment.get("ZUNO_UNIT"):
@@ -131,12 +139,14 @@ def _from_environment(settings: Settings, environment: Mapping[str, str]) -> Set
         settings = replace(settings, coingecko_key=key)
     if rpc := environment.get("ZUNO_RPC"):
         settings = _with_endpoint(settings, rpc, "ZUNO_RPC")
+    if private := environment.get("ZUNO_SEND_RPC"):
+        name = settings.chosen_network().name
+        private = _url(private, "ZUNO_SEND_RPC")
+        settings = replace(settings, sends={**settings.sends, name: private})
     return settings
 
 
 def _from_flags(settings: Settings, flags: Flags) -> Settings:
-    if flags.network:
-        settings = replace(settings, network=flags.network)
     if flags.address:
         settings = replace(settings, address=_address(flags.address))
     if flags.unit:
@@ -161,12 +171,22 @@ def _endpoints(table: object) -> dict[str, tuple[str, ...]]:
         urls = [value] if isinstance(value, str) else value
         if not isinstance(urls, list) or not urls:
             raise SettingsError(f"rpc.{name} must be a URL or a list of URLs.")
-        try:
-            network = network_named(str(name))
-        except UnknownNetworkError as error:
-            raise SettingsError(f"[rpc] {error}") from error
-        chosen[network.name] = tuple(_url(url, f"rpc.{name}") for url in urls)
+        chosen[_network_in("rpc", name)] = tuple(_url(url, f"rpc.{name}") for url in urls)
     return chosen
+
+
+def _send_endpoints(table: object) -> dict[str, str]:
+    if not isinstance(table, dict):
+        raise SettingsError('[send] must name networks, like: base = "https://…".')
+    # One only: which of several sees a transaction first would be nobody's choice.
+    return {_network_in("send", name): _url(url, f"send.{name}") for name, url in table.items()}
+
+
+def _network_in(table: str, name: object) -> str:
+    try:
+        return network_named(str(name)).name
+    except UnknownNetworkError as error:
+        raise SettingsError(f"[{table}] {error}") from error
 
 
 def _coingecko(settings: Settings, table: object) -> Settings:

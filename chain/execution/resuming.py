@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from chain.execution.journal_records import Dispatch, Step
     from chain.execution.outbox import Outbox
+    from chain.execution.sending_route import Route
     from chain.rpc.reader import Reader
 
 WITHIN_SECONDS = 4.0
@@ -81,7 +82,7 @@ class Finding:
 async def resume(
     outbox: Outbox,
     reads: Reader,
-    sends: Reader,
+    route: Route,
     *,
     chain_id: int,
     clock: Callable[[], float],
@@ -98,7 +99,7 @@ async def resume(
             outbox.discard_unsigned(dispatch_hash, now=clock(), reason=reason)
     found = await asyncio.gather(
         *(
-            _find(outbox, reads, sends, dispatch, step, clock=clock, within=within)
+            _find(outbox, reads, route, dispatch, step, clock=clock, within=within)
             for dispatch in map(outbox.dispatch, hashes)
             for step in _telling(dispatch)
         )
@@ -124,7 +125,7 @@ def _telling(dispatch: Dispatch) -> Sequence[Step]:
 async def _find(
     outbox: Outbox,
     reads: Reader,
-    sends: Reader,
+    route: Route,
     dispatch: Dispatch,
     step: Step,
     *,
@@ -135,7 +136,7 @@ async def _find(
     if step.versions and not step.settled:
         try:
             async with asyncio.timeout(within):
-                situation = await _look(outbox, reads, sends, dispatch, step, now=clock())
+                situation, detail = await _look(outbox, reads, route, dispatch, step, now=clock())
         except RpcError as error:
             situation, detail = Situation.UNKNOWN, error.sentence
         except TimeoutError:
@@ -144,21 +145,22 @@ async def _find(
 
 
 async def _look(
-    outbox: Outbox, reads: Reader, sends: Reader, dispatch: Dispatch, step: Step, *, now: float
-) -> Situation:
+    outbox: Outbox, reads: Reader, route: Route, dispatch: Dispatch, step: Step, *, now: float
+) -> tuple[Situation, str]:
+    """The situation, and what an endpoint said where that is why."""
     observed = await observe(outbox, reads, dispatch, step, now=now)
     step = observed.step
     if observed.standing is Standing.PENDING:
         late = observed.seen.expired(step)
-        return Situation.PENDING_TOO_LATE if late else Situation.PENDING
+        return (Situation.PENDING_TOO_LATE if late else Situation.PENDING), ""
     if observed.standing is Standing.MISSING and step.state is not StepState.DROPPED:
-        delivered = await deliver(outbox, reads, sends, dispatch, step, now=now)
+        delivered = await deliver(outbox, reads, route, dispatch, step, now=now)
         if delivered.handing is Handing.NOT_SENT:
-            return Situation.NOT_SENT
+            return Situation.NOT_SENT, "" if delivered.error is None else delivered.error.sentence
         if delivered.step.state is StepState.SENT:
-            return Situation.SENT_AGAIN
+            return Situation.SENT_AGAIN, ""
         step = delivered.step
-    return _by_state(step)
+    return _by_state(step), ""
 
 
 _BY_STATE: dict[StepState, Situation] = {
@@ -200,6 +202,8 @@ _WORDS: dict[Situation, str] = {
 def _finding(dispatch: Dispatch, found: _Found) -> Finding:
     step = dispatch.steps[found.position]
     words = _WORDS.get(found.situation, f"was last known as {step.state}")
+    if found.situation is Situation.SENT_AGAIN and dispatch.private_host is not None:
+        words = f"is in no public pool, as is meant; {dispatch.private_host} got the same again"
     if step.reason and found.situation in (Situation.DROPPED, Situation.NOT_SENT):
         words += f" ({step.reason})"
     sentences = [f"{step.name} of plan {dispatch.plan_id} {words}."]

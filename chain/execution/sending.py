@@ -1,14 +1,13 @@
 """Applying an approved plan: sign, write down, send once, and follow until the chain has decided.
 
-Nothing is ever signed twice for one step, and nothing is sent that is not on disk. The client for
-sends is the caller's choice: with a private endpoint of the settings it must hold no public one.
+Nothing is ever signed twice for one step, and nothing is sent that is not on disk.
 """
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from chain.execution.journal import OutboxError
 from chain.execution.journal_records import SUCCEEDED, StepState
@@ -23,8 +22,12 @@ if TYPE_CHECKING:
     from chain.execution.journal_records import Dispatch, Step
     from chain.execution.outbox import Outbox
     from chain.execution.sending_delivery import Observed
+    from chain.execution.sending_route import Route
     from chain.execution.transaction import SignedTransaction, UnsignedTransaction
     from chain.rpc.reader import Reader
+
+
+T = TypeVar("T")
 
 
 class Signer(Protocol):
@@ -55,11 +58,15 @@ class NotSentError(OutboxError):
         self.error = error
 
 
+async def _no_objection(_transaction: UnsignedTransaction, _block_hash: str) -> str | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Sender:
     outbox: Outbox
     reads: Reader
-    sends: Reader
+    route: Route
     chain_id: int
     clock: Callable[[], float]
     """What the journal's times are by."""
@@ -67,6 +74,8 @@ class Sender:
     patience: Patience = field(default_factory=Patience)
     changed: Callable[[Step], None] = lambda _step: None
     """Told of every state a step comes to."""
+    objection: Callable[[UnsignedTransaction, str], Awaitable[str | None]] = _no_objection
+    """Why a later step must not be signed after all, tried on the block its forerunner is in."""
 
     async def apply(self, dispatch_hash: str, signer: Signer, *, at: float) -> Dispatch:
         """Use up the approval and take the steps in turn; a step that fails ends it there.
@@ -79,7 +88,9 @@ class Sender:
                     "Another zuno is applying a plan right now. Nothing was sent.",
                     "Wait for it: zuno outbox",
                 )
-            self._of_this_chain(dispatch_hash)
+            refusal = self.route.refusal(self._of_this_chain(dispatch_hash))
+            if refusal is not None:
+                raise refusal
             dispatch = self.outbox.consume(dispatch_hash, now=at)
             try:
                 for step in dispatch.steps:
@@ -114,7 +125,9 @@ class Sender:
         at: float,
     ) -> Step:
         """Sign and send an approved speed-up or cancellation, with the nonce of the step."""
-        self._of_this_chain(dispatch_hash)
+        refusal = self.route.refusal(self._of_this_chain(dispatch_hash))
+        if refusal is not None:
+            raise refusal
         self.outbox.consume_replacement(dispatch_hash, position, replacement, now=at)
         signed = await asyncio.to_thread(signer.sign, replacement)
         step = self.outbox.record_replacement(dispatch_hash, position, signed, now=self.clock())
@@ -124,7 +137,7 @@ class Sender:
         """Send the newest bytes of a step once more."""
         dispatch = self._of_this_chain(step.dispatch)
         delivered = await deliver(
-            self.outbox, self.reads, self.sends, dispatch, step, now=self.clock()
+            self.outbox, self.reads, self.route, dispatch, step, now=self.clock()
         )
         if delivered.handing is Handing.NOT_SENT:
             raise NotSentError(step, delivered.error)
@@ -132,7 +145,7 @@ class Sender:
 
     async def _take(self, dispatch: Dispatch, step: Step, signer: Signer) -> bool:
         """Whether one step was signed, sent and included."""
-        if await self._is_late(step):
+        if await self._is_late(step) or await self._is_objected_to(step):
             return False
         signed = await asyncio.to_thread(signer.sign, step.transaction)
         step = self._told(
@@ -142,23 +155,42 @@ class Sender:
         return await self._included(dispatch.hash, step.position)
 
     async def _is_late(self, step: Step) -> bool:
-        """Whether no block to come may run it; a silence only ends a plan that has not begun."""
+        """Whether no block to come may run it."""
+        head = await self._answered(step, lambda: self.reads.ask(requests.block("latest")))
+        return head is None or (step.deadline is not None and head.timestamp >= step.deadline)
+
+    async def _is_objected_to(self, step: Step) -> bool:
+        """Whether a later step, tried where the one before it now stands, must not be signed."""
+        if step.position == 0:
+            return False
+        before = self.outbox.dispatch(step.dispatch).steps[step.position - 1].inclusion
+        if before is None:
+            raise OutboxError(f"{step.name} waits for the step before it.")
+        reason = await self._answered(
+            step, lambda: self.objection(step.transaction, before.block_hash)
+        )
+        if reason is None:
+            return False
+        ended = self.outbox.discard_unsigned(step.dispatch, now=self.clock(), reason=reason)
+        self._told(ended.steps[step.position])
+        return True
+
+    async def _answered(self, step: Step, ask: Callable[[], Awaitable[T]]) -> T:
+        """The chain's answer; a silence only ends a plan that has not begun."""
         ends = self.clock() + self.patience.inclusion_seconds
         while True:
             try:
-                head = await self.reads.ask(requests.block("latest"))
+                return await ask()
             except RpcError:
                 if step.position == 0 or self.clock() >= ends:
                     raise
                 await self.sleep(self.patience.poll_seconds)
-                continue
-            return head is None or (step.deadline is not None and head.timestamp >= step.deadline)
 
     async def _first_send(self, dispatch: Dispatch, step: Step) -> None:
         ends = self.clock() + self.patience.resend_seconds
         while True:
             delivered = await deliver(
-                self.outbox, self.reads, self.sends, dispatch, step, now=self.clock()
+                self.outbox, self.reads, self.route, dispatch, step, now=self.clock()
             )
             if delivered.handing is not Handing.NOT_SENT:
                 self._told(delivered.step)
@@ -205,7 +237,7 @@ class Sender:
             self._told(moved)
         missing = observed.standing is Standing.MISSING and moved.state is not StepState.DROPPED
         if missing and resends.due(step.position, now):
-            again = await deliver(self.outbox, self.reads, self.sends, dispatch, moved, now=now)
+            again = await deliver(self.outbox, self.reads, self.route, dispatch, moved, now=now)
             if again.step.state != moved.state:
                 self._told(again.step)
         return observed.standing

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from chain.execution.journal_records import Dispatch, Step
     from chain.execution.outbox import Outbox
     from chain.execution.sending_lookup import Sighting
+    from chain.execution.sending_route import Route
     from chain.rpc.reader import Reader
 
 ALREADY_TAKEN = frozenset((SendRefusal.ALREADY_KNOWN, SendRefusal.NONCE_TOO_LOW))
@@ -58,13 +59,15 @@ async def hand_over(sends: Reader, raw: bytes) -> tuple[Handing, RpcError | None
 
 
 async def deliver(
-    outbox: Outbox, reads: Reader, sends: Reader, dispatch: Dispatch, step: Step, *, now: float
+    outbox: Outbox, reads: Reader, route: Route, dispatch: Dispatch, step: Step, *, now: float
 ) -> Delivered:
     """Send the newest signed bytes of a step, these and no others, and write down what is known."""
     newest = step.newest
     if newest is None:
         raise OutboxError(f"{step.name} was never signed: there is nothing to send.")
-    handing, error = await hand_over(sends, newest.transaction.raw)
+    if (refusal := route.refusal(dispatch)) is not None:
+        return Delivered(step, Handing.NOT_SENT, refusal)
+    handing, error = await hand_over(route.endpoint, newest.transaction.raw)
     if handing is Handing.NOT_SENT:
         return Delivered(step, handing, error)
     if handing is Handing.REFUSED:
@@ -73,7 +76,11 @@ async def deliver(
             observed = await observe(outbox, reads, dispatch, step, now=now)
         except RpcError as silence:
             return Delivered(step, Handing.UNCLEAR, silence)
-        if observed.standing in (Standing.MISSING, Standing.OTHER_CHAIN):
+        # What a private endpoint once took may be in its keeping, where nobody else can look.
+        kept = route.private_host is not None and newest.sent_at is not None
+        if observed.standing is Standing.OTHER_CHAIN or (
+            observed.standing is Standing.MISSING and not kept
+        ):
             reason = error.sentence if error else "a node refused it"
             step = outbox.mark_dropped(observed.step, now=now, reason=reason)
             return Delivered(step, handing, error)

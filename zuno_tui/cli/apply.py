@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from chain.overview import Sources
     from chain.wallet.signer import Signer
     from zuno_tui.gate.applying import Waiting
+    from zuno_tui.gate.connections import Connections
 
 WORD = "apply"
 
@@ -43,19 +44,19 @@ def run(arguments: Namespace) -> int:
 
 
 async def _apply(session: Session, arguments: Namespace) -> int:
-    async with session.sources() as sources:
+    async with session.sources() as sources, session.connections(sources) as connections:
         with Outbox.open(session.home.outbox) as outbox:
-            for finding in await resume_outbox(sources, outbox):
+            for finding in await resume_outbox(sources, connections, outbox):
                 if finding.open:
                     say(finding.sentence)
             approval, dispatch = unused_approval(outbox, arguments.plan_id, arguments.confirm)
-            now = await refuse_drift(sources, approval, dispatch)
+            now = await refuse_drift(sources, connections, approval, dispatch)
             waiting = await told_again(sources, approval, dispatch)
             if arguments.confirm is None:
                 _ask(waiting)
-                now = await refuse_drift(sources, approval, dispatch)
+                now = await refuse_drift(sources, connections, approval, dispatch)
             with _signer(session, dispatch, arguments.passphrase_file) as signer:
-                dispatch = await _applied(sources, outbox, waiting, signer, now)
+                dispatch = await _applied(sources, connections, outbox, waiting, signer, at=now)
         result = await read_result(sources, approval, dispatch)
         show_result(session, result, waiting.tokens)
     return DONE if result.done else FAILED
@@ -65,6 +66,8 @@ def _ask(waiting: Waiting) -> None:
     say(f"{waiting.approval.headline} · {waiting.approval.plan_id}")
     for line in (*word_lines(waiting.words), *warning_lines(waiting.approval.warnings)):
         say(line)
+    if waiting.dispatch.private_host is not None:
+        say(f"  sent through {waiting.dispatch.private_host} alone")
     say(f"  hash {waiting.approval.hash}")
     require_typed(WORD, f"Type {WORD} to sign and send this: ")
 
@@ -79,10 +82,16 @@ def _signer(session: Session, dispatch: Dispatch, passphrase_file: Path | None) 
 
 
 async def _applied(
-    sources: Sources, outbox: Outbox, waiting: Waiting, signer: Signer, now: int
+    sources: Sources,
+    connections: Connections,
+    outbox: Outbox,
+    waiting: Waiting,
+    signer: Signer,
+    *,
+    at: int,
 ) -> Dispatch:
     try:
-        return await apply(sources, outbox, waiting, signer, at=now, changed=_tell)
+        return await apply(sources, connections, outbox, waiting, signer, at=at, changed=_tell)
     except (OutboxError, RpcError, WalletError):
         say("See where things stand: zuno outbox")
         raise

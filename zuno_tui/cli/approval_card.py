@@ -57,6 +57,7 @@ def _lines(rehearsal: Rehearsal) -> Iterator[str]:
     yield from _outcome(rehearsal)
     yield from _bounds(rehearsal)
     yield from _cost(rehearsal)
+    yield from _trust(rehearsal)
 
 
 def word_lines(words: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
@@ -111,6 +112,13 @@ def _cost(rehearsal: Rehearsal) -> Iterator[str]:
     yield f"  Gas costs at most {most / 10**18:.6f} of the chain's coin ({usd})."
 
 
+def _trust(rehearsal: Rehearsal) -> Iterator[str]:
+    if rehearsal.private_host is not None:
+        yield f"  Sent through {rehearsal.private_host} alone."
+    if rehearsal.agreement.words is not None:
+        yield f"  {rehearsal.agreement.words}"
+
+
 def _document(rehearsal: Rehearsal) -> dict[str, Json]:
     prepared, wish = rehearsal.prepared, rehearsal.prepared.wish
     quoted = quoted_changes(prepared)
@@ -159,6 +167,11 @@ def _document(rehearsal: Rehearsal) -> dict[str, Json]:
             }
             for step in prepared.steps
         ],
+        "sentThrough": rehearsal.private_host,
+        "agreement": {
+            "agreed": list(rehearsal.agreement.agreed),
+            "silent": list(rehearsal.agreement.silent),
+        },
         "words": [
             f"{step}: {sentence}" for step, sentences in rehearsal.words for sentence in sentences
         ],

@@ -14,7 +14,7 @@ from zuno_tui.gate.approving import approve, rehearse
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.wishes import wish_of_plan
+from zuno_tui.gate.wishes_of_plans import wish_of_plan
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -64,4 +64,12 @@ async def rehearsed(
 ) -> Rehearsal:
     limits = gate_limits(session.settings.limits)
     wish = await wishing(sources)
-    return await rehearse(sources, session.home.outbox, wish, session.address, limits)
+    async with session.connections(sources) as connections:
+        return await rehearse(
+            sources,
+            connections,
+            wish,
+            journal=session.home.outbox,
+            wallet=session.address,
+            limits=limits,
+        )

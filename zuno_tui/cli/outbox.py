@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from chain.execution.journal_records import Dispatch
     from chain.overview import Sources
     from zuno_tui.cli.output import Json
+    from zuno_tui.gate.connections import Connections
     from zuno_tui.gate.standing import Told
 
 _COLUMNS = (Column("PLAN"), Column("HASH"), Column("STATE"), Column("STEPS"))
@@ -30,12 +31,14 @@ def run(arguments: Namespace) -> int:
     return asyncio.run(_outbox(Session.start(arguments), arguments))
 
 
-async def resume_outbox(sources: Sources, outbox: Outbox) -> tuple[Told, ...]:
+async def resume_outbox(
+    sources: Sources, connections: Connections, outbox: Outbox
+) -> tuple[Told, ...]:
     """The truth about whatever is unfinished, looked up and written down first of all."""
     findings = await resume(
         outbox,
         sources.client,
-        sources.client,
+        connections.route,
         chain_id=sources.network.chain_id,
         clock=sources.clock,
     )
@@ -43,15 +46,15 @@ async def resume_outbox(sources: Sources, outbox: Outbox) -> tuple[Told, ...]:
 
 
 async def _outbox(session: Session, arguments: Namespace) -> int:
-    async with session.sources() as sources:
+    async with session.sources() as sources, session.connections(sources) as connections:
         with Outbox.open(session.home.outbox) as outbox:
-            findings = await resume_outbox(sources, outbox)
+            findings = await resume_outbox(sources, connections, outbox)
             if arguments.action == RESOLVE:
                 return _resolve(session, sources, outbox, arguments.plan_id)
             if arguments.action != RESUME:
                 from zuno_tui.cli.outbox_replacing import replace_waiting
 
-                return await replace_waiting(session, sources, outbox, arguments)
+                return await replace_waiting(session, sources, connections, outbox, arguments)
             dispatches = [
                 one for one in outbox.dispatches() if one.chain_id == session.network.chain_id
             ]
@@ -88,6 +91,8 @@ def _resolve(session: Session, sources: Sources, outbox: Outbox, plan_id: str | 
 
 def _row(dispatch: Dispatch) -> tuple[str, ...]:
     steps = ", ".join(f"{step.name} {step.state}" for step in dispatch.steps)
+    if dispatch.private_host is not None:
+        steps += f" (through {dispatch.private_host} alone)"
     return dispatch.plan_id, dispatch.hash[:_SHORT_HASH] + "…", stands(dispatch), steps
 
 
@@ -99,6 +104,7 @@ def _document(dispatches: list[Dispatch], findings: tuple[Told, ...]) -> Json:
                 "hash": one.hash,
                 "state": stands(one),
                 "safeState": one.safe_state,
+                "sentThrough": one.private_host,
                 "needsAttention": one.needs_attention,
                 "steps": [
                     {

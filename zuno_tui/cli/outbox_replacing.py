@@ -20,16 +20,23 @@ if TYPE_CHECKING:
     from chain.execution.outbox import Outbox
     from chain.overview import Sources
     from zuno_tui.cli.session import Session
+    from zuno_tui.gate.connections import Connections
 
 
 async def replace_waiting(
-    session: Session, sources: Sources, outbox: Outbox, arguments: Namespace
+    session: Session,
+    sources: Sources,
+    connections: Connections,
+    outbox: Outbox,
+    arguments: Namespace,
 ) -> int:
     limits = gate_limits(session.settings.limits)
     action: str = arguments.action
     dispatch = waiting_dispatch(outbox, session.network.chain_id, arguments.plan_id)
     replacement = await replacement_of(sources, dispatch, action, limits)
     say(replacement.words)
+    if dispatch.private_host is not None:
+        say(f"It goes through {dispatch.private_host} alone.")
     if arguments.confirm is None:
         require_typed(action, f"Type {action} to sign and send this: ")
     elif arguments.confirm != dispatch.hash:
@@ -43,7 +50,7 @@ async def replace_waiting(
         dispatch.sender,
         lambda wallet: ask_passphrase(wallet.name, arguments.passphrase_file),
     ) as signer:
-        step = await send_replacement(sources, outbox, replacement, signer)
+        step = await send_replacement(sources, connections, outbox, replacement, signer)
     newest = step.newest
     if session.as_json:
         print_json(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from chain.overview import Sources
     from chain.prices.coingecko import CoinGecko
     from chain.rpc.client import RpcClient
+    from zuno_tui.gate.connections import Connections
 
 
 def say(words: str) -> None:
@@ -99,6 +100,12 @@ class Session:
         chosen = CoinGeckoSettings(self.settings.coingecko_url, self.settings.coingecko_key)
         async with CoinGecko(chosen) as coingecko:
             yield coingecko
+
+    def connections(self, sources: Sources) -> AbstractAsyncContextManager[Connections]:
+        """Where sends go and who else is asked, for what approves, signs or sends."""
+        from zuno_tui.gate.connections import open_connections
+
+        return open_connections(self.settings, self.network, sources.client)
 
     @asynccontextmanager
     async def sources(self) -> AsyncIterator[Sources]:

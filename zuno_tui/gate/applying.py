@@ -10,24 +10,29 @@ from chain.execution.sending import Sender
 from chain.execution.simulating import simulate
 from chain.execution.words import describe, names_on
 from chain.tokens import read_tokens
+from zuno_tui.gate.agreement import require_agreement
 from zuno_tui.gate.approvals import find_approval, read_approval, refuse_tampered
 from zuno_tui.gate.circumstances import network_time, read_circumstances
+from zuno_tui.gate.connections import refuse_silent_route
+from zuno_tui.gate.contract_code import called_contracts
 from zuno_tui.gate.drift import Drift, drifts
 from zuno_tui.gate.preparing import refuse_failing
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.subjects import read_subject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from chain.execution.journal_records import Dispatch, Step
     from chain.execution.outbox import Outbox
     from chain.execution.sending import Signer
+    from chain.execution.transaction import UnsignedTransaction
     from chain.networks import Address
     from chain.overview import Sources
     from chain.store import Store
     from chain.tokens import Token
     from zuno_tui.gate.approvals import Approval
+    from zuno_tui.gate.connections import Connections
 
 
 class InterruptedApplyError(Exception):
@@ -80,7 +85,9 @@ async def told_again(sources: Sources, approval: Approval, dispatch: Dispatch) -
     return Waiting(approval, dispatch, tokens, words)
 
 
-async def refuse_drift(sources: Sources, approval: Approval, dispatch: Dispatch) -> int:
+async def refuse_drift(
+    sources: Sources, connections: Connections, approval: Approval, dispatch: Dispatch
+) -> int:
     """The network's time, if nothing moved further than it may since the approval."""
     if dispatch.chain_id != sources.network.chain_id:
         raise GateRefusedError(
@@ -93,8 +100,17 @@ async def refuse_drift(sources: Sources, approval: Approval, dispatch: Dispatch)
     block = subject.block
     now = network_time(sources, block.timestamp)
     after = await read_circumstances(sources, subject, dispatch.sender)
-    if moved := drifts(approval.before, after, approval.bounds, now):
+    route = connections.route
+    if moved := (
+        *drifts(approval.before, after, approval.bounds, now),
+        *_rerouted(dispatch.private_host, route.private_host),
+    ):
         raise _changed(approval, moved)
+    called = called_contracts(sources.network, approval.tokens)
+    await require_agreement(
+        sources, connections.witnesses, subject, dispatch.sender, found=after, called=called
+    )
+    await refuse_silent_route(route)
     transactions = [step.transaction for step in dispatch.steps]
     refuse_failing(await simulate(sources.client, transactions, block.hash))
     return now
@@ -102,6 +118,7 @@ async def refuse_drift(sources: Sources, approval: Approval, dispatch: Dispatch)
 
 async def apply(
     sources: Sources,
+    connections: Connections,
     outbox: Outbox,
     waiting: Waiting,
     signer: Signer,
@@ -113,12 +130,28 @@ async def apply(
     sender = Sender(
         outbox,
         reads=sources.client,
-        sends=sources.client,
+        route=connections.route,
         chain_id=sources.network.chain_id,
         clock=sources.clock,
         changed=changed,
+        objection=lambda transaction, at: _objection(sources, transaction, at),
     )
     return await sender.apply(waiting.approval.hash, signer, at=at)
+
+
+async def _objection(
+    sources: Sources, transaction: UnsignedTransaction, block_hash: str
+) -> str | None:
+    """Why a step would fail where the one before it has brought things."""
+    tried = await simulate(sources.client, [transaction], block_hash)
+    failure = next((step.failure for step in tried.steps if not step.success), None)
+    return None if failure is None else f"tried before it was signed, it fails: {failure}"
+
+
+def _rerouted(then: str | None, now: str | None) -> Iterator[Drift]:
+    if then != now:
+        usual = "the usual endpoints"
+        yield Drift("sent through", then or usual, now or usual)
 
 
 def _whose(store: Store, approval: Approval, confirmed: str) -> str:

@@ -69,7 +69,9 @@ class Approval:
         }
 
 
-def approval_of(prepared: Prepared, warnings: tuple[str, ...]) -> Approval:
+def approval_of(
+    prepared: Prepared, warnings: tuple[str, ...], private_host: str | None
+) -> Approval:
     wish = prepared.wish
     unsealed = Approval(
         hash="",
@@ -84,7 +86,7 @@ def approval_of(prepared: Prepared, warnings: tuple[str, ...]) -> Approval:
         simulated=simulation_digest(prepared.simulation),
         warnings=warnings,
     )
-    return replace(unsealed, hash=seal(prepared, unsealed.terms))
+    return replace(unsealed, hash=seal(prepared, unsealed.terms, private_host))
 
 
 def refuse_tampered(approval: Approval, dispatch: Dispatch) -> None:

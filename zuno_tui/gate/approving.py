@@ -10,8 +10,10 @@ from chain.execution.kept_back import shortfall_words
 from chain.execution.outbox import Outbox
 from chain.execution.words import describe, names_on
 from chain.tokens import read_tokens
+from zuno_tui.gate.agreement import require_agreement
 from zuno_tui.gate.approvals import approval_of, keep_approval, notional_of_today
 from zuno_tui.gate.circumstances import network_time
+from zuno_tui.gate.contract_code import called_contracts
 from zuno_tui.gate.preparing import prepare
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.sealing import dispatch_of
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from chain.networks import Address
     from chain.overview import Sources
     from chain.tokens import Token
+    from zuno_tui.gate.agreement import Agreement
+    from zuno_tui.gate.connections import Connections
     from zuno_tui.gate.limits import GateLimits
     from zuno_tui.gate.preparing import Prepared
     from zuno_tui.gate.wishes import Wish
@@ -38,6 +42,9 @@ class Rehearsal:
     """Each step with its sentences, drawn from its own bytes."""
     warnings: tuple[str, ...]
     """What does not arrive of what leaves a position, and who keeps it."""
+    private_host: str | None
+    """The endpoint that alone would be sent through; None for the usual ones."""
+    agreement: Agreement
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +54,27 @@ class Approved:
 
 
 async def rehearse(
-    sources: Sources, journal: Path, wish: Wish, wallet: Address, limits: GateLimits
+    sources: Sources,
+    connections: Connections,
+    wish: Wish,
+    *,
+    journal: Path,
+    wallet: Address,
+    limits: GateLimits,
 ) -> Rehearsal:
     """Everything that approving does, without letting anything be applied."""
     block = wish.subject.block
     with Outbox.open(journal) as outbox:
         today = notional_of_today(outbox, network_time(sources, block.timestamp))
     prepared = await prepare(sources, wish, wallet, limits, today)
+    agreement = await require_agreement(
+        sources,
+        connections.witnesses,
+        wish.subject,
+        wallet,
+        found=prepared.circumstances,
+        called=called_contracts(sources.network, wish.tokens),
+    )
     tokens = await read_tokens(
         sources.client,
         sources.network,
@@ -67,16 +88,18 @@ async def rehearse(
     position = wish.subject.position
     positions = {} if position is None else {position.token_id: position_facts(position)}
     warnings = shortfall_words(prepared.steps, prepared.simulation, positions, names)
-    return Rehearsal(prepared, tokens, words, warnings)
+    private_host = connections.route.private_host
+    return Rehearsal(prepared, tokens, words, warnings, private_host, agreement)
 
 
 def approve(sources: Sources, journal: Path, rehearsal: Rehearsal) -> Approved:
     """Let what was rehearsed be applied once, within ten minutes, exactly as it is told."""
     prepared = rehearsal.prepared
-    approval = approval_of(prepared, rehearsal.warnings)
+    approval = approval_of(prepared, rehearsal.warnings, rehearsal.private_host)
     sealed = approval.hash
     with Outbox.open(journal) as outbox:
-        dispatch = outbox.plan(dispatch_of(prepared, sealed), now=prepared.now)
+        planned = dispatch_of(prepared, sealed, rehearsal.private_host)
+        dispatch = outbox.plan(planned, now=prepared.now)
         if dispatch.consumed_at is not None:
             raise GateRefusedError(
                 "The same transactions were applied before. Wait for the next block and try again."

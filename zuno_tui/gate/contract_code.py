@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from chain.hooks import NO_HOOK
 from chain.keccak import keccak
+from chain.networks import NATIVE
 from chain.rpc import requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from chain.networks import Address
+    from chain.networks import Address, Network
     from chain.overview import Sources
     from chain.rpc.types import BlockRef
 
@@ -19,6 +21,18 @@ class CodeHashes(NamedTuple):
     now: Mapping[Address, str]
     pinned: Mapping[Address, str]
     """As they were when this home first met each contract."""
+
+
+def called_contracts(
+    network: Network, tokens: Iterable[Address], hook: Address = NO_HOOK
+) -> tuple[Address, ...]:
+    """Everything a plan's transactions call or lead to."""
+    contracts = network.contracts
+    candidates = (
+        *(contracts.position_manager, contracts.permit2, contracts.universal_router),
+        *(*tokens, hook),
+    )
+    return tuple(dict.fromkeys(each for each in candidates if each is not None and each != NATIVE))
 
 
 async def read_code_hashes(

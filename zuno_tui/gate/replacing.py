@@ -13,6 +13,7 @@ from chain.gas import read_gas_price
 from chain.quantity import Unknown
 from chain.rpc import requests
 from zuno_tui.gate.circumstances import network_time
+from zuno_tui.gate.connections import refuse_silent_route
 from zuno_tui.gate.refusal import GateRefusedError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from chain.execution.sending import Signer
     from chain.execution.transaction import UnsignedTransaction
     from chain.overview import Sources
+    from zuno_tui.gate.connections import Connections
     from zuno_tui.gate.limits import GateLimits
 
 CANCEL, SPEED_UP = "cancel", "speed-up"
@@ -77,8 +79,13 @@ async def replacement_of(
 
 
 async def send_replacement(
-    sources: Sources, outbox: Outbox, replacement: Replacement, signer: Signer
+    sources: Sources,
+    connections: Connections,
+    outbox: Outbox,
+    replacement: Replacement,
+    signer: Signer,
 ) -> Step:
+    await refuse_silent_route(connections.route)
     head = await sources.client.ask(requests.block("latest"))
     if head is None:
         raise FactsUnknownError("The newest block is unknown.")
@@ -88,7 +95,7 @@ async def send_replacement(
     sender = Sender(
         outbox,
         reads=sources.client,
-        sends=sources.client,
+        route=connections.route,
         chain_id=sources.network.chain_id,
         clock=sources.clock,
     )

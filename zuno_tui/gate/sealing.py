@@ -22,25 +22,29 @@ _SCHEMA = "zuno/approval/2"
 _EXITED = "exited, holding both tokens"
 
 
-def seal(prepared: Prepared, terms: Mapping[str, object]) -> str:
+def seal(prepared: Prepared, terms: Mapping[str, object], private_host: str | None) -> str:
     """Changes with every field of every transaction, and with everything they were judged by."""
     steps = ((step, _deadline(step, prepared)) for step in prepared.steps)
-    return _sealed(terms, prepared.wish.subject.block.hash, steps)
+    return _sealed(terms, prepared.wish.subject.block.hash, private_host, steps)
 
 
 def seal_again(dispatch: Dispatch, terms: Mapping[str, object]) -> str:
     """The same hash from what the journal keeps, if nobody touched it since."""
     steps = ((decode(step.transaction), step.deadline) for step in dispatch.steps)
-    return _sealed(terms, dispatch.anchor.hash, steps)
+    return _sealed(terms, dispatch.anchor.hash, dispatch.private_host, steps)
 
 
 def _sealed(
-    terms: Mapping[str, object], anchor: str, steps: Iterable[tuple[DecodedStep, int | None]]
+    terms: Mapping[str, object],
+    anchor: str,
+    private_host: str | None,
+    steps: Iterable[tuple[DecodedStep, int | None]],
 ) -> str:
     content = {
         "schema": _SCHEMA,
         "policy": VERSION,
         "anchor": anchor,
+        "sentThrough": private_host,
         "terms": terms,
         "steps": [
             {
@@ -53,7 +57,7 @@ def _sealed(
     return digest(canonical(content))
 
 
-def dispatch_of(prepared: Prepared, sealed: str) -> PlannedDispatch:
+def dispatch_of(prepared: Prepared, sealed: str, private_host: str | None) -> PlannedDispatch:
     """The same transactions as the journal keeps them, each with where its absence leaves one."""
     block = prepared.wish.subject.block
     names = [step.transaction.step for step in prepared.steps]
@@ -61,6 +65,7 @@ def dispatch_of(prepared: Prepared, sealed: str) -> PlannedDispatch:
         hash=sealed,
         plan_id=prepared.wish.plan_id,
         anchor=Anchor(block.number, block.hash),
+        private_host=private_host,
         steps=tuple(
             PlannedStep(step.transaction, safe, _deadline(step, prepared))
             for step, safe in zip(prepared.steps, safe_states(names), strict=True)

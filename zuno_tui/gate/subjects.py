@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from chain.overview import Sources
     from chain.pool_key import PoolKey
     from chain.positions.snapshot import PositionSnapshot
-    from chain.rpc.types import Block
+    from chain.rpc.types import Block, BlockRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,29 +52,29 @@ def subject_of(position: PositionSnapshot) -> Subject:
     return Subject(position.block, facts, position)
 
 
-async def read_subject(sources: Sources, about: About) -> Subject | None:
-    """The same at the newest block; None when it is not there any more."""
+async def read_subject(sources: Sources, about: About, at: BlockRef = "latest") -> Subject | None:
+    """The same at the newest block or another; None when it is not there."""
     if about.token_id is not None:
         found = await read_positions(
-            sources.client, sources.network, sources.memory, [about.token_id]
+            sources.client, sources.network, sources.memory, [about.token_id], at=at
         )
         position = found.get(about.token_id)
         return None if position is None else subject_of(position)
     if about.pool is not None:
-        return await _read_pool(sources, about.pool)
-    return await read_wallet(sources)
+        return await _read_pool(sources, about.pool, at)
+    return await read_wallet(sources, at)
 
 
-async def read_wallet(sources: Sources) -> Subject:
-    """Nothing but the newest block, where the wallet itself is what a wish is about."""
-    head = await sources.client.ask(requests.block("latest"))
+async def read_wallet(sources: Sources, at: BlockRef = "latest") -> Subject:
+    """Nothing but a block, where the wallet itself is what a wish is about."""
+    head = await sources.client.ask(requests.block(at))
     if head is None:
-        raise FactsUnknownError("The newest block is unknown.")
+        raise FactsUnknownError("The block to build on is unknown.")
     return Subject(head)
 
 
-async def _read_pool(sources: Sources, key: PoolKey) -> Subject | None:
-    here = OneBlock(sources.client, sources.network)
+async def _read_pool(sources: Sources, key: PoolKey, at: BlockRef) -> Subject | None:
+    here = OneBlock(sources.client, sources.network, at)
     words = (await read_slots(here, sources.network, pool_state_slots([key]))).words
     return next(
         (

@@ -16,6 +16,7 @@ from chain.execution.journal import OutboxError
 from chain.execution.outbox import Outbox
 from chain.execution.resuming import resume
 from chain.execution.sending import Patience, Sender
+from chain.execution.sending_route import Route
 from chain.networks import network_named
 from chain.rpc.client import RpcClient
 from chain.rpc.limits import Limits
@@ -104,7 +105,7 @@ async def _apply(
             sender = Sender(
                 outbox=outbox,
                 reads=client,
-                sends=DyingSends(client, death),
+                route=Route(DyingSends(client, death)),
                 chain_id=network.chain_id,
                 clock=time.time,
                 patience=Patience(0.02, patience, patience, 0.1),
@@ -125,8 +126,8 @@ def resume_and_die(url: str, database: str, moment: str, countdown: int) -> None
         with Outbox.open(Path(database)) as outbox:
             watch_commits(outbox, death)
             async with RpcClient(network, [url]) as client:
-                sends = DyingSends(client, death)
-                await resume(outbox, client, sends, chain_id=network.chain_id, clock=time.time)
+                route = Route(DyingSends(client, death))
+                await resume(outbox, client, route, chain_id=network.chain_id, clock=time.time)
 
     asyncio.run(run())
 

@@ -13,6 +13,7 @@ from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.journal_records import Anchor
 from chain.execution.outbox import Outbox
 from chain.execution.sending import Patience, Sender
+from chain.execution.sending_route import Route
 from chain.rpc.client import RpcClient
 from chain.rpc.limits import Limits
 from tests.chain.execution.outbox_kit import RECIPIENT, KeySigner, planned, transfer
@@ -55,11 +56,16 @@ class Bench:
     signer: KeySigner = field(default_factory=KeySigner)
     waits: Waits = field(default_factory=Waits)
 
-    def sender(self, sends: RpcClient | None = None, patience: Patience = PATIENCE) -> Sender:
+    def sender(
+        self,
+        sends: RpcClient | None = None,
+        patience: Patience = PATIENCE,
+        private_host: str | None = None,
+    ) -> Sender:
         return Sender(
             outbox=self.outbox,
             reads=self.client,
-            sends=sends or self.client,
+            route=Route(sends or self.client, private_host),
             chain_id=self.network.chain_id,
             clock=lambda: self.waits.now,
             sleep=self.waits,

@@ -16,6 +16,7 @@ from chain.execution.journal_records import StepState
 from chain.execution.outbox import Outbox
 from chain.execution.resuming import Situation, resume
 from chain.execution.sending import Patience, Sender
+from chain.execution.sending_route import Route
 from tests.chain.execution import outbox_driver
 from tests.chain.execution.outbox_kit import planned, transfer
 from tests.chain.execution.sending_kit import Bench, SendFault, bench_on
@@ -83,7 +84,7 @@ async def recovered(bench: Bench, database: Path) -> list[Situation]:
         findings = await resume(
             outbox,
             bench.client,
-            bench.client,
+            Route(bench.client),
             chain_id=bench.network.chain_id,
             clock=time.time,
         )
@@ -103,7 +104,7 @@ async def recovered(bench: Bench, database: Path) -> list[Situation]:
         sender = Sender(
             outbox=outbox,
             reads=bench.client,
-            sends=bench.client,
+            route=Route(bench.client),
             chain_id=bench.network.chain_id,
             clock=time.time,
             patience=Patience(0.01, 5, 5, 0.1),

@@ -11,6 +11,7 @@ from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.journal_records import Anchor, Inclusion, StepState
 from chain.execution.resuming import Choice, Finding, Situation, resume
 from chain.execution.sending_replacement import Fees, cancellation
+from chain.execution.sending_route import Route
 from chain.rpc.client import RpcClient
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, planned, signed_by, transfer
 from tests.chain.execution.sending_kit import QUICK, Bench, SendFault, bench_on, through
@@ -49,7 +50,7 @@ async def resumed(bench: Bench, sends: RpcClient | None = None) -> list[Finding]
     found = await resume(
         bench.outbox,
         bench.client,
-        sends or bench.client,
+        Route(sends or bench.client),
         chain_id=bench.network.chain_id,
         clock=lambda: bench.waits.now,
     )
@@ -230,7 +231,7 @@ async def test_a_chain_that_does_not_answer_leaves_the_last_word_in_time(bench: 
         found = await resume(
             bench.outbox,
             mute,
-            mute,
+            Route(mute),
             chain_id=bench.network.chain_id,
             clock=lambda: bench.waits.now,
             within=1.0,
@@ -245,7 +246,7 @@ async def test_a_chain_that_does_not_answer_leaves_the_last_word_in_time(bench: 
 async def test_plans_of_another_network_are_not_looked_up_here(bench: Bench) -> None:
     signed_and_left(bench, bench.plan())
     found = await resume(
-        bench.outbox, bench.client, bench.client, chain_id=1, clock=lambda: bench.waits.now
+        bench.outbox, bench.client, Route(bench.client), chain_id=1, clock=lambda: bench.waits.now
     )
     assert found == ()
     assert bench.received() == 0

@@ -1,0 +1,101 @@
+"""An endpoint before the embedded chain that answers some questions its own way."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Self
+
+import httpx2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    Call = dict[str, Any]
+    Answer = dict[str, Any]
+    """A reply's `result` or `error`."""
+
+
+def forwards(_call: Call) -> Answer | None:
+    return None
+
+
+def refuses(method: str) -> Callable[[Call], Answer | None]:
+    """A node that was built without this method."""
+    missing = {"error": {"code": -32601, "message": f"the method {method} does not exist"}}
+    return lambda call: missing if call["method"] == method else None
+
+
+@dataclass
+class Proxy:
+    """Runs in a thread, so that commands run beside it whichever way they run."""
+
+    chain: str
+    answer: Callable[[Call], Answer | None] = forwards
+    asked: Counter[str] = field(default_factory=Counter)
+    port: int = 0
+    _server: ThreadingHTTPServer | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/a-key-that-is-never-shown"
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Self:
+        """Open under the same name as before, where it was open before."""
+        self._server = ThreadingHTTPServer(("127.0.0.1", self.port), self._handler())
+        self._server.daemon_threads = True
+        self.port = self._server.server_port
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+
+    def _replied(self, body: bytes) -> bytes:
+        asked = json.loads(body)
+        calls = asked if isinstance(asked, list) else [asked]
+        self.asked.update(call["method"] for call in calls)
+        replies = [self._reply(call) for call in calls]
+        return json.dumps(replies if isinstance(asked, list) else replies[0]).encode()
+
+    def _reply(self, call: Call) -> dict[str, Any]:
+        own = self.answer(call)
+        if own is not None:
+            return {"jsonrpc": "2.0", "id": call["id"], **own}
+        reply: dict[str, Any] = httpx2.post(self.chain, json=call, timeout=30).json()
+        return reply
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        proxy = self
+
+        class Handler(BaseHTTPRequestHandler):
+            # A connection for each request ends with the server: nothing lingers half open.
+            protocol_version = "HTTP/1.0"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                answer = proxy._replied(body)
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_said: object) -> None:
+                """Tests have nothing to say here."""
+
+        return Handler

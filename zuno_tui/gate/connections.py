@@ -1,0 +1,66 @@
+"""The endpoints the gate has beside the one it reads through: where sends go, who is asked too."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.execution.sending_route import Route
+from chain.rpc import requests
+from chain.rpc.client import RpcClient
+from chain.rpc.errors import NoEndpoint, RpcError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from chain.networks import Network
+    from zuno_tui.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """One endpoint by itself, whose answers no other can stand in for."""
+
+    host: str
+    client: RpcClient
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    route: Route
+    witnesses: tuple[Witness, ...] = ()
+    """Every endpoint that reads, where two or more are set; none where there is only one."""
+
+
+@asynccontextmanager
+async def open_connections(
+    settings: Settings, network: Network, reads: RpcClient
+) -> AsyncIterator[Connections]:
+    async with AsyncExitStack() as stack:
+
+        async def alone(url: str) -> RpcClient:
+            return await stack.enter_async_context(RpcClient(network, (url,)))
+
+        route = Route(reads)
+        private = settings.send_endpoint_for(network)
+        if private is not None:
+            sends = await alone(private)
+            route = Route(sends, sends.endpoints[0].label)
+        urls = settings.endpoints_for(network)
+        several = zip(reads.endpoints, urls, strict=True) if len(set(urls)) > 1 else ()
+        witnesses = [Witness(status.label, await alone(url)) for status, url in several]
+        yield Connections(route, tuple(witnesses))
+
+
+async def refuse_silent_route(route: Route) -> None:
+    """Sign nothing for a private endpoint that is not there to take it."""
+    if route.private_host is None:
+        return
+    try:
+        await route.endpoint.ask(requests.chain_id())
+    except RpcError as error:
+        raise NoEndpoint(
+            f"{error.sentence} Sends go through it alone. Nothing was signed.",
+            "Try again when it answers, or name another under [send] in settings.toml.",
+        ) from error
