@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from chain.hooks import Danger
 from chain.pool_key import DYNAMIC_FEE
@@ -47,7 +47,12 @@ async def _pools(session: Session, arguments: Namespace) -> int:
         return 0
     say(_headline(survey, len(pools)))
     if pools:
-        print_lines(table(_COLUMNS, [_row(survey, pool) for pool in pools]))
+        print_lines(
+            table(
+                _COLUMNS,
+                [(*pool_words(survey, pool), f"{pool.state.pool_id[:10]}…") for pool in pools],
+            )
+        )
     return 0
 
 
@@ -74,18 +79,25 @@ def _headline(survey: PoolSurvey, shown: int) -> str:
     return line
 
 
-def _row(survey: PoolSurvey, pool: Pool) -> tuple[str, ...]:
+class PoolWords(NamedTuple):
+    pair: str
+    fee: str
+    price: str
+    depth: str
+    hook: str
+
+
+def pool_words(survey: PoolSurvey, pool: Pool) -> PoolWords:
     state = pool.state
     pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
     dynamic = " dynamic" if pool.key.fee == DYNAMIC_FEE else ""
     hook = "" if not pool.hook.present else _HOOK_WORDS[pool.hook.danger]
-    return (
+    return PoolWords(
         pair.name,
         f"{fee_text(state.lp_fee)}{dynamic}",
         pair.price_text(state.sqrt_price_x96),
         worth(pool.depth_usd, Unit.USD),
         hook,
-        f"{state.pool_id[:10]}…",
     )
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def run(arguments: Namespace) -> int:
     session = Session.start(arguments)
-    record = read_record(_path(session, arguments.record))
+    record = read_record(record_path(session, arguments.record))
     report, ended = asyncio.run(replay_debate(record))
     if arguments.rerun:
         settings = debate_settings(session.settings, os.environ, profile=None, deterministic=False)
@@ -41,7 +41,7 @@ def run(arguments: Namespace) -> int:
     return DONE if report.matches else FAILED
 
 
-def _path(session: Session, named: str) -> Path:
+def record_path(session: Session, named: str) -> Path:
     """A file, or the request id of a record in the home."""
     path = Path(named)
     if path.exists():

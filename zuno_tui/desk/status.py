@@ -53,8 +53,8 @@ class StatusBoard:
         self._reading = () if words is None else (view,)
         self._show(replace(self._view, jobs=(*self._jobs, *self._reading)))
 
-    def trading(self, words: str | None) -> None:
-        self._show(replace(self._view, market=words))
+    def trading(self, words: str | None, *, paused: bool) -> None:
+        self._show(replace(self._view, market=words, market_paused=paused))
 
     def thinking(self, words: str) -> None:
         self._show(replace(self._view, model=words))

@@ -1,0 +1,60 @@
+"""The pools a position could be opened in, the most valuable first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.pool_key import DYNAMIC_FEE
+from chain.pools.discovery import discover_pools
+from zuno_tui.cli.pools import pool_words
+from zuno_tui.desk.events import PoolsReady
+from zuno_tui.desk.views import PoolRow
+
+if TYPE_CHECKING:
+    from chain.pools.discovery import Pool, PoolSurvey
+    from zuno_tui.cli.pools import PoolWords
+    from zuno_tui.desk.bench import Bench
+
+_PATIENCE = 180.0
+
+
+class Pools:
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+
+    def show(self) -> None:
+        self._bench.jobs.start(
+            "pools", "Looking for pools", lambda _: self._read(), seconds=_PATIENCE
+        )
+
+    async def _read(self) -> None:
+        sources = self._bench.sources
+        survey = await discover_pools(
+            sources.client,
+            sources.network,
+            sources.store,
+            clock=sources.clock,
+            coingecko=sources.coingecko,
+        )
+        self._bench.tell(PoolsReady(tuple(_row(survey, pool) for pool in survey.pools)))
+
+
+def _row(survey: PoolSurvey, pool: Pool) -> PoolRow:
+    told = pool_words(survey, pool)
+    return PoolRow(
+        pool_id=pool.state.pool_id,
+        pair=told.pair,
+        fee=told.fee,
+        price=told.price,
+        liquidity=told.depth,
+        hook=told.hook,
+        phrase=_phrase(pool, told),
+    )
+
+
+def _phrase(pool: Pool, told: PoolWords) -> str:
+    """Something to go on from; nothing where a token has no name to be trusted."""
+    if not (pool.token0.verified and pool.token1.verified):
+        return ""
+    fee = "" if pool.key.fee == DYNAMIC_FEE else f" {told.fee}"
+    return f"create 1 {told.pair}{fee}"
