@@ -53,6 +53,15 @@ class Home:
         return self.root / "monitor.lock"
 
     @property
+    def history(self) -> Path:
+        """What was typed at the desk's prompt."""
+        return self.root / "history"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "desk.log"
+
+    @property
     def plans(self) -> Path:
         return self.root / "plans"
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.desk.views import AlertRow
+    from zuno_tui.phrases.history import History
 
 
 class ZunoApp(App[None]):
@@ -45,6 +46,7 @@ class ZunoApp(App[None]):
         theme: str | None = None,
         clock: Callable[[], float] = time.time,
         after_first_paint: Callable[[], None] | None = None,
+        history: History | None = None,
     ) -> None:
         chosen = COLOURLESS if os.environ.get("NO_COLOR") else theme or DEFAULT
         # Textual asks for its filters while it is being made: later is black on black.
@@ -54,6 +56,7 @@ class ZunoApp(App[None]):
         self._bell = bell
         self._clock = clock
         self._after_first_paint = after_first_paint
+        self._history = history
         self._gates: list[LineFilter] = [ControlGuard()]
         if ascii_only:
             self._gates.append(AsciiOnly())
@@ -68,7 +71,7 @@ class ZunoApp(App[None]):
         return [*super().get_line_filters(), *colours, *self._gates]
 
     def get_default_screen(self) -> DeskScreen:
-        return DeskScreen(self.link, self.told, self._clock)
+        return DeskScreen(self.link, self.told, self._clock, self._history)
 
     def on_ready(self) -> None:
         if self._after_first_paint is not None:

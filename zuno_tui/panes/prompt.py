@@ -1,13 +1,180 @@
-"""Where the person types what they want."""
+"""Where the person types what they want: completed, remembered, never submitted by a paste."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.message import Message
-from textual.widgets import Input
+from textual.suggester import Suggester
+from textual.widgets import Input, Static
+
+from chain.clean_text import DROP
+from zuno_tui.panes.frame import literal
+from zuno_tui.phrases.completion import completions
+from zuno_tui.phrases.context import Context
+from zuno_tui.phrases.history import History
+from zuno_tui.phrases.pieces import LONGEST_PHRASE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+    from textual.events import Paste
+
+    from zuno_tui.phrases.completion import Completion
+
+_PLACEHOLDER = "type what you want, like recommend 7 · help tells the rest"
+_ONE_LINE = "Only the first line of the paste was taken, and nothing was asked yet."
 
 
 class Prompt(Input):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "complete", "complete", id="prompt.complete", tooltip="Take the completion"),
+        Binding("up", "earlier", "earlier", id="prompt.earlier", tooltip="What was typed before"),
+        Binding("down", "later", "later", id="prompt.later", show=False, tooltip="And after that"),
+        Binding("escape", "leave", "leave", id="prompt.leave", tooltip="Back to the panes"),
+    ]
+
     class Submitted(Message):
+        """A phrase was typed and sent by the person's own Enter."""
+
         def __init__(self, text: str) -> None:
             self.text = text
             super().__init__()
+
+    class Left(Message):
+        """The person wants to go back to the panes."""
+
+    class Noticed(Message):
+        """Something about the typing itself is worth a word."""
+
+        def __init__(self, words: str) -> None:
+            self.words = words
+            super().__init__()
+
+    class Offered(Message):
+        """How the phrase could go on."""
+
+        def __init__(self, offers: Sequence[Completion]) -> None:
+            self.offers = offers
+            super().__init__()
+
+    def __init__(
+        self,
+        context: Callable[[], Context] = Context,
+        history: History | None = None,
+        *,
+        id: str | None = None,  # noqa: A002 - as every widget names it
+    ) -> None:
+        self._on_the_desk = context
+        self._history = History() if history is None else history
+        super().__init__(
+            placeholder=_PLACEHOLDER,
+            suggester=_Completing(context),
+            max_length=LONGEST_PHRASE,
+            select_on_focus=False,
+            id=id,
+        )
+        # A blinking cursor would send bytes all night.
+        self.cursor_blink = False
+
+    def offer(self, phrase: str) -> None:
+        """Put a phrase where it can be read, changed and sent."""
+        self.value = phrase.translate(DROP)[:LONGEST_PHRASE]
+        self.cursor_position = len(self.value)
+
+    def watch_value(self, value: str) -> None:
+        self.post_message(self.Offered(completions(value, self._on_the_desk())))
+
+    async def action_submit(self) -> None:
+        text = self.value.strip()
+        self.clear()
+        if text:
+            self._history.keep(text)
+            self.post_message(self.Submitted(text))
+
+    def action_complete(self) -> None:
+        offers = completions(self.value, self._on_the_desk())
+        if offers:
+            self.offer(offers[0].phrase)
+
+    def action_earlier(self) -> None:
+        self.offer(self._history.earlier(self.value))
+
+    def action_later(self) -> None:
+        self.offer(self._history.later())
+
+    def action_leave(self) -> None:
+        self.post_message(self.Left())
+
+    def action_paste(self) -> None:
+        """The app's own clipboard is cleaned as the terminal's is."""
+        self._insert(self.app.clipboard)
+
+    def _on_paste(self, event: Paste) -> None:
+        event.prevent_default()
+        event.stop()
+        self._insert(event.text)
+
+    def _insert(self, pasted: str) -> None:
+        first, *others = pasted.splitlines() or [""]
+        self.replace(first.translate(DROP), *sorted(self.selection))
+        if any(line.strip() for line in others):
+            self.post_message(self.Noticed(_ONE_LINE))
+
+
+class Offers(Static):
+    """A short list above the prompt: how the phrase could go on, and what that would do."""
+
+    def __init__(self) -> None:
+        super().__init__(markup=False, id="offers")
+        self.display = False
+
+    def show(self, offers: Sequence[Completion]) -> None:
+        self.display = bool(offers)
+        self.styles.offset = (2, -len(offers))
+        width = max((len(offer.phrase) for offer in offers), default=0)
+        lines = [
+            Content.assemble(literal(f"{offer.phrase:<{width}}  ", "bold"), literal(offer.means))
+            for offer in offers
+        ]
+        self.update(Content("\n").join(lines))
+
+
+class PromptBar(Vertical):
+    """The prompt with its mark and its list."""
+
+    def __init__(self, context: Callable[[], Context], history: History | None = None) -> None:
+        super().__init__(id="prompt-bar")
+        self._on_the_desk = context
+        self._history = history
+
+    def compose(self) -> ComposeResult:
+        yield Offers()
+        with Horizontal(id="prompt-row"):
+            yield Static("› ", markup=False, id="prompt-mark")
+            yield Prompt(self._on_the_desk, self._history, id="prompt")
+
+    def on_prompt_offered(self, event: Prompt.Offered) -> None:
+        event.stop()
+        self.query_one(Offers).show(event.offers if self.query_one(Prompt).has_focus else ())
+
+    def on_descendant_blur(self) -> None:
+        self.query_one(Offers).show(())
+
+
+class _Completing(Suggester):
+    """The likeliest completion, in grey behind what is typed."""
+
+    def __init__(self, context: Callable[[], Context]) -> None:
+        # The same letters can go on differently once the desk has changed.
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._on_the_desk = context
+
+    async def get_suggestion(self, value: str) -> str | None:
+        offers = completions(value, self._on_the_desk())
+        return offers[0].phrase if offers else None

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.containers import Horizontal, Vertical
-from textual.widgets import Static
 
 from zuno_tui.ages import REDRAW_SECONDS
 from zuno_tui.desk.events import (
@@ -28,7 +27,7 @@ from zuno_tui.panes.frame import Copied
 from zuno_tui.panes.lines import HintLine, KeyLine, SaidLine, StatusLine, TabLine
 from zuno_tui.panes.plan import PlanPane
 from zuno_tui.panes.positions import PositionsPane
-from zuno_tui.panes.prompt import Prompt
+from zuno_tui.panes.prompt import Prompt, PromptBar
 from zuno_tui.phrases.context import Context
 from zuno_tui.screens.asking import Asking
 
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.panes.row_table import RowTable
+    from zuno_tui.phrases.history import History
     from zuno_tui.told import Told
 
 PaneName = Literal["positions", "alerts", "debate", "plan"]
@@ -53,8 +53,15 @@ class DeskScreen(Asking):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-extra-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-short"), (40, "-tall")]  # noqa: RUF012
 
-    def __init__(self, link: DeskLink, told: Told, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        link: DeskLink,
+        told: Told,
+        clock: Callable[[], float],
+        history: History | None = None,
+    ) -> None:
         super().__init__()
+        self._history = history
         self.link = link
         self.told = told
         self._clock = clock
@@ -72,9 +79,7 @@ class DeskScreen(Asking):
                 yield DebatePane()
         yield HintLine(id="hint")
         yield SaidLine(id="said")
-        with Horizontal(id="prompt-row"):
-            yield Static("› ", markup=False, id="prompt-mark")
-            yield Prompt(id="prompt")
+        yield PromptBar(lambda: self.context, self._history)
         yield StatusLine(id="status")
         yield KeyLine(id="keys")
 
@@ -95,6 +100,7 @@ class DeskScreen(Asking):
                 self.query_one(AlertsPane).show(view, now)
             case DebateChanged(view):
                 self.query_one(DebatePane).show(view)
+                self.set_class(view.ended is None, "-speaking")
             case ProseHeard(role, text):
                 self.query_one(DebatePane).hear_prose(role, text)
             case TurnEnded(turn):
@@ -121,8 +127,7 @@ class DeskScreen(Asking):
     def offer(self, phrase: str) -> None:
         """Put a phrase where the person can read, change and send it."""
         prompt = self.query_one(Prompt)
-        prompt.value = phrase
-        prompt.cursor_position = len(phrase)
+        prompt.offer(phrase)
         prompt.focus()
 
     def copied(self) -> str:
@@ -153,13 +158,22 @@ class DeskScreen(Asking):
 
     def on_row_table_pointed(self, event: RowTable.Pointed) -> None:
         match event.table:
-            case PositionsPane():
+            case PositionsPane() as positions:
                 selected = None if event.key is None else int(event.key)
                 self.context = replace(self.context, selected=selected)
-            case AlertsPane():
+                positions.show_age(self._clock())
+            case AlertsPane() as alerts:
                 self.context = replace(self.context, selected_alert=event.key)
+                if alerts.has_focus and alerts.selected is not None:
+                    self.say(Said(alerts.selected.message))
             case _:
                 pass
+
+    def on_prompt_left(self) -> None:
+        self._bring_to_front(self.front)
+
+    def on_prompt_noticed(self, event: Prompt.Noticed) -> None:
+        self.say(Said(event.words, "warn"))
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._show_keys)

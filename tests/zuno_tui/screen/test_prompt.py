@@ -1,0 +1,159 @@
+"""The prompt as hands find it: completion, history, pastes, and what it passes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from textual.events import Paste
+
+from tests.zuno_tui.screen.scenes import POSITIONS, ScriptedLink, desk_app, play
+from zuno_tui.desk.events import PositionsChanged
+from zuno_tui.desk.intents import Inspect, Recommend
+from zuno_tui.panes.lines import SaidLine
+from zuno_tui.panes.prompt import Offers, Prompt
+from zuno_tui.phrases.history import MOST_KEPT, History, open_history
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+
+KEY = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"
+
+
+def _prompt(pilot: Pilot[None]) -> Prompt:
+    return pilot.app.screen.query_one(Prompt)
+
+
+def _said(pilot: Pilot[None]) -> str:
+    return str(pilot.app.screen.query_one(SaidLine).content)
+
+
+async def _paste(pilot: Pilot[None], text: str) -> None:
+    _prompt(pilot).post_message(Paste(text))
+    await pilot.pause()
+
+
+async def test_a_phrase_is_asked_with_its_twin_on_the_screen() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await pilot.press("colon", *"inspect", "space", "9", "enter")
+        await pilot.pause()
+
+        assert link.intents == [Inspect(9)]
+        assert "zuno inspect 9" in _said(pilot)
+        assert _prompt(pilot).value == ""
+
+
+async def test_tab_takes_what_is_offered() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await play(pilot, PositionsChanged(POSITIONS))
+        await pilot.press("colon", *"rec")
+        await pilot.pause()
+        offers = pilot.app.screen.query_one(Offers)
+        assert offers.display
+        assert "let the four agents argue" in str(offers.content)
+
+        await pilot.press("tab", "space", "tab", "enter")
+        await pilot.pause()
+
+        assert link.intents == [Recommend(7)]
+        assert not offers.display
+
+
+async def test_what_is_not_understood_asks_nothing() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await pilot.press("colon", *"aply", "enter")
+        await pilot.pause()
+
+        assert link.intents == []
+        assert "typed exactly" in _said(pilot)
+
+
+async def test_up_and_down_walk_through_what_was_typed() -> None:
+    async with desk_app(history=History(["help", "positions"])).run_test() as pilot:
+        await pilot.press("colon", *"ins", "up")
+        assert _prompt(pilot).value == "positions"
+        await pilot.press("up", "up")
+        assert _prompt(pilot).value == "help"
+        await pilot.press("down", "down")
+        assert _prompt(pilot).value == "ins"
+
+
+async def test_a_paste_of_many_lines_is_one_line_and_asks_nothing() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await pilot.press("colon")
+        await _paste(pilot, "inspect \x1b[31m7\x07\nclose 7\napply\n")
+
+        assert _prompt(pilot).value == "inspect [31m7"
+        assert link.intents == []
+        assert "first line" in _said(pilot)
+
+
+async def test_a_pasted_key_is_neither_kept_nor_repeated(tmp_path: Path) -> None:
+    link = ScriptedLink()
+    history = open_history(tmp_path / "history")
+    async with desk_app(link, history=history).run_test() as pilot:
+        await pilot.press("colon")
+        await _paste(pilot, KEY)
+        await pilot.press("enter")
+        await pilot.pause()
+
+        assert link.intents == []
+        assert "looks like a key" in _said(pilot)
+        assert KEY not in _said(pilot)
+        assert history.phrases == ()
+        assert not (tmp_path / "history").exists()
+
+
+async def test_escape_goes_back_to_the_panes() -> None:
+    async with desk_app().run_test() as pilot:
+        await pilot.press("colon")
+        assert _prompt(pilot).has_focus
+
+        await pilot.press("escape")
+        await pilot.pause()
+
+        assert not _prompt(pilot).has_focus
+
+
+def test_history_lasts_in_a_file_of_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "history"
+    first = open_history(path)
+    assert first.keep("positions")
+    assert not first.keep("positions")
+    assert first.keep("inspect 7")
+    assert not first.keep(f"import {KEY}")
+
+    assert path.read_text("utf-8") == "positions\ninspect 7\n"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert open_history(path).phrases == ("positions", "inspect 7")
+
+
+def test_history_keeps_its_size(tmp_path: Path) -> None:
+    path = tmp_path / "history"
+    path.write_text("".join(f"inspect {number}\n" for number in range(3 * MOST_KEPT)), "utf-8")
+
+    history = open_history(path)
+
+    assert len(history.phrases) == MOST_KEPT
+    assert history.phrases[-1] == f"inspect {3 * MOST_KEPT - 1}"
+    assert len(path.read_text("utf-8").splitlines()) == MOST_KEPT
+
+
+@pytest.mark.parametrize("kind", ["a folder", "noise"])
+def test_a_history_that_cannot_be_read_keeps_nobody_waiting(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "history"
+    if kind == "a folder":
+        path.mkdir()
+    else:
+        path.write_bytes(b"\xff\x00\x1b[2Jinspect 7\n")
+
+    history = open_history(path)
+
+    assert history.keep("positions")
+    assert all(phrase.isprintable() for phrase in history.phrases)
