@@ -103,7 +103,11 @@ async def _applied(
 
 
 def _tell(step: Step) -> None:
+    say(step_words(step))
+
+
+def step_words(step: Step) -> str:
     words = f"{step.name}: {step.state}"
     if step.inclusion is not None:
         words += f" in block {step.inclusion.block_number:,}"
-    say(f"{words} ({step.reason})" if step.reason else words)
+    return f"{words} ({step.reason})" if step.reason else words

@@ -31,7 +31,7 @@ def show_approval(session: Session, approved: Approved) -> None:
     ends = datetime.fromtimestamp(prepared.bounds.expires_at, UTC)
     print_lines(
         [
-            *_lines(approved.rehearsal),
+            *rehearsal_lines(approved.rehearsal),
             "",
             f"  hash     {approved.hash}",
             f"  expires  {ends:%Y-%m-%d %H:%M:%S} UTC",
@@ -44,16 +44,21 @@ def show_rehearsal(session: Session, rehearsal: Rehearsal) -> None:
     if session.as_json:
         print_json(_document(rehearsal))
     else:
-        print_lines(_lines(rehearsal))
+        print_lines(rehearsal_lines(rehearsal))
 
 
-def _lines(rehearsal: Rehearsal) -> Iterator[str]:
+def rehearsal_lines(rehearsal: Rehearsal) -> Iterator[str]:
     wish = rehearsal.prepared.wish
     yield f"{wish.headline} · {wish.plan_id} · block {wish.subject.block.number:,}"
     yield ""
     yield from word_lines(rehearsal.words)
     yield from warning_lines(rehearsal.warnings)
     yield ""
+    yield from outcome_lines(rehearsal)
+
+
+def outcome_lines(rehearsal: Rehearsal) -> Iterator[str]:
+    """What leaves and what comes, within which bounds, at what cost, on whose word."""
     yield from _outcome(rehearsal)
     yield from _bounds(rehearsal)
     yield from _cost(rehearsal)

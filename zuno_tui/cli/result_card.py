@@ -28,10 +28,10 @@ def show_result(session: Session, result: Result, tokens: Mapping[Address, Token
     if session.as_json:
         print_json(_document(result))
     else:
-        print_lines(_lines(result, tokens))
+        print_lines(result_lines(result, tokens))
 
 
-def _lines(result: Result, tokens: Mapping[Address, Token]) -> Iterator[str]:
+def result_lines(result: Result, tokens: Mapping[Address, Token]) -> Iterator[str]:
     yield f"{result.approval.headline} · {result.approval.plan_id} · {result.state}"
     safe = result.dispatch.safe_state
     if safe is not None:
