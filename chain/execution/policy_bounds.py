@@ -76,7 +76,11 @@ def entry_faults(pool: Key, context: PolicyContext) -> Iterator[str]:
     if facts is None:
         yield "the pool it enters was not read"
     elif facts.lp_fee > context.limits.lp_fee_pips:
-        yield f"the pool takes {facts.lp_fee / 10_000:g} % of every swap"
+        most = context.limits.lp_fee_pips
+        yield (
+            f"the pool takes {facts.lp_fee / 10_000:g} % of every swap, past the "
+            f"{most / 10_000:g} % at which one is still entered; leave it instead: zuno close ID"
+        )
     if pool.hooks == NO_HOOK:
         return
     passport = hook_passport(pool.hooks, pool.fee)
