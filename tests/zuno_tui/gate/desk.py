@@ -31,10 +31,12 @@ class Desk:
     devnet: DevnetReady
     command: CommandLine
     capture: pytest.CaptureFixture[str]
+    rpc: str | None = None
+    """Other endpoints before the chain than its own."""
 
     @property
     def flags(self) -> tuple[str, ...]:
-        return ("--network", "devnet", "--rpc", self.devnet.url)
+        return ("--network", "devnet", "--rpc", self.rpc or self.devnet.url)
 
     def ask(self, method: str, *params: object) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
