@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from agents.monitor.alert import AlertEvent
 
-_TOLD = frozenset((EventKind.OPENED, EventKind.REOPENED, EventKind.RISEN, EventKind.RESOLVED))
+_NEWS = frozenset((EventKind.OPENED, EventKind.REOPENED, EventKind.RISEN, EventKind.RESOLVED))
 _FINGERPRINT_DIGITS = 16
 
 
@@ -62,6 +62,9 @@ class Channel(Protocol):
     def pause_seconds(self) -> float:
         """The least time between two messages."""
 
+    def wants(self, event: AlertEvent) -> bool:
+        """Whether this is told there at all."""
+
     def letter(self, events: Sequence[AlertEvent]) -> Letter:
         """The next message: the first of these events, and as many more as go with it."""
 
@@ -70,9 +73,9 @@ class Channel(Protocol):
     async def close(self) -> None: ...
 
 
-def is_told(event: AlertEvent) -> bool:
-    """Whether a person is told: what they did themselves, or muted, they know."""
-    return event.kind in _TOLD and not event.alert.muted(event.at)
+def is_news(event: AlertEvent) -> bool:
+    """Whether a person must hear of it: what they did themselves, or muted, they need not."""
+    return event.kind in _NEWS and not event.alert.muted(event.at)
 
 
 def event_id(event: AlertEvent) -> str:

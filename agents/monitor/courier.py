@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
-from agents.monitor.channel import Delayed, Delivered, Refused, is_told
+from agents.monitor.channel import Delayed, Delivered, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,12 +130,12 @@ class Courier:
         """The next that must be told; what comes before and need not be is passed for good."""
         while True:
             events = self._unread()
-            waiting = tuple(dropwhile(lambda one: not is_told(one), events))
+            waiting = tuple(dropwhile(lambda one: not self._channel.wants(one), events))
             passed = events[: len(events) - len(waiting)]
             if passed:
                 self._save(replace(self.progress, cursor=passed[-1].number))
             if waiting or not passed:
-                return tuple(event for event in waiting if is_told(event))
+                return tuple(event for event in waiting if self._channel.wants(event))
 
     def _unread(self) -> tuple[AlertEvent, ...]:
         """Events never change, so those already read wait in memory for their turn."""

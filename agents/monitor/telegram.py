@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agents.monitor.announcing import announcement
-from agents.monitor.channel import Delayed, Delivered, Letter, Refused, fingerprint
+from agents.monitor.channel import Delayed, Delivered, Letter, Refused, fingerprint, is_news
 from agents.monitor.posting import Poster, PostError
 from agents.redaction import Redactor
 from chain.clean_text import clean_text
@@ -58,6 +58,9 @@ class Telegram:
         self.fingerprint = fingerprint(base, settings.token, settings.chat)
         alone = settings.chat.isdigit()  # only a person's own chat has a positive number
         self.pause_seconds = CHAT_PAUSE_SECONDS if alone else GROUP_PAUSE_SECONDS
+
+    def wants(self, event: AlertEvent) -> bool:
+        return is_news(event)
 
     def letter(self, events: Sequence[AlertEvent]) -> Letter:
         """All that waits, each in full, up to what one message holds: a burst needs few."""

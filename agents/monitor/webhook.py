@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agents.monitor.alert import event_document
-from agents.monitor.channel import Delayed, Delivered, Letter, Refused, event_id, fingerprint
+from agents.monitor.channel import (
+    Delayed,
+    Delivered,
+    Letter,
+    Refused,
+    event_id,
+    fingerprint,
+    is_news,
+)
 from agents.monitor.posting import Poster, PostError
 
 if TYPE_CHECKING:
@@ -40,6 +48,9 @@ class Webhook:
         self._poster = Poster(settings.url, limits)
         self._secret = settings.secret
         self.fingerprint = fingerprint(settings.url, settings.secret or "")
+
+    def wants(self, event: AlertEvent) -> bool:
+        return is_news(event)
 
     def letter(self, events: Sequence[AlertEvent]) -> Letter:
         """Events go one by one: a program needs no digest, and answers for each."""

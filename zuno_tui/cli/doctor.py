@@ -16,6 +16,7 @@ from chain.rpc.errors import RpcError
 from zuno_tui.cli import DONE, FAILED, NETWORK
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.cli.session import Session
+from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -64,6 +65,7 @@ _MARKS = {State.WELL: "✓", State.CAUTION: "!", State.BROKEN: "✗"}
 async def _all_checks(session: Session) -> list[Check]:
     checks = [check async for check in _network_checks(session)]
     checks.append(_home_check(session))
+    checks += _watch_checks(session)
     checks.append(await _keyring_check())
     checks.append(await _model_check())
     checks.append(_node_check())
@@ -151,6 +153,33 @@ def _home_check(session: Session) -> Check:
     except (HomeError, OSError) as error:
         return Check("home", State.BROKEN, str(error), "Choose another: zuno --home DIR")
     return Check("home", State.WELL, str(session.home.root))
+
+
+def _watch_checks(session: Session) -> list[Check]:
+    """Whether somebody watches, and whether alerts get where the settings send them."""
+    from zuno_tui.channel_settings import channel_settings
+    from zuno_tui.watch_health import Watch, watch_health
+
+    health = watch_health(session.home, now=time.time())
+    well = health.watch in (Watch.KEPT, Watch.NEVER)
+    state = State.WELL if well else State.CAUTION
+    checks = [Check("monitor", state, health.sentence, "" if well else health.next_step)]
+    trouble = None if health.beat is None else health.beat.trouble
+    if trouble is not None and health.watch is Watch.KEPT:
+        checks.append(Check("alerts", State.CAUTION, trouble))
+    try:
+        channels = channel_settings(session.settings, os.environ).channels()
+    except SettingsError as error:
+        return [*checks, Check("channels", State.BROKEN, str(error), str(session.home.settings))]
+    for channel in channels:
+        progress = health.channels.get(channel.name)
+        if progress is None or progress.trouble is None:
+            checks.append(Check(channel.name, State.WELL, "set; nothing has gone wrong"))
+        elif progress.stopped and progress.fingerprint == channel.fingerprint:
+            checks.append(Check(channel.name, State.BROKEN, f"stopped: {progress.trouble}"))
+        else:
+            checks.append(Check(channel.name, State.CAUTION, f"delayed: {progress.trouble}"))
+    return checks
 
 
 async def _keyring_check() -> Check:

@@ -1,0 +1,110 @@
+"""All channels of a home at once: each at its own pace, none waiting for another."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agents.monitor.courier import Courier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agents.monitor.channel import Channel
+    from agents.monitor.courier import EventSource, Step
+    from agents.monitor.notebook import Notebook
+
+_LAST_LETTER_SECONDS = 20.0
+"""How long a letter on its way may take when we end: cut off, it would be sent again."""
+_WORTH_WAITING_SECONDS = 5.0
+_LOOK_SECONDS = 0.05
+
+
+@dataclass(slots=True)
+class _Route:
+    courier: Courier
+    fingerprint: str
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    ending: bool = False
+    task: asyncio.Task[None] | None = None
+
+
+class Delivery:
+    def __init__(
+        self,
+        events: EventSource,
+        notebook: Notebook,
+        clock: Callable[[], float],
+        tell: Callable[[Step], None],
+    ) -> None:
+        self._events = events
+        self._notebook = notebook
+        self._clock = clock
+        self._tell = tell
+        self._routes: dict[str, _Route] = {}
+
+    async def use(self, channels: Sequence[Channel]) -> None:
+        """Send through these from now on; one whose settings did not change goes on as it was."""
+        wanted = {channel.name: channel for channel in channels}
+        for name, route in list(self._routes.items()):
+            if name not in wanted or wanted[name].fingerprint != route.fingerprint:
+                await self._end(self._routes.pop(name))
+        for name, channel in wanted.items():
+            if name not in self._routes:
+                courier = Courier(channel, self._events, self._notebook, self._clock)
+                route = _Route(courier, channel.fingerprint)
+                route.task = asyncio.create_task(self._carry(route), name=f"to {name}")
+                self._routes[name] = route
+
+    def wake(self) -> None:
+        """Something may have happened."""
+        for route in self._routes.values():
+            route.news.set()
+
+    def check(self) -> None:
+        """Raise what ended a courier: a channel nobody serves must not look like a quiet one."""
+        for route in self._routes.values():
+            if route.task is not None and route.task.done():
+                route.task.result()
+
+    async def settle(self, *, most_seconds: float) -> None:
+        """Wait until nothing waits any more, or only for what takes long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(most_seconds):
+                while any(_busy(route) for route in self._routes.values()):
+                    self.check()
+                    await asyncio.sleep(_LOOK_SECONDS)
+
+    async def close(self) -> None:
+        await asyncio.gather(*(self._end(route) for route in self._routes.values()))
+        self._routes.clear()
+
+    async def _carry(self, route: _Route) -> None:
+        while not route.ending:
+            wait = route.courier.wait_seconds()
+            if wait == 0:
+                step = await route.courier.step()
+                if step is not None:
+                    self._tell(step)
+                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await route.news.wait()
+            route.news.clear()
+
+    async def _end(self, route: _Route) -> None:
+        route.ending = True
+        route.news.set()
+        if route.task is not None:
+            _, late = await asyncio.wait([route.task], timeout=_LAST_LETTER_SECONDS)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(route.task, return_exceptions=True)
+        await route.courier.close()
+
+
+def _busy(route: _Route) -> bool:
+    wait = route.courier.wait_seconds()
+    return wait is not None and wait < _WORTH_WAITING_SECONDS

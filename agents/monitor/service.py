@@ -1,0 +1,197 @@
+"""The monitor as a whole: wait for the turn to poll, look round after round, send what happens."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Protocol
+
+from agents.monitor.delivering import Delivery
+from agents.monitor.heartbeat import Beat, write_beat
+from agents.monitor.notebook import Notebook
+from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
+from agents.monitor.polling_lock import Holder, PollingLock, current_holder
+from agents.redaction import Redactor
+from chain.clean_text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agents.monitor.book import AlertBook
+    from agents.monitor.channel import Channel
+    from agents.monitor.heartbeat import Sight
+    from agents.monitor.notes import Note
+    from chain.home import Home
+
+TURN_SECONDS = 1.0
+"""How often a waiting monitor tries to take over."""
+
+ROUND_SECONDS = 900.0
+"""The first round may read years of logs; one that takes longer is stuck and is begun anew."""
+
+SETTLE_SECONDS = 60.0
+
+
+class Watch(Protocol):
+    """What is watched; asked before every round, so that changed settings count from then on."""
+
+    @property
+    def interval_seconds(self) -> float: ...
+
+    def channels(self) -> tuple[Channel, ...]: ...
+
+    async def look(self) -> tuple[Sight, ...]:
+        """Poll every wallet on every network once and write what is found into the book.
+
+        What cannot be read is a sight's trouble, not an exception.
+        """
+
+
+async def run_monitor(
+    home: Home,
+    book: AlertBook,
+    watch: Watch,
+    *,
+    tell: Callable[[Note], None],
+    stop: asyncio.Event,
+    clock: Callable[[], float] = time.time,
+    once: bool = False,
+) -> Beat | None:
+    """Watch until `stop` is set; the last heartbeat, or None if it never was our turn.
+
+    One process polls on a home. While another does, this waits, and takes over within a second
+    of its end: a desk can run it beside a daemon and need not know which of them polls. It
+    prints nothing: everything goes to `tell`, on the event loop it runs in. The book and the
+    watch stay the caller's to close. With `once` it looks once if nobody else polls, sends what
+    waits, and ends.
+    """
+    monitor = _Monitor(home, book, watch, tell=tell, stop=stop, clock=clock)
+    return await monitor.run(once=once)
+
+
+class _Monitor:
+    def __init__(
+        self,
+        home: Home,
+        book: AlertBook,
+        watch: Watch,
+        *,
+        tell: Callable[[Note], None],
+        stop: asyncio.Event,
+        clock: Callable[[], float],
+    ) -> None:
+        self._home = home
+        self._book = book
+        self._watch = watch
+        self._tell = tell
+        self._stop = stop
+        self._clock = clock
+        self._me = Holder.myself(now=clock())
+        self._lock = PollingLock(home.monitor_lock, self._me)
+        self._beat: Beat | None = None
+
+    async def run(self, *, once: bool) -> Beat | None:
+        if not await self._turn(once=once):
+            return None
+        try:
+            self._tell(TurnTaken())
+            with closing(Notebook(self._home.database)) as notebook:
+                await self._polling(notebook, once=once)
+        finally:
+            self._lock.release()
+        return self._beat
+
+    async def _turn(self, *, once: bool) -> bool:
+        told: Holder | None = None
+        while not self._stop.is_set():
+            try:
+                if self._lock.take():
+                    return True
+            except OSError as error:
+                self._tell(
+                    Troubled(
+                        f"{self._home.monitor_lock} cannot be written ({error.strerror}): "
+                        "a second monitor on this home would not be noticed."
+                    )
+                )
+                return True
+            holder = current_holder(self._home.monitor_lock)
+            if holder is not None and holder != told:
+                told = holder
+                self._tell(WaitingForTurn(holder))
+            if once:
+                return False
+            await self._pause(TURN_SECONDS)
+        return False
+
+    async def _polling(self, notebook: Notebook, *, once: bool) -> None:
+        delivery = Delivery(self._book, notebook, self._clock, self._tell)
+        self._write_beat(notebook, (), None)
+        try:
+            while not self._stop.is_set():
+                began = time.monotonic()
+                await delivery.use(self._watch.channels())
+                await self._round(notebook, began)
+                delivery.wake()
+                if once:
+                    return await delivery.settle(most_seconds=SETTLE_SECONDS)
+                await self._pause(self._watch.interval_seconds - (time.monotonic() - began))
+                delivery.check()
+        finally:
+            await delivery.close()
+
+    async def _round(self, notebook: Notebook, began: float) -> None:
+        looking = asyncio.create_task(self._look(), name="looking")
+        stopping = asyncio.create_task(self._stop.wait(), name="stopping")
+        done: set[asyncio.Task[object]] = set()
+        while not done:
+            done, _ = await asyncio.wait(
+                (looking, stopping),
+                timeout=self._watch.interval_seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if not done and self._beat is not None:
+                # A long look is no death.
+                self._write_beat(notebook, self._beat.sights, self._beat.trouble)
+        stopping.cancel()
+        if not looking.done():
+            # A poll writes all it found or nothing: the next monitor looks again from there.
+            looking.cancel()
+            await asyncio.gather(looking, return_exceptions=True)
+            return
+        sights, trouble = looking.result()
+        self._book.retry(self._clock())
+        trouble = trouble or self._book.trouble or notebook.trouble
+        beat = self._write_beat(notebook, sights, trouble)
+        self._tell(RoundEnded(beat, time.monotonic() - began))
+
+    async def _look(self) -> tuple[tuple[Sight, ...], str | None]:
+        try:
+            async with asyncio.timeout(ROUND_SECONDS):
+                return await self._watch.look(), None
+        except TimeoutError:
+            return (), f"A round took longer than {ROUND_SECONDS:.0f} s and was begun anew."
+        except Exception as error:
+            # The watch outlives a mistake in it, and says so after every round.
+            words = Redactor().text(clean_text(str(error)))
+            return (), f"A round failed as nobody foresaw ({type(error).__name__}: {words})."
+
+    def _write_beat(
+        self, notebook: Notebook, sights: tuple[Sight, ...], trouble: str | None
+    ) -> Beat:
+        self._beat = Beat(
+            at=self._clock(),
+            pid=self._me.pid,
+            host=self._me.host,
+            interval_seconds=self._watch.interval_seconds,
+            sights=sights,
+            trouble=trouble,
+        )
+        write_beat(notebook, self._beat)
+        return self._beat
+
+    async def _pause(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, seconds)):
+                await self._stop.wait()
