@@ -75,6 +75,19 @@ class ConfirmationAsked:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfirmationEnded:
+    """An approval that can be confirmed no more: it expired, was replaced, or was refused.
+
+    Told whenever `confirm` ends without a result, so that no confirmation waits for ever; what
+    was applied is told by PlanChanged with its result.
+    """
+
+    approval_hash: str
+    words: str
+    """Why, and what to do next."""
+
+
+@dataclass(frozen=True, slots=True)
 class StatusChanged:
     view: StatusView
 
@@ -150,6 +163,7 @@ Event: TypeAlias = (
     | TurnEnded
     | PlanChanged
     | ConfirmationAsked
+    | ConfirmationEnded
     | StatusChanged
     | Said
     | HintChanged
