@@ -40,19 +40,15 @@ async def read_chain_facts(
 ) -> ChainFacts:
     """What the sender holds and has allowed of these tokens, and what gas costs, at this block."""
     here = OneBlock(client, network, at.hash)
-    spenders = _spenders(network)
     erc20 = [token for token in dict.fromkeys(tokens) if token != NATIVE]
     calls = [balance_call(network, sender, token) for token in (NATIVE, *erc20)]
-    allowances = [
-        call for token in erc20 for call in _allowance_calls(network, sender, token, spenders)
-    ]
+    allowances = _allowance_calls(network, sender, erc20)
     nonce = requests.transaction_count(sender, at.hash)
     answers = await here.read([*calls, *allowances], [nonce])
     price = await read_gas_price(client, at.number)
     if isinstance(price, Unknown):
         raise FactsUnknownError(f"What gas costs is unknown: {price.reason}.")
     held, granted = answers.outcomes[: len(calls)], answers.outcomes[len(calls) :]
-    each = 1 + len(spenders)
     base = price.value.base_fee or 0
     return ChainFacts(
         network=network,
@@ -67,11 +63,17 @@ async def read_chain_facts(
             token: _balance(outcome, at)
             for token, outcome in zip((NATIVE, *erc20), held, strict=True)
         },
-        allowances={
-            token: _allowances(granted[index * each : (index + 1) * each], spenders)
-            for index, token in enumerate(erc20)
-        },
+        allowances=_allowances(network, erc20, granted),
     )
+
+
+async def read_allowances(
+    here: OneBlock, network: Network, owner: Address, tokens: Sequence[Address]
+) -> dict[Address, TokenAllowances]:
+    """What the owner lets Permit2 move of these tokens, and others through it."""
+    erc20 = [token for token in dict.fromkeys(tokens) if token != NATIVE]
+    answers = await here.read(_allowance_calls(network, owner, erc20))
+    return _allowances(network, erc20, answers.outcomes)
 
 
 def _spenders(network: Network) -> tuple[Address, ...]:
@@ -80,16 +82,15 @@ def _spenders(network: Network) -> tuple[Address, ...]:
     return (contracts.position_manager, *(() if router is None else (router,)))
 
 
-def _allowance_calls(
-    network: Network, sender: Address, token: Address, spenders: Sequence[Address]
-) -> list[Call]:
+def _allowance_calls(network: Network, owner: Address, tokens: Sequence[Address]) -> list[Call]:
     permit2 = network.contracts.permit2
-    direct = Call(token, encode_call("allowance(address,address)", sender, permit2))
-    through = [
-        Call(permit2, encode_call("allowance(address,address,address)", sender, token, spender))
-        for spender in spenders
-    ]
-    return [direct, *through]
+    calls = []
+    for token in tokens:
+        calls.append(Call(token, encode_call("allowance(address,address)", owner, permit2)))
+        for spender in _spenders(network):
+            through = encode_call("allowance(address,address,address)", owner, token, spender)
+            calls.append(Call(permit2, through))
+    return calls
 
 
 def _balance(outcome: CallOutcome, at: Block) -> int:
@@ -99,7 +100,18 @@ def _balance(outcome: CallOutcome, at: Block) -> int:
     return held.value
 
 
-def _allowances(outcomes: Sequence[CallOutcome], spenders: Sequence[Address]) -> TokenAllowances:
+def _allowances(
+    network: Network, tokens: Sequence[Address], outcomes: Sequence[CallOutcome]
+) -> dict[Address, TokenAllowances]:
+    spenders = _spenders(network)
+    each = 1 + len(spenders)
+    return {
+        token: _allowances_of(outcomes[index * each : (index + 1) * each], spenders)
+        for index, token in enumerate(tokens)
+    }
+
+
+def _allowances_of(outcomes: Sequence[CallOutcome], spenders: Sequence[Address]) -> TokenAllowances:
     direct, *through = outcomes
     granted = {}
     for spender, outcome in zip(spenders, through, strict=True):

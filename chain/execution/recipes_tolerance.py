@@ -9,10 +9,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from chain.execution.building_facts import BIPS, Tolerance
+from chain.execution.building_facts import BIPS, BuildError, Tolerance
+from chain.execution.recipes_sizing import after_swap, size_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from chain.execution.building_facts import PoolFacts, Span
+    from chain.execution.building_requests import QuotedSwap
+    from chain.math.liquidity import Amounts
 
 MOST_IDLE_BIPS = 100
 """Of the liquidity an undisturbed market would allow, what is given up for drift."""
@@ -31,6 +36,17 @@ def widest_tolerance(liquidity_at: Callable[[Tolerance], int]) -> Tolerance:
         else:
             too_far = middle
     return _tolerance(survived)
+
+
+def liquidity_after_swap(
+    pool: PoolFacts, span: Span, funds: Amounts, swap: QuotedSwap, tolerance: Tolerance
+) -> int:
+    """What these funds are sure to enter the range with; nothing where they cannot."""
+    try:
+        swapped = after_swap(pool, funds, swap, tolerance)
+        return size_entry(span, swapped.sqrt_price, swapped.holding, tolerance).liquidity
+    except BuildError:
+        return 0
 
 
 def _tolerance(parts: int) -> Tolerance:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from zuno_tui.cli.alert_arguments import add_watching
+from zuno_tui.cli.changing_arguments import add_changing
 from zuno_tui.cli.wallet_arguments import DiscreetParser, add_wallet, passphrase_flag
 
 _DESCRIPTION = "A terminal desk for people who provide liquidity on Uniswap v4."
@@ -52,10 +53,7 @@ def build_parser() -> argparse.ArgumentParser:
             "--candidate", metavar="N|exit", help="instead of the recommended one"
         )
     applying = commands.add_parser("apply", parents=[shared], help="sign and send what is approved")
-    collect = commands.add_parser("collect", parents=[shared], help="approve taking fees out")
-    close = commands.add_parser("close", parents=[shared], help="approve leaving a position")
-    for changing in (collect, close):
-        changing.add_argument("token_id", metavar="ID", type=token_id)
+    add_changing(commands, shared, token_id)
     outbox = commands.add_parser("outbox", parents=[shared], help="what was sent, where it stands")
     outbox.add_argument(
         "action", nargs="?", choices=("resume", "cancel", "speed-up", "resolve"), default="resume"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from chain.execution.building import build, with_gas
-from chain.execution.building_facts import position_facts
+from chain.execution.building_facts import ShortError, position_facts
 from chain.execution.building_requests import Create, ReRange
 from chain.execution.decoding import decode
 from chain.execution.outbox_approvals import APPROVAL_SECONDS
@@ -16,9 +16,10 @@ from chain.execution.reading import read_chain_facts
 from chain.execution.recipes_sizing import Band, price_band
 from chain.execution.simulating import simulate
 from chain.hooks import NO_HOOK
-from chain.networks import NATIVE
+from chain.tokens import read_tokens
+from chain.tokens.token import amount_text
 from zuno_tui.gate.circumstances import network_time, read_circumstances
-from zuno_tui.gate.contract_code import read_code_hashes
+from zuno_tui.gate.contract_code import called_contracts, read_code_hashes
 from zuno_tui.gate.drift import Bounds
 from zuno_tui.gate.refusal import GateRefusedError
 
@@ -59,7 +60,8 @@ async def prepare(
     block, pool = wish.subject.block, wish.subject.pool
     facts = await read_chain_facts(sources.client, sources.network, wallet, wish.tokens, block)
     facts = replace(facts, tolerance=wish.tolerance)
-    built, simulation = await _tried(sources, build(wish.request, facts), block.hash, wish.tokens)
+    unlimited = await _built(sources, wish, facts)
+    built, simulation = await _tried(sources, unlimited, block.hash, wish.tokens)
     steps = tuple(decode(transaction) for transaction in built.transactions)
     context = await _policy_context(sources, wish, facts, limits, notional_today)
     verdict = check(steps, context)
@@ -80,6 +82,26 @@ async def prepare(
         await read_circumstances(sources, wish.subject, wallet),
         Bounds(band.lowest, band.highest, facts.fees.max_fee_per_gas, now + int(APPROVAL_SECONDS)),
     )
+
+
+async def _built(sources: Sources, wish: Wish, facts: ChainFacts) -> Built:
+    try:
+        return build(wish.request, facts)
+    except ShortError as error:
+        known = await read_tokens(
+            sources.client,
+            sources.network,
+            [error.token],
+            wish.subject.block.hash,
+            store=sources.store,
+            now=sources.clock(),
+        )
+        token = known[error.token]
+        held, needed = amount_text(error.held, token), amount_text(error.needed, token)
+        gas = f", and up to {amount_text(error.gas, token)} for gas" if error.gas else ""
+        raise GateRefusedError(
+            f"The wallet holds {held}, and this may take {needed}{gas}. Name a smaller amount."
+        ) from error
 
 
 async def _tried(
@@ -114,13 +136,8 @@ async def _policy_context(
 ) -> PolicyContext:
     network, request = sources.network, wish.request
     pool, position = wish.subject.pool, wish.subject.position
-    contracts = network.contracts
-    called = [contracts.position_manager, contracts.permit2, *wish.tokens]
-    called += [contracts.universal_router] if contracts.universal_router else []
-    called += [pool.key.hooks] if pool is not None and pool.key.hooks != NO_HOOK else []
-    codes = await read_code_hashes(
-        sources, (each for each in called if each != NATIVE), wish.subject.block.hash
-    )
+    called = called_contracts(network, wish.tokens, NO_HOOK if pool is None else pool.key.hooks)
+    codes = await read_code_hashes(sources, called, wish.subject.block.hash)
     swap = request.swap if isinstance(request, ReRange | Create) else None
     return PolicyContext(
         network=network,

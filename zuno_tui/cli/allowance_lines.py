@@ -1,0 +1,51 @@
+"""Allowances as they are shown: who may move what, and until when."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from zuno_tui.gate.allowances import spenders
+from zuno_tui.words import amount_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from chain.networks import Address, Network
+    from chain.tokens import Token
+    from zuno_tui.cli.output import Json
+    from zuno_tui.gate.allowances import Given
+
+_LIMITLESS = 2**159
+"""Beyond any supply: what wallets write who mean "everything"."""
+_LAST_SECOND = 253_402_300_799
+
+
+def allowance_rows(
+    given: Iterable[Given], tokens: Mapping[Address, Token], network: Network
+) -> Iterator[tuple[str, str, str, str]]:
+    names = spenders(network)
+    for one in given:
+        token = tokens[one.token]
+        through = " through Permit2" if one.through_permit2 else ""
+        amount = "everything" if one.amount >= _LIMITLESS else amount_of(one.amount, token)
+        yield token.label, names[one.spender] + through, amount, _until(one.expiration)
+
+
+def allowance_document(given: Iterable[Given]) -> list[Json]:
+    return [
+        {
+            "token": one.token,
+            "spender": one.spender,
+            "throughPermit2": one.through_permit2,
+            "amount": str(one.amount),
+            "expiration": one.expiration,
+        }
+        for one in given
+    ]
+
+
+def _until(expiration: int | None) -> str:
+    if expiration is None or expiration > _LAST_SECOND:
+        return "taken back"
+    return f"{datetime.fromtimestamp(expiration, UTC):%Y-%m-%d %H:%M:%S} UTC"

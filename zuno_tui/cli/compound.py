@@ -1,0 +1,19 @@
+"""`zuno compound ID`: approve putting a position's fees back into its range."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zuno_tui.cli.approve import approve_wish
+from zuno_tui.cli.session import Session
+from zuno_tui.gate.wishes_about_positions import wish_to_compound
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+def run(arguments: Namespace) -> int:
+    session = Session.start(arguments)
+    return approve_wish(
+        session, lambda sources: wish_to_compound(sources, arguments.token_id, session.address)
+    )

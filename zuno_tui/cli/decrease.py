@@ -1,0 +1,20 @@
+"""`zuno decrease ID PCT`: approve taking a part of a position out, its fees along with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zuno_tui.cli.approve import approve_wish
+from zuno_tui.cli.session import Session
+from zuno_tui.gate.wishes_about_positions import wish_to_decrease
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+def run(arguments: Namespace) -> int:
+    session = Session.start(arguments)
+    token_id, part = arguments.token_id, arguments.percent
+    return approve_wish(
+        session, lambda sources: wish_to_decrease(sources, token_id, session.address, part)
+    )

@@ -1,0 +1,17 @@
+"""`zuno wrap AMOUNT`: approve turning the chain's coin into its wrapped token."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zuno_tui.cli.approve import approve_wish
+from zuno_tui.cli.session import Session
+from zuno_tui.gate.wishes_about_wallets import wish_to_wrap
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+def run(arguments: Namespace) -> int:
+    session = Session.start(arguments)
+    return approve_wish(session, lambda sources: wish_to_wrap(sources, arguments.amount))

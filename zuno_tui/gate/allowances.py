@@ -1,0 +1,72 @@
+"""What a wallet has allowed and not taken back: to Permit2, and through it to other contracts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.execution.reading import read_allowances
+from chain.reading.one_block import OneBlock
+from chain.tokens import listed_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from chain.execution.building_facts import TokenAllowances
+    from chain.networks import Address, Network
+    from chain.overview import Sources
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One allowance that can be used now."""
+
+    token: Address
+    spender: Address
+    through_permit2: bool
+    amount: int
+    expiration: int | None
+    """None for a token's own, which never ends by itself."""
+
+
+def spenders(network: Network) -> dict[Address, str]:
+    """The contracts a plan may ever let move tokens, and what people call them."""
+    contracts = network.contracts
+    named = {contracts.permit2: "Permit2", contracts.position_manager: "PositionManager"}
+    if contracts.universal_router is not None:
+        named[contracts.universal_router] = "UniversalRouter"
+    return named
+
+
+async def read_given(
+    sources: Sources, wallet: Address, tokens: Iterable[Address]
+) -> tuple[Given, ...]:
+    """All that is still allowed of these tokens; what has expired is not."""
+    here = OneBlock(sources.client, sources.network)
+    found = await read_allowances(here, sources.network, wallet, tuple(tokens))
+    permit2, now = sources.network.contracts.permit2, here.block.timestamp
+    return tuple(
+        given for token, there in found.items() for given in _given(token, there, permit2, now)
+    )
+
+
+def known_tokens(sources: Sources, wallet: Address) -> tuple[Address, ...]:
+    """Those the network is known for, and those of the positions the wallet was seen with."""
+    listed = (item.token.address for item in listed_tokens(sources.network).tokens)
+    memory = sources.memory
+    held = {one for holdings in memory.checkpoints(wallet) for one in holdings.held}
+    seen = memory.identities(held)
+    pairs = (one.pool_key for one in seen.values())
+    return tuple(
+        dict.fromkeys(
+            (*listed, *(token for key in pairs for token in (key.currency0, key.currency1)))
+        )
+    )
+
+
+def _given(token: Address, there: TokenAllowances, permit2: Address, now: int) -> Iterator[Given]:
+    if there.to_permit2:
+        yield Given(token, permit2, False, there.to_permit2, None)
+    for spender, allowance in there.through_permit2.items():
+        if allowance.amount and allowance.expiration >= now:
+            yield Given(token, spender, True, allowance.amount, allowance.expiration)

@@ -1,0 +1,162 @@
+"""What a person wants of a position without asking anybody's opinion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.balances import balance_call, balance_of
+from chain.execution.building_facts import Tolerance, position_facts
+from chain.execution.building_requests import Close, Collect, Compound, Decrease, Increase
+from chain.execution.recipes_sizing import drift_band, most_taken
+from chain.math.liquidity import Amounts, LiquidityError, liquidity_for_amounts
+from chain.quantity import Unknown
+from chain.reading.one_block import OneBlock
+from chain.tokens.token import amount_text
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.subjects import subject_of
+from zuno_tui.gate.wishes import Wish, owned_position, spendable_tokens
+from zuno_tui.gate.worth import Worth, read_worth
+
+if TYPE_CHECKING:
+    from chain.execution.building_facts import PositionFacts
+    from chain.execution.building_requests import PositionRequest
+    from chain.networks import Address
+    from chain.overview import Sources
+    from chain.positions.snapshot import PositionSnapshot
+    from zuno_tui.phrases.amounts import Numeral
+
+_PLENTY = 2**127 - 1
+_SOME_LIQUIDITY = 2**64
+_ALL = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A position of the wallet, with what its tokens are worth."""
+
+    snapshot: PositionSnapshot
+    facts: PositionFacts
+    worth: Worth
+    tokens: tuple[Address, ...]
+
+    @property
+    def token_id(self) -> int:
+        return self.snapshot.token_id
+
+    def wish(self, verb: str, headline: str, request: PositionRequest) -> Wish:
+        return Wish(
+            f"{verb}_{self.token_id}_{self.snapshot.block.number}",
+            headline,
+            request,
+            subject_of(self.snapshot),
+            self.tokens,
+            self.worth.usd_per_unit,
+            self.worth.usd_per_wei,
+        )
+
+
+async def wish_to_close(sources: Sources, token_id: int, owner: Address) -> Wish:
+    known = await _known(sources, token_id, owner)
+    return known.wish("close", f"Leave position #{token_id}", Close(known.facts))
+
+
+async def wish_to_collect(sources: Sources, token_id: int, owner: Address) -> Wish:
+    known = await _known(sources, token_id, owner)
+    headline = f"Collect the fees of position #{token_id}"
+    return known.wish("collect", headline, Collect(known.facts))
+
+
+async def wish_to_compound(sources: Sources, token_id: int, owner: Address) -> Wish:
+    known = await _known(sources, token_id, owner)
+    headline = f"Put the fees of position #{token_id} back into its range"
+    return known.wish("compound", headline, Compound(known.facts))
+
+
+async def wish_to_decrease(sources: Sources, token_id: int, owner: Address, percent: int) -> Wish:
+    if percent >= _ALL:
+        raise GateRefusedError(
+            f"{percent} % is all of position #{token_id}, or more. "
+            f"To leave it: zuno close {token_id}"
+        )
+    if percent < 1:
+        raise GateRefusedError(
+            f"{percent} % cannot be taken out of position #{token_id}. Name a part from 1 to 99."
+        )
+    known = await _known(sources, token_id, owner)
+    headline = f"Take {percent} % out of position #{token_id}"
+    return known.wish("decrease", headline, Decrease(known.facts, percent))
+
+
+async def wish_to_increase(
+    sources: Sources, token_id: int, owner: Address, amount: Numeral, symbol: str
+) -> Wish:
+    """At most this much of the one token, and of the other what the range takes beside it."""
+    known = await _known(sources, token_id, owner, spending=True)
+    place = _place_of(known, symbol)
+    token = known.worth.tokens[known.tokens[place]]
+    units = None if token.decimals is None else amount.scaled(token.decimals)
+    if units is None or not 0 < units <= _PLENTY:
+        raise GateRefusedError(f"{amount.text} is no amount of {token.label} that can be added.")
+    budget = await _budget(sources, known, owner, place, units)
+    headline = f"Add {amount_text(units, token)} and what it takes beside to position #{token_id}"
+    return known.wish("increase", headline, Increase(known.facts, budget))
+
+
+async def _known(
+    sources: Sources, token_id: int, owner: Address, *, spending: bool = False
+) -> Known:
+    snapshot = await owned_position(sources, token_id, owner, "latest")
+    spendable = spendable_tokens(sources.network, snapshot.pool.key)
+    tokens = spendable if spending else spendable[:2]
+    worth = await read_worth(sources, tokens, snapshot.block)
+    return Known(snapshot, position_facts(snapshot), worth, tokens)
+
+
+def _place_of(known: Known, named: str) -> int:
+    """Which of the pair is meant: by its address, or by the symbol of a token that is known."""
+    pair = [known.worth.tokens[token] for token in known.tokens[:2]]
+    for place, token in enumerate(pair):
+        if named.lower() == token.address:
+            return place
+        if token.verified and named.lower() == token.symbol.lower():
+            return place
+    holds = " and ".join(token.label for token in pair)
+    raise GateRefusedError(
+        f"Position #{known.token_id} takes {holds}, not {named!r}. Name one of them by its "
+        "symbol, or by its address where the symbol is not vouched for."
+    )
+
+
+async def _budget(
+    sources: Sources, known: Known, owner: Address, place: int, units: int
+) -> Amounts:
+    position = known.facts
+    span, price = position.span, position.pool.sqrt_price_x96
+    other = known.worth.tokens[known.tokens[1 - place]]
+    if span.holds(price, _SOME_LIQUIDITY, round_up=True)[place] == 0:
+        raise GateRefusedError(
+            f"At the present price position #{known.token_id} takes {other.label} alone. "
+            f"Name an amount of {other.label}."
+        )
+    given = Amounts(units, _PLENTY) if place == 0 else Amounts(_PLENTY, units)
+    try:
+        liquidity = liquidity_for_amounts(price, *span.sqrt_prices, *given)
+    except LiquidityError as error:
+        raise GateRefusedError(f"{error} Name a smaller amount.") from error
+    now = span.holds(price, liquidity, round_up=True)
+    # Beyond what is needed now, as much as the drift that is to be survived could ask for.
+    most = most_taken(span, liquidity, drift_band(price, Tolerance().slippage_bips, span))
+    beside = most[1 - place]
+    held = await _held(sources, known, owner, other.address)
+    if now[1 - place] <= held < beside:
+        beside = held
+    return Amounts(units, beside) if place == 0 else Amounts(beside, units)
+
+
+async def _held(sources: Sources, known: Known, owner: Address, token: Address) -> int:
+    block = known.snapshot.block
+    here = OneBlock(sources.client, sources.network, block.hash)
+    answers = await here.read([balance_call(sources.network, owner, token)])
+    held = balance_of(answers.outcomes[0], block)
+    return 0 if isinstance(held, Unknown) else held.value

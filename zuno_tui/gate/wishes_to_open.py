@@ -1,0 +1,109 @@
+"""A plan that opens a position: its pool, its ticks and its capital on the chain as it is now."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from chain.execution.building_facts import PoolFacts, Tolerance
+from chain.execution.building_requests import Create
+from chain.execution.recipes_tolerance import liquidity_after_swap, widest_tolerance
+from chain.math.fees import swap_fee
+from chain.math.liquidity import Amounts
+from chain.pools.depth import read_depths
+from chain.pools.discovery import discover_pools
+from chain.reading.one_block import OneBlock
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.subjects import Subject
+from zuno_tui.gate.wishes import Wish, spendable_tokens
+from zuno_tui.gate.wishes_of_plans import planned_span, quoted_swap
+from zuno_tui.gate.worth import read_worth
+
+if TYPE_CHECKING:
+    from agents.plan import Candidate, Plan
+    from chain.execution.building_facts import Span
+    from chain.execution.building_requests import QuotedSwap
+    from chain.networks import Address
+    from chain.overview import Sources
+    from chain.pools.depth import Depth
+    from chain.pools.discovery import PoolSurvey
+    from chain.pools.state import PoolState
+
+
+async def wish_to_open(sources: Sources, plan: Plan, candidate: Candidate, owner: Address) -> Wish:
+    if plan.owner != owner:
+        raise GateRefusedError(
+            f"{plan.plan_id} was made for {plan.owner}, and the wallet is {owner}. "
+            "Choose its owner: --address, or zuno wallet use NAME"
+        )
+    span, capital = planned_span(candidate), capital_of(candidate)
+    survey = await discover_pools(
+        sources.client,
+        sources.network,
+        sources.store,
+        clock=sources.clock,
+        coingecko=sources.coingecko,
+    )
+    state = _pool_in(survey, candidate)
+    pool = PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee)
+    swap = await _swap_of_one_token(sources, survey, state, span, capital)
+    tokens = spendable_tokens(sources.network, state.key)
+    worth = await read_worth(sources, tokens, survey.block)
+    return Wish(
+        plan.plan_id,
+        f"Open a position from tick {span.tick_lower} to {span.tick_upper}",
+        Create(pool, span, capital, swap),
+        Subject(survey.block, pool),
+        tokens,
+        worth.usd_per_unit,
+        worth.usd_per_wei,
+        Tolerance()
+        if swap is None
+        else widest_tolerance(partial(liquidity_after_swap, pool, span, capital, swap)),
+    )
+
+
+def capital_of(candidate: Candidate) -> Amounts:
+    """What the candidate starts from: all it puts in and leaves, before its swap."""
+    put0 = candidate.amount0 + candidate.residual0
+    put1 = candidate.amount1 + candidate.residual1
+    swap = candidate.prep_action
+    if swap is None:
+        return Amounts(put0, put1)
+    if swap.zero_for_one:
+        return Amounts(put0 + swap.amount_in, put1 - swap.amount_out)
+    return Amounts(put0 - swap.amount_out, put1 + swap.amount_in)
+
+
+def _pool_in(survey: PoolSurvey, candidate: Candidate) -> PoolState:
+    for pool in survey.pools:
+        if pool.state.pool_id == candidate.pool_id:
+            return pool.state
+    raise GateRefusedError(
+        f"The plan's pool {candidate.pool_id} is not among those found on "
+        f"{survey.network.title}. See them: zuno pools --refresh"
+    )
+
+
+async def _swap_of_one_token(
+    sources: Sources, survey: PoolSurvey, state: PoolState, span: Span, capital: Amounts
+) -> QuotedSwap | None:
+    """The swap that capital in one token needs; of two tokens each is taken as it was given."""
+    from agents.numbers.edges import TickRange
+    from agents.numbers.inventory import allocate_for_create
+    from agents.numbers.swap import SwapTerms
+    from agents.observing.pool_facts import REACH
+
+    here = OneBlock(sources.client, sources.network, survey.block.hash)
+    depths = await read_depths(here, sources.network, [state], reach=REACH)
+    depth: Depth = depths[state.pool_id]
+    terms = SwapTerms(
+        swap_fee(state.protocol_fee.zero_for_one, state.lp_fee),
+        swap_fee(state.protocol_fee.one_for_zero, state.lp_fee),
+        state.liquidity,
+        depth,
+    )
+    ticks = TickRange(span.tick_lower, span.tick_upper)
+    made = allocate_for_create(state.key, state.sqrt_price_x96, ticks, capital, terms)
+    swap = made.allocation.swap
+    return None if swap is None else quoted_swap(state.key, swap)
