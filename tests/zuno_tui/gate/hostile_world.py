@@ -54,9 +54,9 @@ class HostileWorld:
     """The demo wallet's position in a pool whose hook may tax its exit."""
     upgradeable: int
     whole_fee: int
-    toll: int
+    toll_position: int
     """Its position in a pool of a token that keeps a part of every transfer, as its events say."""
-    silent_toll: int
+    silent_position: int
     """The same with a token whose events tell of the whole amount."""
     fake_recipient: int
     """In a pool of a token whose symbol pretends to be the end of our sentence."""
@@ -103,9 +103,9 @@ def _staged(moves: Moves) -> HostileWorld:
         taxed=_caught(moves, PoolKey(*pair, 3000, 60, EXIT_TAX)),
         upgradeable=_caught(moves, PoolKey(*pair, 3000, 60, UPGRADEABLE)),
         whole_fee=_caught(moves, PoolKey(*pair, WHOLE_FEE, 60, NATIVE)),
-        toll=_caught(moves, _with_weth(tokens["toll"])),
-        silent_toll=_caught(moves, _with_weth(tokens["silent"])),
-        fake_recipient=_caught(moves, _with_weth(tokens["fake"])),
+        toll_position=_caught(moves, pool_with_weth(tokens["toll"])),
+        silent_position=_caught(moves, pool_with_weth(tokens["silent"])),
+        fake_recipient=_caught(moves, pool_with_weth(tokens["fake"])),
         tokens=tokens,
     )
     # They were honest while the pools were filled.
@@ -131,7 +131,7 @@ def _new_token(moves: Moves, number: int, symbol: str) -> Address:
     return token
 
 
-def _with_weth(token: Address) -> PoolKey:
+def pool_with_weth(token: Address) -> PoolKey:
     currency0, currency1 = sorted((WETH.address, token))
     return PoolKey(currency0, currency1, 3000, 60, NATIVE)
 

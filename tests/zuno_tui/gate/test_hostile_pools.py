@@ -199,7 +199,7 @@ async def test_a_pool_that_takes_everything_is_not_entered(desk: Desk, world: Ho
 async def test_a_hook_that_may_tax_is_entered_only_by_its_name_in_the_settings(
     desk: Desk, world: HostileWorld
 ) -> None:
-    with pytest.raises(GateRefusedError, match="is dangerous.*allowed_hooks"):
+    with pytest.raises(GateRefusedError, match=r"is dangerous.*allowed_hooks"):
         await _moved(desk, world.taxed, {})
     with pytest.raises(GateRefusedError, match="is dangerous"):
         await _moved(desk, world.taxed, {"allowed_hooks": [EXIT_GUARD]})

@@ -1,0 +1,120 @@
+"""Tokens that mean harm: a toll on every transfer, events that lie, a name that plays a part."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.abi import encode_call
+from chain.checksum import checksummed
+from chain.devnet.world.accounts import DEMO_WALLET
+from chain.execution.building_facts import Span
+from chain.execution.building_requests import Create
+from chain.math.liquidity import Amounts
+from chain.networks import network_named
+from chain.overview import Sources
+from chain.rpc.client import RpcClient
+from chain.store import Store
+from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.desk import Desk
+from tests.zuno_tui.gate.hostile_code import TOLL_PARTS
+from tests.zuno_tui.gate.hostile_world import HostileWorld, hostile_world, pool_with_weth
+from zuno_tui.gate.limits import gate_limits
+from zuno_tui.gate.preparing import prepare
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.subjects import About, read_subject
+from zuno_tui.gate.wishes import Wish
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+    from chain.pool_key import PoolKey
+
+
+@pytest.fixture(scope="module")
+def world(devnet: DevnetReady) -> Iterator[HostileWorld]:
+    with hostile_world(devnet) as staged:
+        yield staged
+
+
+@pytest.fixture
+def desk(
+    devnet: DevnetReady, world: HostileWorld, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Desk]:
+    with world.moves.undone():
+        yield Desk(devnet, CommandLine(tmp_path / "home"), capsys)
+
+
+@pytest.mark.parametrize("name", ["toll", "silent"])
+def test_what_a_token_keeps_is_measured_and_said(
+    desk: Desk, world: HostileWorld, name: str
+) -> None:
+    token, token_id = world.tokens[name], str(getattr(world, f"{name}_position"))
+    held = desk.positions()[token_id]
+    before = desk.held(desk.devnet.wallet, token)
+
+    approval = desk.approved("close", token_id)
+    applied = desk.apply(approval["planId"], "--confirm", approval["hash"])
+
+    owed = int(held[f"amount{approval['tokens'].index(token)}"])
+    arrived = owed - owed // TOLL_PARTS
+    assert int(approval["quoted"][token]) == arrived
+    assert f"at {checksummed(token)} keeps " in approval["warnings"][0]
+    assert approval["warnings"][0].endswith("1.00 % of it.")
+    lies = [one for one in approval["warnings"] if "tells of other transfers" in one]
+    assert len(lies) == (name == "silent")
+    assert applied.code == 0, applied.words
+    assert desk.held(desk.devnet.wallet, token) == before + arrived
+
+
+async def _opened(desk: Desk, pool: PoolKey) -> None:
+    """A new position in a pool, as far as the gate lets it come."""
+    network = network_named("devnet")
+    async with RpcClient(network, (desk.devnet.url,)) as client:
+        sources = Sources(client, network, Store.in_memory(), None, time.time)
+        subject = await read_subject(sources, About(pool=pool))
+        assert subject is not None
+        assert subject.pool is not None
+        request = Create(subject.pool, Span(-600, 600), Amounts(10**12, 10**12), None)
+        wish = Wish("plan", "Open", request, subject, (pool.currency0, pool.currency1))
+        await prepare(sources, wish, desk.devnet.wallet, gate_limits({}), 0)
+
+
+@pytest.mark.parametrize("name", ["toll", "silent"])
+async def test_no_pool_is_entered_with_a_token_that_keeps_a_part(
+    desk: Desk, world: HostileWorld, name: str
+) -> None:
+    token, wallet = world.tokens[name], desk.devnet.wallet
+    world.moves.send(DEMO_WALLET, token, encode_call("mint(address,uint256)", wallet, 10**18))
+
+    with pytest.raises(GateRefusedError) as refused:
+        await _opened(desk, pool_with_weth(token))
+
+    assert "keeps a part of every transfer, and no pool can be entered with it" in str(
+        refused.value
+    )
+    assert "Nothing was signed" in str(refused.value)
+
+
+def test_a_symbol_cannot_play_the_part_of_our_words(desk: Desk, world: HostileWorld) -> None:
+    token_id, wallet = str(world.fake_recipient), checksummed(desk.devnet.wallet)
+
+    card = desk.here("close", token_id)
+    drill = desk.here("exit-drill")
+    inspected = desk.here("inspect", token_id)
+
+    assert card.code == 0, card.words
+    for spoken in (card, drill, inspected):
+        shown = spoken.out + spoken.words
+        assert all(letter.isprintable() or letter == "\n" for letter in shown)
+        assert "“X[2K to 0xYOU (you).”" in shown
+        ours = re.sub("“[^”]*”", "", shown)
+        assert "0xYOU" not in ours
+        assert all(before.endswith(wallet) for before in ours.split(" (you)")[:-1])
+    assert f"at {wallet} (you)." in card.out
+    assert "look-alike" in card.out
