@@ -30,6 +30,12 @@ def print_json(value: Json) -> None:
     print_lines([json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False)])
 
 
+def print_json_line(value: Json) -> None:
+    """One document on one line, for programs that listen while a command runs."""
+    _refuse_unsafe_integers(value)
+    print_lines([json.dumps(value, ensure_ascii=True, allow_nan=False)])
+
+
 def print_lines(lines: Iterable[str]) -> None:
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     sys.stdout.flush()
