@@ -50,7 +50,11 @@ async def _outbox(session: Session, arguments: Namespace) -> int:
         with Outbox.open(session.home.outbox) as outbox:
             findings = await resume_outbox(sources, connections, outbox)
             if arguments.action == RESOLVE:
-                return _resolve(session, sources, outbox, arguments.plan_id)
+                chain_id = session.network.chain_id
+                plan_id, now = arguments.plan_id, sources.clock()
+                for sentence in resolve_half_done(outbox, chain_id, plan_id, now=now):
+                    say(sentence)
+                return DONE
             if arguments.action != RESUME:
                 from zuno_tui.cli.outbox_replacing import replace_waiting
 
@@ -71,12 +75,14 @@ async def _outbox(session: Session, arguments: Namespace) -> int:
     return DONE
 
 
-def _resolve(session: Session, sources: Sources, outbox: Outbox, plan_id: str | None) -> int:
+def resolve_half_done(
+    outbox: Outbox, chain_id: int, plan_id: str | None, *, now: float
+) -> tuple[str, ...]:
     """The person has dealt with what was left half done; it is no longer brought up."""
     open_ends = [
         one
         for one in outbox.unresolved()
-        if one.chain_id == session.network.chain_id
+        if one.chain_id == chain_id
         and one.half_done
         and one.resolved_at is None
         and plan_id in (None, one.plan_id)
@@ -84,9 +90,10 @@ def _resolve(session: Session, sources: Sources, outbox: Outbox, plan_id: str | 
     if not open_ends:
         raise GateRefusedError("Nothing was left half done. See where things stand: zuno outbox")
     for one in open_ends:
-        outbox.resolve(one.hash, now=sources.clock())
-        say(f"{one.plan_id} is resolved. It ended here: {one.safe_state}.")
-    return DONE
+        outbox.resolve(one.hash, now=now)
+    return tuple(
+        f"{one.plan_id} is resolved. It ended here: {one.safe_state}." for one in open_ends
+    )
 
 
 def _row(dispatch: Dispatch) -> tuple[str, ...]:
