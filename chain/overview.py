@@ -17,7 +17,7 @@ from chain.positions.portfolio import (
     price_question,
     price_words,
 )
-from chain.prices.ladder import market_prices, price_book, with_ether
+from chain.prices.ladder import market_prices, price_book
 from chain.reading.one_block import OneBlock
 from chain.tokens import read_tokens
 
@@ -78,7 +78,7 @@ async def read_overview(
         sources.client, network, sources.memory, also=price_words(network), watch=watch
     )
     wallet = await discovery.read(owner)
-    tokens, prices = await _valued(sources, wallet.positions, wallet.words)
+    tokens, prices = await read_values(sources, wallet.positions, wallet.words)
     return Overview(wallet, tokens, prices, portfolio(wallet.positions, tokens, prices, unit))
 
 
@@ -90,21 +90,29 @@ async def read_one(sources: Sources, token_id: int, unit: Unit) -> OnePosition |
     snapshot = gathering.snapshots().get(token_id)
     if snapshot is None:
         return None
-    tokens, prices = await _valued(sources, [snapshot], gathering.words)
+    tokens, prices = await read_values(sources, [snapshot], gathering.words)
     (worth,) = portfolio([snapshot], tokens, prices, unit).positions
     return OnePosition(snapshot, tokens, prices, worth)
 
 
-async def _valued(
-    sources: Sources, snapshots: Sequence[PositionSnapshot], words: Mapping[int, int]
+async def read_values(
+    sources: Sources,
+    snapshots: Sequence[PositionSnapshot],
+    words: Mapping[int, int],
+    *,
+    beside: Sequence[Address] = (),
 ) -> tuple[Mapping[Address, Token], PriceBook]:
-    """The tokens of some positions and their prices, from words read at the same block."""
+    """The tokens of some positions and their prices, from words read at the same block.
+
+    The tokens `beside` are priced too; their words must be among those read.
+    """
     network = sources.network
     if not snapshots:
         return {}, price_book(network, {}, {})
     block = snapshots[0].block
     identities = [one.identity for one in snapshots]
     wanted = currencies(identities)
+    question = price_question(network, identities, beside)
     tokens, market = await asyncio.gather(
         read_tokens(
             sources.client,
@@ -114,7 +122,6 @@ async def _valued(
             store=sources.store,
             now=sources.clock(),
         ),
-        market_prices(sources.coingecko, network, with_ether(network, wanted)),
+        market_prices(sources.coingecko, network, question.wanted),
     )
-    pools = price_question(network, identities).answered(words, block)
-    return tokens, price_book(network, market, pools)
+    return tokens, price_book(network, market, question.answered(words, block))

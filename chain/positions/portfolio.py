@@ -58,15 +58,21 @@ def currencies(identities: Iterable[PositionIdentity]) -> tuple[Address, ...]:
     return tuple(dict.fromkeys(address for pair in pairs for address in pair))
 
 
-def price_question(network: Network, identities: Collection[PositionIdentity]) -> PoolPriceQuestion:
-    """What must be read of the pools to price these positions; their own pools count too."""
+def price_question(
+    network: Network, identities: Collection[PositionIdentity], beside: Sequence[Address] = ()
+) -> PoolPriceQuestion:
+    """What must be read of the pools to price these positions and the tokens `beside` them.
+
+    Their own pools count too.
+    """
     keys = dict.fromkeys(one.pool_key for one in identities)
-    return ask_pool_prices(network, with_ether(network, currencies(identities)), keys)
+    wanted = with_ether(network, (*currencies(identities), *beside))
+    return ask_pool_prices(network, wanted, keys)
 
 
-def price_words(network: Network) -> AlsoWords:
+def price_words(network: Network, beside: Sequence[Address] = ()) -> AlsoWords:
     """Lets a read of positions also read what prices them, at the same block."""
-    return lambda identities: price_question(network, identities).slots
+    return lambda identities: price_question(network, identities, beside).slots
 
 
 def portfolio(

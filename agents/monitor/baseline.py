@@ -1,0 +1,126 @@
+"""What a position is compared with: how it was when it was first watched, or last accepted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from agents.monitor.excursions import Standing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chain.networks import Address
+    from chain.positions.snapshot import PositionSnapshot
+
+DAY_SECONDS = 86_400
+_GROWN = 5 / 4
+"""A pool this much deeper than its reference is a new reference."""
+
+WALLET = 0
+"""Stands for the wallet itself among the positions, whose numbers begin with one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    standing: Standing
+    approved: Address | None
+    subscriber: Address | None
+    lp_fee: int
+    protocol_fee: tuple[int, int]
+    """Zero-for-one, one-for-zero."""
+    hook_hash: str | None
+    others: int
+    """Liquidity of all others around the price."""
+    others_time: int
+    """When that was taken."""
+
+    @classmethod
+    def of(cls, position: PositionSnapshot, standing: Standing) -> Baseline:
+        """The position as it is now."""
+        pool = position.pool
+        return cls(
+            standing=standing,
+            approved=position.custody.approved,
+            subscriber=position.custody.subscriber,
+            lp_fee=pool.lp_fee,
+            protocol_fee=protocol_fee_of(position),
+            hook_hash=hook_hash_of(position),
+            others=others_in(position),
+            others_time=position.block.timestamp,
+        )
+
+    def followed(
+        self, position: PositionSnapshot, standing: Standing, *, drained: bool
+    ) -> Baseline:
+        """Where the position stands now; its depth is taken anew each day unless it is missed."""
+        depth, time = others_in(position), position.block.timestamp
+        old = time - self.others_time >= DAY_SECONDS and not drained
+        if not old and depth <= self.others * _GROWN:
+            return self if standing == self.standing else replace(self, standing=standing)
+        return replace(self, standing=standing, others=depth, others_time=time)
+
+    def with_fees_of(self, position: PositionSnapshot) -> Baseline:
+        return replace(self, lp_fee=position.pool.lp_fee, protocol_fee=protocol_fee_of(position))
+
+    def with_hook_of(self, position: PositionSnapshot) -> Baseline:
+        return replace(self, hook_hash=hook_hash_of(position))
+
+    def with_custody_of(self, position: PositionSnapshot) -> Baseline:
+        custody = position.custody
+        return replace(self, approved=custody.approved, subscriber=custody.subscriber)
+
+    def document(self) -> dict[str, object]:
+        return {
+            "out": self.standing.out,
+            "backSince": self.standing.back_since,
+            "approved": self.approved,
+            "subscriber": self.subscriber,
+            "lpFee": self.lp_fee,
+            "protocolFee": list(self.protocol_fee),
+            "hookHash": self.hook_hash,
+            "others": str(self.others),
+            "othersTime": self.others_time,
+        }
+
+
+def read_baseline(document: Mapping[str, object]) -> Baseline | None:
+    """None for a document of another time: the position is then met anew."""
+    match document:
+        case {
+            "out": bool() as out,
+            "backSince": (int() | None) as back_since,
+            "approved": (str() | None) as approved,
+            "subscriber": (str() | None) as subscriber,
+            "lpFee": int() as lp_fee,
+            "protocolFee": [int() as one, int() as other],
+            "hookHash": (str() | None) as hook_hash,
+            "others": str() as others,
+            "othersTime": int() as others_time,
+        }:
+            return Baseline(
+                Standing(out, back_since),
+                approved,
+                subscriber,
+                lp_fee,
+                (one, other),
+                hook_hash,
+                int(others),
+                others_time,
+            )
+    return None
+
+
+def others_in(position: PositionSnapshot) -> int:
+    """What others provide around the price."""
+    return position.pool.liquidity - (position.liquidity if position.in_range else 0)
+
+
+def protocol_fee_of(position: PositionSnapshot) -> tuple[int, int]:
+    fee = position.pool.protocol_fee
+    return fee.towards(zero_for_one=True), fee.towards(zero_for_one=False)
+
+
+def hook_hash_of(position: PositionSnapshot) -> str | None:
+    code = position.pool.hook.code
+    return None if code is None else code.code_hash

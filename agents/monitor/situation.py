@@ -1,0 +1,41 @@
+"""One position at one block as the rules judge it: figures only, nothing left to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agents.monitor.baseline import Baseline
+    from agents.monitor.excursions import Standing
+    from chain.networks import Network
+    from chain.pair import Pair
+    from chain.positions.snapshot import PositionSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    network: Network
+    position: PositionSnapshot
+    pair: Pair
+    standing: Standing
+    out_since: float | None
+    """The network's time at which the present excursion began."""
+    baseline: Baseline
+    daily_sigma: float | None = None
+    """How much the price moves in a day; None where nobody can tell."""
+    principal_usd: float | None = None
+    fees_usd: float | None = None
+    collect_usd: float | None = None
+    """What collecting costs in gas."""
+    price_difference: float | None = None
+    """The larger of what its two tokens' price sources are apart; None with one source."""
+    loss: float | None = None
+    """The share of what went in that is gone, fees counted; None where it was not asked for."""
+
+    @property
+    def name(self) -> str:
+        return f"#{self.position.token_id} {self.pair.name}"
+
+    def command(self, verb: str) -> str:
+        return f"zuno --network {self.network.name} {verb} {self.position.token_id}"

@@ -1,0 +1,196 @@
+"""Reading one wallet for the watch: few requests a poll, and what changes slowly not every time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agents.monitor.loss import read_losses
+from agents.numbers.costs import GAS_UNITS, Recipe
+from chain.gas import Weight, read_gas_cost
+from chain.history.block_times import first_block_since, interpolated, read_headers, spread
+from chain.history.end_ticks import EndTicks, read_end_ticks
+from chain.history.memory import SwapMemory
+from chain.history.path import price_path
+from chain.history.swaps import read_swaps_of
+from chain.networks import NATIVE
+from chain.overview import read_values
+from chain.positions.custody import OWNER, about, decode_owner
+from chain.positions.discovery import Discovery
+from chain.positions.portfolio import price_words
+from chain.quantity import Unknown
+from chain.reading.one_block import OneBlock, sound_answers
+from chain.rpc.errors import RpcError, StaleHead
+from chain.tokens.listed import listed_token
+from chain.volatility import DAY_HOURS, VolatilityStep, read_volatility
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from agents.monitor.book_page import Cursor
+    from chain.networks import Address
+    from chain.overview import Sources
+    from chain.pool_key import PoolId, PoolKey
+    from chain.positions.discovery import WalletPositions
+    from chain.prices.price import PriceBook
+    from chain.rpc.types import Block
+    from chain.tokens import Token
+
+GAS_KEPT_SECONDS = 300.0
+SIGMA_KEPT_SECONDS = 3_600.0
+MOST_TIMES = 100
+"""Blocks whose time is asked for; between them it is interpolated."""
+
+# Collecting takes no more gas than leaving does, and fits into few bytes of calldata.
+_COLLECTING = Weight(gas=GAS_UNITS[Recipe.EXIT], size=600)
+_COIN = (NATIVE,)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A wallet at its newest block, and what happened in its pools since the cursor."""
+
+    wallet: WalletPositions
+    tokens: Mapping[Address, Token]
+    prices: PriceBook
+    ticks: EndTicks | None
+    """None where there is no cursor of this chain to go on from."""
+    owners_of_gone: Mapping[int, Address | None]
+    """Of positions that were watched and are not here any more; None for what was burned."""
+    daily_sigmas: Mapping[PoolId, float]
+    collect_usd: float | None
+    losses: Mapping[int, float]
+
+    @property
+    def block(self) -> Block:
+        return self.wallet.block
+
+
+class WatchReader:
+    """Reads one wallet again and again, remembering what never or slowly changes."""
+
+    def __init__(self, sources: Sources, owner: Address) -> None:
+        self.sources = sources
+        self.owner = owner
+        self._memory = sources.memory
+        self._sigmas: dict[PoolId, float] = {}
+        self._sigmas_read = float("-inf")
+        self._collect_wei: int | None = None
+        self._gas_read = float("-inf")
+
+    async def read(
+        self,
+        cursor: Cursor | None,
+        watched: Collection[int],
+        with_loss: Collection[int],
+        now: float,
+    ) -> Reading:
+        """All of the wallet; raises `RpcError` when any of it cannot be seen."""
+        sources, network, client = self.sources, self.sources.network, self.sources.client
+        discovery = Discovery(client, network, self._memory, also=price_words(network, _COIN))
+        wallet = await discovery.read(self.owner)
+        provided = [one for one in wallet.positions if one.liquidity]
+        tokens, prices = await read_values(sources, wallet.positions, wallet.words, beside=_COIN)
+        pools = {one.pool.pool_id: one.pool.key for one in provided}
+        ticks = None
+        if cursor is not None:
+            _refuse_the_past(wallet.block, cursor, live=network.clock == "wall")
+            landmarks = ((cursor.block, cursor.block_hash), *cursor.earlier)
+            ticks = await read_end_ticks(client, network, pools, landmarks, wallet.block)
+        held = {one.token_id for one in wallet.positions}
+        await self._renew_sigmas(pools, wallet.block, now)
+        await self._renew_gas(now)
+        return Reading(
+            wallet=wallet,
+            tokens=tokens,
+            prices=prices,
+            ticks=ticks,
+            owners_of_gone=await self._owners(wallet.block, sorted(set(watched) - held)),
+            daily_sigmas=self._sigmas,
+            collect_usd=self._collect_usd(prices),
+            losses=await read_losses(
+                sources, self._memory, [one for one in provided if one.token_id in with_loss]
+            ),
+        )
+
+    async def times(
+        self, blocks: Iterable[int], known: Sequence[tuple[int, int]]
+    ) -> dict[int, int]:
+        """When these blocks were made, given the times of two that enclose them all."""
+        times = dict(known)
+        missing = sorted(set(blocks) - times.keys())
+        asked = spread(missing, MOST_TIMES)
+        for block in await read_headers(self.sources.client, asked) if asked else ():
+            times[block.number] = block.timestamp
+        anchors = sorted(times.items())
+        return times | {
+            number: interpolated(anchors, number) for number in missing if number not in times
+        }
+
+    async def _owners(self, block: Block, gone: Sequence[int]) -> dict[int, Address | None]:
+        if not gone:
+            return {}
+        network = self.sources.network
+        here = OneBlock(self.sources.client, network, block.hash)
+        manager = network.contracts.position_manager
+        answers = await here.read([about(manager, OWNER, number) for number in gone])
+        with sound_answers():
+            owners = map(decode_owner, answers.outcomes)
+            return dict(zip(gone, owners, strict=True))
+
+    async def _renew_sigmas(self, pools: Mapping[PoolId, PoolKey], head: Block, now: float) -> None:
+        """Hourly: a day's volatility does not change within a poll."""
+        unknown = {pool: key for pool, key in pools.items() if pool not in self._sigmas}
+        if now - self._sigmas_read >= SIGMA_KEPT_SECONDS:
+            unknown = dict(pools)
+            self._sigmas_read = now
+        if not unknown:
+            return
+        try:
+            self._sigmas.update(await self._read_sigmas(unknown, head, now))
+        except RpcError:
+            # The rule that needs it stays silent until the next hour; what is certain goes on.
+            for pool in unknown:
+                self._sigmas.setdefault(pool, 0.0)
+
+    async def _read_sigmas(
+        self, pools: Mapping[PoolId, PoolKey], head: Block, now: float
+    ) -> dict[PoolId, float]:
+        sources, network = self.sources, self.sources.network
+        found = {
+            pool: await read_volatility(sources.coingecko, network, key, None, now=now)
+            for pool, key in pools.items()
+        }
+        unmarketed = [pool for pool, one in found.items() if one.step is not VolatilityStep.MARKET]
+        if unmarketed:
+            since = head.timestamp - DAY_HOURS * 3600
+            start = await first_block_since(sources.client, network, since, head)
+            memory = SwapMemory(sources.store, network, sources.clock)
+            histories = await read_swaps_of(
+                sources.client, network, unmarketed, start, head.number, memory=memory
+            )
+            for pool in unmarketed:
+                path = price_path(histories[pool])
+                found[pool] = await read_volatility(None, network, pools[pool], path, now=now)
+        return {pool: one.daily_sigma for pool, one in found.items()}
+
+    async def _renew_gas(self, now: float) -> None:
+        if now - self._gas_read < GAS_KEPT_SECONDS:
+            return
+        self._gas_read = now
+        cost = await read_gas_cost(self.sources.client, self.sources.network, [_COLLECTING])
+        self._collect_wei = None if isinstance(cost, Unknown) else cost.value.total
+
+    def _collect_usd(self, prices: PriceBook) -> float | None:
+        coin = listed_token(self.sources.network, NATIVE)
+        if self._collect_wei is None or coin is None:
+            return None
+        cost = prices.value(coin.token, self._collect_wei)
+        return None if isinstance(cost, Unknown) else float(cost.value)
+
+
+def _refuse_the_past(head: Block, cursor: Cursor, *, live: bool) -> None:
+    """A live network does not shrink: a head before the cursor is a node that lags."""
+    if live and head.number < cursor.block:
+        age = float(cursor.time - head.timestamp)
+        raise StaleHead(head.number, age, 0.0, endpoint="the RPC")
