@@ -25,13 +25,15 @@ if TYPE_CHECKING:
     from zuno_tui.gate.approving import Rehearsal
     from zuno_tui.gate.wishes import Wish
 
+    Wishing = Callable[[Sources], Awaitable[Wish]]
+
 
 def run(arguments: Namespace) -> int:
     session = Session.start(arguments)
     return approve_wish(session, wishing_for(session, arguments))
 
 
-def wishing_for(session: Session, arguments: Namespace) -> Callable[[Sources], Awaitable[Wish]]:
+def wishing_for(session: Session, arguments: Namespace) -> Wishing:
     """The plan and candidate named, to be built on the chain as it is when it is read."""
     plan = plan_in(PlanShelf(session.home.plans).find(arguments.plan_id))
     candidate = chosen_candidate(plan, arguments.candidate)
@@ -47,21 +49,19 @@ def same_network(session: Session, plan: Plan) -> None:
         )
 
 
-def approve_wish(session: Session, wishing: Callable[[Sources], Awaitable[Wish]]) -> int:
+def approve_wish(session: Session, wishing: Wishing) -> int:
     """Approve what is wished for on the chain as it is now, and show it."""
     return asyncio.run(_approve(session, wishing))
 
 
-async def _approve(session: Session, wishing: Callable[[Sources], Awaitable[Wish]]) -> int:
+async def _approve(session: Session, wishing: Wishing) -> int:
     async with session.sources() as sources:
         rehearsal = await rehearsed(session, sources, wishing)
         show_approval(session, approve(sources, session.home.outbox, rehearsal))
     return DONE
 
 
-async def rehearsed(
-    session: Session, sources: Sources, wishing: Callable[[Sources], Awaitable[Wish]]
-) -> Rehearsal:
+async def rehearsed(session: Session, sources: Sources, wishing: Wishing) -> Rehearsal:
     limits = gate_limits(session.settings.limits)
     wish = await wishing(sources)
     async with session.connections(sources) as connections:

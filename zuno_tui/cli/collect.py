@@ -11,9 +11,13 @@ from zuno_tui.gate.wishes_about_positions import wish_to_collect
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from zuno_tui.cli.approve import Wishing
+
 
 def run(arguments: Namespace) -> int:
     session = Session.start(arguments)
-    return approve_wish(
-        session, lambda sources: wish_to_collect(sources, arguments.token_id, session.address)
-    )
+    return approve_wish(session, wishing(session, arguments))
+
+
+def wishing(session: Session, arguments: Namespace) -> Wishing:
+    return lambda sources: wish_to_collect(sources, arguments.token_id, session.address)

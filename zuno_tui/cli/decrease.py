@@ -11,10 +11,14 @@ from zuno_tui.gate.wishes_about_positions import wish_to_decrease
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from zuno_tui.cli.approve import Wishing
+
 
 def run(arguments: Namespace) -> int:
     session = Session.start(arguments)
+    return approve_wish(session, wishing(session, arguments))
+
+
+def wishing(session: Session, arguments: Namespace) -> Wishing:
     token_id, part = arguments.token_id, arguments.percent
-    return approve_wish(
-        session, lambda sources: wish_to_decrease(sources, token_id, session.address, part)
-    )
+    return lambda sources: wish_to_decrease(sources, token_id, session.address, part)

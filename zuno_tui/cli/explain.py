@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agents.debate import Turn
+from agents.envelope import Role
 from agents.payloads import Thought
 from agents.shelf import PlanShelf
 from zuno_tui.cli.output import print_json, print_lines
@@ -29,12 +31,18 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _lines(document: PlanDocument) -> Iterator[str]:
-    plan = plan_in(document)
+def recorded_turns(document: PlanDocument) -> Iterator[Turn]:
+    """What was said for a plan, in the order it was said."""
     turns = document["transcript"]
     for turn in turns if isinstance(turns, list) else []:
-        role = str(turn.pop("role"))
-        yield turn_line(role, Thought.model_validate(turn, strict=False))
+        said = {name: value for name, value in turn.items() if name != "role"}
+        yield Turn(Role(turn["role"]), Thought.model_validate(said, strict=False))
+
+
+def _lines(document: PlanDocument) -> Iterator[str]:
+    plan = plan_in(document)
+    for turn in recorded_turns(document):
+        yield turn_line(turn.role.value, turn.thought)
     yield ""
     yield f"{plan.plan_id}: {'; '.join(plan.choice.reasons)}."
     for source, said in plan.sources.items():

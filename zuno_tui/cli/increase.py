@@ -13,6 +13,7 @@ from zuno_tui.phrases.phrase_error import PhraseError
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from zuno_tui.cli.approve import Wishing
     from zuno_tui.phrases.amounts import Numeral
 
 _WORDS = 2
@@ -20,12 +21,13 @@ _WORDS = 2
 
 def run(arguments: Namespace) -> int:
     session = Session.start(arguments)
+    return approve_wish(session, wishing(session, arguments))
+
+
+def wishing(session: Session, arguments: Namespace) -> Wishing:
     token_id = arguments.token_id
     amount, symbol = _amount(" ".join(arguments.amount), token_id)
-    return approve_wish(
-        session,
-        lambda sources: wish_to_increase(sources, token_id, session.address, amount, symbol),
-    )
+    return lambda sources: wish_to_increase(sources, token_id, session.address, amount, symbol)
 
 
 def _amount(said: str, token_id: int) -> tuple[Numeral, str]:

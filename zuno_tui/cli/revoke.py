@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from chain.networks import Address, Network
     from chain.overview import Sources
+    from zuno_tui.cli.approve import Wishing
     from zuno_tui.gate.allowances import Given
     from zuno_tui.gate.wishes import Wish
 
@@ -32,22 +33,26 @@ def run(arguments: Namespace) -> int:
     session = Session.start(arguments)
     if arguments.token is None and not arguments.all:
         return asyncio.run(_list(session))
+    return approve_wish(session, wishing(session, arguments))
+
+
+def wishing(session: Session, arguments: Namespace) -> Wishing:
     if arguments.all and arguments.token is not None:
         raise GateRefusedError("Name one allowance, or --all of them, not both.")
-    if arguments.token is not None and arguments.spender is None:
+    if not arguments.all and (arguments.token is None or arguments.spender is None):
         raise GateRefusedError(
-            "Who may move it? Name the spender too: "
-            f"zuno revoke {arguments.token} Permit2. See them all: zuno revoke"
+            "Which allowance? Name the token and who may move it: "
+            f"zuno revoke {arguments.token or 'TOKEN'} Permit2. See them all: zuno revoke"
         )
 
-    async def wishing(sources: Sources) -> Wish:
+    async def wish(sources: Sources) -> Wish:
         if arguments.all:
             tokens = known_tokens(sources, session.address)
             return await wish_to_revoke(sources, await read_given(sources, session.address, tokens))
         named = await _named(sources, session, arguments.token, arguments.spender)
         return await wish_to_revoke(sources, named)
 
-    return approve_wish(session, wishing)
+    return wish
 
 
 async def _list(session: Session) -> int:
