@@ -22,12 +22,16 @@ from zuno_tui.told import Told
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from textual.binding import Binding
     from textual.filter import LineFilter
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.desk.views import AlertRow
     from zuno_tui.phrases.history import History
+
+
+_KEY_NAMES = {"enter": "enter", "space": "space", "tab": "tab", "escape": "esc"}
 
 
 class ZunoApp(App[None]):
@@ -69,6 +73,10 @@ class ZunoApp(App[None]):
     def get_line_filters(self) -> Sequence[LineFilter]:
         colours = [NoColor()] if self.theme == COLOURLESS else []
         return [*super().get_line_filters(), *colours, *self._gates]
+
+    def get_key_display(self, binding: Binding) -> str:
+        """Keys by the names on them; an arrow's sign would say nothing to a screen reader."""
+        return _KEY_NAMES.get(binding.key) or super().get_key_display(binding)
 
     def get_default_screen(self) -> DeskScreen:
         return DeskScreen(self.link, self.told, self._clock, self._history)

@@ -8,7 +8,7 @@ from textual.message import Message
 
 from zuno_tui.ages import ago, coarse_age
 from zuno_tui.keys import ALERTS
-from zuno_tui.panes.frame import frame, joined, literal
+from zuno_tui.panes.frame import frame, joined, literal, pane_title
 from zuno_tui.panes.row_table import Cell, Column, Row, RowTable
 
 if TYPE_CHECKING:
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
     from zuno_tui.desk.views import AlertRow, AlertsView
 
 _COLUMNS = (
-    Column("SEVERITY", 10, 0),
-    Column("ID", 5, 1),
-    Column("AGE", 8, 3, right=True),
-    Column("MESSAGE", 20, 2, grows=True),
-    Column("NEXT", 14, 5),
-    Column("STATE", 9, 4),
+    Column("ALERT", 0, 10),
+    Column("ID", 1, 9),
+    Column("AGE", 4, 8, right=True),
+    Column("MESSAGE", 2, 80, grows=True),
+    Column("NEXT", 3, 22),
 )
 _SEVERITIES = {
     "critical": ("✗ critical", "bad"),
@@ -61,14 +60,14 @@ class AlertsPane(RowTable):
     def show_age(self, now: float) -> None:
         view = self._view
         if view is None:
-            frame(self, joined("2 Alerts"))
+            frame(self, pane_title("2 Alerts"))
             return
         self.fill([_row(row, now) for row in view.rows], empty=("Nothing needs you.",))
         waiting = sum(row.state in ("open", "reopened") for row in view.rows)
         seen = "" if view.last_seen is None else f"seen {ago(now - view.last_seen)}"
         frame(
             self,
-            joined("2 Alerts", f"{waiting} open" if waiting else ""),
+            pane_title("2 Alerts", f"{waiting} open" if waiting else "none open"),
             joined(
                 literal(view.trouble, "$warning") if view.trouble else "",
                 _WATCHERS[view.watched_by],
@@ -81,6 +80,11 @@ class AlertsPane(RowTable):
         if self._view is None or self.key is None:
             return None
         return next(row for row in self._view.rows if row.alert_id == self.key)
+
+    @property
+    def copied(self) -> str:
+        row = self.selected
+        return "" if row is None else row.message
 
     def action_acknowledge(self) -> None:
         if self.key is not None:
@@ -95,12 +99,12 @@ def _row(row: AlertRow, now: float) -> Row:
     severity, tone = _SEVERITIES[row.severity]
     muted = row.muted_until is not None and row.muted_until > now
     waiting = row.state in ("open", "reopened") and not muted
+    state = severity if waiting else f"· {'muted' if muted else row.state}"
     cells = (
-        Cell(severity, tone if waiting else "dim"),
+        Cell(state, tone if waiting else "dim"),
         Cell("" if row.token_id is None else f"#{row.token_id}", "strong" if waiting else "dim"),
         Cell(coarse_age(now - row.since), "dim"),
         Cell(row.message, "plain" if waiting else "dim"),
         Cell(row.next_command, "good" if waiting else "dim"),
-        Cell("muted" if muted else row.state, "plain" if waiting else "dim"),
     )
     return Row(row.alert_id, cells)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.containers import VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Input, Static
 
 from zuno_tui.keys import DEBATE, MOVING
-from zuno_tui.panes.frame import frame, joined, literal
+from zuno_tui.panes.frame import frame, joined, literal, pane_title
 from zuno_tui.panes.turn import TurnBlock
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ MOST_TURNS = 120
 """Older turns leave the screen; the record keeps them all."""
 
 
+_NOTHING = "Nobody is arguing. Press r on a position and four agents will."
+
+
 class DebatePane(VerticalScroll, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [*MOVING, *DEBATE]
 
@@ -40,19 +43,25 @@ class DebatePane(VerticalScroll, can_focus=True):
         self._found = -1
 
     def compose(self) -> ComposeResult:
-        yield Static(
-            literal("Nobody is arguing. Press r on a position and four agents will.", "$quiet"),
-            markup=False,
-            classes="nothing",
-        )
+        # An anchored pane pulls what is shorter than itself down to its end, unless it fills it.
+        with Vertical(id="turns"):
+            yield Static(literal(_NOTHING, "$quiet"), markup=False, classes="nothing")
 
     def on_mount(self) -> None:
         self.anchor()
-        frame(self, joined("3 Debate"))
+        frame(self, pane_title("3 Debate"))
+
+    @property
+    def _turns(self) -> Vertical:
+        return self.query_one("#turns", Vertical)
 
     @property
     def blocks(self) -> Sequence[TurnBlock]:
         return list(self.query(TurnBlock))
+
+    @property
+    def copied(self) -> str:
+        return "\n\n".join(f"{block.role}: {block.words}" for block in self.blocks)
 
     def show(self, view: DebateView) -> None:
         """All of a debate; turns that stand already are left as they are."""
@@ -153,7 +162,7 @@ class DebatePane(VerticalScroll, can_focus=True):
         blocks = self.blocks
         if len(blocks) >= MOST_TURNS:
             blocks[0].remove()
-        self.mount(block)
+        self._turns.mount(block)
 
     def _drop_live(self) -> None:
         """What was heard of turns that never ended, as when a debate was cancelled."""
@@ -166,13 +175,13 @@ class DebatePane(VerticalScroll, can_focus=True):
         self._unheard.clear()
         self._live.clear()
         self._needle, self._found = "", -1
-        self.remove_children()
+        self._turns.remove_children()
         self.anchor()
 
     def _end(self, words: str | None) -> None:
         self.query(".ending").remove()
         if words is not None:
-            self.mount(Static(literal(f"■ {words}", "bold"), markup=False, classes="ending"))
+            self._turns.mount(Static(literal(f"■ {words}", "bold"), markup=False, classes="ending"))
 
     def _draw(self, block: TurnBlock) -> None:
         block.draw(sourced=self._sourced, folded=self._folded, needle=self._needle)
@@ -188,6 +197,6 @@ class DebatePane(VerticalScroll, can_focus=True):
         state = "speaking" if view.ended is None else "ended"
         frame(
             self,
-            joined("3 Debate", view.subject, state),
+            pane_title("3 Debate", view.subject, state),
             joined(found, "with sources" if self._sourced else ""),
         )

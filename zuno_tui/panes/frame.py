@@ -25,6 +25,12 @@ def joined(*parts: str | Content) -> Content:
     return Content(SEPARATOR).join(told)
 
 
+def pane_title(name: str, *facts: str) -> Content:
+    """A pane's name, then quietly what is worth knowing of all that it shows."""
+    told = [literal(fact, "$quiet not bold") for fact in facts if fact]
+    return Content(SEPARATOR).join([literal(name), *told])
+
+
 def frame(widget: Widget, title: Content, subtitle: Content | None = None) -> None:
     """Set the border's words; the same words are not drawn twice."""
     if widget.border_title != title.markup:

@@ -40,7 +40,7 @@ class SaidLine(Line):
 
     def say(self, said: Said) -> None:
         words = literal(_TONE_MARKS[said.tone] + said.words, _TONES[said.tone])
-        twin = literal(f"  = {said.twin}", "$quiet") if said.twin else Content("")
+        twin = literal(f"  $ {said.twin}", "$quiet") if said.twin else Content("")
         self.tell(words + twin)
 
 

@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from zuno_tui.ages import ago
 from zuno_tui.keys import MOVING, PLAN
-from zuno_tui.panes.frame import frame, joined, literal
+from zuno_tui.panes.frame import frame, literal, pane_title
 from zuno_tui.panes.plan_card import bulleted, comparison, heading, reasons
 from zuno_tui.panes.plan_progress import next_step, standing
 
@@ -55,6 +55,14 @@ class PlanPane(VerticalScroll, can_focus=True):
             return None
         return self._view.options[self._chosen]
 
+    @property
+    def copied(self) -> str:
+        """The hash that an approval is for, or the plan's id."""
+        view = self._view
+        if view is None:
+            return ""
+        return view.plan_id if view.approval is None else view.approval.hash
+
     def show(self, view: PlanView | None, now: float) -> None:
         before, self._view = self._view, view
         another = before is None or view is None or before.plan_id != view.plan_id
@@ -69,12 +77,12 @@ class PlanPane(VerticalScroll, can_focus=True):
     def show_age(self, now: float) -> None:
         view = self._view
         if view is None:
-            frame(self, joined("4 Plan"))
+            frame(self, pane_title("4 Plan"))
             return
         frame(
             self,
-            joined("4 Plan", view.headline, ago(now - view.made_at)),
-            joined(literal(next_step(view), "$accent")),
+            pane_title("4 Plan", view.headline, ago(now - view.made_at)),
+            literal(next_step(view), "bold $accent"),
         )
 
     def on_resize(self) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NARROWEST = 12
 _WIDEST = 20
 _LONGEST_LABEL = 12
-_PERCENT = 5
+_PERCENT = 6
 
 
 def comparison(plan: PlanView, chosen: int, width: int) -> Iterator[Content]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.content import Content
+
 from zuno_tui.ages import ago
 from zuno_tui.gauge import WIDTH as GAUGE_WIDTH
 from zuno_tui.gauge import range_gauge
 from zuno_tui.keys import POSITIONS
-from zuno_tui.panes.frame import frame, joined, literal
+from zuno_tui.panes.frame import frame, joined, literal, pane_title
 from zuno_tui.panes.row_table import Cell, Column, Row, RowTable
 
 if TYPE_CHECKING:
@@ -17,24 +19,24 @@ if TYPE_CHECKING:
     from zuno_tui.desk.views import PositionRow, PositionsView, Standing
 
 _COLUMNS = (
-    Column("ID", 5, 0),
-    Column("PAIR", 15, 1, grows=True),
-    Column("STATE", 14, 2),
-    Column("RANGE", GAUGE_WIDTH, 3),
-    Column("VALUE", 11, 4, right=True),
-    Column("FEES", 9, 5, right=True),
-    Column("VS HOLD", 10, 6, right=True),
-    Column("NET/DAY", 10, 7, right=True),
-    Column("LOW", 10, 8, right=True),
-    Column("PRICE", 10, 8, right=True),
-    Column("HIGH", 10, 8, right=True),
-    Column("NOTES", 20, 9),
+    Column("ID", 0, 9),
+    Column("PAIR", 1, 22),
+    Column("STATE", 2, 8),
+    Column("RANGE", 3, GAUGE_WIDTH),
+    Column("VALUE", 4, 13, right=True),
+    Column("VS HOLD", 5, 12, right=True),
+    Column("FEES", 6, 11, right=True),
+    Column("NET/DAY", 7, 11, right=True),
+    Column("PRICE", 9, 12, right=True),
+    Column("LOW", 10, 12, right=True),
+    Column("HIGH", 11, 12, right=True),
+    Column("NOTES", 8, 18),
 )
 # The glyph is for the eye, the word for everyone.
 _STATES: dict[Standing, tuple[str, str]] = {
-    "in range": ("● in range", "good"),
-    "near edge": ("▲ near edge", "warn"),
-    "out of range": ("✗ out of range", "bad"),
+    "in range": ("● in", "good"),
+    "near edge": ("▲ edge", "warn"),
+    "out of range": ("✗ out", "bad"),
     "empty": ("· empty", "dim"),
 }
 
@@ -55,17 +57,24 @@ class PositionsPane(RowTable):
     def show_age(self, now: float) -> None:
         view = self._view
         if view is None:
-            frame(self, joined("1 Positions"))
+            frame(self, pane_title("1 Positions"))
             return
         age = "" if view.read_at is None else ago(now - view.read_at)
         frame(
             self,
-            joined("1 Positions", view.total, view.fees and f"{view.fees} fees", view.found),
-            joined(
-                literal(view.stale, "$warning") if view.stale else "",
+            pane_title(
+                "1 Positions",
+                view.total,
+                view.found,
                 f"remembered, {age}" if view.remembered else age,
             ),
+            literal(f"▲ {view.stale}", "$warning") if view.stale else _outlined(self.selected),
         )
+
+    @property
+    def copied(self) -> str:
+        row = self.selected
+        return "" if row is None else f"#{row.token_id} {row.pair} {row.fee} {row.value}"
 
     @property
     def selected(self) -> PositionRow | None:
@@ -82,15 +91,27 @@ def _row(row: PositionRow, *, stale: bool) -> Row:
         Cell(state, tone),
         Cell(range_gauge(row.progress), tone),
         Cell(row.value),
-        Cell(row.fees),
         Cell(row.against_holding, row.against_holding_tone),
+        Cell(row.fees),
         Cell(row.net_a_day),
-        Cell(row.low, "dim"),
         Cell(row.price),
+        Cell(row.low, "dim"),
         Cell(row.high, "dim"),
         Cell(", ".join(row.notes), "warn"),
     )
     return Row(str(row.token_id), cells, stale)
+
+
+def _outlined(row: PositionRow | None) -> Content:
+    """The row under the cursor in more words than a column has room for."""
+    if row is None:
+        return Content("")
+    return joined(
+        f"#{row.token_id} {row.standing}",
+        f"{row.low} – {row.high}",
+        f"price {row.price}",
+        literal(", ".join(row.notes), "$warning") if row.notes else "",
+    )
 
 
 def _nothing(view: PositionsView) -> tuple[str, ...]:

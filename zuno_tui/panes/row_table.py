@@ -21,16 +21,20 @@ if TYPE_CHECKING:
     from rich.style import Style
     from textual.binding import BindingType
 
-_GUTTER = 2
+_MARK = 2
 """The cells of the cursor's mark."""
+_GROWS_FROM = 12
+"""What a growing column has at least before others are given up."""
+_WIDEST_GAP = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     title: str
-    width: int
     rank: int
     """The order in which columns are given up when the width is short, the highest first."""
+    most: int
+    """The widest it gets, however long its words; one without any words takes no room."""
     right: bool = False
     grows: bool = False
     """Takes what the others leave."""
@@ -100,7 +104,9 @@ class RowTable(ScrollView, can_focus=True):
         self._columns = tuple(columns)
         self._rows: tuple[Row, ...] = ()
         self._cursor = 0
+        self._widths = [0] * len(self._columns)
         self._shown: tuple[tuple[int, Column, int], ...] = ()
+        self._gap = 1
         self._empty: tuple[str, ...] = ()
 
     @property
@@ -116,13 +122,16 @@ class RowTable(ScrollView, can_focus=True):
         """Show these rows; the cursor stays with its key, or as near as there is."""
         before, key = self._rows, self.key
         self._rows, self._empty = tuple(rows), tuple(empty)
-        if [row.key for row in before] == [row.key for row in self._rows] and before:
+        widths = self._widen(keep=any(row.key == key for row in self._rows))
+        same = before and [row.key for row in before] == [row.key for row in self._rows]
+        if same and widths == self._widths:
             for place, (old, new) in enumerate(zip(before, self._rows, strict=True)):
                 if old != new:
                     self._refresh_row(place)
             return
         places = {row.key: place for place, row in enumerate(self._rows)}
         self._cursor = places.get(key or "", min(self._cursor, max(0, len(self._rows) - 1)))
+        self._widths = widths
         self._measure()
         self.refresh()
         if self.key != key:
@@ -208,19 +217,38 @@ class RowTable(ScrollView, can_focus=True):
     def _refresh_row(self, place: int) -> None:
         self.refresh_line(place + 1)
 
+    def _widen(self, *, keep: bool) -> list[int]:
+        """The columns' widths by their words; while the rows go on they grow and never shrink."""
+        widths = []
+        for place, column in enumerate(self._columns):
+            longest = max((_size(row.cells[place].text) for row in self._rows), default=0)
+            width = min(column.most, max(longest, len(column.title))) if longest else 0
+            widths.append(max(width, self._widths[place]) if keep else width)
+        return widths
+
     def _measure(self) -> None:
-        """Choose the columns that fit and how wide each is."""
+        """Choose the columns that fit, and share out what room is left."""
         width = self.scrollable_content_region.width
-        room = width - _GUTTER
-        kept: set[int] = set()
+        room = width - _MARK
+        kept: list[int] = []
         for place, column in sorted(enumerate(self._columns), key=lambda each: each[1].rank):
-            if kept and column.width + 1 > room:
+            wanted = min(self._widths[place], _GROWS_FROM) if column.grows else self._widths[place]
+            if kept and wanted + 1 > room + 1:
                 break
-            kept.add(place)
-            room -= column.width + 1
-        room = max(0, room + 1)
+            if wanted:
+                kept.append(place)
+                room -= wanted + 1
+        spare = max(0, room + 1)
+        grows = any(self._columns[place].grows for place in kept)
+        self._gap = 1 if grows or not kept else 1 + min(_WIDEST_GAP, spare // len(kept))
         self._shown = tuple(
-            (place, column, column.width + (room if column.grows else 0))
+            (
+                place,
+                column,
+                min(self._widths[place], _GROWS_FROM) + spare
+                if column.grows
+                else self._widths[place],
+            )
             for place, column in enumerate(self._columns)
             if place in kept
         )
@@ -231,7 +259,7 @@ class RowTable(ScrollView, can_focus=True):
         for place, column, room in self._shown:
             cell = cells[place]
             text = _fitted(cell.text, room, right=column.right)
-            segments.append(Segment(f"{text} ", style + self._style(cell.tone)))
+            segments.append(Segment(text + " " * self._gap, style + self._style(cell.tone)))
         return Strip(segments).adjust_cell_length(width, style)
 
     def _empty_line(self, y: int, width: int) -> Strip:
@@ -246,10 +274,14 @@ class RowTable(ScrollView, can_focus=True):
         return self.get_component_rich_style(f"rows--{name}", partial=True)
 
 
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else cell_len(text)
+
+
 def _fitted(text: str, width: int, *, right: bool) -> str:
     """The text in exactly so many cells; an ellipsis marks what was cut."""
     text = text.translate(DROP)
-    size = cell_len(text)
+    size = _size(text)
     if size > width:
-        return set_cell_size(text, width - 1) + "…" if width else ""
+        return set_cell_size(text, width - 1) + "…"
     return " " * (width - size) + text if right else text + " " * (width - size)
