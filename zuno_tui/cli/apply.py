@@ -50,12 +50,13 @@ async def _apply(session: Session, arguments: Namespace) -> int:
                 if finding.open:
                     say(finding.sentence)
             approval, dispatch = unused_approval(outbox, arguments.plan_id, arguments.confirm)
-            now = await refuse_drift(sources, connections, approval, dispatch)
+            await refuse_drift(sources, connections, approval, dispatch)
             waiting = await told_again(sources, approval, dispatch)
             if arguments.confirm is None:
                 _ask(waiting)
-                now = await refuse_drift(sources, connections, approval, dispatch)
             with _signer(session, dispatch, arguments.passphrase_file) as signer:
+                # A word and a passphrase take their time, and the chain does not wait for them.
+                now = await refuse_drift(sources, connections, approval, dispatch)
                 dispatch = await _applied(sources, connections, outbox, waiting, signer, at=now)
         result = await read_result(sources, approval, dispatch)
         show_result(session, result, waiting.tokens)

@@ -18,6 +18,7 @@ from zuno_tui.gate.contract_code import called_contracts
 from zuno_tui.gate.drift import Drift, drifts
 from zuno_tui.gate.preparing import refuse_failing
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.shown_signer import ShownSigner
 from zuno_tui.gate.subjects import read_subject
 
 if TYPE_CHECKING:
@@ -136,7 +137,8 @@ async def apply(
         changed=changed,
         objection=lambda transaction, at: _objection(sources, transaction, at),
     )
-    return await sender.apply(waiting.approval.hash, signer, at=at)
+    shown = frozenset(step.transaction for step in waiting.dispatch.steps)
+    return await sender.apply(waiting.approval.hash, ShownSigner(signer, shown), at=at)
 
 
 async def _objection(
