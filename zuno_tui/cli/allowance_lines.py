@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from zuno_tui.gate.allowances import spenders
 from zuno_tui.words import amount_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from chain.networks import Address, Network
+    from chain.networks import Address
     from chain.tokens import Token
     from zuno_tui.cli.output import Json
     from zuno_tui.gate.allowances import Given
@@ -22,14 +21,21 @@ _LAST_SECOND = 253_402_300_799
 
 
 def allowance_rows(
-    given: Iterable[Given], tokens: Mapping[Address, Token], network: Network
+    given: Iterable[Given], tokens: Mapping[Address, Token]
 ) -> Iterator[tuple[str, str, str, str]]:
-    names = spenders(network)
     for one in given:
         token = tokens[one.token]
         through = " through Permit2" if one.through_permit2 else ""
         amount = "everything" if one.amount >= _LIMITLESS else amount_of(one.amount, token)
-        yield token.label, names[one.spender] + through, amount, _until(one.expiration)
+        yield token.label, one.spender_name + through, amount, _until(one.expiration)
+
+
+def leftover_lines(given: Sequence[Given], tokens: Mapping[Address, Token]) -> Iterator[str]:
+    """What an applied plan leaves allowed, and how to take it back."""
+    for token, spender, amount, until in allowance_rows(given, tokens):
+        yield f"  Still allowed: {spender} may move {amount} {token} until {until}."
+    if given:
+        yield "  Take it back: zuno revoke --all"
 
 
 def allowance_document(given: Iterable[Given]) -> list[Json]:

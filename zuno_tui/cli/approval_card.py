@@ -86,7 +86,10 @@ def _outcome(rehearsal: Rehearsal) -> Iterator[str]:
         yield f"  Tried by {simulation.method}: {tried}. Not tried yet: {later}."
         return
     yield f"  Tried by {simulation.method}, the wallet would see:"
+    pair = rehearsal.prepared.wish.tokens[:2]
     for token, amount in changes.items():
+        if not amount and token not in pair:
+            continue
         known = rehearsal.tokens[token]
         sign = "−" if amount < 0 else "+"
         yield f"    {sign}{amount_of(abs(amount), known)} {known.label}"
@@ -103,6 +106,9 @@ def _bounds(rehearsal: Rehearsal) -> Iterator[str]:
                     for amount, token in zip(amounts, pair, strict=True)
                 )
                 yield f"  {step.step} {promise} {told}."
+    if rehearsal.prepared.wish.subject.pool is not None:
+        drift = float(rehearsal.prepared.wish.tolerance.slippage_bips) / 100
+        yield f"  Refused when the price has moved by more than {drift:.3g} %."
     for grant in rehearsal.prepared.built.grants:
         told = amount_text(grant.amount, rehearsal.tokens[grant.token])
         ends = datetime.fromtimestamp(grant.expiration, UTC)
@@ -148,6 +154,7 @@ def _document(rehearsal: Rehearsal) -> dict[str, Json]:
         "quoted": None
         if quoted is None
         else {token: str(amount) for token, amount in quoted.items()},
+        "driftBips": float(prepared.wish.tolerance.slippage_bips),
         "bounds": [{"step": each.step, **_minimums(each.bounds)} for each in prepared.built.bounds],
         "grants": [
             {

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from chain.checksum import checksummed
+from chain.execution.decoding import decode
+from chain.execution.decoding_records import Execute, ModifyLiquidities
 from chain.execution.outbox import Outbox
 from zuno_tui.cli import DONE
 from zuno_tui.cli.output import print_json
@@ -53,13 +55,19 @@ async def _export(session: Session, arguments: Namespace) -> int:
 
 def _terms(approval: Approval, dispatch: Dispatch) -> tuple[str, ...]:
     """What binds whoever signs them: zuno cannot hold another signer to it."""
-    deadline = max((step.deadline or 0 for step in dispatch.steps), default=0)
+    calls = (decode(step.transaction).call for step in dispatch.steps)
+    deadlines = [call.deadline for call in calls if isinstance(call, ModifyLiquidities | Execute)]
+    refused = (
+        f"The chain refuses it after {_time(min(deadlines))}."
+        if deadlines
+        else "Nothing in its bytes ends by itself."
+    )
     return (
-        f"{approval.headline} · {approval.plan_id}",
-        f"Approved as {approval.hash}",
+        f"{approval.headline} · {approval.plan_id}.",
+        f"Approved as {approval.hash}.",
         f"The approval ends at {_time(approval.bounds.expires_at)}: after it, approve again.",
-        f"The chain refuses it after {_time(deadline)}.",
-        f"Only {checksummed(dispatch.sender)} may send these, in this order.",
+        refused,
+        f"Only {checksummed(dispatch.sender)} may send it, in this order.",
     )
 
 
@@ -71,7 +79,7 @@ def _safe_batch(approval: Approval, dispatch: Dispatch) -> Json:
         "createdAt": int(dispatch.planned_at) * 1000,
         "meta": {
             "name": approval.headline,
-            "description": " ".join(_terms(approval, dispatch)[1:4]),
+            "description": " ".join(_terms(approval, dispatch)),
             "createdFromSafeAddress": checksummed(dispatch.sender),
         },
         "transactions": [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from zuno_tui.cli.allowance_lines import allowance_document, leftover_lines
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.words import UNKNOWN, amount_of
 
@@ -42,6 +43,8 @@ def result_lines(result: Result, tokens: Mapping[Address, Token]) -> Iterator[st
     rows = []
     for token, realised in result.realised.items():
         shown, known = quoted.get(token), tokens[token]
+        if not shown and not realised and token not in result.approval.tokens[:2]:
+            continue
         difference = None if shown is None or realised is None else realised - shown
         amounts = (_signed(amount, known) for amount in (shown, realised, difference))
         rows.append((known.label, *amounts))
@@ -52,6 +55,7 @@ def result_lines(result: Result, tokens: Mapping[Address, Token]) -> Iterator[st
     yield f"  Gas: {used:,} for {cost / 10**18:.6f} of the chain's coin."
     for token_id in result.minted:
         yield f"  The new position is #{token_id}."
+    yield from leftover_lines(result.allowances, tokens)
 
 
 def _signed(amount: int | None, token: Token) -> str:
@@ -88,4 +92,5 @@ def _document(result: Result) -> Json:
             for token, amount in result.realised.items()
         },
         "newTokenId": str(result.minted[0]) if result.minted else None,
+        "allowances": allowance_document(result.allowances),
     }

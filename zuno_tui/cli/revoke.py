@@ -73,7 +73,7 @@ async def _list(session: Session) -> int:
     if not given:
         say("Nothing is allowed of the tokens this wallet is known to deal with.")
         return DONE
-    print_lines(table(_COLUMNS, list(allowance_rows(given, known, session.network))))
+    print_lines(table(_COLUMNS, list(allowance_rows(given, known))))
     say("Take one back: zuno revoke TOKEN SPENDER; all of them: zuno revoke --all")
     return DONE
 

@@ -10,9 +10,8 @@ from chain.reading.one_block import OneBlock
 from chain.tokens import listed_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from chain.execution.building_facts import TokenAllowances
     from chain.networks import Address, Network
     from chain.overview import Sources
 
@@ -23,6 +22,7 @@ class Given:
 
     token: Address
     spender: Address
+    spender_name: str
     through_permit2: bool
     amount: int
     expiration: int | None
@@ -44,10 +44,17 @@ async def read_given(
     """All that is still allowed of these tokens; what has expired is not."""
     here = OneBlock(sources.client, sources.network)
     found = await read_allowances(here, sources.network, wallet, tuple(tokens))
-    permit2, now = sources.network.contracts.permit2, here.block.timestamp
-    return tuple(
-        given for token, there in found.items() for given in _given(token, there, permit2, now)
-    )
+    names, now = spenders(sources.network), here.block.timestamp
+    permit2 = sources.network.contracts.permit2
+    given = []
+    for token, there in found.items():
+        if there.to_permit2:
+            given.append(Given(token, permit2, names[permit2], False, there.to_permit2, None))
+        for spender, allowance in there.through_permit2.items():
+            if allowance.amount and allowance.expiration >= now:
+                ends = allowance.expiration
+                given.append(Given(token, spender, names[spender], True, allowance.amount, ends))
+    return tuple(given)
 
 
 def known_tokens(sources: Sources, wallet: Address) -> tuple[Address, ...]:
@@ -62,11 +69,3 @@ def known_tokens(sources: Sources, wallet: Address) -> tuple[Address, ...]:
             (*listed, *(token for key in pairs for token in (key.currency0, key.currency1)))
         )
     )
-
-
-def _given(token: Address, there: TokenAllowances, permit2: Address, now: int) -> Iterator[Given]:
-    if there.to_permit2:
-        yield Given(token, permit2, False, there.to_permit2, None)
-    for spender, allowance in there.through_permit2.items():
-        if allowance.amount and allowance.expiration >= now:
-            yield Given(token, spender, True, allowance.amount, allowance.expiration)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from chain.execution.receipts import all_together, read_realised
 from chain.networks import NATIVE
+from zuno_tui.gate.allowances import read_given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from chain.execution.journal_records import Dispatch, Step
     from chain.networks import Address
     from chain.overview import Sources
+    from zuno_tui.gate.allowances import Given
     from zuno_tui.gate.approvals import Approval
 
 
@@ -33,6 +35,8 @@ class Result:
     realised: Mapping[Address, int | None]
     """By token of the pair; None where the chain's own coin cannot be told apart."""
     minted: tuple[int, ...]
+    allowances: tuple[Given, ...]
+    """What is still allowed of its tokens afterwards."""
 
     @property
     def state(self) -> str:
@@ -71,4 +75,5 @@ async def read_result(sources: Sources, approval: Approval, dispatch: Dispatch) 
         ),
         realised,
         total.minted,
+        await read_given(sources, dispatch.sender, approval.tokens),
     )
