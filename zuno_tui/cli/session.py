@@ -31,6 +31,10 @@ def say(words: str) -> None:
     sys.stderr.flush()
 
 
+def flags_of(arguments: Namespace) -> Flags:
+    return Flags(arguments.network, arguments.rpc, arguments.address, arguments.unit)
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     home: Home
@@ -43,8 +47,7 @@ class Session:
     @classmethod
     def start(cls, arguments: Namespace) -> Session:
         home = Home.locate(os.environ, arguments.home)
-        flags = Flags(arguments.network, arguments.rpc, arguments.address, arguments.unit)
-        settings = load_settings(home.settings, os.environ, flags)
+        settings = load_settings(home.settings, os.environ, flags_of(arguments))
         return cls(home, settings, settings.chosen_network(), bool(arguments.json))
 
     @property
