@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
+from textual.command import CommandPalette
 from textual.filter import NoColor
 
 from chain.clean_text import clean_text
@@ -80,6 +81,10 @@ class ZunoApp(App[None]):
 
     def get_default_screen(self) -> DeskScreen:
         return DeskScreen(self.link, self.told, self._clock, self._history)
+
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(CommandPalette(placeholder="What do you want to do?"))
 
     def on_ready(self) -> None:
         if self._after_first_paint is not None:

@@ -50,64 +50,41 @@ DEBATE = (
     _key("debate.previous", "N", "find(-1)", "", "The place before"),
 )
 PLAN = (
-    _key("plan.previous", "left,h", "option(-1)", "‹", "The option to the left"),
-    _key("plan.next", "right,l", "option(1)", "›", "The option to the right"),
+    _key("plan.next", "right,l", "option(1)", "options", "The option to the right"),
+    _key("plan.previous", "left,h", "option(-1)", "", "The option to the left"),
     _key("plan.take", "enter", "take", "approve…", "Put the approval of this option in the prompt"),
     _key("plan.diff", "d", "about('diff')", "diff", "The old range against the new one"),
     _key("plan.simulate", "t", "about('simulate')", "try", "Try it without approving anything"),
     _key("plan.explain", "w", "about('explain')", "why", "The debate that led here"),
 )
 DESK = (
+    _key("desk.cancel", "ctrl+x", "cancel_work", "cancel", "End the work under way"),
     _key(
         "desk.recommend", "r", "recommend", "recommend", "Let the agents argue about the position"
     ),
+    _key("desk.approve", "a", "approve", "approve…", "Put the approval of the plan in the prompt"),
+    _key("desk.prompt", "colon,slash,i", "prompt", "prompt", "Type what you want"),
+    _key("desk.help", "question_mark", "help", "help", "The keys and phrases of this pane"),
+    _key("desk.zoom", "z", "zoom", "zoom", "Give this pane the whole screen, or put it back"),
+    _key("desk.palette", "ctrl+p", "app.command_palette", "palette", "All that is possible now"),
+    _key("desk.quit", "q", "leave", "quit", "Leave the desk; it asks first"),
+    _key("market.pause", "p", "market('pause')", "pause", "Stop or start the demo's market"),
+    _key("market.step", "full_stop", "market('step')", "", "One step of the demo's market"),
+    _key("market.faster", "plus", "market('faster')", "", "A faster market"),
+    _key("market.slower", "minus", "market('slower')", "", "A slower market"),
     _key(
         "desk.collect", "c", "collect", "collect…", "Put the collecting of its fees in the prompt"
     ),
-    _key("desk.approve", "a", "approve", "approve…", "Put the approval of the plan in the prompt"),
-    _key("desk.prompt", "colon,slash,i", "prompt", "prompt", "Type what you want"),
-    _key("desk.zoom", "z", "zoom", "zoom", "Give this pane the whole screen, or put it back"),
-    _key("desk.help", "question_mark", "help", "help", "The keys and phrases of this pane"),
-    _key("desk.palette", "ctrl+p", "app.command_palette", "palette", "All that is possible now"),
     _key("desk.positions", "1", "front('positions')", "", "To the positions"),
     _key("desk.alerts", "2", "front('alerts')", "", "To the alerts"),
     _key("desk.debate", "3", "front('debate')", "", "To the debate"),
     _key("desk.plan", "4", "front('plan')", "", "To the plan"),
     _key("desk.next", "tab", "turn(1)", "", "To the next pane"),
     _key("desk.previous", "shift+tab", "turn(-1)", "", "To the pane before"),
-    _key(
-        "desk.outbox",
-        "o",
-        "show('outbox')",
-        "outbox",
-        "What was sent, and where it stands",
-        show=False,
-    ),
-    _key(
-        "desk.records", "e", "show('records')", "records", "The debates that were held", show=False
-    ),
+    _key("desk.outbox", "o", "show('outbox')", "", "What was sent, and where it stands"),
+    _key("desk.records", "e", "show('records')", "", "The debates that were held"),
     _key("desk.copy", "y", "copy", "", "Copy what is selected (OSC 52)"),
     _key("desk.refresh", "ctrl+r", "refresh_views", "", "Read everything anew"),
-    _key("desk.cancel", "ctrl+x", "cancel_work", "", "End the work under way"),
-    _key(
-        "market.pause",
-        "p",
-        "market('pause')",
-        "pause",
-        "Stop or start the demo's market",
-        show=False,
-    ),
-    _key(
-        "market.step",
-        "full_stop",
-        "market('step')",
-        "step",
-        "One step of the demo's market",
-        show=False,
-    ),
-    _key("market.faster", "plus", "market('faster')", "", "A faster market"),
-    _key("market.slower", "minus", "market('slower')", "", "A slower market"),
-    _key("desk.quit", "q", "leave", "quit", "Leave the desk; it asks first"),
 )
 ALL = (*MOVING, *POSITIONS, *ALERTS, *DEBATE, *PLAN, *DESK)
 

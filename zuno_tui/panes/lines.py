@@ -71,17 +71,28 @@ class StatusLine(Line):
 
 
 class KeyLine(Line):
-    """The keys that matter where the focus is, as many as there is room for."""
+    """The keys that matter where the focus is, as many as there is room for, help always."""
 
     def show(self, keys: Iterable[tuple[str, str]]) -> None:
-        room, told = self.size.width - 1, []
-        for key, label in keys:
-            size = len(key) + len(label) + 3
-            if size > room:
+        told = {label: key.split(" ", 1)[0] for key, label in keys}
+        last = {"help": told.pop("help")} if "help" in told else {}
+        room = self.size.width - sum(_key_size(*each) for each in last.items())
+        shown: dict[str, str] = {}
+        for label, key in told.items():
+            room -= _key_size(label, key)
+            if room < 0:
                 break
-            room -= size
-            told.append(Content.assemble((key, "bold $primary"), " ", (label, "$quiet")))
-        self.tell(Content("  ").join(told))
+            shown[label] = key
+        self.tell(
+            Content("  ").join(
+                Content.assemble((key, "bold $primary"), " ", (label, "$quiet"))
+                for label, key in (shown | last).items()
+            )
+        )
+
+
+def _key_size(label: str, key: str) -> int:
+    return len(label) + len(key) + 3
 
 
 class TabLine(Line):

@@ -95,7 +95,7 @@ def _table(options: Sequence[OptionView], chosen: int, width: int) -> Iterator[C
         ("stays 7 d", [one.survives_week for one in told]),
     ):
         if any(part is not None for part in parts):
-            yield line(name, [survival_bar(part, bar) for part in parts], plain)
+            yield line(name, [survival_bar(part, bar) for part in parts], styles)
     for name in labels:
         yield line(name, [one.figures.get(name, "–") for one in told], plain)
 

@@ -11,7 +11,6 @@ from zuno_tui.desk.intents import (
     AboutPlan,
     Acknowledge,
     Cancel,
-    Help,
     Inspect,
     Market,
     Mute,
@@ -23,6 +22,7 @@ from zuno_tui.panes.alerts import AlertsPane
 from zuno_tui.panes.positions import PositionsPane
 from zuno_tui.phrases.misunderstood import Misunderstood
 from zuno_tui.phrases.understanding import understand
+from zuno_tui.screens.active_keys import active_keys
 
 if TYPE_CHECKING:
     from zuno_tui.desk.intents import Intent, ViewName
@@ -106,7 +106,14 @@ class Asking(Screen[None]):
         self.ask(Cancel())
 
     def action_help(self) -> None:
-        self.ask(Help())
+        self.open_help(None)
+
+    def open_help(self, topic: str | None) -> None:
+        """Help for what has the focus now; it asks nobody, so it is there at once."""
+        from zuno_tui.screens.help import HelpScreen
+
+        pane = "" if self.focused is None or self.focused.id is None else self.focused.id
+        self.app.push_screen(HelpScreen(topic, pane, active_keys(self)))
 
     def action_leave(self) -> None:
         from zuno_tui.screens.leaving import LeavingScreen

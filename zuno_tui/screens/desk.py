@@ -11,6 +11,7 @@ from zuno_tui.ages import REDRAW_SECONDS
 from zuno_tui.desk.events import (
     AlertsChanged,
     DebateChanged,
+    HelpAsked,
     HintChanged,
     PlanChanged,
     PositionsChanged,
@@ -29,6 +30,7 @@ from zuno_tui.panes.plan import PlanPane
 from zuno_tui.panes.positions import PositionsPane
 from zuno_tui.panes.prompt import Prompt, PromptBar
 from zuno_tui.phrases.context import Context
+from zuno_tui.screens.active_keys import active_keys
 from zuno_tui.screens.asking import Asking
 
 if TYPE_CHECKING:
@@ -115,10 +117,12 @@ class DeskScreen(Asking):
                 self.query_one(HintLine).hint(words)
             case ViewAsked(view) if view in PANES:
                 self._bring_to_front(view)
+            case HelpAsked(topic):
+                self.open_help(topic)
             case _:
                 return False
         self._show_tabs()
-        self.refresh_bindings()
+        self._show_keys()
         return True
 
     def say(self, said: Said) -> None:
@@ -201,11 +205,6 @@ class DeskScreen(Asking):
         self.query_one(TabLine).show(self.told, self.front)
 
     def _show_keys(self) -> None:
-        shown = [
-            (self.app.get_key_display(active.binding), active.binding.description)
-            for active in self.active_bindings.values()
-            if active.binding.show and active.enabled
-        ]
-        # A binding with several keys is told once, by the first of them.
-        once = {label: (key, label) for key, label in reversed(shown)}
-        self.query_one(KeyLine).show(reversed(once.values()))
+        self.query_one(KeyLine).show(
+            (told.key, told.label) for told in active_keys(self) if told.label
+        )

@@ -1,4 +1,4 @@
-"""Help for whatever has the focus: its keys as they are now, and the phrases the prompt takes."""
+"""Help for whatever has the focus: what it shows, its keys as they are now, and the phrases."""
 
 from __future__ import annotations
 
@@ -11,13 +11,44 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from zuno_tui.panes.frame import literal
-from zuno_tui.phrases.verbs import VERBS
+from zuno_tui.phrases.verbs import VERBS, verb_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
+
+    from zuno_tui.phrases.verb import Verb
+    from zuno_tui.screens.active_keys import ActiveKey
+
+_ABOUT = {
+    "positions": (
+        "Each row is a position: ● in range, ▲ near an edge, ✗ out of range, · empty. The gauge is"
+        " its range, the dot in it the price. VS HOLD is what it gained or lost against keeping"
+        " the tokens; NET/DAY is fees less what arbitrage takes (LVR). Grey rows are not fresh:"
+        " the border says why."
+    ),
+    "alerts": (
+        "What the monitor found: ✗ critical, ▲ warning, · seen, muted or over. NEXT is what to"
+        " type about it; enter puts it in the prompt for you."
+    ),
+    "debate": (
+        "Scout looks, Strategist proposes, Critic recomputes and judges, Arbiter decides when they"
+        " cannot agree. A number that was not given to them is struck through, with the reason."
+    ),
+    "plan": (
+        "Hold, the moves and exit on one scale; ★ is what is advised. The bars are the chance to"
+        " stay in range for a day and a week. Approving builds and tries the transactions; only"
+        " the word apply, typed on the page that shows them, signs."
+    ),
+    "prompt": "Type what you want; tab completes, up and down bring back what you typed before.",
+}
+_KEY_CELLS = 12
+_DOES_CELLS = 48
+_USAGE_CELLS = 30
+_WITH_IDS = 86
+"""The width from which the ids have room behind their keys."""
 
 
 class HelpScreen(ModalScreen[None]):
@@ -25,29 +56,68 @@ class HelpScreen(ModalScreen[None]):
         Binding("escape,q,question_mark,enter", "dismiss", "close", id="help.close"),
         Binding("j,down", "scroll(1)", "down", id="help.down", show=False),
         Binding("k,up", "scroll(-1)", "up", id="help.up", show=False),
+        Binding("space,pagedown", "scroll(10)", "page", id="help.page-down", show=False),
+        Binding("b,pageup", "scroll(-10)", "page", id="help.page-up", show=False),
     ]
 
-    def __init__(self, topic: str | None, keys: Sequence[tuple[str, str, str]] = ()) -> None:
+    def __init__(self, topic: str | None, pane: str = "", keys: Sequence[ActiveKey] = ()) -> None:
         super().__init__()
         self._topic = topic
+        self._pane = pane
         self._keys = keys
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(id="help", classes="sheet") as sheet:
-            sheet.border_title = Content(f"Help · {self._topic}" if self._topic else "Help")
-            sheet.border_subtitle = Content("escape closes")
-            yield Static(Content("\n").join(self._lines()), markup=False)
+        about = self._topic or self._pane
+        with VerticalScroll(classes="sheet", can_focus=False) as sheet:
+            sheet.border_title = literal(f"Help · {about}" if about else "Help")
+            sheet.border_subtitle = Content("j k scroll · esc closes")
+            yield Static(markup=False)
+
+    def on_resize(self) -> None:
+        with_ids = self.app.size.width >= _WITH_IDS
+        self.query_one(Static).update(Content("\n").join(self._lines(with_ids=with_ids)))
 
     def action_scroll(self, step: int) -> None:
-        self.query_one("#help", VerticalScroll).scroll_relative(y=step, animate=False)
+        self.query_one(".sheet", VerticalScroll).scroll_relative(y=step, animate=False)
 
-    def _lines(self) -> Iterable[Content]:
-        if self._keys:
-            yield literal("KEYS", "bold $primary")
-            for key, does, name in self._keys:
-                yield Content.assemble((f"{key:<12}", "bold"), f"{does:<46}", (name, "$quiet"))
+    def _lines(self, *, with_ids: bool) -> Iterator[Content]:
+        verb = None if self._topic is None else verb_named(self._topic)
+        if verb is not None:
+            yield from _about_verb(verb)
+            return
+        if self._pane in _ABOUT:
+            yield literal(_ABOUT[self._pane])
             yield Content("")
+        yield from _key_lines(_in_order(self._keys, self._pane), with_ids=with_ids)
         yield literal("PHRASES", "bold $primary")
-        for verb in VERBS:
-            if self._topic is None or verb.name == self._topic:
-                yield Content.assemble((f"{verb.usage:<34}", "bold"), verb.does)
+        for each in VERBS:
+            yield Content.assemble((f"{each.usage:<{_USAGE_CELLS}} ", "bold"), each.does)
+
+
+def _about_verb(verb: Verb) -> Iterator[Content]:
+    yield literal(verb.usage, "bold $primary")
+    yield literal(f"{verb.does[0].upper()}{verb.does[1:]}.")
+    if verb.spoken:
+        yield Content("")
+        yield literal("Also understood:", "$quiet")
+        yield from (literal(f"  {phrase}") for phrase in verb.spoken)
+
+
+def _in_order(keys: Iterable[ActiveKey], pane: str) -> list[ActiveKey]:
+    """The pane's own keys, then the desk's, and how to move last, since everyone tries that."""
+    rooms = {pane: 0, "desk": 1, "market": 2}
+    return sorted(keys, key=lambda key: rooms.get(key.id.partition(".")[0], len(rooms)))
+
+
+def _key_lines(keys: Sequence[ActiveKey], *, with_ids: bool) -> Iterator[Content]:
+    if not keys:
+        return
+    by_ids = ("  by their ids, as settings take them in [keys]", "$quiet")
+    yield Content.assemble(("KEYS", "bold $primary"), by_ids if with_ids else "")
+    for key in keys:
+        yield Content.assemble(
+            (f"{key.key:<{_KEY_CELLS}} ", "bold"),
+            f"{key.does:<{_DOES_CELLS}} ",
+            (key.id, "$quiet") if with_ids else "",
+        )
+    yield Content("")

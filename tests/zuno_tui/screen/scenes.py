@@ -166,7 +166,7 @@ TURNS = (
         1,
         "I propose a wider range around the price, and one leaning up that needs no swap. The"
         " wide one earns $9.10 a day.",
-        struck=(Struck(102, 107, "not the number given"),),
+        struck=(Struck(101, 106, "not the number given"),),
     ),
     TurnView("critic", 1, "Move 1 holds: 41 h of buffer against a floor of 24 h. Accepted."),
 )

@@ -1,0 +1,43 @@
+"""The keys that do something where the focus is, by their ids and as they are mapped now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual.keys import key_to_character
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+
+class ActiveKey(NamedTuple):
+    key: str
+    """As it is named on screen; all the keys of one binding together."""
+    label: str
+    """The footer's word; empty where only the help tells it."""
+    does: str
+    id: str
+
+
+def active_keys(screen: Screen[None]) -> list[ActiveKey]:
+    """The focused widget's own first, then the screen's."""
+    found: dict[str, ActiveKey] = {}
+    for key, active in screen.active_bindings.items():
+        binding = active.binding
+        if not active.enabled or not binding.id or _typed(screen, key):
+            continue
+        shown = screen.app.get_key_display(binding)
+        if binding.id in found:
+            before = found[binding.id]
+            found[binding.id] = before._replace(key=f"{before.key} {shown}")
+        else:
+            label = binding.description if binding.show else ""
+            does = binding.tooltip or binding.description
+            found[binding.id] = ActiveKey(shown, label, does, binding.id)
+    return list(found.values())
+
+
+def _typed(screen: Screen[None], key: str) -> bool:
+    """Whether the key is a letter for the field that has the focus, and so no command."""
+    focused = screen.focused
+    return focused is not None and focused.check_consume_key(key, key_to_character(key))
