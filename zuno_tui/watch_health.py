@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 START = "zuno monitor"
 
 
-class Watch(StrEnum):
+class Vigil(StrEnum):
     KEPT = "watching"
     SILENT = "silent"
     """Somebody holds the watch, and has not been seen for too long."""
@@ -34,7 +34,7 @@ class Watch(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WatchHealth:
-    watch: Watch
+    vigil: Vigil
     holder: Holder | None
     beat: Beat | None
     channels: Mapping[str, Progress]
@@ -50,15 +50,15 @@ class WatchHealth:
         if self.holder is None:
             return f"Nobody watches: the monitor was {seen}."
         who = f"process {self.holder.pid} on {self.holder.host}"
-        if self.watch is Watch.SILENT:
+        if self.vigil is Vigil.SILENT:
             return f"The monitor is stuck: {who} holds the watch, {seen}."
         return f"The monitor is watching, {seen} ({who})."
 
     @property
     def next_step(self) -> str:
-        if self.watch is Watch.KEPT:
+        if self.vigil is Vigil.KEPT:
             return ""
-        if self.watch is Watch.SILENT and self.holder is not None:
+        if self.vigil is Vigil.SILENT and self.holder is not None:
             return f"End it, and another takes over: kill {self.holder.pid}"
         return f"Start it: {START}"
 
@@ -77,10 +77,10 @@ def watch_health(home: Home, *, now: float) -> WatchHealth:
     holder = current_holder(home.monitor_lock)
     beat, channels = _kept(home, now)
     if holder is not None:
-        watch = Watch.SILENT if beat is not None and beat.overdue(now) else Watch.KEPT
+        vigil = Vigil.SILENT if beat is not None and beat.overdue(now) else Vigil.KEPT
     else:
-        watch = Watch.NEVER if beat is None else Watch.ENDED
-    return WatchHealth(watch, holder, beat, channels, now)
+        vigil = Vigil.NEVER if beat is None else Vigil.ENDED
+    return WatchHealth(vigil, holder, beat, channels, now)
 
 
 def _kept(home: Home, now: float) -> tuple[Beat | None, Mapping[str, Progress]]:

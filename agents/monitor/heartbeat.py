@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from agents.monitor.notebook import Notebook
+    from agents.monitor.worker import PollReport
     from chain.store import Store
 
 NAMESPACE = "monitor"
@@ -42,6 +43,12 @@ class Beat:
     def overdue(self, now: float) -> bool:
         """Whether the next one should have come by now."""
         return self.age(now) > 2 * self.interval_seconds + _GRACE_SECONDS
+
+
+def sight_of(report: PollReport) -> Sight:
+    return Sight(
+        report.network, report.wallet_address, report.block, report.positions, report.trouble
+    )
 
 
 def write_beat(notebook: Notebook, beat: Beat) -> None:

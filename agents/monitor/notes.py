@@ -10,6 +10,7 @@ from agents.monitor.courier import Postponed, Sent, Stopped
 if TYPE_CHECKING:
     from agents.monitor.heartbeat import Beat
     from agents.monitor.polling_lock import Holder
+    from agents.monitor.worker import PollReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class RoundEnded:
     """Everything was looked at once."""
 
     beat: Beat
+    reports: tuple[PollReport, ...]
     seconds: float
 
 

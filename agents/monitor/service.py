@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Protocol
 
 from agents.monitor.delivering import Delivery
-from agents.monitor.heartbeat import Beat, write_beat
+from agents.monitor.heartbeat import Beat, sight_of, write_beat
 from agents.monitor.notebook import Notebook
 from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
 from agents.monitor.polling_lock import Holder, PollingLock, current_holder
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agents.monitor.channel import Channel
     from agents.monitor.heartbeat import Sight
     from agents.monitor.notes import Note
+    from agents.monitor.worker import PollReport
     from chain.home import Home
 
 TURN_SECONDS = 1.0
@@ -30,10 +31,13 @@ TURN_SECONDS = 1.0
 ROUND_SECONDS = 900.0
 """The first round may read years of logs; one that takes longer is stuck and is begun anew."""
 
+LAST_LOOK_SECONDS = 3.0
+"""How long a round may still take when we are to end."""
+
 SETTLE_SECONDS = 60.0
 
 
-class Watch(Protocol):
+class Lookout(Protocol):
     """What is watched; asked before every round, so that changed settings count from then on."""
 
     @property
@@ -41,17 +45,17 @@ class Watch(Protocol):
 
     def channels(self) -> tuple[Channel, ...]: ...
 
-    async def look(self) -> tuple[Sight, ...]:
+    async def look(self) -> tuple[PollReport, ...]:
         """Poll every wallet on every network once and write what is found into the book.
 
-        What cannot be read is a sight's trouble, not an exception.
+        What cannot be read is a report's trouble, not an exception.
         """
 
 
 async def run_monitor(
     home: Home,
     book: AlertBook,
-    watch: Watch,
+    lookout: Lookout,
     *,
     tell: Callable[[Note], None],
     stop: asyncio.Event,
@@ -63,10 +67,10 @@ async def run_monitor(
     One process polls on a home. While another does, this waits, and takes over within a second
     of its end: a desk can run it beside a daemon and need not know which of them polls. It
     prints nothing: everything goes to `tell`, on the event loop it runs in. The book and the
-    watch stay the caller's to close. With `once` it looks once if nobody else polls, sends what
+    lookout stay the caller's to close. With `once` it looks once if nobody else polls, sends what
     waits, and ends.
     """
-    monitor = _Monitor(home, book, watch, tell=tell, stop=stop, clock=clock)
+    monitor = _Monitor(home, book, lookout, tell=tell, stop=stop, clock=clock)
     return await monitor.run(once=once)
 
 
@@ -75,7 +79,7 @@ class _Monitor:
         self,
         home: Home,
         book: AlertBook,
-        watch: Watch,
+        lookout: Lookout,
         *,
         tell: Callable[[Note], None],
         stop: asyncio.Event,
@@ -83,7 +87,7 @@ class _Monitor:
     ) -> None:
         self._home = home
         self._book = book
-        self._watch = watch
+        self._lookout = lookout
         self._tell = tell
         self._stop = stop
         self._clock = clock
@@ -131,12 +135,12 @@ class _Monitor:
         try:
             while not self._stop.is_set():
                 began = time.monotonic()
-                await delivery.use(self._watch.channels())
+                await delivery.use(self._lookout.channels())
                 await self._round(notebook, began)
                 delivery.wake()
                 if once:
                     return await delivery.settle(most_seconds=SETTLE_SECONDS)
-                await self._pause(self._watch.interval_seconds - (time.monotonic() - began))
+                await self._pause(self._lookout.interval_seconds - (time.monotonic() - began))
                 delivery.check()
         finally:
             await delivery.close()
@@ -148,7 +152,7 @@ class _Monitor:
         while not done:
             done, _ = await asyncio.wait(
                 (looking, stopping),
-                timeout=self._watch.interval_seconds,
+                timeout=self._lookout.interval_seconds,
                 return_when=asyncio.FIRST_COMPLETED,
             )
             if not done and self._beat is not None:
@@ -156,20 +160,22 @@ class _Monitor:
                 self._write_beat(notebook, self._beat.sights, self._beat.trouble)
         stopping.cancel()
         if not looking.done():
+            await asyncio.wait([looking], timeout=LAST_LOOK_SECONDS)
+        if not looking.done():
             # A poll writes all it found or nothing: the next monitor looks again from there.
             looking.cancel()
             await asyncio.gather(looking, return_exceptions=True)
             return
-        sights, trouble = looking.result()
+        reports, trouble = looking.result()
         self._book.retry(self._clock())
         trouble = trouble or self._book.trouble or notebook.trouble
-        beat = self._write_beat(notebook, sights, trouble)
-        self._tell(RoundEnded(beat, time.monotonic() - began))
+        beat = self._write_beat(notebook, tuple(map(sight_of, reports)), trouble)
+        self._tell(RoundEnded(beat, reports, time.monotonic() - began))
 
-    async def _look(self) -> tuple[tuple[Sight, ...], str | None]:
+    async def _look(self) -> tuple[tuple[PollReport, ...], str | None]:
         try:
             async with asyncio.timeout(ROUND_SECONDS):
-                return await self._watch.look(), None
+                return await self._lookout.look(), None
         except TimeoutError:
             return (), f"A round took longer than {ROUND_SECONDS:.0f} s and was begun anew."
         except Exception as error:
@@ -184,7 +190,7 @@ class _Monitor:
             at=self._clock(),
             pid=self._me.pid,
             host=self._me.host,
-            interval_seconds=self._watch.interval_seconds,
+            interval_seconds=self._lookout.interval_seconds,
             sights=sights,
             trouble=trouble,
         )

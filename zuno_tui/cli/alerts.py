@@ -150,7 +150,7 @@ def _document(alerts: list[Alert], book: AlertBook, health: WatchHealth) -> Json
     return {
         "alerts": [_told(one) for one in alerts],
         "monitor": {
-            "state": health.watch.value,
+            "state": health.vigil.value,
             "pid": None if holder is None else holder.pid,
             "host": None if holder is None else holder.host,
             "lastSeen": None if beat is None else iso_time(beat.at),

@@ -158,14 +158,14 @@ def _home_check(session: Session) -> Check:
 def _watch_checks(session: Session) -> list[Check]:
     """Whether somebody watches, and whether alerts get where the settings send them."""
     from zuno_tui.channel_settings import channel_settings
-    from zuno_tui.watch_health import Watch, watch_health
+    from zuno_tui.watch_health import Vigil, watch_health
 
     health = watch_health(session.home, now=time.time())
-    well = health.watch in (Watch.KEPT, Watch.NEVER)
+    well = health.vigil in (Vigil.KEPT, Vigil.NEVER)
     state = State.WELL if well else State.CAUTION
     checks = [Check("monitor", state, health.sentence, "" if well else health.next_step)]
     trouble = None if health.beat is None else health.beat.trouble
-    if trouble is not None and health.watch is Watch.KEPT:
+    if trouble is not None and health.vigil is Vigil.KEPT:
         checks.append(Check("alerts", State.CAUTION, trouble))
     try:
         channels = channel_settings(session.settings, os.environ).channels()

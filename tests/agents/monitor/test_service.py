@@ -16,6 +16,7 @@ from agents.monitor.courier import Sent, Stopped
 from agents.monitor.heartbeat import Sight, last_beat
 from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
 from agents.monitor.service import run_monitor
+from agents.monitor.worker import PollReport
 from chain.store import Store
 from tests.agents.monitor.delivery_kit import (
     WALLET,
@@ -37,12 +38,14 @@ if TYPE_CHECKING:
     from agents.monitor.notes import Note
     from chain.home import Home
 
+REPORT = PollReport("base", 8453, WALLET, 31_204_113, 3, 1, (), None, 0.1)
 SIGHT = Sight("base", WALLET, 31_204_113, 3, None)
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "TURN_SECONDS", 0.02)
+    monkeypatch.setattr(service, "LAST_LOOK_SECONDS", 0.1)
 
 
 @dataclass
@@ -60,12 +63,12 @@ class OneAlertARound:
     def channels(self) -> tuple[Channel, ...]:
         return tuple(make() for make in self.using)
 
-    async def look(self) -> tuple[Sight, ...]:
+    async def look(self) -> tuple[PollReport, ...]:
         self.rounds += 1
         await asyncio.sleep(self.look_seconds)
         self.hinder(self.rounds)
         happen(self.book, raised(os.getpid() + self.rounds), now=self.clock())
-        return (SIGHT,)
+        return (REPORT,)
 
 
 @dataclass
