@@ -1,0 +1,188 @@
+"""`zuno alerts`: what stands, acknowledged and muted, as a person and as a program reads it."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.monitor.alert import AlertKind, Severity
+from agents.monitor.book import AlertBook
+from agents.monitor.courier import NAMESPACE, Progress
+from agents.monitor.heartbeat import Beat, write_beat
+from agents.monitor.notebook import Notebook
+from agents.monitor.polling_lock import Holder, PollingLock
+from chain.home import Home
+from tests.agents.monitor.delivery_kit import WALLET, cleared, happen, raised
+
+if TYPE_CHECKING:
+    from agents.monitor.life import Cleared, Raised
+    from tests.zuno_tui.conftest import CommandLine
+
+
+@pytest.fixture
+def home(zuno: CommandLine) -> Home:
+    home = Home(zuno.home, zuno.home / "cache")
+    home.prepare()
+    return home
+
+
+def _write(home: Home, *changes: Raised | Cleared) -> None:
+    with closing(AlertBook.open(home, now=time.time())) as book:
+        happen(book, *changes, now=time.time())
+
+
+def test_what_stands_is_shown_the_worst_first_with_what_to_type(
+    zuno: CommandLine, home: Home
+) -> None:
+    fees = raised(8, kind=AlertKind.FEES_WORTH_COLLECTING, severity=Severity.INFO)
+    _write(home, fees, raised(7), raised(9), cleared(9))
+
+    spoken = zuno("alerts")
+
+    assert spoken.code == 0, spoken.words
+    titles, first, second = spoken.out.splitlines()
+    assert " ".join(titles.split()) == "ID STATE SEVERITY POSITION SINCE (UTC) WHAT NEXT"
+    assert first.split()[:5] == ["2", "open", "critical", "base", "#7"]
+    assert first.endswith("zuno recommend 7 --network base")
+    assert first.index("WETH") == second.index("WETH") == titles.index("WHAT")
+    assert "1 more are over: zuno alerts --all" in spoken.words
+    assert "Nobody watches yet.\nStart it: zuno monitor" in spoken.words
+
+
+def test_those_that_are_over_are_shown_on_demand(zuno: CommandLine, home: Home) -> None:
+    _write(home, raised(9), cleared(9))
+
+    assert zuno("alerts").out == ""
+    (_, row) = zuno("alerts", "--all").out.splitlines()
+    assert row.split()[1] == "resolved"
+    assert "Over: the price came back." in row
+
+
+def test_programs_get_the_same_as_in_the_file(zuno: CommandLine, home: Home) -> None:
+    _write(home, raised(7), raised(2**255))
+
+    document = zuno("alerts", "--json").data
+
+    assert document["alerts"] == json.loads(home.alerts.read_text("utf-8"))
+    assert document["alerts"][1]["positionId"] == str(2**255)
+    assert document["monitor"]["state"] == "never started"
+
+
+def test_an_alert_is_acknowledged_and_stays_in_sight(zuno: CommandLine, home: Home) -> None:
+    _write(home, raised(7))
+
+    spoken = zuno("alerts", "ack", "1")
+
+    assert spoken.code == 0
+    assert "Alert 1 (base #7, out of range) is acknowledged." in spoken.words
+    assert zuno("alerts").out.splitlines()[1].split()[1] == "acked"
+
+
+@pytest.mark.parametrize(
+    ("ending", "seconds"),
+    [(("--for", "2h"), 7200), (("--for", "90s"), 90), (("--until", "2099-01-01T00:00Z"), None)],
+)
+def test_a_mute_has_an_end(
+    zuno: CommandLine, home: Home, ending: tuple[str, str], seconds: int | None
+) -> None:
+    _write(home, raised(7), raised(8))
+
+    before = time.time()
+    spoken = zuno("alerts", "mute", "1", *ending, "--json")
+
+    (alert,) = spoken.data["alerts"]
+    assert spoken.code == 0
+    assert alert["positionId"] == "7"
+    with closing(AlertBook.open(home, now=before)) as book:
+        muted, other = book.find(1), book.find(2)
+    assert other.muted_until is None
+    assert muted.muted_until is not None
+    expected = 4_070_908_800 if seconds is None else before + seconds
+    assert muted.muted_until == pytest.approx(expected, abs=30)
+    assert "open, muted" in zuno("alerts").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("ack", "5"), 1, "There is no alert 5. See them all: zuno alerts --all"),
+        (("ack", "five"), 2, "not an alert's number"),
+        (("mute", "1"), 2, "--for --until is required"),
+        (("mute", "1", "--for", "ever"), 2, "'ever' is no length of time"),
+        (("mute", "1", "--until", "2001-01-01"), 2, "has already passed"),
+        (("mute", "1", "--until", "tomorrow"), 2, "no date or time"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    zuno: CommandLine, home: Home, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    _write(home, raised(7))
+
+    spoken = zuno("alerts", *arguments)
+
+    assert (spoken.code, spoken.out) == (code, "")
+    assert said in spoken.words
+    assert "Traceback" not in spoken.words
+
+
+def test_one_network_or_wallet_can_be_asked_for(zuno: CommandLine, home: Home) -> None:
+    _write(home, raised(7))
+
+    assert zuno("alerts", "--network", "base", "--address", WALLET, "--json").data["alerts"]
+    assert zuno("alerts", "--network", "ethereum", "--json").data["alerts"] == []
+    assert zuno("alerts", "--address", "0x" + "00" * 20, "--json").data["alerts"] == []
+
+
+def test_names_from_the_chain_draw_nothing_on_the_terminal(zuno: CommandLine, home: Home) -> None:
+    _write(home, raised(7, message="\x1b[2J\x1b]52;c;x\x07[red]\u202eUSDC\nfake line"))
+
+    spoken = zuno("alerts")
+
+    assert len(spoken.out.splitlines()) == 2
+    assert all(line.isprintable() for line in spoken.out.splitlines())
+
+
+def test_a_damaged_file_is_set_aside_said_and_written_again(zuno: CommandLine, home: Home) -> None:
+    _write(home, raised(7))
+    home.alerts.write_text("{half", "utf-8")
+
+    spoken = zuno("alerts")
+
+    assert spoken.code == 0
+    assert "alerts.json was damaged. It was kept as alerts.json.corrupt-" in spoken.words
+    assert len(spoken.out.splitlines()) == 2
+    assert json.loads(home.alerts.read_text("utf-8"))[0]["positionId"] == "7"
+
+
+def test_a_stopped_channel_and_a_silent_monitor_are_said_here_and_by_doctor(
+    zuno: CommandLine, home: Home, on_devnet: tuple[str, ...]
+) -> None:
+    notebook = Notebook(home.database)
+    stopped = {"fingerprint": "x", "cursor": 1, "trouble": "HTTP 401, no", "stopped_at": 1.0}
+    notebook.put(NAMESPACE, "Telegram", stopped, now=0)
+    write_beat(notebook, Beat(time.time() - 3600, 77, "here", 60.0, (), None))
+    notebook.close()
+    assert Progress(**stopped).stopped  # type: ignore[arg-type]
+    lock = PollingLock(home.monitor_lock, Holder(77, "here", 0.0))
+    assert lock.take()
+    try:
+        spoken = zuno("alerts")
+        doctor = zuno(
+            *("doctor", "--json", *on_devnet),
+            ZUNO_TELEGRAM_TOKEN="123:abc",
+            ZUNO_TELEGRAM_CHAT="1",
+        )
+    finally:
+        lock.release()
+
+    assert "Telegram is stopped: HTTP 401, no" in spoken.words
+    assert "The monitor is stuck: process 77 on here holds the watch" in spoken.words
+    checks = {check["name"]: check for check in doctor.data["checks"]}
+    assert checks["monitor"]["state"] == "caution"
+    assert checks["monitor"]["nextStep"].endswith("kill 77")
+    # Another token than the one that was refused: it has not been tried yet.
+    assert checks["Telegram"]["state"] == "caution"
