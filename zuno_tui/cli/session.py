@@ -62,6 +62,16 @@ class Session:
             )
         return address
 
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        endpoints = self.settings.endpoints_for(self.network)
+        if not endpoints:
+            raise SettingsError(
+                f"No RPC endpoint is known for {self.network.title}. Give one with --rpc URL, "
+                f'or write {self.network.name} = "URL" under [rpc] in {self.home.settings}.'
+            )
+        return endpoints
+
     def open_store(self) -> Store:
         from chain.execution.journal_moving import move_journal
 
@@ -83,13 +93,7 @@ class Session:
     async def connect(self) -> AsyncIterator[RpcClient]:
         from chain.rpc.client import RpcClient
 
-        endpoints = self.settings.endpoints_for(self.network)
-        if not endpoints:
-            raise SettingsError(
-                f"No RPC endpoint is known for {self.network.title}. Give one with --rpc URL, "
-                f'or write {self.network.name} = "URL" under [rpc] in {self.home.settings}.'
-            )
-        async with RpcClient(self.network, endpoints) as client:
+        async with RpcClient(self.network, self.endpoints) as client:
             yield client
 
     @asynccontextmanager
