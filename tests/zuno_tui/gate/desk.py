@@ -111,14 +111,27 @@ class Desk:
 
     def raise_price(self, pool_id: str, *, bips: int) -> None:
         """As if others had traded."""
-        slot, manager = hex(pool_slots(pool_id).slot0), self.devnet.contracts.pool_manager
-        word = int(self.ask("eth_getStorageAt", manager, slot, "latest"), 16)
-        price = decode_slot0(word).sqrt_price_x96
-        moved = isqrt(price * price * (10_000 + bips) // 10_000)
+        price = self.price(pool_id)
+        self.set_price(pool_id, isqrt(price * price * (10_000 + bips) // 10_000))
+
+    def price(self, pool_id: str) -> int:
+        """The square root of the pool's price, in 96 binary places."""
+        return decode_slot0(self._slot0(pool_id)).sqrt_price_x96
+
+    def set_price(self, pool_id: str, moved: int) -> None:
         tick = tick_at_sqrt_price(moved) % (1 << 24)
-        changed = word >> 184 << 184 | tick << 160 | moved
-        self.ask("anvil_setStorageAt", manager, slot, f"0x{changed:064x}")
+        changed = self._slot0(pool_id) >> 184 << 184 | tick << 160 | moved
+        slot = hex(pool_slots(pool_id).slot0)
+        self.ask(
+            "anvil_setStorageAt", self.devnet.contracts.pool_manager, slot, f"0x{changed:064x}"
+        )
         self.ask("evm_mine")
+
+    def _slot0(self, pool_id: str) -> int:
+        slot = hex(pool_slots(pool_id).slot0)
+        return int(
+            self.ask("eth_getStorageAt", self.devnet.contracts.pool_manager, slot, "latest"), 16
+        )
 
     def held(self, holder: str, token: str) -> int:
         if token == NATIVE:
