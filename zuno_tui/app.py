@@ -83,7 +83,8 @@ class ZunoApp(App[None]):
         return DeskScreen(self.link, self.told, self._clock, self._history)
 
     def action_command_palette(self) -> None:
-        if not isinstance(self.screen, CommandPalette):
+        # What it lists is the desk's; above a confirmation there is nothing to choose.
+        if isinstance(self.screen, DeskScreen):
             self.push_screen(CommandPalette(placeholder="What do you want to do?"))
 
     def on_ready(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.desk.events import HelpAsked
+from zuno_tui.desk.events import ConfirmationAsked, HelpAsked, PageReady
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -13,12 +13,20 @@ if TYPE_CHECKING:
     from zuno_tui.desk.link import DeskLink
 
 
-def screen_for(event: Event, link: DeskLink) -> Screen[None] | None:  # noqa: ARG001
+def screen_for(event: Event, link: DeskLink) -> Screen[None] | None:
     """The screen that shows what was told; None where the desk's panes do."""
     match event:
         case HelpAsked(topic):
             from zuno_tui.screens.help import HelpScreen
 
             return HelpScreen(topic)
+        case ConfirmationAsked(approval):
+            from zuno_tui.screens.confirm import ConfirmScreen
+
+            return ConfirmScreen(link, approval)
+        case PageReady(title, lines):
+            from zuno_tui.screens.page import PageScreen
+
+            return PageScreen(title, lines)
         case _:
             return None

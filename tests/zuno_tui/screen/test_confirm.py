@@ -1,0 +1,308 @@
+"""The confirmation: what reaches a signature, and everything that does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import pytest
+from textual.events import Key, Paste
+from textual.widgets import Static
+
+from tests.zuno_tui.screen.scenes import (
+    APPLIED,
+    APPLYING,
+    APPROVAL,
+    APPROVED,
+    PLAN,
+    ScriptedLink,
+    desk_app,
+    play,
+)
+from zuno_tui.app import ZunoApp
+from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, PlanChanged, Said
+from zuno_tui.desk.views import StepView
+from zuno_tui.panes.typed_word import TypedWord
+from zuno_tui.screens.confirm import ConfirmScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.pilot import Pilot
+
+    from chain.wallet.concealed import Passphrase
+    from zuno_tui.desk.views import ApprovalView
+
+KEYLESS = replace(APPROVAL, needs_passphrase=False)
+SIZES = [(80, 24), (120, 36), (200, 50)]
+
+
+@dataclass
+class OpeningLink(ScriptedLink):
+    """Looks at the passphrase it was given before it is wiped."""
+
+    passphrases: list[bytes] = field(default_factory=list)
+
+    def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
+        super().confirm(approval_hash, word, passphrase)
+        if passphrase is not None:
+            self.passphrases.append(passphrase.reveal())
+
+
+async def _open(pilot: Pilot[None], approval: ApprovalView = KEYLESS) -> ConfirmScreen:
+    await play(pilot, PlanChanged(replace(APPROVED, approval=approval)))
+    await play(pilot, ConfirmationAsked(approval))
+    screen = pilot.app.screen
+    assert isinstance(screen, ConfirmScreen)
+    return screen
+
+
+def _said(screen: ConfirmScreen) -> str:
+    return str(screen.query_one("#confirm-said", Static).content)
+
+
+async def test_the_typed_word_confirms_once() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await _open(pilot)
+        await pilot.press(*"apply", "enter")
+        await pilot.pause()
+        await pilot.press(*"apply", "enter", "enter")
+        await pilot.pause()
+
+        assert link.confirmed == [(KEYLESS.hash, "apply")]
+
+
+@pytest.mark.parametrize("word", ["Apply", "apply ", " apply", "appl", "applyy", "yes", ""])
+async def test_any_other_word_signs_nothing(word: str) -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        screen = await _open(pilot)
+        await pilot.press(*("space" if letter == " " else letter for letter in word), "enter")
+        await pilot.pause()
+
+        assert link.confirmed == []
+        assert "not the word" in _said(screen)
+
+
+async def test_a_slip_can_be_mended() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await _open(pilot)
+        await pilot.press(*"appky", "backspace", "backspace", *"ly", "enter")
+        await pilot.pause()
+
+        assert link.confirmed == [(KEYLESS.hash, "apply")]
+
+
+async def test_a_paste_is_ignored_and_said_to_be() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        screen = await _open(pilot)
+        pilot.app.post_message(Paste("apply"))
+        await pilot.pause()
+        assert "pasted" in _said(screen)
+        await pilot.press("enter")
+        pilot.app.post_message(Paste("apply\n"))
+        await pilot.press("enter")
+        await pilot.pause()
+
+        assert link.confirmed == []
+
+
+async def test_a_paste_without_its_marks_is_ignored_too() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        screen = await _open(pilot)
+        for letter in "apply":
+            pilot.app.post_message(Key(letter, letter))
+        pilot.app.post_message(Key("enter", "\r"))
+        await pilot.pause()
+
+        assert link.confirmed == []
+        assert "pasted" in _said(screen)
+
+
+async def test_the_passphrase_comes_first_and_shows_nothing() -> None:
+    link = OpeningLink()
+    async with desk_app(link).run_test() as pilot:
+        screen = await _open(pilot, APPROVAL)
+        await pilot.press("tab", *"apply", "enter")
+        await pilot.pause()
+        assert link.confirmed == []
+        assert "passphrase comes first" in _said(screen)
+
+        await pilot.press(*"hunte3", "backspace", "r", "2", "enter")
+        shown = "\n".join(
+            "".join(segment.text for segment in line) for line in screen._compositor.render_strips()
+        )
+        assert "hunte" not in shown
+        assert "•••••••" in shown
+        await pilot.press(*"apply", "enter")
+        await pilot.pause()
+
+        assert link.confirmed == [(APPROVAL.hash, "apply")]
+        assert link.passphrases == [b"hunter2"]
+
+
+async def test_escape_leaves_and_nothing_is_signed() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await _open(pilot)
+        await pilot.press(*"apply", "escape")
+        await pilot.pause()
+
+        assert not isinstance(pilot.app.screen, ConfirmScreen)
+        await pilot.press("enter")
+        assert link.confirmed == []
+
+
+async def test_no_action_no_binding_and_no_palette_reaches_the_word() -> None:
+    link = ScriptedLink()
+    app = desk_app(link)
+    async with app.run_test() as pilot:
+        screen = await _open(pilot)
+        reachable = [
+            name
+            for owner in (ZunoApp, ConfirmScreen, TypedWord)
+            for name in dir(owner)
+            if name.startswith("action_") and ("apply" in name or "confirm" in name)
+        ]
+        assert reachable == []
+        assert TypedWord._merged_bindings is None or not any(
+            binding.key == "enter"
+            for bindings in TypedWord._merged_bindings.key_to_bindings.values()
+            for binding in bindings
+        )
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        assert app.screen is screen
+        await pilot.click(TypedWord)
+        await pilot.press("enter")
+
+        assert link.confirmed == []
+
+
+async def test_progress_and_result_are_followed() -> None:
+    async with desk_app().run_test() as pilot:
+        screen = await _open(pilot)
+        await pilot.press(*"apply", "enter")
+        await play(pilot, PlanChanged(replace(APPLYING, approval=KEYLESS)))
+        progress = screen.query_one("#confirm-progress", Static)
+        assert "exit: included in block" in str(progress.content)
+        await play(pilot, PlanChanged(replace(APPLIED, approval=KEYLESS)))
+
+        assert "The new position is #41." in str(progress.content)
+        assert _said(screen).startswith("Done.")
+
+
+async def test_a_refusal_is_shown_where_the_person_looks() -> None:
+    async with desk_app().run_test() as pilot:
+        screen = await _open(pilot)
+        await pilot.press(*"apply", "enter")
+        await play(pilot, Said("The price moved by 2%. Nothing was signed.", "bad"))
+        assert "moved by 2%" in _said(screen)
+        await play(pilot, ConfirmationEnded(KEYLESS.hash, "Refused: the price moved."))
+
+        assert "Refused: the price moved." in _said(screen)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ConfirmationEnded(KEYLESS.hash, "The approval has expired."),
+        PlanChanged(PLAN),
+        PlanChanged(replace(APPROVED, approval=replace(KEYLESS, hash="0x" + "11" * 32))),
+    ],
+    ids=["expired", "approval gone", "approval replaced"],
+)
+async def test_an_approval_that_ended_cannot_be_confirmed(
+    event: ConfirmationEnded | PlanChanged,
+) -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        screen = await _open(pilot)
+        await pilot.press(*"appl")
+        await play(pilot, event)
+        await pilot.press("y", "enter")
+        await pilot.pause()
+
+        assert link.confirmed == []
+        assert not screen.query_one("#confirm-fields").display
+
+
+async def test_another_plans_end_changes_nothing_here() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await _open(pilot)
+        await play(pilot, ConfirmationEnded("0x" + "11" * 32, "Expired."))
+        await play(pilot, PlanChanged(replace(PLAN, plan_id="plan_other")))
+        await pilot.press(*"apply", "enter")
+        await pilot.pause()
+
+        assert link.confirmed == [(KEYLESS.hash, "apply")]
+
+
+@pytest.mark.parametrize(
+    "approval",
+    [
+        replace(KEYLESS, can_sign=False, signs_with="watch-only, no key is here"),
+        replace(KEYLESS, wallet="0xf39F…\x1b[1A0xEVIL"),
+        replace(KEYLESS, word=""),
+        replace(KEYLESS, wallet="[bold]0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"),
+    ],
+    ids=["no key", "an escape in the wallet", "no word", "markup in the wallet"],
+)
+async def test_what_cannot_be_signed_has_no_field(approval: ApprovalView) -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        screen = await _open(pilot, approval)
+        await pilot.press(*"apply", "enter")
+        await pilot.pause()
+
+        assert link.confirmed == []
+        assert "Nothing here can sign" in _said(screen)
+
+
+async def test_the_sheet_scrolls_while_the_word_keeps_the_focus() -> None:
+    many = tuple(StepView(f"step {n}", (f"sentence {n}",)) for n in range(60))
+    async with desk_app().run_test() as pilot:
+        screen = await _open(pilot, replace(KEYLESS, steps=many))
+        await pilot.press("a", "pagedown", "pagedown", "pageup", "pagedown")
+        await pilot.pause()
+
+        assert screen.query_one("#confirm-sheet").scroll_y > 10
+        assert isinstance(screen.focused, TypedWord)
+
+
+HOSTILE = "x\x1b7\x1b[2;1Hrecipient: 0xEVIL\x1b8\x9d52;c;YQ==\x07[/][red]\u202e"
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_no_text_from_outside_draws_over_the_recipient(size: tuple[int, int]) -> None:
+    hostile = replace(
+        KEYLESS,
+        headline=HOSTILE,
+        hash=KEYLESS.hash,
+        steps=(StepView(HOSTILE, (HOSTILE, HOSTILE * 40)),),
+        outcome=(HOSTILE,),
+        signs_with=HOSTILE,
+    )
+    async with desk_app().run_test(size=size) as pilot:
+        screen = await _open(pilot, hostile)
+        lines = [
+            "".join(segment.text for segment in line) for line in screen._compositor.render_strips()
+        ]
+
+        assert lines[1][2:].startswith(f"recipient {KEYLESS.wallet}")
+        assert all(line.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x36", "200x50"])
+def test_how_it_looks(snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+    async def before(pilot: Pilot[None]) -> None:
+        await pilot.pause()
+        await _open(pilot, APPROVAL)
+        await pilot.press(*"secret", "enter", *"app")
+
+    assert snap_compare(desk_app(), run_before=before, terminal_size=size)

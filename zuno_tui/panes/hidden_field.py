@@ -1,0 +1,88 @@
+"""A field for a secret: it shows how much was typed, and hands it over once, concealed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from textual.events import Key, Paste
+
+_LONGEST = 1024
+
+
+class HiddenField(Widget, can_focus=True):
+    """What is typed is held as bytes that are overwritten, never as a value others could read."""
+
+    class Entered(Message):
+        """Enter was pressed; the secret itself does not travel."""
+
+        def __init__(self, field: HiddenField) -> None:
+            self.field = field
+            super().__init__()
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002 - as every widget names it
+        super().__init__(id=id)
+        self._secret = bytearray()
+        self._sizes: list[int] = []
+
+    @property
+    def empty(self) -> bool:
+        return not self._secret
+
+    def render(self) -> Content:
+        cursor = (" ", "reverse") if self.has_focus else " "
+        return Content.assemble("•" * len(self._sizes), cursor)
+
+    def take(self) -> bytes:
+        """The secret, which is gone from here."""
+        taken = bytes(self._secret)
+        self.forget()
+        return taken
+
+    def forget(self) -> None:
+        self._secret[:] = bytes(len(self._secret))
+        self._secret.clear()
+        self._sizes.clear()
+        self.refresh()
+
+    def on_key(self, event: Key) -> None:
+        if event.key == "enter":
+            self.post_message(self.Entered(self))
+        elif event.key == "backspace" and self._sizes:
+            size = self._sizes.pop()
+            self._secret[-size:] = bytes(size)
+            del self._secret[-size:]
+        elif event.is_printable and event.character is not None:
+            self._add(event.character)
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+        self.refresh()
+
+    def on_paste(self, event: Paste) -> None:
+        """From a password manager, say: the first line, and it enters nothing by itself."""
+        event.stop()
+        event.prevent_default()
+        for character in event.text.partition("\n")[0].rstrip("\r"):
+            self._add(character)
+        self.refresh()
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    def on_unmount(self) -> None:
+        self.forget()
+
+    def _add(self, character: str) -> None:
+        encoded = character.encode("utf-8", "surrogateescape")
+        if len(self._secret) + len(encoded) <= _LONGEST:
+            self._secret += encoded
+            self._sizes.append(len(encoded))
