@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.abi import AbiError, decode, encode_call
+from chain.abi import WORD, AbiError, address_bytes, selector
 from chain.rpc.requests import Request, call
 from chain.rpc.values import InvalidValueError
 from chain.rpc.values import data as hex_data
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from chain.rpc.types import BlockRef
 
 _AGGREGATE = "aggregate3((address,bool,bytes)[])"
+
+# A monitor makes tens of thousands of calls a poll: both layouts are spelled out here, where
+# `chain.abi` would walk through their types for every single one.
+_ARRAY_FOLLOWS = WORD.to_bytes(WORD, "big")
+_MAY_FAIL_AND_BYTES_FOLLOW = (1).to_bytes(WORD, "big") + (3 * WORD).to_bytes(WORD, "big")
+_BYTES_FOLLOW = 2 * WORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +40,54 @@ class CallOutcome:
 
 def aggregate(calls: Sequence[Call]) -> bytes:
     """Calldata that makes all calls, letting each fail without the others."""
-    return encode_call(_AGGREGATE, [(one.target, True, one.data) for one in calls])
+    targets: dict[Address, bytes] = {}
+    offsets: list[bytes] = []
+    bodies: list[bytes] = []
+    offset = WORD * len(calls)
+    for one in calls:
+        target = targets.get(one.target)
+        if target is None:
+            target = targets[one.target] = bytes(12) + address_bytes(one.target)
+        length = len(one.data)
+        head = target + _MAY_FAIL_AND_BYTES_FOLLOW + length.to_bytes(WORD, "big")
+        body = head + one.data + bytes(-length % WORD)
+        offsets.append(offset.to_bytes(WORD, "big"))
+        bodies.append(body)
+        offset += len(body)
+    count = len(calls).to_bytes(WORD, "big")
+    return b"".join((selector(_AGGREGATE), _ARRAY_FOLLOWS, count, *offsets, *bodies))
 
 
 def decode_aggregate(answer: bytes) -> list[CallOutcome]:
-    """The outcomes in the order of the calls; raises `AbiError` on anything else."""
-    [outcomes] = decode(["(bool,bytes)[]"], answer)
-    return [CallOutcome(success, data) for success, data in outcomes]
+    """The outcomes in the order of the calls; raises `AbiError` on anything else.
+
+    Only the canonical layout passes: every byte is read once, in order, and none is left over.
+    """
+    word = int.from_bytes
+    if len(answer) < 2 * WORD or answer[:WORD] != _ARRAY_FOLLOWS:
+        raise AbiError("The outcomes do not begin where they must.")
+    count = word(answer[WORD : 2 * WORD], "big")
+    base = 2 * WORD
+    if count * WORD > len(answer) - base:
+        raise AbiError(f"{count} outcomes are announced, beyond the data's end.")
+    at = base + count * WORD
+    outcomes: list[CallOutcome] = []
+    for place in range(base, at, WORD):
+        if word(answer[place : place + WORD], "big") != at - base:
+            raise AbiError(f"The offset at byte {place} does not point to the next outcome.")
+        success = word(answer[at : at + WORD], "big")
+        follows = word(answer[at + WORD : at + 2 * WORD], "big")
+        length = word(answer[at + 2 * WORD : at + 3 * WORD], "big")
+        start = at + 3 * WORD
+        at = start + length + -length % WORD
+        if success > 1 or follows != _BYTES_FOLLOW or at > len(answer):
+            raise AbiError(f"The outcome before byte {start} is not laid out as it must be.")
+        if any(answer[start + length : at]):
+            raise AbiError(f"The bytes at {start} are not padded with zeros to whole words.")
+        outcomes.append(CallOutcome(success == 1, answer[start : start + length]))
+    if at != len(answer):
+        raise AbiError(f"{len(answer) - at} bytes are left over after the outcomes.")
+    return outcomes
 
 
 def multicall(

@@ -105,6 +105,8 @@ def _course(
     bounds: Bounds, before: Baseline, ticks: Sequence[tuple[int, int]], told: int, head: int
 ) -> Course:
     """Blocks that were told once, and were replaced since, are followed without telling again."""
+    if not ticks and before.standing.back_since is None:
+        return Course(before.standing, ())
     again = [BlockTick(*one) for one in ticks if one[0] <= told]
     new = [BlockTick(*one) for one in ticks if one[0] > told]
     if not again:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agents.monitor.alert import AlertKind, EventKind, Finding, Severity, Subject
+from agents.monitor.baseline import WALLET
 from agents.monitor.book_page import Cursor, Place, Poll
 from agents.monitor.judging import follow_positions, judge, turn_blocks
 from agents.monitor.life import Raised
@@ -171,7 +172,8 @@ async def _poll(
         for (name, number), one in settings.of_positions.items()
         if one.loss is not None and name in (None, network.name)
     }
-    reading = await watch.reader.read(cursor, state.baselines, with_loss, now)
+    watched = state.baselines.keys() - {WALLET}
+    reading = await watch.reader.read(cursor, watched, with_loss, now)
     followed = follow_positions(network, reading, state.baselines, settings, cursor)
     head = reading.block
     times = {head.number: head.timestamp}

@@ -10,7 +10,7 @@ from eth_abi.abi import encode as reference_encode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chain.abi import AbiError, encode_call
+from chain.abi import AbiError, decode, encode_call
 from chain.keccak import keccak
 from chain.multicall import Call, CallOutcome, aggregate, decode_aggregate, multicall
 from chain.networks import network_named
@@ -43,6 +43,23 @@ def test_calldata_is_what_the_contract_expects(calls: list[Call]) -> None:
 @given(OUTCOMES)
 def test_answers_come_back_in_order(outcomes: list[CallOutcome]) -> None:
     assert decode_aggregate(written(outcomes)) == outcomes
+
+
+@given(OUTCOMES, st.data())
+def test_a_damaged_answer_is_refused_exactly_where_the_strict_decoder_refuses_it(
+    outcomes: list[CallOutcome], data: st.DataObject
+) -> None:
+    damaged = bytearray(written(outcomes))
+    for place in data.draw(st.lists(st.integers(0, len(damaged) - 1), max_size=3)):
+        damaged[place] = data.draw(st.integers(0, 255))
+    answer = bytes(damaged[: data.draw(st.integers(0, len(damaged)) | st.just(len(damaged)))])
+    try:
+        [expected] = decode(["(bool,bytes)[]"], answer)
+    except AbiError:
+        with pytest.raises(AbiError):
+            decode_aggregate(answer)
+    else:
+        assert decode_aggregate(answer) == [CallOutcome(*one) for one in expected]
 
 
 @pytest.mark.parametrize("answer", [b"", b"\x00" * 31, b"\xff" * 96])
