@@ -1,4 +1,4 @@
-"""`zuno diff PLAN`: the range held against the one a plan would move to, side by side."""
+"""`zuno diff PLAN`: what is held against what a plan would make of it, side by side."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from zuno_tui.cli.plan_card import plan_in
 from zuno_tui.cli.session import Session
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.wishes_to_open import capital_of, find_pool
 from zuno_tui.words import amount_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Difference:
     plan: Plan
     new: Candidate
     available: tuple[int, int]
-    """What the position holds and has earned."""
+    """What the position holds and has earned, or the capital of a new one."""
 
     @property
     def shortfall(self) -> tuple[int, int]:
@@ -58,23 +59,25 @@ def run(arguments: Namespace) -> int:
         print_json(_document(difference))
         return DONE
     same_network(session, plan)
-    tokens = asyncio.run(_tokens(session, plan))
+    tokens = asyncio.run(_tokens(session, difference))
     print_lines(_lines(difference, tokens))
     return DONE
 
 
 def _difference(plan: Plan, new: Candidate) -> Difference:
     if plan.exit is None:
-        raise GateRefusedError(f"{plan.plan_id} opens a new position: there is no old range.")
+        return Difference(plan, new, capital_of(new))
     return Difference(plan, new, (plan.exit.amount0, plan.exit.amount1))
 
 
-async def _tokens(session: Session, plan: Plan) -> tuple[Token, Token]:
-    token_id = plan.position
+async def _tokens(session: Session, difference: Difference) -> tuple[Token, Token]:
+    token_id = difference.plan.position
     async with session.sources() as sources:
-        wanted = [] if token_id is None else [token_id]
-        found = await read_positions(sources.client, session.network, sources.memory, wanted)
-        if token_id is None or token_id not in found:
+        if token_id is None:
+            pool = (await find_pool(sources, difference.new.pool_id)).pool
+            return pool.token0, pool.token1
+        found = await read_positions(sources.client, session.network, sources.memory, [token_id])
+        if token_id not in found:
             raise GateRefusedError(
                 f"Position #{token_id} is gone: there is nothing to compare. "
                 "See yours: zuno positions"
@@ -94,7 +97,8 @@ async def _tokens(session: Session, plan: Plan) -> tuple[Token, Token]:
 
 def _lines(difference: Difference, tokens: tuple[Token, Token]) -> Iterator[str]:
     plan, new, old = difference.plan, difference.new, difference.plan.hold
-    yield f"{plan.plan_id} · position #{plan.position} · {new.kind} · block {plan.block:,}"
+    what = "a new position" if plan.position is None else f"position #{plan.position}"
+    yield f"{plan.plan_id} · {what} · {new.kind} · block {plan.block:,}"
     yield ""
     rows = [["ticks", _ticks(old), _ticks(new)]]
     pairs = zip(tokens, difference.available, (new.amount0, new.amount1), strict=True)
@@ -128,7 +132,7 @@ def _document(difference: Difference) -> Json:
     swap = new.prep_action
     return {
         "planId": plan.plan_id,
-        "position": str(plan.position),
+        "position": None if plan.position is None else str(plan.position),
         "kind": new.kind,
         "block": plan.block,
         "old": {

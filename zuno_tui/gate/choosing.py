@@ -27,9 +27,10 @@ def chosen_candidate(plan: Plan, named: str | None) -> Candidate:
 
 def _recommended(plan: Plan) -> Candidate:
     if plan.choice.kind == "hold":
+        leaving = "" if plan.exit is None else f" or --candidate {EXIT}"
         raise GateRefusedError(
             f"{plan.plan_id} says hold: there is nothing to approve. "
-            "To act all the same, name a choice: --candidate N or --candidate exit"
+            f"To act all the same, name a choice: --candidate N{leaving}"
         )
     return plan.recommended
 
@@ -42,5 +43,6 @@ def _named(plan: Plan, named: str) -> Candidate:
     for move in plan.candidates:
         if str(move.index) == named:
             return move
-    known = ", ".join([*(str(move.index) for move in plan.candidates), EXIT])
+    leaving = [] if plan.exit is None else [EXIT]
+    known = ", ".join([*(str(move.index) for move in plan.candidates), *leaving])
     raise GateRefusedError(f"{plan.plan_id} has no candidate {named!r}. It has: {known}.")

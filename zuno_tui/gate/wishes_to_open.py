@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from chain.execution.building_facts import PoolFacts, Tolerance
 from chain.execution.building_requests import Create
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from chain.execution.building_requests import QuotedSwap
     from chain.networks import Address
     from chain.overview import Sources
-    from chain.pools.depth import Depth
-    from chain.pools.discovery import PoolSurvey
+    from chain.pool_key import PoolId
+    from chain.pools.discovery import Pool
     from chain.pools.state import PoolState
+    from chain.rpc.types import Block
 
 
 async def wish_to_open(sources: Sources, plan: Plan, candidate: Candidate, owner: Address) -> Wish:
@@ -37,23 +38,17 @@ async def wish_to_open(sources: Sources, plan: Plan, candidate: Candidate, owner
             "Choose its owner: --address, or zuno wallet use NAME"
         )
     span, capital = planned_span(candidate), capital_of(candidate)
-    survey = await discover_pools(
-        sources.client,
-        sources.network,
-        sources.store,
-        clock=sources.clock,
-        coingecko=sources.coingecko,
-    )
-    state = _pool_in(survey, candidate)
+    found = await find_pool(sources, candidate.pool_id)
+    state, block = found.pool.state, found.block
     pool = PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee)
-    swap = await _swap_of_one_token(sources, survey, state, span, capital)
+    swap = await _swap_of_one_token(sources, block, state, span, capital)
     tokens = spendable_tokens(sources.network, state.key)
-    worth = await read_worth(sources, tokens, survey.block)
+    worth = await read_worth(sources, tokens, block)
     return Wish(
         plan.plan_id,
         f"Open a position from tick {span.tick_lower} to {span.tick_upper}",
         Create(pool, span, capital, swap),
-        Subject(survey.block, pool),
+        Subject(block, pool),
         tokens,
         worth.usd_per_unit,
         worth.usd_per_wei,
@@ -75,18 +70,31 @@ def capital_of(candidate: Candidate) -> Amounts:
     return Amounts(put0 - swap.amount_out, put1 + swap.amount_in)
 
 
-def _pool_in(survey: PoolSurvey, candidate: Candidate) -> PoolState:
+class FoundPool(NamedTuple):
+    pool: Pool
+    block: Block
+
+
+async def find_pool(sources: Sources, pool_id: PoolId) -> FoundPool:
+    """The pool a plan names by its id alone, among those of the network."""
+    survey = await discover_pools(
+        sources.client,
+        sources.network,
+        sources.store,
+        clock=sources.clock,
+        coingecko=sources.coingecko,
+    )
     for pool in survey.pools:
-        if pool.state.pool_id == candidate.pool_id:
-            return pool.state
+        if pool.state.pool_id == pool_id:
+            return FoundPool(pool, survey.block)
     raise GateRefusedError(
-        f"The plan's pool {candidate.pool_id} is not among those found on "
-        f"{survey.network.title}. See them: zuno pools --refresh"
+        f"The plan's pool {pool_id} is not among those found on {sources.network.title}. "
+        "See them: zuno pools --refresh"
     )
 
 
 async def _swap_of_one_token(
-    sources: Sources, survey: PoolSurvey, state: PoolState, span: Span, capital: Amounts
+    sources: Sources, block: Block, state: PoolState, span: Span, capital: Amounts
 ) -> QuotedSwap | None:
     """The swap that capital in one token needs; of two tokens each is taken as it was given."""
     from agents.numbers.edges import TickRange
@@ -94,14 +102,13 @@ async def _swap_of_one_token(
     from agents.numbers.swap import SwapTerms
     from agents.observing.pool_facts import REACH
 
-    here = OneBlock(sources.client, sources.network, survey.block.hash)
+    here = OneBlock(sources.client, sources.network, block.hash)
     depths = await read_depths(here, sources.network, [state], reach=REACH)
-    depth: Depth = depths[state.pool_id]
     terms = SwapTerms(
         swap_fee(state.protocol_fee.zero_for_one, state.lp_fee),
         swap_fee(state.protocol_fee.one_for_zero, state.lp_fee),
         state.liquidity,
-        depth,
+        depths[state.pool_id],
     )
     ticks = TickRange(span.tick_lower, span.tick_upper)
     made = allocate_for_create(state.key, state.sqrt_price_x96, ticks, capital, terms)

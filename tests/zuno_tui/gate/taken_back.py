@@ -1,0 +1,45 @@
+"""A desk at the embedded chain that all tests share: whatever a test does there is taken back."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.desk import Desk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pytest
+
+    from chain.devnet.launch import DevnetReady
+
+
+@contextmanager
+def desk_at(
+    devnet: DevnetReady, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Desk]:
+    desk = Desk(devnet, CommandLine(folder / "home"), capsys)
+    before = desk.ask("evm_snapshot")
+    yield desk
+    desk.ask("evm_revert", before)
+
+
+def applied(desk: Desk, approval: dict[str, Any]) -> dict[str, Any]:
+    """What an approval really did, which must be what was shown, with nothing left behind."""
+    spoken = desk.apply(approval["planId"], "--confirm", approval["hash"], "--json")
+    assert spoken.code == 0, spoken.words
+    result: dict[str, Any] = spoken.data
+    assert result["realised"] == approval["quoted"]
+    assert [one["step"] for one in result["transactions"]] == [
+        one["step"] for one in approval["transactions"]
+    ]
+    contracts = desk.devnet.contracts
+    for holder in (contracts.universal_router, contracts.position_manager):
+        assert holder is not None
+        assert [desk.held(holder, token) for token in approval["tokens"]] == [
+            0 for _ in approval["tokens"]
+        ]
+    return result
