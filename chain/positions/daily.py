@@ -142,18 +142,24 @@ def _hourly_prices(
     snapshot: PositionSnapshot, layout: Layout, start: DayStart, swaps: SwapHistory
 ) -> list[int]:
     """The square-root prices at the start, at each full hour back from the end, and at the end."""
-    until, begin = snapshot.block.timestamp, start.block.timestamp
-    times = [timed.time for timed in swaps.swaps]
-    prices = [timed.swap.sqrt_price_x96 for timed in swaps.swaps]
     if not isinstance(start.words, Unknown):
         opening = decode_slot0(start.words.value[layout.pool.slot0]).sqrt_price_x96
     elif start.earlier is not None:
         opening = start.earlier.sqrt_price_x96
+    elif swaps.swaps:
+        opening = swaps.swaps[0].swap.sqrt_price_x96
     else:
-        opening = prices[0] if prices else snapshot.pool.sqrt_price_x96
+        opening = snapshot.pool.sqrt_price_x96
+    return hourly_closes(swaps, opening, start.block.timestamp, snapshot.block.timestamp)
+
+
+def hourly_closes(swaps: SwapHistory, opening: int, begin: int, until: int) -> list[int]:
+    """The square-root prices at a time, at each full hour back from another, and there."""
+    times = [timed.time for timed in swaps.swaps]
+    prices = [opening, *(timed.swap.sqrt_price_x96 for timed in swaps.swaps)]
     hours = range((until - begin - 1) // HOUR, -1, -1)
     moments = [begin, *(until - back * HOUR for back in hours)]
-    return [[opening, *prices][bisect_right(times, at)] for at in moments]
+    return [prices[bisect_right(times, at)] for at in moments]
 
 
 def _by_swaps(value: T, swaps: SwapHistory) -> Known[T]:

@@ -66,12 +66,12 @@ async def _inspect(session: Session, token_id: int) -> int:
         print_json({**where, **document, **performance_document(performance, one.snapshot)})
         return 0
     say(f"{session.network.title} · block {one.snapshot.block.number:,}")
-    lines = _Page(session, one, performance).lines()
+    lines = PositionPage(session, one, performance).lines()
     print_lines(f"{label:<{_LABEL_WIDTH}}{text}".rstrip() for label, text in lines)
     return 0
 
 
-class _Page:
+class PositionPage:
     """One position in words, label by label."""
 
     def __init__(self, session: Session, one: OnePosition, performance: Performance) -> None:

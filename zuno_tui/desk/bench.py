@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.overview import Sources
-
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
 
     from chain.networks import Address
+    from chain.overview import Sources
     from zuno_tui.cli.session import Session
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.jobs import Jobs
@@ -34,10 +32,3 @@ class Bench:
     @property
     def clock(self) -> Callable[[], float]:
         return self.opening.clock
-
-
-@asynccontextmanager
-async def opened_sources(session: Session, clock: Callable[[], float]) -> AsyncIterator[Sources]:
-    with session.open_store() as store:
-        async with session.connect() as client, session.market() as coingecko:
-            yield Sources(client, session.network, store, coingecko, clock)

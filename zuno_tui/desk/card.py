@@ -6,15 +6,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from zuno_tui.desk.events import PlanChanged
+from zuno_tui.desk.views import PlanView
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from zuno_tui.desk.bench import Tell
-    from zuno_tui.desk.views import ApprovalView, PlanView, ResultView
+    from zuno_tui.desk.views import ApprovalView, ResultView
 
 
 class Card:
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, tell: Tell, clock: Callable[[], float]) -> None:
         self._tell = tell
+        self._clock = clock
         self._view: PlanView | None = None
 
     @property
@@ -25,16 +29,20 @@ class Card:
         self._view = view
         self._tell(PlanChanged(view))
 
-    def approved(self, approval: ApprovalView) -> None:
+    def approved(self, approval: ApprovalView, token_id: int | None) -> None:
+        if self._view is None or self._view.plan_id != approval.plan_id:
+            self._view = unargued(approval, token_id=token_id, now=self._clock())
         self._change(approval, (), None)
 
     def unapproved(self) -> None:
         """What was approved has ended or moved too far."""
         self._change(None, (), None)
 
-    def applying(self) -> None:
-        if self._view is not None:
-            self._change(self._view.approval, (), None)
+    def applying(self, approval: ApprovalView) -> None:
+        """What is signed is on the card, even if another run of zuno approved it."""
+        if self._view is None or self._view.plan_id != approval.plan_id:
+            self._view = unargued(approval, token_id=None, now=self._clock())
+        self._change(approval, (), None)
 
     def went_on(self, words: str) -> None:
         if self._view is not None:
@@ -55,3 +63,16 @@ class Card:
     ) -> None:
         if self._view is not None:
             self.show(replace(self._view, approval=approval, progress=progress, result=result))
+
+
+def unargued(approval: ApprovalView, *, token_id: int | None, now: float) -> PlanView:
+    """A change nobody argued about: there is one option, and it is the approval itself."""
+    return PlanView(
+        plan_id=approval.plan_id,
+        headline=approval.headline,
+        recommendation="Asked for by you; nobody argued about it.",
+        options=(),
+        reasons=(),
+        made_at=now,
+        token_id=token_id,
+    )

@@ -1,21 +1,27 @@
-"""The controller: what is asked goes to the part that does it; what happens is told as events."""
+"""The controller: asked through intents, it tells everything as events; it knows no screen."""
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chain.checksum import shortened
-from zuno_tui.desk.bench import Bench, opened_sources
+from chain.networks import UnknownNetworkError, network_named
 from zuno_tui.desk.cleaning import cleaned
-from zuno_tui.desk.events import HelpAsked, QuitAsked, Said, ViewAsked
+from zuno_tui.desk.events import (
+    AlertsChanged,
+    HelpAsked,
+    HintChanged,
+    PlanChanged,
+    PositionsChanged,
+    QuitAsked,
+    Said,
+)
 from zuno_tui.desk.faults import fault_words
-from zuno_tui.desk.intents import Cancel, Help, Quit, Refresh, Show
-from zuno_tui.desk.jobs import Jobs
-from zuno_tui.desk.reading import EMBEDDED, LIVE, PositionReader
-from zuno_tui.desk.status import StatusBoard
-from zuno_tui.desk.views import StatusView
+from zuno_tui.desk.guide import Guide
+from zuno_tui.desk.intents import Cancel, Help, Quit, Refresh, SwitchNetwork, UseWallet
+from zuno_tui.desk.post import Post
+from zuno_tui.desk.views import AlertsView, PositionsView
+from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,17 +29,24 @@ if TYPE_CHECKING:
     from typing import Self
 
     from chain.wallet.concealed import Passphrase
+    from zuno_tui.cli.session import Session
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.intents import Intent
     from zuno_tui.desk.opening import DeskOpening
 
+_SIGNING = "apply"
+
 
 class Desk:
+    """Use as `async with`; it opens even when nothing can be read, and then says why."""
+
     def __init__(self, opening: DeskOpening, tell: Callable[[Event], None]) -> None:
         self._opening = opening
         self._heard = tell
-        self._held = AsyncExitStack()
-        self._loops: list[asyncio.Task[None]] = []
+        self._session = replace(opening.session, narrate=lambda words: self._tell(Said(words)))
+        self._post: Post | None = None
+        self._guide = Guide()
+        self._hint = ""
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -48,60 +61,97 @@ class Desk:
         await self.close()
 
     async def open(self) -> None:
-        session, clock = self._opening.session, self._opening.clock
-        wallet = session.address
-        view = StatusView(network=session.network.title, wallet=shortened(wallet))
-        self.status = StatusBoard(view, self._tell, clock)
-        self.jobs = Jobs(self._tell, self.status.working, clock)
-        sources = await self._held.enter_async_context(opened_sources(session, clock))
-        bench = Bench(self._opening, session, wallet, sources, self._tell, self.jobs, self.status)
-        rhythm = EMBEDDED if session.network.clock == "head" else LIVE
-        self.positions = PositionReader(bench, rhythm)
-        self.positions.show_remembered()
-        self._loops.append(asyncio.create_task(self.positions.run(), name="zuno positions"))
+        try:
+            self._post = await Post.open(self._opening, self._session, self._tell)
+        except Exception as error:  # the desk stays open: another network or wallet can be named
+            self._tell(Said(fault_words(error), "bad"))
+
+    async def close(self) -> None:
+        post, self._post = self._post, None
+        if post is not None:
+            await post.close()
 
     async def ask(self, intent: Intent) -> None:
-        """Begin what is asked; it is under way or refused when this returns."""
+        """Begin what is asked; it is under way, done or refused when this returns."""
         try:
-            await self._route(intent)
-        except Exception as error:  # one request that fails is one line
+            await self._take(intent)
+        except Exception as error:  # one request that fails is one line, and the desk goes on
             self._tell(Said(fault_words(error), "bad", intent.twin))
 
     async def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
-        """The typed word for what was shown under this hash."""
-        if passphrase is not None:
+        """The word as it was typed, for what was shown under this hash."""
+        if self._post is not None:
+            (await self._post.counter()).confirm(approval_hash, word, passphrase)
+        elif passphrase is not None:
             passphrase.wipe()
-        self._tell(
-            Said(f"Nothing waits for {word!r} under {approval_hash[:12]}. Nothing was signed.")
-        )
 
-    async def close(self) -> None:
-        for loop in self._loops:
-            loop.cancel()
-        for loop in self._loops:
-            with suppress(asyncio.CancelledError):
-                await loop
-        await self.jobs.close()
-        self.positions.note()
-        await self._held.aclose()
+    async def idle(self) -> None:
+        """Until nothing that was asked for is under way."""
+        if self._post is not None:
+            await self._post.counter()
+            await self._post.bench.jobs.idle()
 
-    async def _route(self, intent: Intent) -> None:
+    async def _take(self, intent: Intent) -> None:
         match intent:
-            case Show(view=view):
-                self.positions.soon()
-                self._tell(ViewAsked(view))
-            case Refresh():
-                self.positions.soon()
-            case Cancel(job=name):
-                ended = self.jobs.cancel(name)
-                words = f"Ended: {', '.join(ended)}." if ended else "Nothing is under way."
-                self._tell(Said(words))
             case Help(topic=topic):
                 self._tell(HelpAsked(topic))
             case Quit():
                 self._tell(QuitAsked())
+            case SwitchNetwork():
+                await self._move(self._on_network(intent), intent)
+            case UseWallet():
+                await self._move(self._with_wallet(intent), intent)
+            case Refresh() if self._post is None:
+                await self.open()
+            case _ if self._post is None:
+                self._tell(Said("The desk is not open. Try again: refresh", "warn", intent.twin))
+            case Refresh():
+                self._post.positions.soon()
+            case Cancel(job=name):
+                ended = self._post.bench.jobs.cancel(name)
+                words = f"Ended: {', '.join(ended)}." if ended else "Nothing is under way."
+                self._tell(Said(words, twin=intent.twin))
             case _:
-                self._tell(Said("The desk cannot do this yet.", "warn", intent.twin))
+                await (await self._post.counter()).take(intent)
+
+    async def _move(self, session: Session, intent: SwitchNetwork | UseWallet) -> None:
+        """Leave one post for another, unless the other names no wallet or endpoint."""
+        if self._post is not None and self._post.bench.jobs.is_running(_SIGNING):
+            self._tell(Said("Something is being signed and sent: wait for it.", "warn"))
+            return
+        if session.address and session.endpoints:
+            await self.close()
+        self._session = session
+        for nothing in (PositionsChanged(PositionsView()), AlertsChanged(AlertsView())):
+            self._tell(nothing)
+        self._tell(PlanChanged(None))
+        await self.open()
+        self._tell(Said(f"The desk is on {session.network.title} now.", "good", intent.twin))
+
+    def _on_network(self, asked: SwitchNetwork) -> Session:
+        try:
+            network = network_named(asked.name)
+        except UnknownNetworkError as error:
+            raise SettingsError(str(error)) from error
+        settings = replace(self._session.settings, network=network.name)
+        return replace(self._session, settings=settings, network=network)
+
+    def _with_wallet(self, asked: UseWallet) -> Session:
+        from chain.wallet.book import change_book, parsed_address, read_book
+        from chain.wallet.errors import NoSuchWalletError
+
+        keystore = self._session.home.keystore
+        try:
+            address = read_book(keystore).find(asked.address).address
+            change_book(keystore, lambda book: book.choosing(address))
+        except NoSuchWalletError:
+            address = parsed_address(asked.address)
+        return replace(self._session, settings=replace(self._session.settings, address=address))
 
     def _tell(self, event: Event) -> None:
         self._heard(cleaned(event))
+        if self._opening.demo:
+            self._guide = self._guide.heard(event)
+            if self._guide.hint != self._hint:
+                self._hint = self._guide.hint
+                self._heard(HintChanged(self._hint))

@@ -60,7 +60,7 @@ def twin_environment(bench: Bench) -> dict[str, str]:
         **bench.opening.environment,
         "ZUNO_HOME": str(session.home.root),
         "ZUNO_NETWORK": session.network.name,
-        "ZUNO_RPC": ",".join(session.settings.endpoints_for(session.network)),
+        "ZUNO_RPC": ",".join(session.endpoints),
         "ZUNO_ADDRESS": bench.wallet,
         "ZUNO_UNIT": session.settings.unit.value,
         "PYTHONUNBUFFERED": "1",

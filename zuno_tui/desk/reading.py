@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from chain.overview import read_overview
+from chain.store import StoreError
 from zuno_tui.desk.events import PositionsChanged
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.position_rows import Won, positions_view, won_by_position
@@ -15,6 +16,8 @@ from zuno_tui.desk.views import PositionsView
 from zuno_tui.words import percent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from chain.overview import Overview
     from chain.reading.log_scan import ScanProgress
     from zuno_tui.desk.bench import Bench
@@ -43,9 +46,13 @@ EMBEDDED = Rhythm(between_reads=2.0, longest_pause=8.0, between_gains=20.0)
 class PositionReader:
     """One read at a time; a fault leaves the last rows standing, with its words beside them."""
 
-    def __init__(self, bench: Bench, rhythm: Rhythm) -> None:
+    def __init__(
+        self, bench: Bench, rhythm: Rhythm, noticed: Callable[[Overview], None] = lambda _: None
+    ) -> None:
         self._bench = bench
         self._rhythm = rhythm
+        self._noticed = noticed
+        """Told after every read."""
         self._view = PositionsView()
         self._won: dict[int, Won] = {}
         self._faults = 0
@@ -53,6 +60,8 @@ class PositionReader:
         self._gains_at = 0.0
         self._gaining: asyncio.Task[None] | None = None
         self._wanted = asyncio.Event()
+        self.tried = asyncio.Event()
+        """Set once the chain was asked for the first time, whatever it said."""
 
     @property
     def view(self) -> PositionsView:
@@ -97,6 +106,8 @@ class PositionReader:
             bench.status.reading(None)
             self._show(replace(self._view, stale=words))
             bench.status.troubled(words)
+        finally:
+            self.tried.set()
 
     def _take(self, overview: Overview) -> None:
         bench = self._bench
@@ -105,6 +116,7 @@ class PositionReader:
         bench.status.reading(None)
         self._show(self._drawn(overview, now))
         bench.status.seen(overview.wallet.block.number, now)
+        self._noticed(overview)
         if now - self._noted_at >= self._rhythm.between_notes:
             self._noted_at = now
             self.note()
@@ -115,9 +127,13 @@ class PositionReader:
     def note(self) -> None:
         """Write down what is shown, for the next run to begin with."""
         bench, view = self._bench, self._view
-        if view.rows and not view.remembered:
+        if view.remembered or view.block is None:
+            return
+        try:
             network = bench.session.network
             remember(bench.sources.store, network, bench.wallet, view, now=bench.clock())
+        except StoreError as error:
+            bench.status.troubled(fault_words(error))
 
     async def _read_gains(self, overview: Overview) -> None:
         from chain.performance import read_performance

@@ -54,6 +54,9 @@ class Sitting:
                 self._more.clear()
                 await self._more.wait()
 
+    def heard_last(self, kind: type[E]) -> E:
+        return [event for event in self.heard if isinstance(event, kind)][-1]
+
     def _hear(self, event: Event) -> None:
         self.heard.append(event)
         self._more.set()

@@ -1,0 +1,100 @@
+"""From a recommendation to an applied plan without a screen: one word, one effect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.wallet.concealed import Passphrase
+from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
+from zuno_tui.desk.events import ConfirmationAsked, DebateChanged, PlanChanged, Said, TurnEnded
+from zuno_tui.desk.intents import Apply, Approve, Change, Recommend
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+    from tests.zuno_tui.desk.conftest import Node
+    from zuno_tui.desk.views import ApprovalView, PlanView
+
+pytestmark = pytest.mark.usefixtures("changed_world")
+
+
+async def planned(desk: Sitting, token_id: int) -> PlanView:
+    await desk.ask(Recommend(token_id))
+    told = await desk.until(PlanChanged, lambda told: told.view is not None)
+    assert told.view is not None
+    return told.view
+
+
+async def asked_to_confirm(desk: Sitting) -> ApprovalView:
+    await desk.ask(Approve(candidate="0"))
+    await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
+    await desk.ask(Apply())
+    return (await desk.until(ConfirmationAsked)).approval
+
+
+async def test_a_recommendation_ends_in_a_plan_on_the_card(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["below its range"]
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        plan = await planned(desk, token_id)
+        ended = await desk.until(DebateChanged, lambda told: told.view.ended is not None)
+
+    turns = [event.turn for event in desk.heard if isinstance(event, TurnEnded)]
+    assert tuple(turns) == ended.view.turns
+    assert {turn.role for turn in turns} >= {"scout", "strategist", "critic"}
+    assert plan.options[0].name == "hold"
+    assert plan.options[-1].candidate == "exit"
+    assert sum(option.recommended for option in plan.options) == 1
+    assert len({tuple(option.figures) for option in plan.options}) == 1
+    assert "tick" not in plan.options[1].low
+
+
+async def test_the_typed_word_has_one_effect(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["below its range"]
+    before = int(node("eth_getTransactionCount", devnet.wallet, "latest"), 16)
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await planned(desk, token_id)
+        approval = await asked_to_confirm(desk)
+        await desk.desk.confirm(approval.hash, "apply", None)
+        done = await desk.until(PlanChanged, lambda told: bool(told.view and told.view.result))
+        await desk.desk.confirm(approval.hash, "apply", None)
+        await desk.desk.idle()
+
+    assert done.view is not None
+    assert done.view.result is not None
+    assert done.view.result.state == "included"
+    assert done.view.result.new_token_id is not None
+    assert any("included in block" in line for line in done.view.progress)
+    after = int(node("eth_getTransactionCount", devnet.wallet, "latest"), 16)
+    assert after - before == len(approval.steps)
+    assert "Nothing is waiting under that hash" in desk.heard_last(Said).words
+
+
+@pytest.mark.parametrize(
+    ("word", "other_hash"),
+    [("Apply", False), ("apply ", False), ("", False), ("yes", False), ("apply", True)],
+)
+async def test_another_word_or_hash_signs_nothing(
+    devnet: DevnetReady, node: Node, tmp_path: Path, word: str, other_hash: bool
+) -> None:
+    token_id = node("zuno_status")["positions"]["healthy"]
+    before = node("eth_getTransactionCount", devnet.wallet, "pending")
+    passphrase = Passphrase.from_text("never needed")
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.ask(Change("collect", (str(token_id),)))
+        await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
+        await desk.ask(Apply())
+        approval = (await desk.until(ConfirmationAsked)).approval
+        named = "0" * 64 if other_hash else approval.hash
+        await desk.desk.confirm(named, word, passphrase)
+        await desk.desk.idle()
+
+    assert desk.heard_last(Said).words.endswith("Nothing was signed.")
+    assert passphrase.length == 0
+    assert node("eth_getTransactionCount", devnet.wallet, "pending") == before

@@ -1,0 +1,34 @@
+"""Changes that need no debate, understood by the parser of their command-line twins."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stderr
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from zuno_tui.cli.arguments import build_parser
+from zuno_tui.phrases.phrase_error import PhraseError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from zuno_tui.cli.approve import Wishing
+    from zuno_tui.cli.session import Session
+    from zuno_tui.desk.intents import Change
+
+
+def wish_of_change(session: Session, asked: Change) -> Wishing:
+    command = import_module(f"zuno_tui.cli.{asked.verb}")
+    wishing: Wishing = command.wishing(session, _parsed(asked))
+    return wishing
+
+
+def _parsed(asked: Change) -> Namespace:
+    said = io.StringIO()
+    try:
+        with redirect_stderr(said):
+            return build_parser().parse_args([asked.verb, *asked.arguments])
+    except SystemExit:
+        complaint = said.getvalue().strip().splitlines()[-1:] or [asked.twin]
+        raise PhraseError(complaint[0], "") from None

@@ -1,0 +1,84 @@
+"""The demo's hint line: what a newcomer could do next, by what has happened so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from zuno_tui.desk.events import DebateChanged, PlanChanged, PositionsChanged
+
+if TYPE_CHECKING:
+    from zuno_tui.desk.events import Event
+    from zuno_tui.desk.views import PlanView, PositionRow, PositionsView, Standing
+
+_READING = "Reading the chain: the demo wallet and a week of its market."
+_ARGUING = "Four agents argue about it. Watch the debate; the plan comes in a moment."
+_APPROVED = "Approved, and nothing is signed yet. To see the transactions and sign them: type apply"
+_REFUSED = "Nothing was signed: things moved. Type approve again, or ask anew with recommend."
+_HOLD = "The plan says hold, so there is nothing to sign. Ask about another position."
+_MORE = "Applied. More to try: inspect, create 1 WETH/USDC, alerts, records, exit drill, help"
+
+_MATTERS: dict[Standing, str] = {
+    "out of range": "is out of range and earns nothing",
+    "near edge": "is near the edge of its range",
+    "in range": "is in range; the agents may still know better",
+    "empty": "is empty",
+}
+_URGENCY: tuple[Standing, ...] = tuple(_MATTERS)
+_FAILED = ("refused", "interrupted")
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """What has happened, as far as the next hint depends on it."""
+
+    urgent: PositionRow | None = None
+    """The position that most wants attention."""
+    arguing: bool = False
+    plan: PlanView | None = None
+    applied: bool = False
+
+    def heard(self, event: Event) -> Guide:
+        """The guide after the desk has told something."""
+        match event:
+            case PositionsChanged(positions) if positions.rows:
+                return replace(self, urgent=_most_urgent(positions))
+            case DebateChanged(debate):
+                return replace(self, arguing=debate.ended is None)
+            case PlanChanged(plan):
+                return replace(self, plan=plan, applied=self.applied or _went_well(plan))
+        return self
+
+    @property
+    def hint(self) -> str:
+        if self.arguing:
+            return _ARGUING
+        if self.plan is not None and not _went_well(self.plan):
+            return _about(self.plan)
+        if self.applied:
+            return _MORE
+        if self.urgent is None:
+            return _READING
+        token_id, matter = self.urgent.token_id, _MATTERS[self.urgent.standing]
+        return f"#{token_id} {matter}. Press / and type: recommend {token_id}"
+
+
+def _about(plan: PlanView) -> str:
+    if plan.result is not None:
+        return _REFUSED if plan.result.state == "refused" else "See where things stand: type outbox"
+    if plan.approval is not None:
+        return _APPROVED
+    chosen = next((one for one in plan.options if one.recommended), None)
+    if chosen is None or chosen.candidate is None:
+        return _HOLD
+    return f"The plan says {chosen.name}. To build its transactions and try them: type approve"
+
+
+def _went_well(plan: PlanView | None) -> bool:
+    result = None if plan is None else plan.result
+    return result is not None and result.state not in _FAILED
+
+
+def _most_urgent(view: PositionsView) -> PositionRow:
+    """By its state; of two alike the one without a hook or a stranger's hand on it."""
+    return min(view.rows, key=lambda row: (_URGENCY.index(row.standing), len(row.notes)))

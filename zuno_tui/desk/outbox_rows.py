@@ -1,0 +1,99 @@
+"""The outbox at the desk: what was sent, where it stands, what can be done about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.execution.outbox import Outbox
+from chain.execution.resuming import Choice
+from zuno_tui.cli.outbox import resolve_half_done, resume_outbox
+from zuno_tui.desk.events import OutboxReady, Said
+from zuno_tui.desk.views import DispatchView
+from zuno_tui.gate.approvals import read_approval
+from zuno_tui.gate.standing import stands
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Literal
+
+    from chain.execution.journal_records import Dispatch
+    from zuno_tui.desk.bench import Bench
+    from zuno_tui.gate.standing import Told
+
+    Action = Literal["resume", "cancel", "speed-up", "resolve"]
+
+_PATIENCE = 60.0
+
+
+class OutboxRows:
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+
+    def begin(self) -> None:
+        """At the start: look up whatever is unfinished, and say what is open."""
+        self._bench.jobs.start(
+            "outbox", "Looking up what was sent", lambda _: self._say_open(), seconds=_PATIENCE
+        )
+
+    def show(self) -> None:
+        self._bench.jobs.start(
+            "outbox", "Looking up what was sent", lambda _: self._show(), seconds=_PATIENCE
+        )
+
+    def resolve(self, plan_id: str | None) -> None:
+        session = self._bench.session
+        with Outbox.open(session.home.outbox) as outbox:
+            chain_id, now = session.network.chain_id, self._bench.clock()
+            for sentence in resolve_half_done(outbox, chain_id, plan_id, now=now):
+                self._bench.tell(Said(sentence))
+        self.show()
+
+    async def _say_open(self) -> None:
+        _, findings = await self._read()
+        for finding in findings:
+            if finding.open:
+                self._bench.tell(Said(f"{finding.sentence} See: outbox", "warn", "zuno outbox"))
+
+    async def _show(self) -> None:
+        rows, _ = await self._read()
+        self._bench.tell(OutboxReady(rows))
+
+    async def _read(self) -> tuple[tuple[DispatchView, ...], tuple[Told, ...]]:
+        bench, session = self._bench, self._bench.session
+        async with session.connections(bench.sources) as connections:
+            with Outbox.open(session.home.outbox) as outbox:
+                findings = await resume_outbox(bench.sources, connections, outbox)
+                mine = [
+                    one for one in outbox.dispatches() if one.chain_id == session.network.chain_id
+                ]
+                rows = tuple(_row(outbox, one, findings) for one in reversed(mine))
+        return rows, findings
+
+
+def _row(outbox: Outbox, dispatch: Dispatch, findings: Sequence[Told]) -> DispatchView:
+    approval = read_approval(outbox.kept, dispatch.hash)
+    about = [one for one in findings if one.plan_id == dispatch.plan_id]
+    steps = tuple(
+        (step.name, str(step.state), "" if step.newest is None else step.newest.transaction.hash)
+        for step in dispatch.steps
+    )
+    return DispatchView(
+        plan_id=dispatch.plan_id,
+        headline=dispatch.plan_id if approval is None else approval.headline,
+        state=stands(dispatch),
+        steps=steps,
+        advice=tuple(one.sentence for one in about),
+        actions=tuple(_actions(dispatch, about)),
+    )
+
+
+def _actions(dispatch: Dispatch, about: Sequence[Told]) -> Iterator[Action]:
+    choices = {choice for one in about for choice in one.choices}
+    if choices & {Choice.WAIT, Choice.SEND_AGAIN}:
+        yield "resume"
+    if Choice.SPEED_UP in choices:
+        yield "speed-up"
+    if Choice.CANCEL in choices:
+        yield "cancel"
+    if dispatch.half_done and dispatch.resolved_at is None:
+        yield "resolve"

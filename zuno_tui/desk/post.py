@@ -1,0 +1,81 @@
+"""The desk at one network and wallet: opened, read from, and left again for another."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from chain.checksum import shortened
+from zuno_tui.desk.bench import Bench
+from zuno_tui.desk.jobs import Jobs
+from zuno_tui.desk.reading import EMBEDDED, LIVE, PositionReader
+from zuno_tui.desk.status import StatusBoard
+from zuno_tui.desk.views import StatusView
+
+if TYPE_CHECKING:
+    from chain.overview import Overview
+    from zuno_tui.cli.session import Session
+    from zuno_tui.desk.bench import Tell
+    from zuno_tui.desk.counter import Counter
+    from zuno_tui.desk.opening import DeskOpening
+
+_HEAD_START = 2.0
+"""Seconds the first read gets before the heavy parts are loaded."""
+
+
+class Post:
+    def __init__(self, bench: Bench, held: AsyncExitStack) -> None:
+        self.bench = bench
+        self._held = held
+        rhythm = EMBEDDED if bench.session.network.clock == "head" else LIVE
+        self.positions = PositionReader(bench, rhythm, self._noticed)
+        self.positions.show_remembered()
+        self._reading = asyncio.create_task(self.positions.run(), name="zuno positions")
+        self._loading = asyncio.create_task(self._load(), name="zuno loading")
+
+    @classmethod
+    async def open(cls, opening: DeskOpening, session: Session, tell: Tell) -> Post:
+        wallet = session.address
+        # Whoever is current may change elsewhere; this post stays with whom it was opened for.
+        session = replace(session, settings=replace(session.settings, address=wallet))
+        view = StatusView(network=session.network.title, wallet=shortened(wallet))
+        async with AsyncExitStack() as stack:
+            sources = await stack.enter_async_context(session.sources())
+            status = StatusBoard(view, tell, opening.clock)
+            jobs = Jobs(tell, status.working, opening.clock)
+            bench = Bench(opening, session, wallet, sources, tell, jobs, status)
+            return cls(bench, stack.pop_all())
+
+    async def counter(self) -> Counter:
+        """Where everything but reading is asked for; its parts are heavy and come second."""
+        return await asyncio.shield(self._loading)
+
+    async def close(self) -> None:
+        self._reading.cancel()
+        self._loading.cancel()
+        done = await asyncio.gather(self._reading, self._loading, return_exceptions=True)
+        counter = done[1]
+        if not isinstance(counter, BaseException) and counter is not None:
+            await counter.close()
+        await self.bench.jobs.close()
+        self.positions.note()
+        await self._held.aclose()
+
+    async def _load(self) -> Counter:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_HEAD_START):
+                await self.positions.tried.wait()
+        await asyncio.to_thread(import_module, "zuno_tui.desk.counter")
+        from zuno_tui.desk.counter import Counter
+
+        counter = Counter(self.bench, self.positions)
+        counter.begin()
+        return counter
+
+    def _noticed(self, overview: Overview) -> None:
+        loading = self._loading
+        if loading.done() and not loading.cancelled() and loading.exception() is None:
+            loading.result().noticed(overview.wallet.block)

@@ -1,0 +1,229 @@
+"""The typed word: what is shown before it, what it does, and that it does it once."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.execution.outbox import Outbox
+from chain.wallet.errors import WalletError
+from chain.wallet.keeping import open_signer
+from zuno_tui.cli.apply import step_words
+from zuno_tui.cli.result_card import result_lines
+from zuno_tui.desk.approval_views import replacement_view, waiting_view
+from zuno_tui.desk.events import ConfirmationAsked, Said
+from zuno_tui.desk.faults import fault_words
+from zuno_tui.desk.signing_key import signing_key
+from zuno_tui.desk.views import ResultView
+from zuno_tui.gate.applying import apply, refuse_drift, told_again, unused_approval
+from zuno_tui.gate.limits import gate_limits
+from zuno_tui.gate.replacing import replacement_of, send_replacement, waiting_dispatch
+from zuno_tui.gate.results import read_result
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from chain.execution.journal_records import Step
+    from chain.networks import Address
+    from chain.wallet.concealed import Passphrase
+    from chain.wallet.signer import Signer
+    from zuno_tui.desk.bench import Bench
+    from zuno_tui.desk.card import Card
+    from zuno_tui.desk.intents import Apply
+    from zuno_tui.desk.intents import Outbox as AskedOutbox
+    from zuno_tui.desk.views import ApprovalView
+    from zuno_tui.gate.replacing import Replacement
+
+    Act = Callable[[Passphrase | None], Awaitable[None]]
+
+APPLY = "apply"
+_READ_PATIENCE = 60.0
+_GOOD_SECONDS = 600.0
+_PATIENCE = 3 * 3600.0
+"""Seconds; each step ends its own waiting long before."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    view: ApprovalView
+    act: Act
+    until: float
+    """By the wall's clock: nobody signs what was shown to somebody an hour ago."""
+
+
+class Signing:
+    def __init__(self, bench: Bench, card: Card, done: Callable[[], Awaitable[None]]) -> None:
+        self._bench = bench
+        self._card = card
+        self._done = done
+        """Told whenever something may have happened on the chain."""
+        self._question: _Question | None = None
+
+    def ask(self, asked: Apply) -> None:
+        """Show once more what is approved, read from its bytes, and wait for the word."""
+        self._bench.jobs.start(
+            "confirm",
+            "Reading what is approved",
+            lambda _: self._ask(asked.plan_id),
+            seconds=_READ_PATIENCE,
+        )
+
+    def ask_replacement(self, asked: AskedOutbox) -> None:
+        self._bench.jobs.start(
+            "confirm",
+            "Reading what waits",
+            lambda _: self._ask_replacement(asked.action, asked.plan_id),
+            seconds=_READ_PATIENCE,
+        )
+
+    @property
+    def busy(self) -> bool:
+        return self._bench.jobs.is_running(APPLY)
+
+    def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
+        """Sign what was asked about last, if this is its hash and its word to the letter."""
+        question = self._question
+        objection = _objection(question, approval_hash, word, passphrase, self._bench.clock())
+        if question is None or objection is not None:
+            _wipe(passphrase)
+            self._bench.tell(Said(f"{objection} Nothing was signed.", "warn"))
+            return
+        self._question = None
+        started = self._bench.jobs.start(
+            APPLY,
+            "Signing and sending",
+            lambda _: self._act(question, passphrase),
+            seconds=_PATIENCE,
+            cancellable=False,
+        )
+        if not started:
+            _wipe(passphrase)
+
+    async def _act(self, question: _Question, passphrase: Passphrase | None) -> None:
+        try:
+            await question.act(passphrase)
+        finally:
+            _wipe(passphrase)
+            await self._done()
+
+    async def _ask(self, plan_id: str | None) -> None:
+        bench, session, shown = self._bench, self._bench.session, self._card.view
+        approved = None if shown is None else shown.approval
+        if plan_id is None and approved is not None:
+            plan_id = approved.plan_id
+        async with session.connections(bench.sources) as connections:
+            with Outbox.open(session.home.outbox) as outbox:
+                approval, dispatch = unused_approval(outbox, plan_id, None)
+            await refuse_drift(bench.sources, connections, approval, dispatch)
+        waiting = await told_again(bench.sources, approval, dispatch)
+        same = approved is not None and approved.hash == approval.hash
+        key = signing_key(session.home, session.network, dispatch.sender)
+        view = waiting_view(waiting, key, approved.outcome if approved and same else None)
+        self._put(view, lambda passphrase: self._apply(view, passphrase))
+
+    async def _ask_replacement(self, action: str, plan_id: str | None) -> None:
+        bench, session = self._bench, self._bench.session
+        limits = gate_limits(session.settings.limits)
+        with Outbox.open(session.home.outbox) as outbox:
+            dispatch = waiting_dispatch(outbox, session.network.chain_id, plan_id)
+        replacement = await replacement_of(bench.sources, dispatch, action, limits)
+        key = signing_key(session.home, session.network, dispatch.sender)
+        view = replacement_view(replacement, key, expires_at=bench.clock() + _GOOD_SECONDS)
+        self._put(view, lambda passphrase: self._replace(replacement, passphrase))
+
+    def _put(self, view: ApprovalView, act: Act) -> None:
+        self._question = _Question(view, act, self._bench.clock() + _GOOD_SECONDS)
+        self._bench.tell(ConfirmationAsked(view))
+
+    async def _apply(self, view: ApprovalView, passphrase: Passphrase | None) -> None:
+        bench, session, card = self._bench, self._bench.session, self._card
+        begun = False
+
+        def went_on(step: Step) -> None:
+            nonlocal begun
+            begun = True
+            card.went_on(step_words(step))
+
+        card.applying(view)
+        try:
+            async with session.connections(bench.sources) as connections:
+                with Outbox.open(session.home.outbox) as outbox:
+                    approval, dispatch = unused_approval(outbox, view.plan_id, view.hash)
+                    now = await refuse_drift(bench.sources, connections, approval, dispatch)
+                    waiting = await told_again(bench.sources, approval, dispatch)
+                    with await self._signer(dispatch.sender, passphrase) as signer:
+                        dispatch = await apply(
+                            bench.sources,
+                            connections,
+                            outbox,
+                            waiting,
+                            signer,
+                            at=now,
+                            changed=went_on,
+                        )
+            result = await read_result(bench.sources, approval, dispatch)
+        except Exception as error:
+            self._failed(view, error, begun=begun)
+            return
+        lines = tuple(result_lines(result, waiting.tokens))
+        minted = result.minted[0] if result.minted else None
+        card.ended(ResultView(view.plan_id, result.state, lines, minted))
+        bench.tell(Said(f"{view.headline}: {result.state}.", "good" if result.done else "bad"))
+
+    async def _replace(self, replacement: Replacement, passphrase: Passphrase | None) -> None:
+        bench, session = self._bench, self._bench.session
+        async with session.connections(bench.sources) as connections:
+            with Outbox.open(session.home.outbox) as outbox:
+                sender = replacement.dispatch.sender
+                with await self._signer(sender, passphrase) as signer:
+                    step = await send_replacement(
+                        bench.sources, connections, outbox, replacement, signer
+                    )
+        bench.tell(Said(f"{step.name}: {replacement.action} {step.state}. Follow it: outbox"))
+
+    async def _signer(self, wallet: Address, passphrase: Passphrase | None) -> Signer:
+        """Opened on another thread: a keystore takes its time on purpose."""
+
+        def given(_: object) -> Passphrase:
+            if passphrase is None:
+                raise WalletError("The passphrase is missing. Nothing was signed. Try again.")
+            return passphrase
+
+        session = self._bench.session
+        return await asyncio.to_thread(open_signer, session.home, session.network, wallet, given)
+
+    def _failed(self, view: ApprovalView, error: Exception, *, begun: bool) -> None:
+        words = fault_words(error)
+        lines = tuple(str(error).splitlines()) or (words,)
+        if begun:
+            lines = (*lines, "It may have been sent before. See where things stand: outbox")
+            self._card.ended(ResultView(view.plan_id, "interrupted", lines, None))
+        else:
+            self._card.refused(ResultView(view.plan_id, "refused", lines, None))
+        self._bench.tell(Said(words, "bad"))
+
+
+def _objection(
+    question: _Question | None,
+    approval_hash: str,
+    word: str,
+    passphrase: Passphrase | None,
+    now: float,
+) -> str | None:
+    """Why this may not be signed; None when it may."""
+    if question is None or approval_hash != question.view.hash or now >= question.until:
+        return "Nothing is waiting under that hash. Ask again: apply."
+    view = question.view
+    if word != view.word:
+        return f"That was not the word {view.word!r}."
+    if not view.can_sign:
+        return f"It would be signed with {view.signs_with}."
+    if view.needs_passphrase and passphrase is None:
+        return "The passphrase is missing."
+    return None
+
+
+def _wipe(passphrase: Passphrase | None) -> None:
+    if passphrase is not None:
+        passphrase.wipe()
