@@ -55,8 +55,16 @@ class CleanSymbol:
 
 def clean_text(raw: str | bytes, *, limit: int = MESSAGE_LIMIT) -> str:
     """One line of at most `limit` visible characters; an ellipsis marks what was cut."""
+    if isinstance(raw, str) and len(raw) <= limit and _is_plain(raw):
+        return raw
     window = _decoded(raw, limit)
     return _cut(_visible(window.text), limit, more=window.more)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether cleaning would change nothing: most text is so, and need not be gone through."""
+    spaced = "  " in text or text[:1] == " " or text[-1:] == " "
+    return text.isascii() and text.isprintable() and not spaced
 
 
 def clean_symbol(raw: str | bytes, *, limit: int = SYMBOL_LIMIT) -> CleanSymbol:

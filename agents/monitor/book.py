@@ -10,7 +10,7 @@ from agents.monitor import book_tables as tables
 from agents.monitor.alert_reading import AlertDocumentError
 from agents.monitor.book_disk import abandon, is_damage, open_tables, renew_view
 from agents.monitor.book_page import Page, in_order
-from agents.monitor.book_view import read_view
+from agents.monitor.book_view import View, read_view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +51,8 @@ class AlertBook:
 
     def __init__(self, database: Path, view: Path) -> None:
         self._database = database
-        self._view = view
+        self._path = view
+        self._view = View()
         self._connection: sqlite3.Connection | None = None
         self._inode = 0
         self._lock = threading.RLock()
@@ -194,7 +195,7 @@ class AlertBook:
             self._truth = Page(page.alerts, page.mutes, page.next_id)
             self._truth_revision, self._shown, self._sorted = revision, None, None
         if self._view_is_old:
-            renew_view(connection, self._view)
+            renew_view(connection, self._path, self._view, self._truth, self._truth_revision)
             self._view_is_old = False
         self.trouble = None
         return events
@@ -206,7 +207,7 @@ class AlertBook:
             self._connection.close()
             self._connection = None
         known = list(self._truth.alerts.values())
-        opened = open_tables(self._database, self._view, known, now=now)
+        opened = open_tables(self._database, self._path, known, now=now)
         self._connection = opened.connection
         self.notices += opened.notices
         self._inode = self._database.stat().st_ino
@@ -255,7 +256,7 @@ class AlertBook:
     def _show_view(self) -> None:
         """Without the database the view still tells what was known."""
         try:
-            alerts = read_view(self._view) or []
+            alerts = read_view(self._path) or []
         except (OSError, AlertDocumentError):
             return
         number = 1 + max((one.id for one in alerts), default=0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor import book_tables as tables
 from agents.monitor.alert_reading import AlertDocumentError
-from agents.monitor.book_view import drop_leftovers, read_view, view_bytes
+from agents.monitor.book_view import drop_leftovers, read_view
 from chain.home import set_aside, write_atomically
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.monitor.alert import Alert
+    from agents.monitor.book_page import Page
+    from agents.monitor.book_view import View
 
 
 class OpenedBook(NamedTuple):
@@ -60,13 +62,18 @@ def abandon(database: Path, inode: int, *, now: float) -> str | None:
         return _set_aside(database, now)
 
 
-def renew_view(connection: sqlite3.Connection, view: Path) -> None:
-    """Make the file tell what the tables tell, under their lock: never older after newer."""
+def renew_view(
+    connection: sqlite3.Connection, path: Path, view: View, page: Page, revision: int
+) -> None:
+    """Make the file tell what the tables tell, under their lock: never older after newer.
+
+    The page is what they told at that revision; if somebody wrote since, they are read again.
+    """
     with tables.transaction(connection):
-        drop_leftovers(view)
-        content = view_bytes(list(tables.read_page(connection).alerts.values()))
-        if not view.exists() or view.read_bytes() != content:
-            write_atomically(view, content)
+        if tables.read_revision(connection) != revision:
+            page = tables.read_page(connection)
+        drop_leftovers(path)
+        write_atomically(path, view.render(page.alerts.values()))
 
 
 def _anew(database: Path, notices: list[str], now: float) -> sqlite3.Connection:

@@ -9,7 +9,7 @@ from agents.monitor.alert import alert_document
 from agents.monitor.alert_reading import AlertDocumentError, read_alert
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection
     from pathlib import Path
 
     from agents.monitor.alert import Alert
@@ -18,16 +18,26 @@ MOST_RESOLVED = 1_000
 """Alerts that are over stay in the file up to this many, the newest first; the book keeps all."""
 
 
-def view_bytes(alerts: Sequence[Alert]) -> bytes:
-    """The whole file: what stands, then what is over."""
-    standing = [one for one in alerts if one.active]
-    over = sorted((one for one in alerts if not one.active), key=lambda one: -one.updated_at)
-    lines = [
-        json.dumps(alert_document(one), ensure_ascii=False)
-        for one in (*standing, *over[:MOST_RESOLVED])
-    ]
-    # One alert a line: the file can be read, compared and searched line by line.
-    return ("[" + ",".join(f"\n  {line}" for line in lines) + "\n]\n").encode()
+class View:
+    """Renders the file, keeping the lines of alerts that have not changed since the last time."""
+
+    def __init__(self) -> None:
+        self._lines: dict[int, tuple[Alert, str]] = {}
+
+    def render(self, alerts: Collection[Alert]) -> bytes:
+        """The whole file: what stands, then what is over, one alert a line for other tools."""
+        standing = [one for one in alerts if one.active]
+        over = sorted((one for one in alerts if not one.active), key=lambda one: -one.updated_at)
+        shown = (*standing, *over[:MOST_RESOLVED])
+        lines = {one.id: (one, self._line(one)) for one in shown}
+        self._lines = lines
+        return ("[" + ",".join(f"\n  {line}" for _, line in lines.values()) + "\n]\n").encode()
+
+    def _line(self, alert: Alert) -> str:
+        kept = self._lines.get(alert.id)
+        if kept is not None and kept[0] is alert:
+            return kept[1]
+        return json.dumps(alert_document(alert), ensure_ascii=False)
 
 
 def read_view(path: Path) -> list[Alert] | None:
