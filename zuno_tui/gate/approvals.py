@@ -127,8 +127,18 @@ def find_approval(store: Store, plan_id: str | None) -> Approval:
         what = "Nothing" if plan_id is None else f"{plan_id}"
         be = "is approved" if plan_id is None else "is not approved"
         raise GateRefusedError(f"{what} {be}. Nothing was sent. Approve first: zuno approve PLAN")
+    found = approval_under(store, sealed)
+    if plan_id not in (None, found.plan_id):
+        raise GateRefusedError(
+            f"What is kept as the approval of {plan_id} is one of {found.plan_id}. "
+            "Nothing was sent. Approve it again: zuno approve PLAN"
+        )
+    return found
+
+
+def approval_under(store: Store, sealed: str) -> Approval:
     found = read_approval(store, sealed)
-    if found is None or plan_id not in (None, found.plan_id):
+    if found is None:
         raise GateRefusedError("What was approved is no longer known. Approve again: zuno approve")
     return found
 
@@ -138,7 +148,7 @@ def read_approval(store: Store, sealed: str) -> Approval | None:
     document = store.get(_APPROVALS, sealed)
     try:
         return _approval(sealed, cast("dict[str, Any]", document))
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         return None
 
 

@@ -15,6 +15,7 @@ EXIT = "exit"
 
 def chosen_candidate(plan: Plan, named: str | None) -> Candidate:
     """The candidate named, or the one the plan recommends."""
+    _refuse_edited(plan)
     candidate = _recommended(plan) if named is None else _named(plan, named)
     judgment = candidate.judgment
     if judgment is not None and judgment.verdict is JudgmentVerdict.VETO:
@@ -23,6 +24,17 @@ def chosen_candidate(plan: Plan, named: str | None) -> Candidate:
             "Choose another: zuno plan"
         )
     return candidate
+
+
+def _refuse_edited(plan: Plan) -> None:
+    """A plan's id is over all of it: numbers nobody argued about are not approved under it."""
+    from agents.plan import plan_identity
+
+    if plan_identity(plan) != plan.plan_id:
+        raise GateRefusedError(
+            f"The file of {plan.plan_id} was changed since it was made. Nothing was approved. "
+            "Ask for a new plan: zuno recommend ID"
+        )
 
 
 def _recommended(plan: Plan) -> Candidate:

@@ -12,6 +12,7 @@ from chain.execution.sending_replacement import Fees, cancellation, speed_up
 from chain.gas import read_gas_price
 from chain.quantity import Unknown
 from chain.rpc import requests
+from zuno_tui.gate.approvals import approval_under, refuse_tampered
 from zuno_tui.gate.circumstances import network_time
 from zuno_tui.gate.connections import refuse_silent_route
 from zuno_tui.gate.refusal import GateRefusedError
@@ -85,6 +86,10 @@ async def send_replacement(
     replacement: Replacement,
     signer: Signer,
 ) -> Step:
+    # Nothing to oneself is harmless whatever the journal says; the same bytes again are not.
+    if replacement.action == SPEED_UP:
+        dispatch = replacement.dispatch
+        refuse_tampered(approval_under(outbox.kept, dispatch.hash), dispatch)
     await refuse_silent_route(connections.route)
     head = await sources.client.ask(requests.block("latest"))
     if head is None:
