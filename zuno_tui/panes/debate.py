@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical, VerticalScroll
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from zuno_tui.keys import DEBATE, MOVING
 from zuno_tui.panes.frame import frame, joined, literal, pane_title
+from zuno_tui.panes.search import SearchField
 from zuno_tui.panes.turn import TurnBlock
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class DebatePane(VerticalScroll, can_focus=True):
     def __init__(self) -> None:
         super().__init__(id="debate", classes="pane")
         self._view: DebateView | None = None
+        self._blocks: list[TurnBlock] = []
         self._live: dict[str, TurnBlock] = {}
         self._unheard: dict[str, str] = {}
         self._flushing: Timer | None = None
@@ -57,16 +59,16 @@ class DebatePane(VerticalScroll, can_focus=True):
 
     @property
     def blocks(self) -> Sequence[TurnBlock]:
-        return list(self.query(TurnBlock))
+        return self._blocks
 
     @property
     def copied(self) -> str:
-        return "\n\n".join(f"{block.role}: {block.words}" for block in self.blocks)
+        return "\n\n".join(f"{block.role}: {block.words}" for block in self._blocks)
 
     def show(self, view: DebateView) -> None:
         """All of a debate; turns that stand already are left as they are."""
         before, self._view = self._view, view
-        drawn = len(self.blocks) - len(self._live)
+        drawn = len(self._blocks) - len(self._live)
         goes_on = before is not None and before.request_id == view.request_id
         if not goes_on or len(view.turns) < drawn:
             self._clear()
@@ -103,27 +105,31 @@ class DebatePane(VerticalScroll, can_focus=True):
         self._draw_all()
 
     def action_search(self) -> None:
-        if not self.query("#search"):
-            self.mount(Input(id="search", placeholder="find in the debate", compact=True))
-        self.query_one("#search", Input).focus()
+        if not self.query(SearchField):
+            self.mount(SearchField())
+        self.query_one(SearchField).focus()
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def on_search_field_ended(self, event: SearchField.Ended) -> None:
         event.stop()
-        self._needle, self._found = event.value.strip(), -1
-        event.input.remove()
+        self.query(SearchField).remove()
         self.focus()
-        self._draw_all()
-        self.action_find(1)
+        if event.text is not None:
+            self._needle, self._found = event.text, -1
+            self._draw_all()
+            self.action_find(1)
 
     def action_find(self, step: int) -> None:
         wanted = self._needle.lower()
-        places = [place for place, block in enumerate(self.blocks) if wanted in block.words.lower()]
-        if not wanted or not places:
+        if not wanted:
             return
-        self._found = (self._found + step) % len(places)
+        blocks = [block for block in self._blocks if wanted in block.words.lower()]
+        if not blocks:
+            self._retitle(f"{self._needle!r} is nowhere in the debate")
+            return
+        self._found = (self._found + step) % len(blocks)
         self.release_anchor()
-        self.scroll_to_widget(self.blocks[places[self._found]], animate=False, top=True)
-        self._retitle(f"{self._found + 1} of {len(places)} turns with {self._needle!r}")
+        self.scroll_to_widget(blocks[self._found], animate=False, top=True)
+        self._retitle(f"{self._found + 1} of {len(blocks)} turns with {self._needle!r}")
 
     def action_down(self) -> None:
         self.scroll_down(animate=False)
@@ -159,20 +165,22 @@ class DebatePane(VerticalScroll, can_focus=True):
 
     def _add(self, block: TurnBlock) -> None:
         self.query(".nothing").remove()
-        blocks = self.blocks
-        if len(blocks) >= MOST_TURNS:
-            blocks[0].remove()
+        if len(self._blocks) >= MOST_TURNS:
+            self._blocks.pop(0).remove()
+        self._blocks.append(block)
         self._turns.mount(block)
 
     def _drop_live(self) -> None:
         """What was heard of turns that never ended, as when a debate was cancelled."""
         self._unheard.clear()
         for block in self._live.values():
+            self._blocks.remove(block)
             block.remove()
         self._live.clear()
 
     def _clear(self) -> None:
         self._unheard.clear()
+        self._blocks.clear()
         self._live.clear()
         self._needle, self._found = "", -1
         self._turns.remove_children()
@@ -187,7 +195,7 @@ class DebatePane(VerticalScroll, can_focus=True):
         block.draw(sourced=self._sourced, folded=self._folded, needle=self._needle)
 
     def _draw_all(self) -> None:
-        for block in self.blocks:
+        for block in self._blocks:
             self._draw(block)
 
     def _retitle(self, found: str = "") -> None:

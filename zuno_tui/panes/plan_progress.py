@@ -28,6 +28,8 @@ def standing(plan: PlanView, width: int) -> Iterator[Content]:
         yield Content("")
     if plan.approval is not None and plan.result is None:
         yield from _approval(plan.approval, width)
+        if plan.approval.can_sign and not plan.progress:
+            yield literal("Nothing is signed yet. Type apply to see it once more.", "bold $accent")
         yield Content("")
 
 
@@ -38,9 +40,8 @@ def next_step(plan: PlanView) -> str:
     if plan.progress:
         return "applying"
     if plan.approval is not None:
-        return (
-            "approved: type apply" if plan.approval.can_sign else "approved, nothing here can sign"
-        )
+        signs = plan.approval.can_sign
+        return "approved: type apply" if signs else "approved, but nothing here can sign"
     return "type approve" if plan.options else ""
 
 
@@ -65,7 +66,3 @@ def _approval(approval: ApprovalView, width: int) -> Iterator[Content]:
     yield Content.assemble(("key      ", "$quiet"), literal(approval.signs_with))
     yield Content.assemble(("hash     ", "$quiet"), literal(approval.hash))
     yield Content.assemble(("expires  ", "$quiet"), f"{ends:%H:%M:%S} UTC by the network's clock")
-    if approval.can_sign:
-        yield literal(
-            "Type apply to see it once more and sign. Nothing is signed yet.", "bold $accent"
-        )

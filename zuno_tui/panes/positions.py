@@ -28,8 +28,7 @@ _COLUMNS = (
     Column("FEES", 6, 11, right=True),
     Column("NET/DAY", 7, 11, right=True),
     Column("PRICE", 9, 12, right=True),
-    Column("LOW", 10, 12, right=True),
-    Column("HIGH", 11, 12, right=True),
+    Column("FROM – TO", 10, 27),
     Column("NOTES", 8, 18),
 )
 # The glyph is for the eye, the word for everyone.
@@ -95,8 +94,7 @@ def _row(row: PositionRow, *, stale: bool) -> Row:
         Cell(row.fees),
         Cell(row.net_a_day),
         Cell(row.price),
-        Cell(row.low, "dim"),
-        Cell(row.high, "dim"),
+        Cell(f"{row.low} – {row.high}", "dim"),
         Cell(", ".join(row.notes), "warn"),
     )
     return Row(str(row.token_id), cells, stale)

@@ -87,9 +87,9 @@ class DeskScreen(Asking):
 
     def on_mount(self) -> None:
         self.query_one(HintLine).hint("")
-        self.set_interval(REDRAW_SECONDS, self._show_ages)
+        self.set_interval(REDRAW_SECONDS, self.show_ages)
         self._bring_to_front("positions")
-        self._show_ages()
+        self.show_ages()
 
     def hear(self, event: Event) -> bool:
         """Give what the desk told to the pane that draws it."""
@@ -194,7 +194,7 @@ class DeskScreen(Asking):
             column.set_class(self.pane(name) in column.children, "-front")
         self._show_tabs()
 
-    def _show_ages(self) -> None:
+    def show_ages(self) -> None:
         now = self._clock()
         self.query_one(PositionsPane).show_age(now)
         self.query_one(AlertsPane).show_age(now)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from textual.widgets import Static
+
 from zuno_tui.app import ZunoApp
 from zuno_tui.desk.events import (
     AlertsChanged,
@@ -166,7 +168,7 @@ TURNS = (
         1,
         "I propose a wider range around the price, and one leaning up that needs no swap. The"
         " wide one earns $9.10 a day.",
-        struck=(Struck(101, 106, "not the number given"),),
+        struck=(Struck(100, 105, "not the number given"),),
     ),
     TurnView("critic", 1, "Move 1 holds: 41 h of buffer against a floor of 24 h. Accepted."),
 )
@@ -272,3 +274,8 @@ MORNING: tuple[Event, ...] = (
     HintChanged("Press r on #9 to let the agents argue about it."),
     Said("The plan for #7 is ready.", "good", "zuno recommend 7"),
 )
+
+
+def text_of(pilot: Pilot[None], selector: str) -> str:
+    """The words of a line or a card, whatever their style."""
+    return str(pilot.app.screen.query_one(selector, Static).content)

@@ -1,0 +1,139 @@
+"""The debate as it streams: one block a turn, struck claims struck, the reader left in peace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tests.zuno_tui.screen.scenes import DEBATE, TURNS, desk_app, play
+from zuno_tui.desk.events import DebateChanged, ProseHeard, TurnEnded
+from zuno_tui.desk.views import DebateView, Struck, TurnView
+from zuno_tui.panes.debate import FLUSH_SECONDS, MOST_TURNS, DebatePane
+from zuno_tui.panes.turn import turn_text
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+EMPTY = DebateView("req_2", "#9 WETH/USDC 0.05%")
+
+
+def _pane(pilot: Pilot[None]) -> DebatePane:
+    return pilot.app.screen.query_one(DebatePane)
+
+
+def _told(pilot: Pilot[None]) -> list[str]:
+    return [str(block.content) for block in _pane(pilot).blocks]
+
+
+async def test_prose_grows_in_one_block_a_speaker_and_the_turn_takes_its_place() -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, DebateChanged(EMPTY))
+        await play(pilot, ProseHeard("scout", "The pool "), ProseHeard("critic", "I object"))
+        await play(pilot, ProseHeard("scout", "is calm."))
+        await pilot.pause(2 * FLUSH_SECONDS)
+        assert _told(pilot) == [
+            "SCOUT  speaking…\nThe pool is calm.",
+            "CRITIC  speaking…\nI object",
+        ]
+
+        await play(pilot, TurnEnded(TurnView("scout", 1, "The pool is calm today.")))
+        assert _told(pilot)[0] == "SCOUT  round 1\nThe pool is calm today."
+        await play(pilot, TurnEnded(TurnView("arbiter", 2, "Move 1.")))
+        assert _told(pilot)[2] == "ARBITER  round 2\nMove 1."
+
+
+async def test_tokens_are_gathered_before_they_are_drawn() -> None:
+    async with desk_app().run_test() as pilot:
+        await play(pilot, DebateChanged(EMPTY))
+        for _ in range(50):
+            _pane(pilot).hear_prose("scout", "word ")
+        assert _told(pilot) == []
+        await pilot.pause(2 * FLUSH_SECONDS)
+        assert _told(pilot) == ["SCOUT  speaking…\n" + "word " * 50]
+
+
+async def test_a_debate_that_ends_drops_what_was_half_said_and_says_how() -> None:
+    async with desk_app().run_test() as pilot:
+        await play(pilot, DebateChanged(replace(EMPTY, turns=TURNS[:1])))
+        await play(pilot, ProseHeard("critic", "I was about to"))
+        await pilot.pause(2 * FLUSH_SECONDS)
+        await play(pilot, DebateChanged(replace(EMPTY, turns=TURNS[:1], ended="Cancelled.")))
+
+        assert [text.split("\n")[0] for text in _told(pilot)] == ["SCOUT  round 1"]
+        assert "Cancelled." in str(_pane(pilot).query_one(".ending").render())
+
+
+async def test_the_next_debate_starts_on_a_clean_page_and_pages_stay_bounded() -> None:
+    async with desk_app().run_test() as pilot:
+        for number in range(20):
+            view = replace(DEBATE, request_id=f"req_{number}", ended="Done.")
+            await play(pilot, DebateChanged(view))
+        assert len(_told(pilot)) == len(TURNS)
+
+        await play(pilot, DebateChanged(EMPTY))
+        for number in range(MOST_TURNS + 15):
+            _pane(pilot).end_turn(TurnView("critic", number, "No."))
+        await pilot.pause()
+        assert len(_told(pilot)) == MOST_TURNS
+        assert _told(pilot)[-1] == f"CRITIC  round {MOST_TURNS + 14}\nNo."
+
+
+async def test_scrolling_up_is_left_in_peace_until_the_reader_returns() -> None:
+    long = TurnView("scout", 1, "line\n" * 60)
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, DebateChanged(replace(EMPTY, turns=(long,))))
+        await pilot.pause()
+        pane = _pane(pilot)
+        assert pane.scroll_y == pane.max_scroll_y > 0
+        await pilot.press("3", "g")
+        await play(pilot, TurnEnded(long))
+        await pilot.pause()
+        assert pane.scroll_y == 0
+        await pilot.press("G")
+        await play(pilot, TurnEnded(long))
+        await pilot.pause()
+        assert pane.scroll_y == pane.max_scroll_y
+
+
+async def test_sources_and_folding() -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, DebateChanged(DEBATE))
+        await pilot.press("3", "s")
+        assert "[vol.24h]" in _told(pilot)[0]
+        await pilot.press("s", "f")
+        assert _told(pilot)[1].startswith("STRATEGIST  round 1  I propose a wider range")
+        assert all("\n" not in text for text in _told(pilot))
+        await pilot.press("f")
+        assert "\n" in _told(pilot)[1]
+
+
+async def test_a_word_is_found_and_the_next_one_too() -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, DebateChanged(DEBATE))
+        await pilot.press("3", "slash", *"FLOOR", "enter")
+        await pilot.pause()
+        pane = _pane(pilot)
+        assert pane.has_focus
+        assert "1 of 1 turns with 'FLOOR'" in str(pane.border_subtitle)
+        await pilot.press("slash", *"the", "enter", "n")
+        await pilot.pause()
+        assert "2 of 2" in str(pane.border_subtitle)
+        await pilot.press("N")
+        assert "1 of 2" in str(pane.border_subtitle)
+        await pilot.press("slash", *"nowhere", "enter")
+        await pilot.pause()
+        assert "nowhere in the debate" in str(pane.border_subtitle)
+        await pilot.press("slash", "x", "escape")
+        await pilot.pause()
+        assert pane.has_focus
+        assert not pane.query("#search")
+
+
+def test_struck_claims_keep_their_place_whatever_is_cleaned_away() -> None:
+    turn = TurnView(
+        "critic", 1, "It\x1b[2J earns $9.10 and $7.", (Struck(13, 18, "no such number"),)
+    )
+    assert turn_text(turn).plain == "It[2J earns $9.10 [✗ no such number] and $7."
+
+    overlapping = (Struck(0, 4, "one"), Struck(2, 6, "two"))
+    assert turn_text(TurnView("critic", 1, "12345678", overlapping)).plain == "1234 [✗ one]5678"

@@ -1,0 +1,140 @@
+"""The plan card: everything side by side in any width, then approval, progress and result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from tests.zuno_tui.screen.scenes import (
+    APPLIED,
+    APPLYING,
+    APPROVAL,
+    APPROVED,
+    PLAN,
+    desk_app,
+    option,
+    play,
+    text_of,
+)
+from zuno_tui.desk.events import PlanChanged
+from zuno_tui.panes.plan import PlanPane
+from zuno_tui.panes.plan_card import comparison
+from zuno_tui.panes.plan_progress import next_step
+
+if TYPE_CHECKING:
+    from zuno_tui.desk.views import PlanView
+
+
+def _lines(plan: PlanView, chosen: int, width: int) -> list[str]:
+    return [line.plain for line in comparison(plan, chosen, width)]
+
+
+def test_every_option_stands_beside_the_others_where_there_is_room() -> None:
+    lines = _lines(PLAN, 1, 90)
+    head = next(line for line in lines if "exit" in line)
+
+    assert head.split() == ["hold", "★", "move", "1", "move", "2", "move", "3", "exit"]
+    assert all(len(line) <= 90 for line in lines)
+    for label in ("verdict", "stays 24 h", "stays 7 d", *PLAN.options[0].figures):
+        assert any(line.startswith(label) for line in lines)
+
+
+def test_a_narrow_card_shows_the_chosen_option_and_its_neighbours() -> None:
+    for width in range(24, 60):
+        for chosen, one in enumerate(PLAN.options):
+            lines = _lines(PLAN, chosen, width)
+            head = next(line for line in lines if "of 5" in line)
+            assert one.name in head
+            assert max(len(line) for line in lines) <= width
+
+
+def test_the_price_runs_through_all_ranges_at_one_place() -> None:
+    pictures = [line for line in _lines(PLAN, 1, 60) if "├" in line or "┤" in line]
+
+    assert len(pictures) == 4
+    assert len({line.index("●") for line in pictures}) == 1
+    starts = [line.index("├") for line in pictures]
+    # hold begins between the wide move and the narrow one, as its lower edge does.
+    assert starts[1] < starts[0] < starts[2] < starts[3]
+
+
+def test_a_plan_of_strange_ranges_still_draws() -> None:
+    for edges in ((-887_272, 887_272), (100, 200), (-200, -100), (0, 60), (-60, 0)):
+        plan = replace(PLAN, options=(option("hold", None, edges), PLAN.options[2]))
+        lines = _lines(plan, 0, 60)
+        assert max(len(line) for line in lines) <= 60
+        outside = not edges[0] <= 0 < edges[1]
+        assert ("○" in lines[0]) is outside
+    alone = replace(PLAN, options=(option("exit", "exit", None),))
+    assert "├" not in "".join(_lines(alone, 0, 60))
+    assert _lines(replace(PLAN, options=()), 0, 60) == []
+
+
+def test_words_of_others_stay_words() -> None:
+    evil = "[bold]x[/]\x1b[2J"
+    plan = replace(PLAN, options=(replace(PLAN.options[0], name=evil, verdict=evil, low=evil),))
+    told = Content("\n").join(comparison(plan, 0, 60)).plain
+
+    assert "\x1b" not in told
+    assert "[bold]x[/][2J" in told
+
+
+async def test_the_card_follows_the_plan_from_choice_to_result() -> None:
+    async with desk_app().run_test(size=(120, 50)) as pilot:
+        assert "No plan yet" in text_of(pilot, "#card")
+        await play(pilot, PlanChanged(PLAN))
+        told = text_of(pilot, "#card")
+        assert told.startswith("★ Move 1")
+        assert "19 h, well within its life." in " ".join(told.split())
+
+        await play(pilot, PlanChanged(APPROVED))
+        told = text_of(pilot, "#card")
+        assert told.startswith("APPROVED  rebalance #7")
+        for words in (
+            "1. exit",
+            "Burn position #7",
+            APPROVAL.hash,
+            APPROVAL.wallet,
+            "14:22:20 UTC",
+        ):
+            assert words in told
+        assert "Nothing is signed yet." in told
+
+        await play(pilot, PlanChanged(APPLYING))
+        told = text_of(pilot, "#card")
+        assert told.startswith("APPLYING\n✓ exit: sent")
+        assert "Nothing is signed yet." not in told
+
+        await play(pilot, PlanChanged(APPLIED))
+        told = text_of(pilot, "#card")
+        assert told.startswith("RESULT  done")
+        assert "The new position is #41." in told
+        await play(pilot, PlanChanged(None))
+        assert "No plan yet" in text_of(pilot, "#card")
+
+
+async def test_the_keys_walk_the_options_from_the_advised_one_and_stop_at_the_ends() -> None:
+    async with desk_app().run_test(size=(80, 24)) as pilot:
+        await play(pilot, PlanChanged(PLAN))
+        pane = pilot.app.screen.query_one(PlanPane)
+        seen = []
+        for key in ("4", "left", "h", "right", "l", "l", "l", "l"):
+            await pilot.press(key)
+            assert pane.option is not None
+            seen.append(pane.option.name)
+        assert seen == ["move 1", "hold", "hold", "move 1", "move 2", "move 3", "exit", "exit"]
+        # An approval of the same plan leaves the keys where they are.
+        await play(pilot, PlanChanged(APPROVED))
+        assert pane.option == PLAN.options[-1]
+
+
+def test_the_border_says_the_next_step() -> None:
+    watching = replace(PLAN, approval=replace(APPROVAL, can_sign=False))
+
+    assert next_step(PLAN) == "type approve"
+    assert next_step(APPROVED) == "approved: type apply"
+    assert next_step(watching) == "approved, but nothing here can sign"
+    assert next_step(APPLYING) == "applying"
+    assert next_step(APPLIED) == "done"

@@ -1,0 +1,120 @@
+"""The tables: the cursor stays with its row, columns fit, and hundreds of rows stay light."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import process_time
+from typing import TYPE_CHECKING
+
+from tests.zuno_tui.screen.scenes import ALERTS, NOW, POSITIONS, desk_app, play, position
+from zuno_tui.desk.events import AlertsChanged, PositionsChanged
+from zuno_tui.desk.views import PositionsView
+from zuno_tui.panes.positions import PositionsPane
+
+if TYPE_CHECKING:
+    from zuno_tui.panes.row_table import RowTable
+
+MANY = PositionsView(rows=tuple(position(each) for each in range(1, 501)), read_at=NOW)
+
+
+def lines_of(table: RowTable) -> list[str]:
+    return [table.render_line(y).text for y in range(table.scrollable_content_region.height)]
+
+
+async def test_the_cursor_stays_with_its_position_while_the_rows_change() -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        pane = pilot.app.screen.query_one(PositionsPane)
+        await play(pilot, PositionsChanged(POSITIONS))
+        await pilot.press("j", "j")
+        assert pane.key == "12"
+
+        await play(pilot, PositionsChanged(replace(POSITIONS, rows=POSITIONS.rows[::-1])))
+        assert pane.key == "12"
+        moved = replace(POSITIONS.rows[2], value="$4,999.99")
+        await play(pilot, PositionsChanged(replace(POSITIONS, rows=(position(2), moved))))
+        assert pane.key == "12"
+        assert "$4,999.99" in "".join(lines_of(pane))
+
+        await play(pilot, PositionsChanged(replace(POSITIONS, rows=(position(2),))))
+        assert pane.selected == position(2)
+        await play(pilot, PositionsChanged(replace(POSITIONS, rows=())))
+        assert pane.rows == ()
+        assert "This wallet holds no position here." in "".join(lines_of(pane))
+
+
+async def test_columns_come_with_the_width_and_stay_under_their_titles() -> None:
+    async with desk_app().run_test(size=(80, 24)) as pilot:
+        await play(pilot, PositionsChanged(POSITIONS))
+        pane = pilot.app.screen.query_one(PositionsPane)
+        titles: list[list[str]] = []
+        for width in (50, 80, 200):
+            await pilot.resize_terminal(width, 24)
+            await pilot.pause()
+            head, first, second, *_ = lines_of(pane)
+            titles.append(head.split())
+            assert head.index("STATE") == first.index("▲ edge") == second.index("✗ out")
+        assert titles[0] == ["ID", "PAIR", "STATE", "RANGE"]
+        assert titles[1][4:] == ["VALUE", "VS", "HOLD", "FEES"]
+        assert titles[2][4:] == [
+            *("VALUE", "VS", "HOLD", "FEES", "NET/DAY", "PRICE", "FROM", "–", "TO", "NOTES"),
+        ]
+
+
+async def test_stale_and_remembered_rows_say_so_and_why() -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        pane = pilot.app.screen.query_one(PositionsPane)
+        old = replace(POSITIONS, read_at=NOW - 700)
+        await play(pilot, PositionsChanged(replace(old, stale="the RPC does not answer")))
+        assert "the RPC does not answer" in str(pane.border_subtitle)
+        assert all(row.stale for row in pane.rows)
+
+        await play(pilot, PositionsChanged(replace(old, remembered=True)))
+        assert "remembered, 10 min ago" in str(pane.border_title)
+        assert all(row.stale for row in pane.rows)
+
+        await play(pilot, PositionsChanged(POSITIONS))
+        assert not any(row.stale for row in pane.rows)
+
+
+async def test_five_hundred_rows_scroll_under_the_cursor_and_refresh_within_a_blink() -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        pane = pilot.app.screen.query_one(PositionsPane)
+        await play(pilot, PositionsChanged(MANY))
+        await pilot.press("G")
+        await pilot.pause()
+        assert "#500" in lines_of(pane)[-1]
+        await pilot.press("g", "pagedown")
+        await pilot.pause()
+        assert any(f"#{pane.key} " in line for line in lines_of(pane))
+
+        moved = replace(MANY, rows=tuple(replace(row, value="$1.00") for row in MANY.rows))
+        began = process_time()
+        pane.show(moved, NOW)
+        # Whatever the machine: far from a redraw of every cell, which takes a second.
+        assert process_time() - began < 0.2
+
+
+async def test_hostile_words_in_a_cell_stay_in_their_cell() -> None:
+    evil = "USDC\x1b7\x1b[2;1Hrecipient: 0xEVIL\x1b8[/][@click=app.quit]x"
+    async with desk_app().run_test(size=(200, 50)) as pilot:
+        pane = pilot.app.screen.query_one(PositionsPane)
+        rows = (replace(position(1, notes=(evil,)), pair=evil, value=evil), position(2))
+        await play(pilot, PositionsChanged(replace(POSITIONS, rows=rows, total=evil, found=evil)))
+        await play(pilot, PositionsChanged(replace(POSITIONS, rows=rows, stale=evil)))
+        alert = replace(ALERTS.rows[0], message=evil, next_command=evil)
+        await play(pilot, AlertsChanged(replace(ALERTS, rows=(alert,), trouble=evil)))
+
+        head, first, second, *_ = lines_of(pane)
+        assert "\x1b" not in first
+        assert head.index("STATE") == first.index("● in") == second.index("● in")
+
+
+async def test_the_whole_message_of_an_alert_is_told_while_its_row_is_pointed_at() -> None:
+    long = "A message " + "that goes on and on " * 8 + "to its end"
+    rows = (ALERTS.rows[0], replace(ALERTS.rows[1], message=long))
+    async with desk_app().run_test(size=(80, 24)) as pilot:
+        await play(pilot, AlertsChanged(replace(ALERTS, rows=rows)))
+        await pilot.press("2", "j")
+        await pilot.pause()
+
+        assert "to its end" in str(pilot.app.screen.query_one("#said").content)  # type: ignore[attr-defined]
