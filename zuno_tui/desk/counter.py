@@ -32,6 +32,7 @@ from zuno_tui.desk.pages import Pages
 from zuno_tui.desk.pool_rows import Pools
 from zuno_tui.desk.records import Records
 from zuno_tui.desk.signing import Signing
+from zuno_tui.desk.watching import Watching
 
 if TYPE_CHECKING:
     from chain.rpc.types import Block
@@ -57,10 +58,12 @@ class Counter:
         self._pools = Pools(bench)
         self._records = Records(bench)
         self._details = Details(bench)
+        self._watching = Watching(bench)
         self._loops: list[asyncio.Task[None]] = []
 
     def begin(self) -> None:
         self._outbox.begin()
+        self._loops.append(asyncio.create_task(self._watching.run(), name="zuno watching"))
         if self._market is not None:
             self._loops.append(asyncio.create_task(self._market.run(), name="zuno market"))
 
@@ -100,8 +103,10 @@ class Counter:
                 self._pages.show((name,))
             case Market():
                 await self._turn_market(intent)
-            case Acknowledge() | Mute():
-                self._bench.tell(Said("No alerts are kept yet.", "warn", intent.twin))
+            case Acknowledge():
+                self._watching.acknowledge(intent)
+            case Mute():
+                self._watching.mute(intent)
             case _:
                 self._take_deed(intent)
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from zuno_tui.cli.session import Session
+    from zuno_tui.settings import Flags
 
 
 def _new_request_id() -> str:
@@ -25,6 +26,8 @@ class DeskOpening:
     """Whether the guide speaks and the market can be paused."""
     deterministic: bool = False
     """Whether the rules speak alone, key or no key."""
+    flags: Flags | None = None
+    """What the monitor watches by, beside the settings; None for this network and wallet alone."""
     clock: Callable[[], float] = time.time
     new_request_id: Callable[[], str] = _new_request_id
     # It may hold keys, and so is part of no repr.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agents.monitor.thresholds import Thresholds
 from chain.hooks import Danger
 from chain.performance import gains
 from chain.pool_key import DYNAMIC_FEE
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from chain.quantity import Quantity
     from zuno_tui.desk.views import Standing, Tone
 
-_NEAR_EDGE = 0.1
-"""Of the range's width: closer than this to an edge is near it."""
+_NEAR_EDGE = Thresholds().near_edge
+"""Of the range's width: closer than this to an edge is near it, as the monitor has it too."""
 
 
 @dataclass(frozen=True, slots=True)
