@@ -6,7 +6,6 @@ import os
 import time
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import App
 from textual.command import CommandPalette
 from textual.filter import NoColor
 
@@ -15,6 +14,7 @@ from zuno_tui.desk.events import AlertRaised, QuitAsked
 from zuno_tui.last_gate import AsciiOnly, ControlGuard
 from zuno_tui.messages import DeskSpoke, Hearing
 from zuno_tui.palette import DeskCommands
+from zuno_tui.safe_app import SafeApp
 from zuno_tui.screens.desk import DeskScreen
 from zuno_tui.screens.doors import screen_for
 from zuno_tui.themes import COLOURLESS, DEFAULT, THEMES
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _KEY_NAMES = {"enter": "enter", "space": "space", "tab": "tab", "escape": "esc"}
 
 
-class ZunoApp(App[None]):
+class ZunoApp(SafeApp[None]):
     TITLE = "zuno"
     CSS_PATH = "zuno.tcss"
     ENABLE_COMMAND_PALETTE = True

@@ -21,7 +21,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _SHOWN = 12
 _KNOWN_KEYS = (
     *("network", "address", "unit", "rpc", "send", "coingecko", "debate", "model", "limits"),
-    *("telegram", "webhook"),
+    *("telegram", "webhook", "screen", "keys"),
 )
 
 
@@ -48,6 +48,9 @@ class Settings:
     telegram: Mapping[str, object] = field(default_factory=dict, repr=False)
     webhook: Mapping[str, object] = field(default_factory=dict, repr=False)
     """Likewise; `channel_settings` reads them."""
+    screen: Mapping[str, object] = field(default_factory=dict)
+    keys: Mapping[str, object] = field(default_factory=dict)
+    """Likewise; `look` reads them."""
 
     def chosen_network(self) -> Network:
         try:
@@ -119,12 +122,14 @@ def _from_file(path: Path) -> Settings:
         limits=_table(table.get("limits", {})),
         telegram=_table(table.get("telegram", {})),
         webhook=_table(table.get("webhook", {})),
+        screen=_table(table.get("screen", {})),
+        keys=_table(table.get("keys", {})),
     )
 
 
 def _table(value: object) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise SettingsError("[debate], [model], [limits], [telegram], [webhook] must be tables.")
+        raise SettingsError("[debate], [model], [limits], [screen] and their like must be tables.")
     return value
 
 

@@ -73,16 +73,17 @@ async def test_the_typed_word_confirms_once() -> None:
         assert link.confirmed == [(KEYLESS.hash, "apply")]
 
 
-@pytest.mark.parametrize("word", ["Apply", "apply ", " apply", "appl", "applyy", "yes", ""])
-async def test_any_other_word_signs_nothing(word: str) -> None:
+async def test_any_other_word_signs_nothing() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
         screen = await _open(pilot)
-        await pilot.press(*("space" if letter == " " else letter for letter in word), "enter")
-        await pilot.pause()
+        for word in ("Apply", "apply ", " apply", "appl", "yes", ""):
+            screen.query_one("#confirm-said", Static).update("")
+            await pilot.press(*("space" if letter == " " else letter for letter in word), "enter")
+            await pilot.pause()
 
-        assert link.confirmed == []
-        assert "not the word" in _said(screen)
+            assert link.confirmed == [], word
+            assert "not the word" in _said(screen), word
 
 
 async def test_a_slip_can_be_mended() -> None:

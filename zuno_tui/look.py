@@ -1,0 +1,61 @@
+"""How the screen is drawn, whatever is on it: `[screen]` and `[keys]`, the environment, flags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from zuno_tui.settings import SettingsError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Mapping
+
+    from zuno_tui.settings import Settings
+
+_SCREEN_KEYS = ("theme", "ascii", "bell")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    ascii_only: bool = False
+    bell: bool = True
+    theme: str | None = None
+    keymap: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_look(settings: Settings, environment: Mapping[str, str], arguments: Namespace) -> Look:
+    from zuno_tui.keys import KeymapError, keymap_from
+
+    for name in settings.screen:
+        if name not in _SCREEN_KEYS:
+            known = ", ".join(_SCREEN_KEYS)
+            raise SettingsError(f"[screen] has an unknown setting {name!r}. It may hold: {known}.")
+    try:
+        keymap = keymap_from(settings.keys)
+    except KeymapError as error:
+        raise SettingsError(str(error)) from error
+    theme = arguments.theme or environment.get("ZUNO_THEME") or settings.screen.get("theme")
+    return Look(
+        ascii_only=arguments.ascii or _is_on(settings.screen, "ascii", default=False),
+        bell=not arguments.no_bell and _is_on(settings.screen, "bell", default=True),
+        theme=None if theme is None else _theme(theme),
+        keymap=keymap,
+    )
+
+
+def _theme(name: object) -> str:
+    from zuno_tui.themes import THEME_NAMES
+
+    if not isinstance(name, str) or name not in THEME_NAMES:
+        raise SettingsError(
+            f"There is no theme called {name!r}. There are: {', '.join(THEME_NAMES)}."
+        )
+    return name
+
+
+def _is_on(table: Mapping[str, object], name: str, *, default: bool) -> bool:
+    chosen = table.get(name, default)
+    if not isinstance(chosen, bool):
+        raise SettingsError(f"screen.{name} is {chosen!r}, but it may be true or false.")
+    return chosen

@@ -1,0 +1,56 @@
+"""How an app of ours ends: by the person, by a signal or by a fault, with the terminal restored."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from typing import TYPE_CHECKING, TypeVar
+
+from rich.text import Text
+from textual.app import App
+
+from zuno_tui.screens.crash import crash_page
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Answer = TypeVar("Answer")
+
+_LOG = logging.getLogger("zuno.screen")
+_ENDING = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
+
+
+class SafeApp(App[Answer]):
+    """Left to itself, Textual dies of a hang-up without a word, and prints variables in a crash."""
+
+    log_path: Path | None = None
+    hung_up = False
+    """Whether the terminal is gone: then there is nobody to tell anything."""
+
+    def on_load(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in _ENDING:
+            loop.add_signal_handler(number, self._end_by, number)
+
+    def on_unmount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in _ENDING:
+            loop.remove_signal_handler(number)
+
+    def _end_by(self, number: signal.Signals) -> None:
+        _LOG.info("ended by %s", number.name)
+        self.hung_up = number is signal.SIGHUP
+        self.exit(return_code=128 + number)
+
+    def _handle_exception(self, error: Exception) -> None:
+        _LOG.error("the screen failed", exc_info=error)
+        super()._handle_exception(error)
+        # Whatever else was to be printed may show values; one page is enough.
+        self._exit_renderables[:] = [Text(crash_page(error, self.log_path))]
+
+    def _fatal_error(self) -> None:
+        error = sys.exception() or RuntimeError()
+        self._exit_renderables[:] = [Text(crash_page(error, self.log_path))]
+        self._close_messages_no_wait()
