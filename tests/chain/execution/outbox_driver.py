@@ -19,6 +19,7 @@ from chain.execution.sending import Patience, Sender
 from chain.execution.sending_route import Route
 from chain.networks import network_named
 from chain.rpc.client import RpcClient
+from chain.rpc.errors import RpcError
 from chain.rpc.limits import Limits
 from chain.rpc.reader import Reader
 from tests.chain.execution.outbox_kit import KeySigner, planned, transfer
@@ -27,13 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from chain.execution.transaction import SignedTransaction, UnsignedTransaction
-    from chain.rpc.errors import RpcError
     from chain.rpc.requests import Request
 
 T = TypeVar("T")
 
+UNANSWERED = 4
 REFUSED = 3
 DONE = 0
+ENDS = (DONE, REFUSED, UNANSWERED)
 
 
 @dataclass
@@ -91,7 +93,7 @@ class DyingSends(Reader):
 def apply(
     url: str, database: str, hash_: str, at: float, moment: str, countdown: int, patience: float
 ) -> None:
-    """Apply once; exit 0 when it came to its end, 3 when it was refused."""
+    """Apply once; exit 0 when it came to its end, 3 when refused, 4 when the chain was silent."""
     asyncio.run(_apply(url, database, hash_, at, Death(moment, countdown), patience))
 
 
@@ -115,6 +117,8 @@ async def _apply(
                 await sender.apply(hash_, DyingSigner(KeySigner(), death), at=at)
             except OutboxError:
                 sys.exit(REFUSED)
+            except RpcError:
+                sys.exit(UNANSWERED)
 
 
 def resume_and_die(url: str, database: str, moment: str, countdown: int) -> None:
