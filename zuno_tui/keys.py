@@ -86,7 +86,60 @@ DESK = (
     _key("desk.copy", "y", "copy", "", "Copy what is selected (OSC 52)"),
     _key("desk.refresh", "ctrl+r", "refresh_views", "", "Read everything anew"),
 )
-ALL = (*MOVING, *POSITIONS, *ALERTS, *DEBATE, *PLAN, *DESK)
+VISIT = (
+    _key("visit.close", "escape,q", "close", "back", "Back to the desk"),
+    _key("visit.help", "question_mark", "help", "help", "The keys of this screen"),
+)
+_SCROLLING = (
+    _key("visit.down", "j,down", "scroll_lines(1)", "", "One line down"),
+    _key("visit.up", "k,up", "scroll_lines(-1)", "", "One line up"),
+    _key("visit.page-down", "pagedown", "scroll_lines(10)", "", "Ten lines down"),
+    _key("visit.page-up", "pageup", "scroll_lines(-10)", "", "Ten lines up"),
+)
+DETAIL = (
+    _key("position.recommend", "r", "recommend", "recommend", "Let the agents argue about it"),
+    _key("position.collect", "c", "offer('collect')", "collect…", "Put collecting in the prompt"),
+    _key(
+        "position.compound", "p", "offer('compound')", "compound…", "Put compounding in the prompt"
+    ),
+    _key("position.leave", "x", "offer('close')", "leave…", "Put closing it in the prompt"),
+    *_SCROLLING,
+)
+NARROWING = (
+    _key("pools.down", "down", "move(1)", "", "The next pool"),
+    _key("pools.up", "up", "move(-1)", "", "The pool before"),
+)
+LISTING = (_key("records.replay", "enter", "choose", "hear again", "Hear it from its record"),)
+STEPPING = (
+    _key("replay.next", "right,space,l", "step(1)", "next", "The next turn"),
+    _key("replay.previous", "left,h", "step(-1)", "previous", "The turn before"),
+    _key("replay.first", "g,home", "edge(0)", "", "To the first turn"),
+    _key("replay.last", "G,end", "edge(1)", "last", "To the last turn"),
+    _key("replay.sources", "s", "sources", "sources", "Show where each number comes from"),
+    *_SCROLLING,
+)
+SENT = (
+    _key("outbox.resume", "u", "resume", "look again", "Look up where everything stands now"),
+    _key(
+        "outbox.faster", "f", "offer('speed-up')", "speed up…", "Put speeding it up in the prompt"
+    ),
+    _key("outbox.cancel", "x", "offer('cancel')", "cancel…", "Put cancelling it in the prompt"),
+    _key("outbox.resolve", "d", "offer('resolve')", "settled…", "Say that you have dealt with it"),
+)
+ALL = (
+    *MOVING,
+    *POSITIONS,
+    *ALERTS,
+    *DEBATE,
+    *PLAN,
+    *DESK,
+    *VISIT,
+    *DETAIL,
+    *NARROWING,
+    *LISTING,
+    *STEPPING,
+    *SENT,
+)
 
 
 def keymap_from(table: Mapping[str, object]) -> dict[str, str]:

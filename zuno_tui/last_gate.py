@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 _PLAIN = str.maketrans(
     {
         **dict.fromkeys("─━╌┄═▔▁▂▃▄▀", "-"),
-        **dict.fromkeys("│┃║╎┆▌▐▎▏▕▊", "|"),
+        **dict.fromkeys("│┃║╎┆▌▐▎▏▕▍", "|"),
         **dict.fromkeys("┌┐└┘╭╮╰╯┬┴┼┏┓┗┛", "+"),
-        **dict.fromkeys("█▇▆▅■", "#"),
+        **dict.fromkeys("█▇▆▅■▉▊▋", "#"),
+        **{chr(dots): "*" for dots in range(0x2801, 0x2900)},
         **dict.fromkeys("░▒▓", "."),
         **dict.fromkeys("├", "["),
         **dict.fromkeys("┤", "]"),
-        **dict.fromkeys("●◆", "o"),
+        **dict.fromkeys("●◆○", "o"),
         **dict.fromkeys("★✓", "*"),
         **dict.fromkeys("✗×", "x"),
         **dict.fromkeys("▲↑", "^"),

@@ -2,31 +2,76 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
-from zuno_tui.desk.events import ConfirmationAsked, HelpAsked, PageReady
+from zuno_tui.desk.events import (
+    ConfirmationAsked,
+    DetailReady,
+    Event,
+    HelpAsked,
+    OutboxReady,
+    PageReady,
+    PoolsReady,
+    RecordsReady,
+)
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
 
 
-def screen_for(event: Event, link: DeskLink) -> Screen[None] | None:
+@singledispatch
+def screen_for(_event: Event, _link: DeskLink) -> Screen[None] | None:
     """The screen that shows what was told; None where the desk's panes do."""
-    match event:
-        case HelpAsked(topic):
-            from zuno_tui.screens.help import HelpScreen
+    return None
 
-            return HelpScreen(topic)
-        case ConfirmationAsked(approval):
-            from zuno_tui.screens.confirm import ConfirmScreen
 
-            return ConfirmScreen(link, approval)
-        case PageReady(title, lines):
-            from zuno_tui.screens.page import PageScreen
+@screen_for.register(HelpAsked)
+def _help(event: HelpAsked, _link: DeskLink) -> Screen[None]:
+    from zuno_tui.screens.help import HelpScreen
 
-            return PageScreen(title, lines)
-        case _:
-            return None
+    return HelpScreen(event.topic)
+
+
+@screen_for.register(ConfirmationAsked)
+def _confirmation(event: ConfirmationAsked, link: DeskLink) -> Screen[None]:
+    from zuno_tui.screens.confirm import ConfirmScreen
+
+    return ConfirmScreen(link, event.approval)
+
+
+@screen_for.register(PageReady)
+def _page(event: PageReady, _link: DeskLink) -> Screen[None]:
+    from zuno_tui.screens.page import PageScreen
+
+    return PageScreen(event.title, event.lines)
+
+
+@screen_for.register(DetailReady)
+def _position(event: DetailReady, link: DeskLink) -> Screen[None]:
+    from zuno_tui.screens.position import PositionScreen
+
+    return PositionScreen(link, event.view)
+
+
+@screen_for.register(PoolsReady)
+def _pools(event: PoolsReady, link: DeskLink) -> Screen[None]:
+    from zuno_tui.screens.pools import PoolsScreen
+
+    return PoolsScreen(link, event.rows)
+
+
+@screen_for.register(RecordsReady)
+def _records(event: RecordsReady, link: DeskLink) -> Screen[None]:
+    from zuno_tui.screens.records import RecordsScreen
+
+    return RecordsScreen(link, event.rows)
+
+
+@screen_for.register(OutboxReady)
+def _outbox(event: OutboxReady, link: DeskLink) -> Screen[None]:
+    from zuno_tui.screens.outbox import OutboxScreen
+
+    return OutboxScreen(link, event.rows)

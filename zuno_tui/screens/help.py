@@ -42,6 +42,21 @@ _ABOUT = {
         " stay in range for a day and a week. Approving builds and tries the transactions; only"
         " the word apply, typed on the page that shows them, signs."
     ),
+    "position": (
+        "The price's way through the range, the liquidity around it, what each day brought, and"
+        " everything known in words. Letters lead on: what they put in the prompt you still send."
+    ),
+    "pools": (
+        "Type words to narrow the list; enter puts a create phrase for the pool in the prompt,"
+        " where its amount is still to be written."
+    ),
+    "records": "Every debate is on record. Enter hears one again, with no model and no chain.",
+    "replay": "The debate as it was, turn by turn; struck numbers stand as they were struck.",
+    "outbox": (
+        "Every plan that was applied, and each of its transactions. What can still be done about"
+        " one is in the keys below; what signs asks for the typed word again."
+    ),
+    "settings": "What is set and where it comes from. Secrets are never shown, only that they are.",
     "prompt": "Type what you want; tab completes, up and down bring back what you typed before.",
 }
 _KEY_CELLS = 12

@@ -1,0 +1,123 @@
+"""The screens one goes to from the desk: how they look, and what their keys ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app, play
+from tests.zuno_tui.screen.visit_scenes import DETAIL, POOLS, RECORDS, REPLAYED, SENT
+from zuno_tui.desk.events import (
+    DebateChanged,
+    DetailReady,
+    OutboxReady,
+    PoolsReady,
+    RecordsReady,
+)
+from zuno_tui.desk.intents import Recommend, Replay
+from zuno_tui.panes.prompt import Prompt
+from zuno_tui.screens.replay import ReplayScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.pilot import Pilot
+
+    from zuno_tui.desk.events import Event
+
+SIZES = [(80, 24), (120, 36), (200, 50)]
+EVENTS: dict[str, Event] = {
+    "position": DetailReady(DETAIL),
+    "pools": PoolsReady(POOLS),
+    "records": RecordsReady(RECORDS),
+    "outbox": OutboxReady(SENT),
+}
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("name", EVENTS)
+def test_how_it_looks(snap_compare: Callable[..., bool], name: str, size: tuple[int, int]) -> None:
+    async def arrive(pilot: Pilot[None]) -> None:
+        await play(pilot, EVENTS[name])
+        await pilot.pause()
+
+    assert snap_compare(desk_app(), terminal_size=size, run_before=arrive)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_how_a_replay_looks(snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+    async def arrive(pilot: Pilot[None]) -> None:
+        await play(pilot, EVENTS["records"])
+        await pilot.press("enter")
+        await play(pilot, DebateChanged(REPLAYED))
+        await pilot.press("end")
+        await pilot.pause()
+
+    assert snap_compare(desk_app(), terminal_size=size, run_before=arrive)
+
+
+async def test_a_position_leads_to_a_debate_or_to_the_prompt() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test(size=(120, 36)) as pilot:
+        await play(pilot, EVENTS["position"])
+        await pilot.press("r")
+        assert link.intents == [Recommend(7)]
+        await play(pilot, EVENTS["position"])
+        await pilot.press("c")
+        assert pilot.app.screen.query_one(Prompt).value == "collect 7"
+        assert link.intents == [Recommend(7)]
+
+
+async def test_a_position_told_again_is_drawn_anew_and_opens_no_second_screen() -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, EVENTS["position"], EVENTS["position"])
+        assert len(pilot.app.screen_stack) == 2
+        await pilot.press("escape")
+        assert len(pilot.app.screen_stack) == 1
+
+
+async def test_typing_narrows_the_pools_and_enter_goes_on_from_one() -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, EVENTS["pools"])
+        await pilot.press(*"0.3")
+        await pilot.press("enter")
+        assert pilot.app.screen.query_one(Prompt).value == "create 1 WETH/USDC 0.3%"
+
+
+async def test_the_arrows_move_through_the_pools_while_one_types() -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, EVENTS["pools"])
+        await pilot.press("down", "down", "enter")
+        assert pilot.app.screen.query_one(Prompt).value == "create 1 WETH/HKD"
+
+
+async def test_a_record_is_stepped_through_turn_by_turn() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test(size=(120, 36)) as pilot:
+        await play(pilot, EVENTS["records"])
+        await pilot.press("enter")
+        assert link.intents == [Replay("req_5b1f0c77a1d2e394")]
+        await play(pilot, DebateChanged(REPLAYED))
+        screen = pilot.app.screen
+        assert isinstance(screen, ReplayScreen)
+        assert _turns_in_sight(screen) == 1
+        await pilot.press("right", "space")
+        assert _turns_in_sight(screen) == 3
+        await pilot.press("left")
+        assert _turns_in_sight(screen) == 2
+        await pilot.press("end")
+        assert _turns_in_sight(screen) == len(REPLAYED.turns)
+
+
+def _turns_in_sight(screen: ReplayScreen) -> int:
+    return sum(bool(block.display) for block in screen.query(".turn"))
+
+
+async def test_only_what_can_be_done_with_a_sent_plan_is_offered() -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, EVENTS["outbox"])
+        await pilot.press("f", "x")
+        assert len(pilot.app.screen_stack) == 2
+        await pilot.press("d")
+        assert pilot.app.screen.query_one(Prompt).value == "outbox resolve plan_77aa00c1e4b25f61"

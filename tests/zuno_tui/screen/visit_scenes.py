@@ -1,0 +1,142 @@
+"""What the desk tells of one position, of pools, records and what was sent."""
+
+from __future__ import annotations
+
+import math
+
+from tests.zuno_tui.screen.scenes import NOW
+from zuno_tui.desk.views import (
+    ChartView,
+    DebateView,
+    DetailView,
+    DispatchView,
+    PoolRow,
+    RecordRow,
+    Struck,
+    TurnView,
+)
+
+_HOURS = 168
+
+
+def _price(hour: int) -> float:
+    return 1790 + 60 * math.sin(hour / 17) + 40 * math.sin(hour / 5) + hour * 0.6
+
+
+DETAIL = DetailView(
+    token_id=7,
+    title="#7 WETH/USDC 0.05% · near edge",
+    facts=(
+        ("range", "1,620.42 ├───────●┤ 1,980.77 USDC per WETH, ticks -201240 to -199220"),
+        ("price", "1,952.09 USDC per WETH, tick -199377"),
+        ("holds", "1.204 WETH + 15,804.12 USDC = $18,154.51"),
+        ("uncollected", "0.0041 WETH + 4.40 USDC = $12.40"),
+        ("share", "0.51% of the liquidity that earns fees now"),
+        ("opened", "12 d ago"),
+        ("vs holding", "+$41.20, impermanent loss −0.812%"),
+        ("a day", "+$3.18 = fees $9.02 less LVR $5.84, measured over 24 h"),
+        ("owner", "0x52908400098527886E0F7030069857D2E4169EE7"),
+    ),
+    price=ChartView(
+        tuple(NOW - (_HOURS - hour) * 3600 for hour in range(_HOURS)),
+        tuple(_price(hour) for hour in range(_HOURS)),
+        1620.42,
+        1880.77,
+    ),
+    liquidity=tuple(
+        (1400 + step * 10.0, 20 + 160 * math.exp(-(((step - 48) / 14) ** 2))) for step in range(90)
+    ),
+    fees_by_day=(
+        ("Nov 10", 8.12, 2.04),
+        ("Nov 11", 7.40, 3.11),
+        ("Nov 12", 9.91, 14.72),
+        ("Nov 13", 10.02, 6.01),
+        ("Nov 14", 9.02, 5.84),
+    ),
+    history=(
+        "2026-11-03 opened with 1.5 WETH + 15,000 USDC",
+        "2026-11-09 collected 0.011 WETH + 21.02 USDC",
+    ),
+    hook=("This pool has no hook.",),
+)
+POOLS = (
+    PoolRow(
+        "0x" + "a1" * 32,
+        "WETH/USDC",
+        "0.05%",
+        "1,812.09",
+        "$48.1 M",
+        "",
+        "create 1 WETH/USDC 0.05%",
+    ),
+    PoolRow(
+        "0x" + "b2" * 32, "WETH/USDC", "0.3%", "1,811.40", "$9.7 M", "", "create 1 WETH/USDC 0.3%"
+    ),
+    PoolRow(
+        "0x" + "c3" * 32,
+        "WETH/HKD",
+        "dynamic",
+        "14,101",
+        "$204 k",
+        "can refuse exits",
+        "create 1 WETH/HKD",
+    ),
+    PoolRow(
+        "0x" + "d4" * 32,
+        "USDC/USDT",
+        "0.01%",
+        "0.99998",
+        "$22.0 M",
+        "",
+        "create 1 USDC/USDT 0.01%",
+    ),
+)
+RECORDS = (
+    RecordRow("req_5b1f0c77a1d2e394", NOW - 600, "position #7", "move"),
+    RecordRow("req_09aa77c1e4b25f60", NOW - 90_000, "position #9", "exit"),
+    RecordRow(
+        "req_77c1e4b25f6009aa", NOW - 200_000, "a new position", "failed: the RPC did not answer"
+    ),
+)
+REPLAYED = DebateView(
+    "req_5b1f0c77a1d2e394",
+    "position #7, again",
+    (
+        TurnView("scout", 0, "The market is ranging: 1.9 %/day against 2.1 % over the week."),
+        TurnView("strategist", 1, "I propose three ranges: wider, tighter, and the same moved."),
+        TurnView(
+            "critic",
+            1,
+            "The tight one leaves within 9 h; its fees of $99 a day do not pay for that.",
+            struck=(Struck(47, 50, "not the number given"),),
+        ),
+        TurnView("strategist", 2, "Then 1.47 times the width, as the floor asks."),
+        TurnView("critic", 2, "Accepted: 26 h at today's volatility, break-even after 6 h."),
+    ),
+    "It ended in a plan to move. The replay matches its record, all 41 lines.",
+)
+SENT = (
+    DispatchView(
+        "plan_77aa00c1e4b25f61",
+        "Move #9 to 1,702.10…2,014.33",
+        "left, not entered again",
+        (
+            ("unsubscribe", "final", "0x" + "11" * 32),
+            ("exit", "final", "0x" + "22" * 32),
+            ("swap and enter", "reverted", "0x" + "33" * 32),
+        ),
+        (
+            "The exit went through and the entry did not: you hold both tokens."
+            " Make a new plan from here: recommend or create.",
+        ),
+        ("resolve",),
+    ),
+    DispatchView(
+        "plan_5b1f0c77a1d2e394",
+        "Collect the fees of #7",
+        "final",
+        (("collect", "final", "0x" + "44" * 32),),
+        (),
+        (),
+    ),
+)
