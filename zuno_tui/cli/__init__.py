@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 DONE, FAILED, USAGE, REFUSED, NETWORK = range(5)
 
+DESK = "desk"
+"""What opens where no command is named."""
 _COMMANDS = {
+    DESK: "desk",
     "positions": "positions",
     "inspect": "inspect_position",
     "pools": "pools",
@@ -50,13 +53,9 @@ _COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     from zuno_tui.cli.arguments import build_parser
 
-    parser = build_parser()
-    chosen = parser.parse_args(arguments)
+    chosen = build_parser().parse_args(arguments)
     if chosen.version:
         return _print_version()
-    if chosen.command is None:
-        parser.print_help()
-        return DONE
     try:
         return _run(chosen)
     except KeyboardInterrupt:
@@ -71,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(chosen: Namespace) -> int:
     from zuno_tui.cli.failures import explain
 
-    command = import_module(f"zuno_tui.cli.{_COMMANDS[chosen.command]}")
+    command = import_module(f"zuno_tui.cli.{_COMMANDS[chosen.command or DESK]}")
     try:
         return int(command.run(chosen))
     except Exception as error:

@@ -9,7 +9,10 @@ from zuno_tui.cli.alert_arguments import add_watching
 from zuno_tui.cli.changing_arguments import add_changing
 from zuno_tui.cli.wallet_arguments import DiscreetParser, add_wallet, passphrase_flag
 
-_DESCRIPTION = "A terminal desk for people who provide liquidity on Uniswap v4."
+_DESCRIPTION = (
+    "A terminal desk for people who provide liquidity on Uniswap v4. "
+    "Without a command it opens the desk."
+)
 _EPILOG = (
     "stdout is data, stderr is words. "
     "Exit codes: 0 done, 1 failed, 2 usage, 3 refused by policy, 4 network."
@@ -21,6 +24,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="zuno", description=_DESCRIPTION, epilog=_EPILOG, parents=[_shared_flags(None)]
     )
     parser.add_argument("--version", action="store_true", help="print the version and stop")
+    _desk_flags(parser)
     # A flag may stand before or after the command; suppressed, the second does not undo the first.
     shared = _shared_flags(argparse.SUPPRESS)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
@@ -42,7 +46,12 @@ def build_parser() -> argparse.ArgumentParser:
     for arguing in (recommend, create):
         arguing.add_argument("--profile", choices=("conservative", "balanced", "aggressive"))
         arguing.add_argument("--stream", action="store_true", help="print the debate as it runs")
-        arguing.add_argument("--deterministic", action="store_true", help="ask no model")
+        arguing.add_argument(
+            "--deterministic",
+            action="store_true",
+            default=argparse.SUPPRESS,
+            help="ask no model",
+        )
     plan = commands.add_parser("plan", parents=[shared], help="show a plan, the latest by default")
     explain = commands.add_parser("explain", parents=[shared], help="show why: the whole debate")
     approve = commands.add_parser("approve", parents=[shared], help="see what would be signed")
@@ -74,7 +83,16 @@ def build_parser() -> argparse.ArgumentParser:
     commands.add_parser("exit-drill", parents=[shared], help="try leaving every position now")
     commands.add_parser("doctor", parents=[shared], help="check everything zuno depends on")
     commands.add_parser("locate", parents=[shared], help="where zuno keeps its files")
-    commands.add_parser("demo", parents=[shared], help="the demo wallet on the embedded chain")
+    _add_embedded(commands, shared)
+    return parser
+
+
+def _add_embedded(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser
+) -> None:
+    demo = commands.add_parser("demo", parents=[shared], help="the desk on the embedded chain")
+    demo.add_argument("--text", action="store_true", help="print the demo's positions, no screen")
+    _desk_flags(demo, argparse.SUPPRESS)
 
     devnet = commands.add_parser("devnet", help="the embedded chain as a JSON-RPC server")
     devnet.add_argument("--port", type=int, default=8545, help="0 picks a free one (default 8545)")
@@ -84,7 +102,17 @@ def build_parser() -> argparse.ArgumentParser:
     )
     devnet.add_argument("--world", choices=("week", "small"), default="week")
     devnet.add_argument("--build-only", action="store_true", help="build the world and stop")
-    return parser
+
+
+def _desk_flags(parser: argparse.ArgumentParser, absent: str | None = None) -> None:
+    desk = parser.add_argument_group("the desk", argument_default=absent)
+    desk.add_argument("--theme", metavar="NAME", help="zuno-dark, zuno-light, … or colourless")
+    for flag, does in (
+        ("--ascii", "draw with plain characters only"),
+        ("--no-bell", "no bell for critical alerts"),
+        ("--deterministic", "ask no model"),
+    ):
+        desk.add_argument(flag, action="store_true", default=absent or False, help=does)
 
 
 def token_id(text: str) -> int:
