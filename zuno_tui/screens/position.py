@@ -90,7 +90,7 @@ def _pictures(view: DetailView, width: int) -> Iterator[Content]:
         yield heading("PRICE")
         yield literal("No swap of this pool is known yet.", "$quiet")
     else:
-        yield heading("PRICE", "green inside the range, red outside; the lines are its edges")
+        yield heading("PRICE", "between the two lines it earns")
         yield drawn(price_chart(chart, width, _CHART))
     yield Content("")
     if chart is not None and chart.prices and view.liquidity:
