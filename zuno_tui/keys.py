@@ -16,9 +16,16 @@ class KeymapError(ValueError):
 
 
 def _key(
-    id_: str, keys: str, action: str, label: str, tooltip: str, *, show: bool = True
+    id_: str,
+    keys: str,
+    action: str,
+    label: str,
+    tooltip: str,
+    *,
+    show: bool = True,
+    priority: bool = False,
 ) -> Binding:
-    return Binding(keys, action, label, show=show, tooltip=tooltip, id=id_)
+    return Binding(keys, action, label, show=show, tooltip=tooltip, id=id_, priority=priority)
 
 
 MOVING = (
@@ -63,7 +70,9 @@ DESK = (
         "desk.recommend", "r", "recommend", "recommend", "Let the agents argue about the position"
     ),
     _key("desk.approve", "a", "approve", "approve…", "Put the approval of the plan in the prompt"),
-    _key("desk.prompt", "colon,slash,i", "prompt", "prompt", "Type what you want"),
+    # Before all others, so that what is typed right after it already goes to the prompt.
+    _key("desk.prompt", "colon,i", "prompt", "prompt", "Type what you want", priority=True),
+    _key("desk.prompt-slash", "slash", "prompt", "prompt", "Type what you want", show=False),
     _key("desk.help", "question_mark", "help", "help", "The keys and phrases of this pane"),
     _key("desk.zoom", "z", "zoom", "zoom", "Give this pane the whole screen, or put it back"),
     _key("desk.palette", "ctrl+p", "app.command_palette", "palette", "All that is possible now"),

@@ -28,6 +28,7 @@ class HiddenField(Widget, can_focus=True):
         super().__init__(id=id)
         self._secret = bytearray()
         self._sizes: list[int] = []
+        self._entered = False
 
     @property
     def empty(self) -> bool:
@@ -51,6 +52,7 @@ class HiddenField(Widget, can_focus=True):
 
     def on_key(self, event: Key) -> None:
         if event.key == "enter":
+            self._entered = True
             self.post_message(self.Entered(self))
         elif event.key == "backspace" and self._sizes:
             size = self._sizes.pop()
@@ -73,6 +75,7 @@ class HiddenField(Widget, can_focus=True):
         self.refresh()
 
     def on_focus(self) -> None:
+        self._entered = False
         self.refresh()
 
     def on_blur(self) -> None:
@@ -83,6 +86,7 @@ class HiddenField(Widget, can_focus=True):
 
     def _add(self, character: str) -> None:
         encoded = character.encode("utf-8", "surrogateescape")
-        if len(self._secret) + len(encoded) <= _LONGEST:
+        # What is typed while the focus moves on belongs to the next field, not to the secret.
+        if not self._entered and len(self._secret) + len(encoded) <= _LONGEST:
             self._secret += encoded
             self._sizes.append(len(encoded))

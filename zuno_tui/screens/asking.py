@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, cast
 
 from textual.screen import Screen
+from textual.widgets import Input
 
 from zuno_tui.desk.events import Said
 from zuno_tui.desk.intents import (
@@ -143,6 +144,8 @@ class Asking(Screen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what is possible now is shown and done."""
         match action:
+            case "prompt":
+                return not isinstance(self.focused, Input)
             case "recommend" | "collect":
                 return self.context.selected is not None
             case "approve":

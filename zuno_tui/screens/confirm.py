@@ -91,9 +91,9 @@ class ConfirmScreen(Screen[None]):
             return
         self._say(f"Enter after the word signs and sends; {_LEAVES}.")
         if self._approval.needs_passphrase:
-            self.query_one(HiddenField).focus()
+            self.set_focus(self.query_one(HiddenField))
         else:
-            self.query_one(TypedWord).focus()
+            self.set_focus(self.query_one(TypedWord))
 
     def hear(self, event: Event) -> bool:
         match event:
@@ -115,7 +115,7 @@ class ConfirmScreen(Screen[None]):
             row.set_class(self.focused in row.children, "-here")
 
     def on_hidden_field_entered(self) -> None:
-        self.query_one(TypedWord).focus()
+        self.set_focus(self.query_one(TypedWord))
 
     def on_typed_word_not_typed(self) -> None:
         self._say(f"That was pasted, and ignored. Type the word with your fingers; {_LEAVES}.")
@@ -130,7 +130,7 @@ class ConfirmScreen(Screen[None]):
             return
         if self._approval.needs_passphrase and self.query_one(HiddenField).empty:
             self._say("The key is locked: its passphrase comes first. Nothing was signed.")
-            self.query_one(HiddenField).focus()
+            self.set_focus(self.query_one(HiddenField))
             return
         self._confirmed = True
         self._link.confirm(self._approval.hash, event.word, self._passphrase())
