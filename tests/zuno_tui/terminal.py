@@ -46,12 +46,18 @@ class Terminal:
 
     def answer(self, question: str, typed: str) -> None:
         """Wait until the question is on the screen, then type."""
+        self.wait_for(question)
+        self.type(typed)
+
+    def wait_for(self, question: str) -> None:
         asked = len(self.shown)
         deadline = time.monotonic() + _SECONDS
         while question.encode() not in self.shown[asked:]:
             if not self._read(deadline):
                 raise AssertionError(f"{question!r} was never asked: {self.shown.decode()}")
         self._look_at_process()
+
+    def type(self, typed: str) -> None:
         os.write(self.master, typed.encode() + b"\n")
 
     def end(self) -> tuple[int, str, str]:
