@@ -97,15 +97,20 @@ class Terminal:
         self._read(0)
         return "\n".join(self.lines)
 
-    @property
     def restored(self) -> bool:
-        """Whether the program left the terminal's own settings as it found them."""
+        """Whether the terminal's own settings are as the program found them."""
         return termios.tcgetattr(self._slave) == self.before
 
     def send(self, keys: str) -> None:
         waiting = keys.encode()
         while waiting:
             waiting = waiting[os.write(self._master, waiting) :]
+
+    def type(self, word: str, pause: float = 0.03) -> None:
+        """Letter by letter, as a hand does."""
+        for letter in word:
+            self.send(letter)
+            time.sleep(pause)
 
     def paste(self, text: str) -> None:
         """As a terminal hands over its clipboard: between the marks of a paste."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
-    from textual.events import Paste
+    from textual.events import Key, Paste
 
     from zuno_tui.phrases.completion import Completion
 
@@ -114,6 +114,21 @@ class Prompt(Input):
     def action_paste(self) -> None:
         """The app's own clipboard is cleaned as the terminal's is."""
         self._insert(self.app.clipboard)
+
+    async def _on_key(self, event: Key) -> None:
+        """Editing keys act at once.
+
+        Left to bubble as bindings they would act after letters that were typed later, when a
+        slow line delivers several at once; what has an id may be remapped, and does bubble.
+        """
+        if event.is_printable:
+            return
+        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+            if binding.id is None:
+                event.stop()
+                event.prevent_default()
+                await self.run_action(binding.action)
+                return
 
     def _on_paste(self, event: Paste) -> None:
         event.prevent_default()

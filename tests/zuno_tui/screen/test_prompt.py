@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from textual.events import Paste
+from textual.events import Key, Paste
 
 from tests.zuno_tui.screen.scenes import POSITIONS, ScriptedLink, desk_app, play
 from zuno_tui.desk.events import PositionsChanged
@@ -108,6 +108,19 @@ async def test_a_pasted_key_is_neither_kept_nor_repeated(tmp_path: Path) -> None
         assert KEY not in _said(pilot)
         assert history.phrases == ()
         assert not (tmp_path / "history").exists()
+
+
+async def test_keys_that_arrive_at_once_act_in_their_order() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await pilot.press("colon")
+        typed = [*"inspect", "space", "8", "backspace", "9", "enter", *"inspect", "space", "7"]
+        for key in (*typed, "ctrl+u", *"inspect", "space", "6", "enter"):
+            character = {"space": " ", "enter": "\r"}.get(key, key if len(key) == 1 else None)
+            pilot.app.post_message(Key(key, character))
+        await pilot.pause()
+
+        assert link.intents == [Inspect(9), Inspect(6)]
 
 
 async def test_escape_goes_back_to_the_panes() -> None:
