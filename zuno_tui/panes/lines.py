@@ -54,6 +54,9 @@ class StatusLine(Line):
     """Network, wallet, block and its age, model, market, and the work under way in words."""
 
     def show(self, view: StatusView, now: float) -> None:
+        if not view.network:
+            self.tell(literal("opening the desk…", "$quiet"))
+            return
         age = "" if view.seen_at is None else coarse_age(now - view.seen_at)
         block = "" if view.block is None else f"block {view.block:,} {age}"
         work = ", ".join(f"{job.name}: {job.words}" if job.words else job.name for job in view.jobs)

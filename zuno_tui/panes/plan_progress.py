@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from chain.clean_text import DROP
 from zuno_tui.panes.frame import literal
 from zuno_tui.panes.plan_card import bulleted, heading
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from zuno_tui.desk.views import ApprovalView, PlanView, ResultView
+
+_LABEL = 9
 
 
 def standing(plan: PlanView, width: int) -> Iterator[Content]:
@@ -62,7 +65,16 @@ def _approval(approval: ApprovalView, width: int) -> Iterator[Content]:
             yield from bulleted(sentence, width - 2, "  ")
     for line in approval.outcome:
         yield from bulleted(line, width, "→")
-    yield Content.assemble(("wallet   ", "$quiet"), literal(approval.wallet))
-    yield Content.assemble(("key      ", "$quiet"), literal(approval.signs_with))
-    yield Content.assemble(("hash     ", "$quiet"), literal(approval.hash))
-    yield Content.assemble(("expires  ", "$quiet"), f"{ends:%H:%M:%S} UTC by the network's clock")
+    yield from _fact("wallet", approval.wallet, width)
+    yield from _fact("key", approval.signs_with, width)
+    yield from _fact("hash", approval.hash, width)
+    yield from _fact("expires", f"{ends:%H:%M:%S} UTC by the network's clock", width)
+
+
+def _fact(label: str, value: str, width: int) -> Iterator[Content]:
+    """A value under itself where it is longer than the line: an address must be read whole."""
+    room = max(8, width - _LABEL)
+    clean = value.translate(DROP)
+    for start in range(0, len(clean), room):
+        head = label if start == 0 else ""
+        yield Content.assemble((f"{head:<{_LABEL}}", "$quiet"), clean[start : start + room])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.content import Content
 
 from zuno_tui.ages import ago
+from zuno_tui.desk.views import PositionsView
 from zuno_tui.gauge import WIDTH as GAUGE_WIDTH
 from zuno_tui.gauge import range_gauge
 from zuno_tui.keys import POSITIONS
@@ -16,7 +17,7 @@ from zuno_tui.panes.row_table import Cell, Column, Row, RowTable
 if TYPE_CHECKING:
     from textual.binding import BindingType
 
-    from zuno_tui.desk.views import PositionRow, PositionsView, Standing
+    from zuno_tui.desk.views import PositionRow, Standing
 
 _COLUMNS = (
     Column("ID", 0, 9),
@@ -46,6 +47,9 @@ class PositionsPane(RowTable):
     def __init__(self) -> None:
         super().__init__(_COLUMNS, id="positions", classes="pane")
         self._view: PositionsView | None = None
+
+    def on_mount(self) -> None:
+        self.fill((), empty=_nothing(PositionsView()))
 
     def show(self, view: PositionsView, now: float) -> None:
         self._view = view

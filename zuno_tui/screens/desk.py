@@ -69,6 +69,8 @@ class DeskScreen(Asking):
         self._clock = clock
         self.context = Context()
         self.front: PaneName = "positions"
+        self._early: list[Event] | None = []
+        """What was told before there was a pane to draw it."""
 
     def compose(self) -> ComposeResult:
         yield TabLine(id="tabs")
@@ -90,11 +92,23 @@ class DeskScreen(Asking):
         self.set_interval(REDRAW_SECONDS, self.show_ages)
         self._bring_to_front("positions")
         self.show_ages()
+        early, self._early = self._early, None
+        for event in early or ():
+            self.hear(event)
 
     def hear(self, event: Event) -> bool:
-        """Give what the desk told to the pane that draws it."""
+        """Give what the desk told to whatever draws it."""
+        if self._early is not None:
+            self._early.append(event)
+            return True
         now = self._clock()
         self.context = self.context.heard(event)
+        taken = self._tell_panes(event, now) or self._tell_lines(event, now)
+        self._show_tabs()
+        self._show_keys()
+        return taken
+
+    def _tell_panes(self, event: Event, now: float) -> bool:
         match event:
             case PositionsChanged(view):
                 self.query_one(PositionsPane).show(view, now)
@@ -109,20 +123,24 @@ class DeskScreen(Asking):
                 self.query_one(DebatePane).end_turn(turn)
             case PlanChanged(view):
                 self.query_one(PlanPane).show(view, now)
+            case ViewAsked(view) if view in PANES:
+                self._bring_to_front(view)
+            case _:
+                return False
+        return True
+
+    def _tell_lines(self, event: Event, now: float) -> bool:
+        match event:
             case StatusChanged(view):
                 self.query_one(StatusLine).show(view, now)
             case Said() as said:
                 self.say(said)
             case HintChanged(words):
                 self.query_one(HintLine).hint(words)
-            case ViewAsked(view) if view in PANES:
-                self._bring_to_front(view)
             case HelpAsked(topic):
                 self.open_help(topic)
             case _:
                 return False
-        self._show_tabs()
-        self._show_keys()
         return True
 
     def say(self, said: Said) -> None:
@@ -132,7 +150,7 @@ class DeskScreen(Asking):
         """Put a phrase where the person can read, change and send it."""
         prompt = self.query_one(Prompt)
         prompt.offer(phrase)
-        prompt.focus()
+        self.set_focus(prompt)
 
     def copied(self) -> str:
         pane = self.pane(self.front)
@@ -152,7 +170,7 @@ class DeskScreen(Asking):
         self.toggle_class("-zoomed")
 
     def action_prompt(self) -> None:
-        self.query_one(Prompt).focus()
+        self.set_focus(self.query_one(Prompt))
 
     def on_descendant_focus(self) -> None:
         name = None if self.focused is None else self.focused.id
@@ -184,7 +202,7 @@ class DeskScreen(Asking):
 
     def _bring_to_front(self, name: PaneName) -> None:
         self._mark_front(name)
-        self.pane(name).focus()
+        self.set_focus(self.pane(name))
 
     def _mark_front(self, name: PaneName) -> None:
         self.front = name

@@ -1,0 +1,97 @@
+"""The palette lists what is possible now, and nothing in it can sign."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.command import CommandPalette
+
+from tests.zuno_tui.screen.scenes import (
+    APPLIED,
+    APPROVED,
+    BUSY,
+    MORNING,
+    ScriptedLink,
+    desk_app,
+    play,
+)
+from zuno_tui.app import ZunoApp
+from zuno_tui.desk.events import PlanChanged, StatusChanged
+from zuno_tui.desk.intents import Apply, Page
+from zuno_tui.palette import DeskCommands
+from zuno_tui.panes.prompt import Prompt
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+
+async def _listed(pilot: Pilot[None]) -> list[str]:
+    provider = DeskCommands(pilot.app.screen)
+    return [hit.text or "" async for hit in provider.discover()]
+
+
+async def test_only_what_is_possible_now_is_listed() -> None:
+    async with desk_app().run_test() as pilot:
+        empty = await _listed(pilot)
+        assert not any(name.startswith(("recommend", "approve", "market")) for name in empty)
+        assert "cancel the work under way" not in empty
+
+        await play(pilot, *MORNING, StatusChanged(BUSY))
+        listed = await _listed(pilot)
+        for name in (
+            *("recommend 7", "inspect 7", "collect 7 …", "approve 1 …", "approve exit …"),
+            *("market: pause", "cancel the work under way", "outbox", "theme zuno-light"),
+        ):
+            assert name in listed
+        assert "theme zuno-dark" not in listed
+
+        await play(pilot, PlanChanged(APPLIED))
+        assert "approve 1 …" not in await _listed(pilot)
+
+
+async def test_nothing_in_the_palette_asks_for_a_signature() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await play(pilot, *MORNING, StatusChanged(BUSY), PlanChanged(APPROVED))
+        provider = DeskCommands(pilot.app.screen)
+        for hit in [hit async for hit in provider.discover()]:
+            assert "apply" not in (hit.text or "")
+            if hit.text not in ("quit", "help"):
+                hit.command()
+        await pilot.pause()
+
+        assert link.confirmed == []
+        assert not any(isinstance(intent, Apply) for intent in link.intents)
+        assert Page("doctor") in link.intents
+
+
+async def test_a_command_is_found_by_typing_and_what_costs_money_waits_in_the_prompt() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test(size=(120, 36)) as pilot:
+        await play(pilot, *MORNING)
+        await pilot.press("ctrl+p", *"collect")
+        await pilot.pause(0.3)
+        assert isinstance(pilot.app.screen, CommandPalette)
+        await pilot.press("enter")
+        await pilot.pause(0.2)
+
+        assert pilot.app.screen.query_one(Prompt).value == "collect 7"
+        assert link.intents == []
+
+
+def test_no_action_of_the_app_signs() -> None:
+    names = {
+        name
+        for node in (ZunoApp, *_classes())
+        for name in dir(node)
+        if name.startswith(("action_", "key_"))
+    }
+
+    assert not [name for name in names if "apply" in name or "confirm" in name or "sign" in name]
+
+
+def _classes() -> tuple[type, ...]:
+    from zuno_tui.panes.plan import PlanPane
+    from zuno_tui.screens.desk import DeskScreen
+
+    return DeskScreen, PlanPane

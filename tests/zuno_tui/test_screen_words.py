@@ -1,0 +1,79 @@
+"""Small words of the screen: ages in calm steps, keys by their ids, bars and pictures."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zuno_tui.ages import ago, coarse_age
+from zuno_tui.gauge import survival_bar
+from zuno_tui.keys import ALL, KeymapError, keymap_from
+from zuno_tui.panes.range_picture import range_line, scale_of
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (-5, "just now"),
+        (0, "just now"),
+        (19.9, "just now"),
+        (20, "<1 min"),
+        (60, "1 min"),
+        (299, "4 min"),
+        (599, "5 min"),
+        (600, "10 min"),
+        (7_200, "2 h"),
+        (200_000, "2 d"),
+    ],
+)
+def test_ages_move_in_steps(seconds: float, words: str) -> None:
+    assert coarse_age(seconds) == words
+    assert ago(seconds) == (words if words == "just now" else f"{words} ago")
+
+
+def test_an_hour_of_idling_redraws_an_age_few_times() -> None:
+    assert len({coarse_age(second) for second in range(3_600)}) <= 20
+
+
+def test_every_key_has_an_id_of_its_own_a_tooltip_and_keys_that_survive_ssh() -> None:
+    different = set(ALL)
+    assert len({key.id for key in different}) == len(different)
+    for key in ALL:
+        assert key.tooltip
+        for each in key.key.split(","):
+            assert each not in {"ctrl+i", "ctrl+m", "ctrl+h", "ctrl+space", "ctrl+enter"}
+            assert not each.startswith(("alt+", "shift+enter"))
+
+
+def test_a_keymap_names_what_it_does_not_know() -> None:
+    assert keymap_from({"desk.zoom": "Z,ctrl+z"}) == {"desk.zoom": "Z,ctrl+z"}
+    with pytest.raises(KeymapError, match=r"Did you mean 'desk\.zoom'"):
+        keymap_from({"desk.zom": "Z"})
+    with pytest.raises(KeymapError, match="must be a text"):
+        keymap_from({"desk.zoom": 3})
+
+
+def test_a_survival_bar_is_as_full_as_its_chance() -> None:
+    assert survival_bar(0.5, 8) == "████░░░░   50%"
+    assert survival_bar(1.0, 4) == "████  100%"
+    assert survival_bar(0.0004, 4) == "░░░░ 0.04%"
+    assert survival_bar(None, 8) == "–"
+
+
+ranges = st.tuples(st.integers(-900_000, 900_000), st.integers(1, 900_000)).map(
+    lambda pair: (pair[0], pair[0] + pair[1])
+)
+
+
+@given(st.lists(ranges, min_size=1, max_size=6), st.integers(10, 120))
+def test_every_range_draws_on_the_common_scale(edges: list[tuple[int, int]], width: int) -> None:
+    scale = scale_of(edges, width)
+    places = set()
+    for each in edges:
+        line = range_line(each, scale)
+        assert len(line) == width
+        (price,) = [place for place, cell in enumerate(line) if cell in "●○"]
+        places.add(price)
+        assert (line[price] == "●") == (each[0] <= 0 < each[1])
+    assert len(places) == 1
