@@ -166,6 +166,6 @@ class _Hearing:
         self._bench.tell(Said(f"{role.value} stopped with {type(error).__name__}.", "bad"))
 
     def end(self, words: str) -> None:
-        self._prose.flush()
+        self._prose.close()
         self._view = replace(self._view, ended=words)
         self._bench.tell(DebateChanged(self._view))

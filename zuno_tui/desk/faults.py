@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from chain.store import StoreError
 from zuno_tui.cli.failures import foreseen, unforeseen
 
 _LOG = logging.getLogger("zuno.desk")
@@ -13,6 +14,8 @@ def fault_words(error: Exception) -> str:
     """What happened and what to do about it, in one line."""
     if isinstance(error, TimeoutError):
         return "It took too long and was ended. Try again, or see what answers: doctor"
+    if isinstance(error, StoreError):
+        return f"{error} Make room on the disk, or choose another home: zuno --home DIR"
     told = foreseen(error)
     if told is not None:
         return " ".join(told[1].split())

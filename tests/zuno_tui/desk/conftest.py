@@ -31,3 +31,9 @@ def changed_world(node: Node) -> Iterator[None]:
     taken = node("evm_snapshot")
     yield
     assert node("evm_revert", taken)
+
+
+@pytest.fixture(autouse=True)
+def open_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signing shuts a process off from others, which the tests after it could not undo."""
+    monkeypatch.setattr("chain.wallet.signer.guard_process", lambda: True)

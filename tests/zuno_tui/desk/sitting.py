@@ -13,7 +13,7 @@ from zuno_tui.desk.opening import DeskOpening
 from zuno_tui.settings import Flags, load_settings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Mapping
     from pathlib import Path
 
     from zuno_tui.desk.events import Event
@@ -23,12 +23,20 @@ E = TypeVar("E")
 PATIENCE = 60.0
 
 
-def opening(home: Path, url: str, *, demo: bool = False, address: str | None = None) -> DeskOpening:
+def opening(
+    home: Path,
+    url: str,
+    *,
+    demo: bool = False,
+    address: str | None = None,
+    model: Mapping[str, str] | None = None,
+) -> DeskOpening:
     flags = Flags(network="devnet", rpc=url, address=address)
     settings = load_settings(home / "settings.toml", {}, flags)
     located = Home.locate({}, home)
     session = Session(located, settings, settings.chosen_network(), as_json=False)
-    return DeskOpening(session, demo=demo, deterministic=True, environment={})
+    environment = model or {}
+    return DeskOpening(session, demo=demo, deterministic=not model, environment=environment)
 
 
 class Sitting:
@@ -54,8 +62,11 @@ class Sitting:
                 self._more.clear()
                 await self._more.wait()
 
+    def all_heard(self, kind: type[E]) -> list[E]:
+        return [event for event in self.heard if isinstance(event, kind)]
+
     def heard_last(self, kind: type[E]) -> E:
-        return [event for event in self.heard if isinstance(event, kind)][-1]
+        return self.all_heard(kind)[-1]
 
     def _hear(self, event: Event) -> None:
         self.heard.append(event)

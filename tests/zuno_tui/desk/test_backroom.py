@@ -1,0 +1,66 @@
+"""The room behind the screen: a thread of its own that answers, ends, and never dies in silence."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from tests.zuno_tui.desk.sitting import opening
+from zuno_tui.desk.backroom import BackRoom
+from zuno_tui.desk.events import PositionsChanged, QuitAsked, Said
+from zuno_tui.desk.intents import Quit, Show
+from zuno_tui.settings import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+    from zuno_tui.desk.events import Event
+    from zuno_tui.desk.opening import DeskOpening
+
+PATIENCE = 20.0
+
+
+def test_what_is_asked_is_answered_from_another_thread(devnet: DevnetReady, tmp_path: Path) -> None:
+    heard: queue.Queue[tuple[int, Event]] = queue.Queue()
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[DeskOpening]:
+        yield opening(tmp_path, devnet.url)
+
+    room = BackRoom(opened, lambda event: heard.put((threading.get_ident(), event)))
+    room.ask(Show("positions"))
+    room.start()
+    began = time.monotonic()
+    room.ask(Quit())
+    assert time.monotonic() - began < 0.1
+    told: list[Event] = []
+    while QuitAsked() not in told:
+        thread, event = heard.get(timeout=PATIENCE)
+        assert thread != threading.get_ident()
+        told.append(event)
+    room.close()
+
+    assert room.wait_closed(PATIENCE)
+    assert any(isinstance(event, PositionsChanged) for event in told)
+    room.ask(Quit())
+    room.confirm("", "apply", None)
+
+
+def test_a_room_that_cannot_be_opened_says_why() -> None:
+    heard: queue.Queue[Event] = queue.Queue()
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[DeskOpening]:
+        raise SettingsError("There is nothing to open.")
+        yield
+
+    room = BackRoom(opened, heard.put)
+    room.start()
+
+    assert room.wait_closed(PATIENCE)
+    assert heard.get_nowait() == Said("There is nothing to open.", "bad")

@@ -1,0 +1,132 @@
+"""Debates at the desk: heard as they run, ended when asked, replayed from their record."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from tests.agents.honest_model import honest
+from tests.fakes.model_endpoint import fails, model_endpoint, says
+from tests.fakes.proxy import Proxy
+from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.desk.events import (
+    DebateChanged,
+    PlanChanged,
+    PositionsChanged,
+    ProseHeard,
+    RecordsReady,
+    Said,
+    TurnEnded,
+)
+from zuno_tui.desk.intents import Cancel, Create, Recommend, Replay, Show
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+    from tests.fakes.proxy import Answer, Call
+    from tests.zuno_tui.desk.conftest import Node
+
+
+async def test_a_debate_can_be_ended_while_it_runs(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["healthy"]
+    slow = False
+
+    def answer(_: Call) -> Answer | None:
+        if slow:
+            time.sleep(2)
+        return None
+
+    with Proxy(devnet.url, answer) as proxy:
+        async with sitting(opening(tmp_path, proxy.url)) as desk:
+            await desk.until(PositionsChanged, lambda told: bool(told.view.rows))
+            await desk.desk.idle()
+            slow = True
+            await desk.ask(Recommend(token_id))
+            await desk.until(DebateChanged)
+            await desk.ask(Recommend(token_id))
+            twice = desk.heard_last(Said)
+            began = time.monotonic()
+            await desk.ask(Cancel("debate"))
+            ended = await desk.until(DebateChanged, lambda told: told.view.ended is not None)
+            took = time.monotonic() - began
+            slow = False
+
+    assert "wait for it, or cancel" in twice.words
+    assert ended.view.ended == "It was ended before there was a plan."
+    assert took < 1
+    assert not desk.all_heard(PlanChanged)
+
+
+async def test_a_models_words_are_heard_in_handfuls(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["healthy"]
+    async with model_endpoint(says(honest, size=12, pause=0.02)) as endpoint:
+        model = {"OPENAI_API_KEY": "sk-canary", "OPENAI_BASE_URL": endpoint.url}
+        async with sitting(opening(tmp_path, devnet.url, model=model)) as desk:
+            began = time.monotonic()
+            await desk.ask(Recommend(token_id))
+            ended = await desk.until(DebateChanged, lambda told: told.view.ended is not None)
+            took = time.monotonic() - began
+
+    pieces = desk.all_heard(ProseHeard)
+    assert len(pieces) > 2
+    assert len(pieces) <= 8 * took + 4
+    assert all("[" not in piece.text for piece in pieces)
+    said = " ".join(turn.text for turn in ended.view.turns)
+    assert pieces[0].text.strip() in said
+    assert any(turn.sourced for turn in ended.view.turns)
+    assert "sk-canary" not in str(desk.heard)
+
+
+async def test_without_the_model_the_rules_speak_and_it_is_said(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["healthy"]
+    async with model_endpoint(fails(503)) as endpoint:
+        model = {"OPENAI_API_KEY": "sk-canary", "OPENAI_BASE_URL": endpoint.url}
+        async with sitting(opening(tmp_path, devnet.url, model=model)) as desk:
+            await desk.ask(Recommend(token_id))
+            plan = await desk.until(PlanChanged)
+
+    assert plan.view is not None
+    assert any("The rules speak instead." in said.words for said in desk.all_heard(Said))
+
+
+async def test_a_record_is_listed_and_heard_again(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["healthy"]
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.ask(Recommend(token_id))
+        await desk.desk.idle()
+        first = desk.heard_last(DebateChanged).view
+        await desk.ask(Show("records"))
+        rows = (await desk.until(RecordsReady)).rows
+        turns = len(desk.all_heard(TurnEnded))
+        await desk.ask(Replay(rows[0].request_id))
+        await desk.desk.idle()
+        again = desk.heard_last(DebateChanged).view
+
+    assert [(row.request_id, row.subject) for row in rows] == [
+        (first.request_id, f"position #{token_id}")
+    ]
+    assert again.turns == first.turns
+    assert "matches its record" in (again.ended or "")
+    assert len(desk.all_heard(TurnEnded)) == turns
+
+
+async def test_a_new_position_is_argued_about_in_prices(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.ask(Create("1 WETH/USDC 0.05%", "conservative"))
+        told = await desk.until(PlanChanged)
+
+    assert told.view is not None
+    assert told.view.token_id is None
+    move = told.view.options[1]
+    assert float(move.low.replace(",", "")) < float(move.high.replace(",", ""))

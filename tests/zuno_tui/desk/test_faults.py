@@ -1,0 +1,118 @@
+"""The desk when something else fails: one calm line, the last rows, and it goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.rpc.limits import Limits
+from chain.store import Store, StoreError
+from tests.fakes.proxy import Proxy
+from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.desk.events import PositionsChanged, QuitAsked, Said, StatusChanged
+from zuno_tui.desk.intents import Inspect, Quit, Recommend, Refresh, SwitchNetwork
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from chain.devnet.launch import DevnetReady
+    from tests.fakes.proxy import Answer, Call
+
+_KEY = "a-key-that-is-never-shown"
+
+
+async def test_an_rpc_that_dies_leaves_its_rows_and_comes_back(
+    devnet: DevnetReady, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    impatient = Limits(total_seconds=1.0, rounds=1, rest_seconds=0.1)
+    monkeypatch.setattr("chain.rpc.client.Limits", lambda: impatient)
+    proxy = Proxy(devnet.url)
+    with proxy:
+        async with sitting(opening(tmp_path, proxy.url)) as desk:
+            fresh = await desk.until(PositionsChanged, lambda told: bool(told.view.rows))
+            proxy.__exit__(None, None, None)
+            since = len(desk.heard)
+            await desk.ask(Refresh())
+            stale = await desk.until(
+                PositionsChanged, lambda told: told.view.stale is not None, since=since
+            )
+            troubled = await desk.until(
+                StatusChanged, lambda told: told.view.trouble is not None, since=since
+            )
+            since = len(desk.heard)
+            with proxy:
+                await desk.ask(Refresh())
+                again = await desk.until(
+                    PositionsChanged, lambda told: told.view.stale is None, since=since
+                )
+                well = await desk.until(
+                    StatusChanged, lambda told: told.view.trouble is None, since=since
+                )
+
+    assert {row.token_id for row in stale.view.rows} == {row.token_id for row in fresh.view.rows}
+    assert "zuno doctor" in (troubled.view.trouble or "")
+    assert again.view.rows
+    assert well.view.block is not None
+    assert all(_KEY not in str(event) for event in desk.heard)
+
+
+async def test_a_wrong_chain_is_named_with_the_way_out(devnet: DevnetReady, tmp_path: Path) -> None:
+    def elsewhere(call: Call) -> Answer | None:
+        return {"result": "0x1"} if call["method"] == "eth_chainId" else None
+
+    with Proxy(devnet.url, elsewhere) as proxy:
+        async with sitting(opening(tmp_path, proxy.url)) as desk:
+            told = await desk.until(PositionsChanged, lambda told: told.view.stale is not None)
+            await desk.ask(Inspect(28))
+            await desk.desk.idle()
+            await desk.ask(Quit())
+
+    assert "The RPC answered for chain 1" in (told.view.stale or "")
+    assert "The RPC answered for chain 1" in desk.heard_last(Said).words
+    assert QuitAsked() in desk.heard
+
+
+async def test_a_full_disk_is_said_and_the_last_rows_stay(
+    devnet: DevnetReady, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise StoreError("Nothing could be saved: database or disk is full.")
+
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.until(PositionsChanged, lambda told: bool(told.view.rows))
+    monkeypatch.setattr(Store, "put_many", full)
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        stale = await desk.until(PositionsChanged, lambda told: told.view.stale is not None)
+
+    assert stale.view.rows
+    assert "disk is full. Make room" in (stale.view.stale or "")
+
+
+async def test_a_network_that_cannot_be_opened_leaves_the_desk_where_it_was(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.until(PositionsChanged, lambda told: bool(told.view.rows))
+        await desk.ask(SwitchNetwork("atlantis"))
+        unknown = desk.heard_last(Said)
+        await desk.ask(SwitchNetwork("ethereum"))
+        without_wallet = desk.heard_last(Said)
+        since = len(desk.heard)
+        await desk.ask(Refresh())
+        await desk.until(StatusChanged, since=since)
+
+    assert "There is no network called 'atlantis'" in unknown.words
+    assert "No wallet is chosen" in without_wallet.words
+    assert desk.heard_last(StatusChanged).view.network == "Embedded chain"
+
+
+async def test_a_position_nobody_has_ends_the_debate_in_words(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.ask(Recommend(999_999))
+        await desk.desk.idle()
+
+    assert "999999" in desk.heard_last(Said).words
+    assert desk.heard_last(Said).tone == "bad"

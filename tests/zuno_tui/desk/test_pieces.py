@@ -1,0 +1,175 @@
+"""The desk's small parts by themselves: jobs, the cleaning gate, the guide, the market's speeds."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from zuno_tui.desk.cleaning import cleaned
+from zuno_tui.desk.events import (
+    DebateChanged,
+    PlanChanged,
+    PositionsChanged,
+    Said,
+    StatusChanged,
+)
+from zuno_tui.desk.guide import Guide
+from zuno_tui.desk.jobs import Jobs
+from zuno_tui.desk.market import next_speed
+from zuno_tui.desk.views import (
+    ApprovalView,
+    DebateView,
+    OptionView,
+    PlanView,
+    PositionRow,
+    PositionsView,
+    ResultView,
+    StatusView,
+)
+from zuno_tui.settings import SettingsError
+
+if TYPE_CHECKING:
+    from zuno_tui.desk.events import Event
+
+HOSTILE = "USDC\x1b]52;c;ZXZpbA==\x07\x9b2J\u202e\nrecipient: 0xEVIL"
+
+
+def row(token_id: int, standing: str = "in range", *, pair: str = "WETH/USDC") -> PositionRow:
+    return PositionRow(
+        token_id=token_id,
+        pair=pair,
+        fee="0.05%",
+        standing=standing,  # type: ignore[arg-type]
+        notes=(),
+        progress=0.5,
+        low="1",
+        high="2",
+        price="1.5",
+        value="$1",
+        fees="$0",
+        against_holding="+$1",
+        against_holding_tone="good",
+        net_a_day="+$1",
+    )
+
+
+class Listening:
+    def __init__(self) -> None:
+        self.said: list[Said] = []
+        self.names: list[tuple[str, ...]] = []
+        self.jobs = Jobs(
+            lambda event: self.said.append(event) if isinstance(event, Said) else None,
+            lambda views: self.names.append(tuple(view.words for view in views)),
+            lambda: 0.0,
+        )
+
+
+async def test_a_job_that_fails_is_one_line_and_ends() -> None:
+    here = Listening()
+
+    async def failing(_: object) -> None:
+        raise SettingsError("No wallet is chosen.\n  Name one.")
+
+    here.jobs.start("one", "Trying", failing, seconds=1)
+    await here.jobs.idle()
+
+    assert here.said == [Said("No wallet is chosen. Name one.", "bad")]
+    assert here.names == [("Trying",), ()]
+
+
+async def test_a_job_that_takes_too_long_is_ended() -> None:
+    here = Listening()
+    here.jobs.start("one", "Sleeping", lambda _: asyncio.sleep(9), seconds=0.01)
+    await here.jobs.idle()
+
+    assert "took too long" in here.said[0].words
+
+
+async def test_jobs_tell_their_progress_and_end_when_asked() -> None:
+    here = Listening()
+
+    async def work(progress: object) -> None:
+        assert callable(progress)
+        progress("Half way")
+        await asyncio.sleep(9)
+
+    assert here.jobs.start("one", "Beginning", work, seconds=9)
+    assert not here.jobs.start("one", "Again", work, seconds=9)
+    assert here.jobs.start("fixed", "Signing", work, seconds=9, cancellable=False)
+    await asyncio.sleep(0)
+    assert here.jobs.cancel(None) == ("one",)
+    await asyncio.sleep(0.01)
+    assert [view.name for view in here.jobs.views] == ["fixed"]
+    await here.jobs.close()
+
+    assert ("Half way", "Half way") in here.names
+    assert here.said == [Said("Beginning: wait for it, or cancel.", "warn")]
+
+
+def test_nothing_that_steers_a_terminal_leaves_the_desk() -> None:
+    view = PositionsView(rows=(row(7, pair=HOSTILE),), stale=HOSTILE)
+    option = OptionView(HOSTILE, None, True, "", "", "", None, None, None, {HOSTILE: HOSTILE})
+    plan = PlanView("p", HOSTILE, "", (option,), (HOSTILE,), 0.0, None)
+    for event in (PositionsChanged(view), PlanChanged(plan), Said(HOSTILE, twin=HOSTILE)):
+        told = repr(cleaned(event))
+        assert "\\x" not in told
+        assert "\\u202e" not in told
+        assert "\\n" not in told
+        assert "USDC]52;c;ZXZpbA==2J recipient: 0xEVIL" in told
+
+
+def test_a_wide_view_passes_the_gate_without_being_copied() -> None:
+    event = PositionsChanged(PositionsView(rows=tuple(row(number) for number in range(500))))
+
+    assert cleaned(event) is event
+
+
+def test_speeds_go_up_and_down_a_ladder() -> None:
+    assert [next_speed(speed, "faster") for speed in (0, 1, 60, 1200)] == [1, 10, 300, 1200]
+    assert [next_speed(speed, "slower") for speed in (1, 45, 1200)] == [1, 10, 300]
+
+
+def plan(**changes: object) -> PlanView:
+    option = OptionView("1 widen", "1", True, "accept", "1", "2", 0.5, 0.9, 0.5)
+    made = PlanView("plan_1", "", "", (option,), (), 0.0, 7)
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:
+    approval = ApprovalView("plan_1", "", "h", 0.0, (), (), "", "", True, False)
+    done = ResultView("plan_1", "included", (), 9)
+    steps: list[tuple[Event, str]] = [
+        (PositionsChanged(PositionsView()), "Reading the chain"),
+        (PositionsChanged(PositionsView(rows=(row(3), row(7, "out of range")))), "recommend 7"),
+        (StatusChanged(StatusView("Embedded chain", "0x")), "recommend 7"),
+        (DebateChanged(DebateView("r", "position #7")), "Four agents argue"),
+        (DebateChanged(DebateView("r", "position #7", (), "done")), "recommend 7"),
+        (PlanChanged(plan()), "type approve"),
+        (PlanChanged(plan(approval=approval)), "type apply"),
+        (PlanChanged(plan(result=replace(done, state="refused"))), "approve again"),
+        (PlanChanged(plan(approval=approval)), "type apply"),
+        (PlanChanged(plan(result=done)), "Applied."),
+        (PlanChanged(None), "Applied."),
+    ]
+    guide = Guide()
+    for event, expected in steps:
+        guide = guide.heard(event)
+        assert expected in guide.hint
+
+
+@pytest.mark.parametrize(
+    ("rows", "urgent"),
+    [
+        ((row(1, "empty"), row(2), row(3, "near edge")), 3),
+        ((replace(row(1, "out of range"), notes=("hook",)), row(2, "out of range")), 2),
+    ],
+)
+def test_the_guide_points_at_what_wants_attention(
+    rows: tuple[PositionRow, ...], urgent: int
+) -> None:
+    guide = Guide().heard(PositionsChanged(PositionsView(rows=rows)))
+
+    assert f"recommend {urgent}" in guide.hint
