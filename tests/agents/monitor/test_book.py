@@ -10,18 +10,10 @@ import pytest
 from agents.monitor.alert import AlertKind, AlertState, EventKind, Severity
 from agents.monitor.book import AlertBook, UnknownAlertError
 from agents.monitor.life import Mute
-from chain.home import Home
 from tests.agents.monitor.made_up_alerts import HERE, NOW, cleared, poll, raised, subject
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    folder = tmp_path / "home"
-    folder.mkdir(mode=0o700)
-    return Home(root=folder, cache=tmp_path / "cache")
+    from chain.home import Home
 
 
 def test_an_alert_opens_resolves_and_opens_again_as_one_alert(home: Home) -> None:

@@ -1,0 +1,81 @@
+"""A watch over the embedded chain, with a home and a memory of its own."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+
+from agents.monitor.book import AlertBook
+from agents.monitor.thresholds import WatchSettings
+from agents.monitor.worker import PollReport, Watch, poll_once
+from chain.home import Home
+from chain.networks import network_named
+from chain.overview import Sources
+from chain.rpc.client import RpcClient
+from chain.store import Store
+from tests.agents.monitor.made_up_alerts import NOW
+from tests.chain.moves import Moves
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o700)
+    return Home(root=folder, cache=tmp_path / "cache")
+
+
+@pytest.fixture
+def changing(devnet: DevnetReady) -> Iterator[Moves]:
+    """Moves on the embedded chain that are undone when the test is over."""
+    with httpx2.Client(verify=False) as http:
+        moves = Moves(http, devnet.url, network_named("devnet"))
+        with moves.undone():
+            yield moves
+
+
+@dataclass
+class Watchtower:
+    """A monitor that polls when it is told to, and can be started again on the same home."""
+
+    url: str
+    home: Home
+    wallet: str
+    settings: WatchSettings = field(default_factory=WatchSettings)
+    now: float = NOW
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Watchman]:
+        network = network_named("devnet")
+        book = AlertBook.open(self.home, now=self.now)
+        store, _ = Store.open(self.home.database, now=self.now)
+        with store:
+            async with RpcClient(network, [self.url]) as client:
+                sources = Sources(client, network, store, None, lambda: self.now)
+                yield Watchman(self, Watch(sources, self.wallet), book)
+        book.close()
+
+
+@dataclass
+class Watchman:
+    tower: Watchtower
+    watch: Watch
+    book: AlertBook
+
+    async def poll(self) -> PollReport:
+        self.tower.now += 60
+        return await poll_once(self.watch, self.tower.settings, self.book, self.tower.now)
+
+
+@pytest.fixture
+def watchtower(devnet: DevnetReady, home: Home) -> Watchtower:
+    return Watchtower(devnet.url, home, devnet.wallet)
