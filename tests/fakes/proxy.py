@@ -70,15 +70,13 @@ class Proxy:
         asked = json.loads(body)
         calls = asked if isinstance(asked, list) else [asked]
         self.asked.update(call["method"] for call in calls)
-        replies = [self._reply(call) for call in calls]
-        return json.dumps(replies if isinstance(asked, list) else replies[0]).encode()
-
-    def _reply(self, call: Call) -> dict[str, Any]:
-        own = self.answer(call)
-        if own is not None:
-            return {"jsonrpc": "2.0", "id": call["id"], **own}
-        reply: dict[str, Any] = httpx2.post(self.chain, json=call, timeout=30).json()
-        return reply
+        own = {call["id"]: answer for call in calls if (answer := self.answer(call)) is not None}
+        passed = [call for call in calls if call["id"] not in own]
+        told = httpx2.post(self.chain, json=passed, timeout=30).json() if passed else []
+        replies = {reply["id"]: reply for reply in told}
+        replies |= {key: {"jsonrpc": "2.0", "id": key, **answer} for key, answer in own.items()}
+        ordered = [replies[call["id"]] for call in calls]
+        return json.dumps(ordered if isinstance(asked, list) else ordered[0]).encode()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         proxy = self

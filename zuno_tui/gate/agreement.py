@@ -65,7 +65,6 @@ async def require_agreement(
     *,
     found: Circumstances,
     called: Sequence[Address],
-    patience: float = CATCH_UP_SECONDS,
 ) -> Agreement:
     """Ask each endpoint for the subject at its very block; refuse when any tells it differently."""
     if not witnesses:
@@ -74,10 +73,7 @@ async def require_agreement(
     told = {_OURS: _statement(subject, found, called, codes.now)}
     silent: list[str] = []
     answers = await asyncio.gather(
-        *(
-            _told(sources, one, subject, wallet, called=called, patience=patience)
-            for one in witnesses
-        )
+        *(_told(sources, one, subject, wallet, called) for one in witnesses)
     )
     for witness, answer in zip(witnesses, answers, strict=True):
         if answer is None:
@@ -98,16 +94,14 @@ async def _told(
     witness: Witness,
     subject: Subject,
     wallet: Address,
-    *,
     called: Sequence[Address],
-    patience: float,
 ) -> dict[str, object] | None:
     """What one endpoint says by itself; None when it does not answer."""
     # A memory of its own: what another endpoint told once must not answer for this one.
     alone = replace(sources, client=witness.client, store=Store.in_memory())
     at = subject.block
     try:
-        block = await _block_at(witness, at.number, patience)
+        block = await _block_at(witness, at.number)
         if block is None:
             raise GateRefusedError(
                 f"{witness.host} does not know block {at.number:,} yet, so nobody can compare it. "
@@ -130,14 +124,14 @@ async def _told(
     return _statement(again, circumstances, called, codes.now)
 
 
-async def _block_at(witness: Witness, number: int, patience: float) -> Block | None:
+async def _block_at(witness: Witness, number: int) -> Block | None:
     """The block, waited for a little: endpoints see a new one at different times."""
-    while True:
+    for _ in range(int(CATCH_UP_SECONDS / _POLL_SECONDS)):
         block = await witness.client.ask(requests.block(number))
-        if block is not None or patience <= 0:
+        if block is not None:
             return block
-        patience -= _POLL_SECONDS
         await asyncio.sleep(_POLL_SECONDS)
+    return await witness.client.ask(requests.block(number))
 
 
 def _statement(

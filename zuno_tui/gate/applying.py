@@ -9,6 +9,7 @@ from chain.execution.decoding import decode
 from chain.execution.sending import Sender
 from chain.execution.simulating import simulate
 from chain.execution.words import describe, names_on
+from chain.rpc.errors import Refused
 from chain.tokens import read_tokens
 from zuno_tui.gate.agreement import require_agreement
 from zuno_tui.gate.approvals import find_approval, read_approval, refuse_tampered
@@ -145,7 +146,10 @@ async def _objection(
     sources: Sources, transaction: UnsignedTransaction, block_hash: str
 ) -> str | None:
     """Why a step would fail where the one before it has brought things."""
-    tried = await simulate(sources.client, [transaction], block_hash)
+    try:
+        tried = await simulate(sources.client, [transaction], block_hash)
+    except Refused as error:
+        return f"it could not be tried before it was signed: {error.sentence}"
     failure = next((step.failure for step in tried.steps if not step.success), None)
     return None if failure is None else f"tried before it was signed, it fails: {failure}"
 

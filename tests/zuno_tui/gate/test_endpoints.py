@@ -1,0 +1,290 @@
+"""Endpoints that differ, are down, keep sends to themselves or cannot simulate, by the commands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chain.devnet.launch import devnet_process
+from chain.storage import pool_slots
+from tests.fakes.proxy import Proxy, refuses
+from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.desk import REFUSED, Desk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+    from tests.fakes.proxy import Answer, Call
+
+NETWORK_FAULT = 4
+SECRET = "a-key-that-is-never-shown"
+DEAD = "http://127.0.0.1:9/nobody"
+
+
+@pytest.fixture(scope="module")
+def chain() -> Iterator[DevnetReady]:
+    with devnet_process(seed=7, world="small") as ready:
+        yield ready
+
+
+@pytest.fixture
+def desk(chain: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
+    made = Desk(chain, CommandLine(tmp_path / "home"), capsys)
+    made.command.home.mkdir(mode=0o700)
+    snapshot = made.ask("evm_snapshot")
+    yield made
+    made.ask("evm_setAutomine", True)
+    made.ask("evm_revert", snapshot)
+
+
+@pytest.fixture
+def private(desk: Desk) -> Iterator[Proxy]:
+    with Proxy(desk.devnet.url) as proxy:
+        (desk.command.home / "settings.toml").write_text(f'[send]\ndevnet = "{proxy.url}"\n')
+        yield proxy
+
+
+def _collected(desk: Desk) -> dict[str, Any]:
+    return desk.approved("collect", str(desk.token_id("transferred in")))
+
+
+def _confirmed(approval: dict[str, Any]) -> tuple[str, str, str]:
+    return approval["planId"], "--confirm", approval["hash"]
+
+
+def test_sends_go_through_the_private_endpoint_and_no_other(desk: Desk, private: Proxy) -> None:
+    with Proxy(desk.devnet.url) as public:
+        reading = replace(desk, rpc=public.url)
+        approval = _collected(reading)
+        applied = reading.apply(*_confirmed(approval), "--json")
+        after = reading.here("outbox", "--json")
+        listed = reading.here("outbox")
+
+    assert applied.code == 0, applied.words
+    assert approval["sentThrough"] == private.host
+    assert after.data["dispatches"][-1]["sentThrough"] == private.host
+    assert f"through {private.host} alone" in listed.out
+    assert private.asked["eth_sendRawTransaction"] == 1
+    assert public.asked["eth_sendRawTransaction"] == 0
+    assert public.asked["eth_getTransactionReceipt"] > 0
+    assert not any(SECRET in one.out + one.words for one in (applied, after, listed))
+
+
+def test_a_private_endpoint_that_is_down_is_a_refusal_before_anything_is_signed(
+    desk: Desk, private: Proxy
+) -> None:
+    approval = _collected(desk)
+    before = desk.nonce()
+
+    private.__exit__(None, None, None)
+    down = desk.here("apply", *_confirmed(approval))
+    with private:
+        up = desk.apply(*_confirmed(approval), "--json")
+
+    assert (down.code, down.out) == (NETWORK_FAULT, "")
+    assert private.host in down.words
+    assert "Nothing was signed" in down.words
+    assert up.code == 0, up.words
+    assert desk.nonce() == before + 1
+
+
+def test_another_way_than_the_approved_one_is_drift(desk: Desk, private: Proxy) -> None:
+    shown = desk.here("collect", str(desk.token_id("transferred in")))
+    (desk.command.home / "settings.toml").unlink()
+    before = desk.nonce()
+
+    refused = desk.refused()
+
+    assert f"Sent through {private.host} alone." in shown.out
+    assert SECRET not in shown.out + shown.words + refused.words
+    assert f"sent through: {private.host} when approved, the usual endpoints now" in refused.words
+    assert desk.nonce() == before
+
+
+def test_two_endpoints_that_agree_are_named(desk: Desk) -> None:
+    with Proxy(desk.devnet.url) as second:
+        both = replace(desk, rpc=f"{desk.devnet.url},{second.url}")
+        shown = both.here("collect", str(desk.token_id("transferred in")))
+        approval = _collected(both)
+
+    first = desk.devnet.url.removeprefix("http://").rstrip("/")
+    assert approval["agreement"] == {"agreed": [first, second.host], "silent": []}
+    assert f"{first} and {second.host} agree on block, position" in shown.out
+    assert second.asked["eth_getCode"] > 0
+
+
+def test_one_that_cannot_be_reached_is_said_and_the_other_vouches_alone(desk: Desk) -> None:
+    one_down = replace(desk, rpc=f"{desk.devnet.url},{DEAD}")
+
+    shown = one_down.here("collect", str(desk.token_id("transferred in")))
+    approval = _collected(one_down)
+    applied = one_down.apply(*_confirmed(approval), "--json")
+
+    assert approval["agreement"]["silent"] == ["127.0.0.1:9"]
+    assert "127.0.0.1:9 cannot be reached: only" in shown.out
+    assert applied.code == 0, applied.words
+
+
+def _changed(desk: Desk, method: str, change: Callable[[Any], Any]) -> Callable[[Call], Answer]:
+    """Tells the truth, but for one method's answers."""
+
+    def answer(call: Call) -> Answer | None:
+        if call["method"] != method:
+            return None
+        return {"result": change(desk.ask(method, *call["params"]))}
+
+    return answer  # type: ignore[return-value]
+
+
+def _another_price(desk: Desk) -> Callable[[Call], Answer]:
+    pool_id = desk.positions()[str(desk.token_id("transferred in"))]["poolId"]
+    slot = hex(pool_slots(pool_id).slot0)
+    word = desk.ask("eth_getStorageAt", desk.devnet.contracts.pool_manager, slot, "latest")
+    true = f"{int(word, 16):064x}"
+    lie = f"{int(word, 16) + 1:064x}"
+    return _changed(desk, "eth_call", lambda result: result.replace(true, lie))
+
+
+LIES: dict[str, Callable[[Desk], Callable[[Call], Answer]]] = {
+    "nonce": lambda desk: _changed(
+        desk, "eth_getTransactionCount", lambda count: hex(int(count, 16) + 1)
+    ),
+    "code of": lambda desk: _changed(desk, "eth_getCode", lambda code: code + "00"),
+    "block": lambda desk: _changed(
+        desk,
+        "eth_getBlockByNumber",
+        lambda block: {**block, "hash": "0x" + "ab" * 32},
+    ),
+    "sqrt price x96": _another_price,
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "place"), [*((what, "second") for what in LIES), ("nonce", "first")]
+)
+def test_endpoints_that_disagree_are_refused_at_approve_and_at_apply(
+    desk: Desk, what: str, place: str
+) -> None:
+    token_id = str(desk.token_id("transferred in"))
+    approval = _collected(desk)
+    before = desk.nonce()
+    with Proxy(desk.devnet.url, LIES[what](desk)) as liar:
+        urls = [desk.devnet.url, liar.url]
+        both = replace(desk, rpc=",".join(urls if place == "second" else reversed(urls)))
+        approving = both.here("collect", token_id)
+        applying = both.here("apply", *_confirmed(approval))
+
+    assert approving.code == REFUSED, approving.words
+    assert applying.code == REFUSED, applying.words
+    if place == "second":
+        for words in (approving.words, applying.words):
+            assert "Endpoints disagree" in words
+            assert liar.host in words
+            assert f"  {what}" in words
+    assert desk.nonce() == before
+
+
+def test_an_endpoint_that_lags_cannot_vouch(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zuno_tui.gate.agreement.CATCH_UP_SECONDS", 0.5)
+    head = int(desk.ask("eth_blockNumber"), 16)
+
+    def behind(call: Call) -> Answer | None:
+        asked = call["method"] == "eth_getBlockByNumber" and call["params"][0] == hex(head)
+        return {"result": None} if asked else None
+
+    with Proxy(desk.devnet.url, behind) as late:
+        both = replace(desk, rpc=f"{desk.devnet.url},{late.url}")
+        refused = both.here("collect", str(desk.token_id("transferred in")))
+
+    assert refused.code == REFUSED
+    assert f"{late.host} does not know block {head:,} yet" in refused.words
+
+
+def _move_with_swap(desk: Desk) -> dict[str, Any]:
+    plan = desk.recommended("underpaid")
+    move = next(one for one in plan["candidates"] if one["prepAction"] is not None)
+    return desk.approved("approve", plan["planId"], "--candidate", str(move["index"]))
+
+
+def test_without_a_simulation_of_all_the_first_is_tried_and_each_later_one_in_its_turn(
+    desk: Desk,
+) -> None:
+    with Proxy(desk.devnet.url, refuses("eth_simulateV1")) as simple:
+        plain = replace(desk, rpc=simple.url)
+        approval = _move_with_swap(plain)
+        steps = [one["step"] for one in approval["transactions"]]
+        shown = plain.here("simulate", approval["planId"], "--candidate", _index(plain, approval))
+        tried = simple.asked["eth_simulateV1"]
+        applied = plain.apply(*_confirmed(approval), "--json")
+
+    assert approval["simulation"]["method"] == "eth_call"
+    assert approval["simulation"]["unsimulated"] == steps[1:]
+    assert f"Tried by eth_call: {steps[0]}. Not tried yet: {', '.join(steps[1:])}." in shown.out
+    assert applied.code == 0, applied.words
+    assert applied.data["state"] == "included"
+    # Once more before signing, then each later step where the one before it stands.
+    assert simple.asked["eth_simulateV1"] >= tried + len(steps)
+    new = desk.positions()[applied.data["newTokenId"]]
+    assert int(new["liquidity"]) == int(approval["bounds"][-1]["liquidity"])
+
+
+def test_a_later_step_that_would_fail_is_not_signed(desk: Desk) -> None:
+    router = desk.devnet.contracts.universal_router
+    approval = _move_with_swap(desk)
+    steps = [one["step"] for one in approval["transactions"]]
+    before = desk.nonce()
+    sent: list[str] = []
+
+    def breaks_after_the_exit(call: Call) -> Answer | None:
+        if call["method"] != "eth_sendRawTransaction":
+            return None
+        sent.append(desk.ask("eth_sendRawTransaction", *call["params"]))
+        if len(sent) == steps.index("exit") + 1:
+            desk.ask("anvil_setCode", router, "0x5f5ffd")
+        return {"result": sent[-1]}
+
+    with Proxy(desk.devnet.url, breaks_after_the_exit) as proxy:
+        applied = replace(desk, rpc=proxy.url).apply(*_confirmed(approval), "--json")
+
+    assert applied.code == 1
+    assert "enter: discarded (tried before it was signed, it fails" in applied.words
+    assert applied.data["safeState"] == "exited, holding both tokens"
+    assert desk.nonce() == before + len(steps) - 1 == before + len(sent)
+    (dispatch,) = desk.here("outbox", "--json").data["dispatches"]
+    assert dispatch["state"] == "exited, holding both tokens"
+    assert dispatch["steps"][-1]["state"] == "discarded"
+
+
+def _index(desk: Desk, approval: dict[str, Any]) -> str:
+    plan = desk.here("plan", approval["planId"], "--json").data
+    return str(next(one["index"] for one in plan["candidates"] if one["prepAction"] is not None))
+
+
+def test_damage_to_one_file_leaves_what_is_in_the_other(desk: Desk) -> None:
+    approval = _collected(desk)
+    assert desk.apply(*_confirmed(approval)).code == 0
+    database, journal = desk.command.home / "zuno.db", desk.command.home / "outbox.db"
+
+    database.write_bytes(b"not a database" * 1000)
+    after = desk.here("outbox", "--json")
+    again = desk.refused(*_confirmed(approval))
+    content = b"not a database" * 1000
+    journal.write_bytes(content)
+    refused = [
+        desk.here("outbox"),
+        desk.here("apply", *_confirmed(approval)),
+        desk.here("collect", str(desk.token_id("transferred in"))),
+    ]
+    reading = desk.here("positions", "--json")
+
+    assert "was damaged. It is kept as zuno.db.corrupt-" in after.words
+    assert [one["hash"] for one in after.data["dispatches"]] == [approval["hash"]]
+    assert "was applied before" in again.words
+    assert [one.code for one in refused] == [REFUSED] * 3
+    assert all("What was sent is written there" in one.words for one in refused)
+    assert journal.read_bytes() == content
+    assert reading.code == 0
