@@ -1,0 +1,175 @@
+"""The desk at a real terminal: it opens, it is typed at, it leaves no mess however it ends."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.zuno_tui.screen_terminal import Terminal
+
+if TYPE_CHECKING:
+    from chain.devnet.launch import DevnetReady
+
+ZUNO = (sys.executable, "-m", "zuno_tui")
+COLOURS = re.compile(rb"\x1b\[[0-9;]*(?:38|48);[25]")
+
+
+def _desk(
+    devnet: DevnetReady,
+    home: Path,
+    *flags: str,
+    size: tuple[int, int] = (100, 30),
+    **environment: str,
+) -> Terminal:
+    chosen = ("--network", "devnet", "--rpc", devnet.url, "--home", str(home), *flags)
+    return Terminal([*ZUNO, *chosen], *size, {"ZUNO_DETERMINISTIC": "true", **environment})
+
+
+def test_it_opens_is_typed_at_and_gives_the_terminal_back(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
+    with _desk(devnet, tmp_path / "home") as terminal:
+        terminal.wait_for("Positions")
+        terminal.wait_for("WETH/USDC")
+        terminal.send(":help")
+        terminal.wait_for("› help")
+        terminal.send("\r")
+        terminal.wait_for("Help")
+        terminal.send("\x1b")
+        terminal.wait_for("Positions")
+        terminal.settle()
+        terminal.paste("inspect 7\nclose 7\n")
+        terminal.wait_for("› inspect 7")
+        terminal.wait_for("Only the first line")
+        terminal.resize(80, 24)
+        terminal.wait_for("2 Alerts")
+        terminal.send("\x15quit\r")
+
+        assert terminal.end() == 0
+        assert terminal.restored()
+    assert (tmp_path / "home" / "history").read_text("utf-8") == "help\nquit\n"
+    assert b"\x1b[?1049l" in terminal.raw
+
+
+def test_a_dropped_line_ends_it_cleanly(devnet: DevnetReady, tmp_path: Path) -> None:
+    with _desk(devnet, tmp_path / "home") as terminal:
+        terminal.wait_for("WETH/USDC")
+        began = time.monotonic()
+        terminal.hang_up()
+
+        assert terminal.end() == 128 + signal.SIGHUP
+        assert time.monotonic() - began < 8
+    assert "ended by SIGHUP" in (tmp_path / "home" / "desk.log").read_text("utf-8")
+
+
+def test_a_request_to_end_gives_the_terminal_back(devnet: DevnetReady, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with _desk(devnet, home) as terminal:
+        terminal.wait_for("WETH/USDC")
+        terminal.process.send_signal(signal.SIGTERM)
+
+        assert terminal.end() == 128 + signal.SIGTERM
+        assert terminal.restored()
+    assert [path.name for path in home.iterdir() if path.suffix == ".tmp"] == []
+    assert (home / "desk.log").stat().st_mode & 0o777 == 0o600
+
+
+def test_without_colour_and_in_plain_characters(devnet: DevnetReady, tmp_path: Path) -> None:
+    with _desk(devnet, tmp_path / "home", "--ascii", NO_COLOR="1") as terminal:
+        screen = terminal.wait_for("WETH/USDC")
+        terminal.send("\x11")
+        terminal.end()
+
+    assert screen.isascii(), [character for character in screen if not character.isascii()]
+    assert COLOURS.search(terminal.raw) is None
+
+
+def test_an_unknown_theme_is_refused_before_anything_is_drawn(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
+    with _desk(devnet, tmp_path / "home", "--theme", "pink") as terminal:
+        assert terminal.end() == 2
+        assert "There is no theme called 'pink'. There are: zuno-dark" in terminal.text
+        assert terminal.restored()
+
+
+def test_without_a_terminal_it_says_how_to_get_one() -> None:
+    done = subprocess.run(ZUNO, capture_output=True, text=True, timeout=30, check=False)
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "ssh -t host zuno" in done.stderr
+    assert "zuno positions --json" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["dumb", ""])
+def test_a_terminal_that_cannot_draw_is_refused(kind: str) -> None:
+    with Terminal(ZUNO, 80, 24, {"TERM": kind}) as terminal:
+        assert terminal.end() == 2
+        assert "cannot draw the desk" in terminal.text.replace("\n", " ")
+        assert b"\x1b" not in terminal.raw
+
+
+CRASHING = """
+import sys
+from pathlib import Path
+from zuno_tui.app import ZunoApp
+from zuno_tui.desk_log import open_log
+
+class Nobody:
+    def ask(self, intent): ...
+    def confirm(self, approval_hash, word, passphrase): ...
+    def close(self): ...
+
+def fail():
+    secret = "PRIVATE" + "_KEY_0xabc"
+    raise ValueError(f"at https://rpc.example/{secret}")
+
+log = Path(sys.argv[1])
+open_log(log)
+app = ZunoApp(Nobody(), after_first_paint=fail)
+app.log_path = log
+app.run(mouse=False)
+sys.exit(app.return_code)
+"""
+
+
+def test_a_crash_is_one_page_without_a_value_on_it(tmp_path: Path) -> None:
+    log = tmp_path / "desk.log"
+    with Terminal([sys.executable, "-c", CRASHING, str(log)], 100, 40) as terminal:
+        assert terminal.end() == 1
+        assert terminal.restored()
+        page = terminal.text
+    everything = terminal.raw.decode("utf-8", "replace") + log.read_text("utf-8")
+
+    assert "zuno met a fault of its own (ValueError)" in page
+    assert str(log) in page.replace("\n", "")
+    assert "PRIVATE_KEY" not in everything
+    assert "rpc.example" not in everything
+    assert "Traceback" not in page
+    assert "fail" in log.read_text("utf-8")
+
+
+@pytest.mark.soak
+def test_the_demo_takes_its_chain_along_when_it_ends(tmp_path: Path) -> None:
+    with Terminal([*ZUNO, "demo"], 120, 36, {"TMPDIR": str(tmp_path)}) as terminal:
+        terminal.wait_for("Starting the embedded chain")
+        terminal.wait_for("WETH/USDC", 120)
+        children = _children(terminal.process.pid)
+        assert children
+        terminal.process.send_signal(signal.SIGTERM)
+        assert terminal.end() == 128 + signal.SIGTERM
+
+    assert not any(Path(f"/proc/{child}").exists() for child in children)
+    assert list(tmp_path.iterdir()) == []
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
