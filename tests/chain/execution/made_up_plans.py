@@ -157,7 +157,8 @@ def _request(draw: Random) -> Request:
 
 
 def _pool(draw: Random) -> tuple[PoolFacts, int]:
-    currencies = sorted((address(draw), NATIVE if draw.random() < 0.3 else address(draw)))
+    other = draw.choice((NATIVE, NATIVE, WETH, WETH, *(address(draw) for _ in range(3))))
+    currencies = sorted((address(draw), other))
     spacing = draw.choice((1, 10, 60, 200))
     tick = draw.randint(-250_000, 250_000)
     lower, upper = sqrt_price_at_tick(tick), sqrt_price_at_tick(tick + 1)
@@ -199,7 +200,11 @@ def _facts(draw: Random, request: Request) -> ChainFacts:
         head_time=head_time,
         nonce=draw.randrange(10_000),
         fees=FeeCaps(draw.randint(2, 10**12), draw.randint(0, 2)),
-        balances=dict.fromkeys((*tokens, NATIVE, WETH), _PLENTY),
+        # Of the wrapped coin too little may be there, and is then wrapped on the way.
+        balances={
+            **dict.fromkeys((*tokens, NATIVE), _PLENTY),
+            WETH: _PLENTY if isinstance(request, Unwrap) else draw.choice((0, 10**12, _PLENTY)),
+        },
         allowances={
             token: TokenAllowances(
                 draw.choice((0, 0, 5, _PLENTY)),

@@ -106,8 +106,13 @@ def test_what_is_built_reads_back_equal() -> None:
 
 @pytest.mark.soak
 def test_ten_thousand_plans_read_back_equal() -> None:
+    kinds: Counter[str] = Counter()
     for seed in range(MANY):
-        agree(made_up_plan(seed))
+        plan = made_up_plan(seed)
+        agree(plan)
+        kinds[type(plan.request).__name__] += 1
+    told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    print(f"{kinds.total()} plans read back equal: {told}")  # noqa: T201 - what it is to show
 
 
 def some_actions(draw: Random) -> list[actions.PositionAction]:
@@ -190,7 +195,10 @@ def test_no_flipped_byte_goes_unseen() -> None:
 
 @pytest.mark.soak
 def test_none_of_ten_thousand_flipped_bytes_goes_unseen() -> None:
-    assert flip_bytes(FLIPS, MANY_FLIPS).total() == MANY_FLIPS
+    outcomes = flip_bytes(FLIPS, MANY_FLIPS)
+    refused, shown = outcomes["refused"], outcomes["shown"]
+    print(f"{outcomes.total()} flips: {refused} refused, {shown} shown")  # noqa: T201
+    assert outcomes.total() == MANY_FLIPS
 
 
 def a_call() -> bytes:
