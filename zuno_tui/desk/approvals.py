@@ -80,6 +80,7 @@ class Approvals:
     def _show(self, document: PlanDocument) -> None:
         path = self._bench.session.home.plans / f"{document['planId']}.json"
         show_plan(self._bench, self._card, document, made_at=path.stat().st_mtime)
+        self._bench.tell(ViewAsked("plan"))
 
     def _explain(self, document: PlanDocument) -> None:
         turns = tuple(turn_view(turn) for turn in recorded_turns(document))
@@ -104,7 +105,7 @@ class Approvals:
         )
 
     async def _approve(self, wishing: Wishing, twin: str) -> None:
-        bench = self._bench
+        bench, began = self._bench, self._bench.clock()
         if self._market is not None:
             await self._market.give_time()
         rehearsal = await rehearsed(bench.session, bench.sources, wishing)
@@ -113,7 +114,7 @@ class Approvals:
         view = approved_view(approved, bench.wallet, key)
         position = rehearsal.prepared.wish.subject.position
         self._card.approved(view, None if position is None else position.token_id)
-        bench.tell(ViewAsked("plan"))
+        bench.bring("plan", began)
         bench.tell(
             Said(f"{view.headline}: approved for ten minutes. To sign it: apply", "good", twin)
         )

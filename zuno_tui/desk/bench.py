@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from zuno_tui.desk.events import ViewAsked
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -12,11 +14,14 @@ if TYPE_CHECKING:
     from chain.overview import Sources
     from zuno_tui.cli.session import Session
     from zuno_tui.desk.events import Event
+    from zuno_tui.desk.intents import ViewName
     from zuno_tui.desk.jobs import Jobs
     from zuno_tui.desk.opening import DeskOpening
     from zuno_tui.desk.status import StatusBoard
 
     Tell = Callable[[Event], None]
+
+_STILL_WAITING = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,14 @@ class Bench:
     tell: Tell
     jobs: Jobs
     status: StatusBoard
+
+    def bring(self, view: ViewName, asked_at: float) -> None:
+        """Bring what was asked for to the front, for whoever is still waiting for it.
+
+        Later they may be typing, and a pane that jumps to the front would take the keys.
+        """
+        if self.clock() - asked_at < _STILL_WAITING:
+            self.tell(ViewAsked(view))
 
     @property
     def clock(self) -> Callable[[], float]:

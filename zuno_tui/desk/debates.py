@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from zuno_tui.desk.debate_views import ending, turn_view
-from zuno_tui.desk.events import DebateChanged, Said, TurnEnded, ViewAsked
+from zuno_tui.desk.events import DebateChanged, Said, TurnEnded
 from zuno_tui.desk.plan_pools import pools_on_record
 from zuno_tui.desk.plan_views import plan_view
 from zuno_tui.desk.prose import ProseGatherer
@@ -111,7 +111,8 @@ class Debates:
         hearing = _Hearing(bench, DebateView(request_id, subject))
         listener: Listener = Listener(on_turn=hearing.on_turn, on_prose=hearing.on_prose)
         debating = Debating(bench.session, settings, request_id, listener, hearing.on_crash)
-        bench.tell(ViewAsked("debate"))
+        began = bench.clock()
+        bench.bring("debate", began)
         try:
             debated = await debate(debating, bench.sources, start)
         except asyncio.CancelledError:
@@ -128,6 +129,7 @@ class Debates:
             bench.tell(Said(ending(debated.ended), "bad", twin))
             return
         view = show_plan(bench, self._card, debated.document, made_at=bench.clock())
+        bench.bring("plan", began)
         bench.tell(Said(view, "good", twin))
 
 
@@ -138,7 +140,6 @@ def show_plan(bench: Bench, card: Card, document: PlanDocument, *, made_at: floa
     pools = pools_on_record(record, network, bench.sources.store)
     view = plan_view(document, pools, made_at=made_at)
     card.show(view)
-    bench.tell(ViewAsked("plan"))
     return f"{view.plan_id}: {view.recommendation}"
 
 

@@ -12,7 +12,6 @@ from tests.zuno_tui.desk.sitting import opening
 from zuno_tui.desk.backroom import BackRoom
 from zuno_tui.desk.events import PositionsChanged, QuitAsked, Said
 from zuno_tui.desk.intents import Quit, Show
-from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -51,16 +50,17 @@ def test_what_is_asked_is_answered_from_another_thread(devnet: DevnetReady, tmp_
     room.confirm("", "apply", None)
 
 
-def test_a_room_that_cannot_be_opened_says_why() -> None:
+def test_a_room_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
     heard: queue.Queue[Event] = queue.Queue()
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[DeskOpening]:
-        raise SettingsError("There is nothing to open.")
-        yield
+        yield opening(tmp_path, "nowhere")
 
     room = BackRoom(opened, heard.put)
     room.start()
 
     assert room.wait_closed(PATIENCE)
-    assert heard.get_nowait() == Said("There is nothing to open.", "bad")
+    told = heard.get_nowait()
+    assert isinstance(told, Said)
+    assert "--rpc must be a URL" in told.words
