@@ -21,7 +21,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _SHOWN = 12
 _KNOWN_KEYS = (
     *("network", "address", "unit", "rpc", "send", "coingecko", "debate", "model", "limits"),
-    *("telegram", "webhook", "screen", "keys"),
+    *("monitor", "telegram", "webhook", "screen", "keys"),
 )
 
 
@@ -45,6 +45,8 @@ class Settings:
     """The tables of these names as they were written; `debate_settings` reads them."""
     limits: Mapping[str, object] = field(default_factory=dict)
     """Likewise; the gate reads it."""
+    monitor: Mapping[str, object] = field(default_factory=dict)
+    """Likewise; `monitor_settings` reads it."""
     telegram: Mapping[str, object] = field(default_factory=dict, repr=False)
     webhook: Mapping[str, object] = field(default_factory=dict, repr=False)
     """Likewise; `channel_settings` reads them."""
@@ -120,6 +122,7 @@ def _from_file(path: Path) -> Settings:
         debate=_table(table.get("debate", {})),
         model=_table(table.get("model", {})),
         limits=_table(table.get("limits", {})),
+        monitor=_table(table.get("monitor", {})),
         telegram=_table(table.get("telegram", {})),
         webhook=_table(table.get("webhook", {})),
         screen=_table(table.get("screen", {})),

@@ -1,0 +1,71 @@
+"""The monitor's thresholds as a person writes them, and what is said of a mistake."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import pytest
+
+from zuno_tui.monitor_settings import monitor_settings
+from zuno_tui.settings import Flags, SettingsError, load_settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agents.monitor.thresholds import WatchSettings
+
+
+def read(tmp_path: Path, text: str) -> WatchSettings:
+    path = tmp_path / "settings.toml"
+    path.write_text(text)
+    return monitor_settings(load_settings(path, {}, Flags()))
+
+
+def test_without_a_word_everything_has_a_default(tmp_path: Path) -> None:
+    watching = read(tmp_path, "")
+
+    assert watching.interval_seconds == 60
+    assert watching.thresholds("base", 7).near_edge == 0.15
+
+
+def test_a_position_has_thresholds_of_its_own_on_one_network_or_any(tmp_path: Path) -> None:
+    watching = read(
+        tmp_path,
+        """
+        [monitor]
+        interval = 15
+        near_edge = 0.1
+        [monitor.positions.7]
+        survival = 0.8
+        [monitor.positions."base:7"]
+        price_below = 2500.5
+        """,
+    )
+
+    assert watching.interval_seconds == 15
+    assert watching.thresholds("ethereum", 7).survival == 0.8
+    assert watching.thresholds("ethereum", 7).near_edge == 0.1
+    assert watching.thresholds("base", 7).price_below == Fraction("2500.5")
+    assert watching.thresholds("base", 8) == watching.everywhere
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[monitor]\ninterval = 4", "5 to 86400 s"),
+        ("[monitor]\nnear_egde = 1", "unknown setting 'near_egde'"),
+        ("[monitor]\nsurvival = 1.5", "monitor.survival is 1.5, but it may be from 0 to 1"),
+        ("[monitor]\nclearly_inside = 0.5", "from 0 to 0.25"),
+        ("[monitor]\nfees_usd = true", "must be a number"),
+        ("[monitor]\nblind_polls = 0", "1 or more"),
+        ("[monitor]\npositions = 7", "names positions"),
+        ("[monitor.positions.seven]\nloss = 0.1", "must name a position"),
+        ('[monitor.positions."mars:7"]\nloss = 0.1', "no network called 'mars'"),
+        ("[monitor.positions.7]\ninterval = 9", "unknown setting 'interval'"),
+        ("monitor = 1", "must be tables"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        read(tmp_path, text)
