@@ -32,7 +32,7 @@ _ALL = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class HeldPosition:
     """A position of the wallet, with what its tokens are worth."""
 
     snapshot: PositionSnapshot
@@ -57,20 +57,20 @@ class Known:
 
 
 async def wish_to_close(sources: Sources, token_id: int, owner: Address) -> Wish:
-    known = await _known(sources, token_id, owner)
-    return known.wish("close", f"Leave position #{token_id}", Close(known.facts))
+    mine = await _owned(sources, token_id, owner)
+    return mine.wish("close", f"Leave position #{token_id}", Close(mine.facts))
 
 
 async def wish_to_collect(sources: Sources, token_id: int, owner: Address) -> Wish:
-    known = await _known(sources, token_id, owner)
+    mine = await _owned(sources, token_id, owner)
     headline = f"Collect the fees of position #{token_id}"
-    return known.wish("collect", headline, Collect(known.facts))
+    return mine.wish("collect", headline, Collect(mine.facts))
 
 
 async def wish_to_compound(sources: Sources, token_id: int, owner: Address) -> Wish:
-    known = await _known(sources, token_id, owner)
+    mine = await _owned(sources, token_id, owner)
     headline = f"Put the fees of position #{token_id} back into its range"
-    return known.wish("compound", headline, Compound(known.facts))
+    return mine.wish("compound", headline, Compound(mine.facts))
 
 
 async def wish_to_decrease(sources: Sources, token_id: int, owner: Address, percent: int) -> Wish:
@@ -83,39 +83,39 @@ async def wish_to_decrease(sources: Sources, token_id: int, owner: Address, perc
         raise GateRefusedError(
             f"{percent} % cannot be taken out of position #{token_id}. Name a part from 1 to 99."
         )
-    known = await _known(sources, token_id, owner)
+    mine = await _owned(sources, token_id, owner)
     headline = f"Take {percent} % out of position #{token_id}"
-    return known.wish("decrease", headline, Decrease(known.facts, percent))
+    return mine.wish("decrease", headline, Decrease(mine.facts, percent))
 
 
 async def wish_to_increase(
     sources: Sources, token_id: int, owner: Address, amount: Numeral, symbol: str
 ) -> Wish:
     """At most this much of the one token, and of the other what the range takes beside it."""
-    known = await _known(sources, token_id, owner, spending=True)
-    place = _place_of(known, symbol)
-    token = known.worth.tokens[known.tokens[place]]
+    mine = await _owned(sources, token_id, owner, spending=True)
+    place = _place_of(mine, symbol)
+    token = mine.worth.tokens[mine.tokens[place]]
     units = None if token.decimals is None else amount.scaled(token.decimals)
     if units is None or not 0 < units <= _PLENTY:
         raise GateRefusedError(f"{amount.text} is no amount of {token.label} that can be added.")
-    budget = await _budget(sources, known, owner, place, units)
+    budget = await _budget(sources, mine, owner, place, units)
     headline = f"Add {amount_text(units, token)} and what it takes beside to position #{token_id}"
-    return known.wish("increase", headline, Increase(known.facts, budget))
+    return mine.wish("increase", headline, Increase(mine.facts, budget))
 
 
-async def _known(
+async def _owned(
     sources: Sources, token_id: int, owner: Address, *, spending: bool = False
-) -> Known:
+) -> HeldPosition:
     snapshot = await owned_position(sources, token_id, owner, "latest")
     spendable = spendable_tokens(sources.network, snapshot.pool.key)
     tokens = spendable if spending else spendable[:2]
     worth = await read_worth(sources, tokens, snapshot.block)
-    return Known(snapshot, position_facts(snapshot), worth, tokens)
+    return HeldPosition(snapshot, position_facts(snapshot), worth, tokens)
 
 
-def _place_of(known: Known, named: str) -> int:
-    """Which of the pair is meant: by its address, or by the symbol of a token that is known."""
-    pair = [known.worth.tokens[token] for token in known.tokens[:2]]
+def _place_of(mine: HeldPosition, named: str) -> int:
+    """Which of the pair is meant: by its address, or by a symbol that is vouched for."""
+    pair = [mine.worth.tokens[token] for token in mine.tokens[:2]]
     for place, token in enumerate(pair):
         if named.lower() == token.address:
             return place
@@ -123,20 +123,19 @@ def _place_of(known: Known, named: str) -> int:
             return place
     holds = " and ".join(token.label for token in pair)
     raise GateRefusedError(
-        f"Position #{known.token_id} takes {holds}, not {named!r}. Name one of them by its "
+        f"Position #{mine.token_id} takes {holds}, not {named!r}. Name one of them by its "
         "symbol, or by its address where the symbol is not vouched for."
     )
 
 
 async def _budget(
-    sources: Sources, known: Known, owner: Address, place: int, units: int
+    sources: Sources, mine: HeldPosition, owner: Address, place: int, units: int
 ) -> Amounts:
-    position = known.facts
-    span, price = position.span, position.pool.sqrt_price_x96
-    other = known.worth.tokens[known.tokens[1 - place]]
+    span, price = mine.facts.span, mine.facts.pool.sqrt_price_x96
+    other = mine.worth.tokens[mine.tokens[1 - place]]
     if span.holds(price, _SOME_LIQUIDITY, round_up=True)[place] == 0:
         raise GateRefusedError(
-            f"At the present price position #{known.token_id} takes {other.label} alone. "
+            f"At the present price position #{mine.token_id} takes {other.label} alone. "
             f"Name an amount of {other.label}."
         )
     given = Amounts(units, _PLENTY) if place == 0 else Amounts(_PLENTY, units)
@@ -148,15 +147,15 @@ async def _budget(
     # Beyond what is needed now, as much as the drift that is to be survived could ask for.
     most = most_taken(span, liquidity, drift_band(price, Tolerance().slippage_bips, span))
     beside = most[1 - place]
-    held = await _held(sources, known, owner, other.address)
-    if now[1 - place] <= held < beside:
-        beside = held
+    balance = await _balance(sources, mine, owner, other.address)
+    if now[1 - place] <= balance < beside:
+        beside = balance
     return Amounts(units, beside) if place == 0 else Amounts(beside, units)
 
 
-async def _held(sources: Sources, known: Known, owner: Address, token: Address) -> int:
-    block = known.snapshot.block
+async def _balance(sources: Sources, mine: HeldPosition, owner: Address, token: Address) -> int:
+    block = mine.snapshot.block
     here = OneBlock(sources.client, sources.network, block.hash)
     answers = await here.read([balance_call(sources.network, owner, token)])
-    held = balance_of(answers.outcomes[0], block)
-    return 0 if isinstance(held, Unknown) else held.value
+    balance = balance_of(answers.outcomes[0], block)
+    return 0 if isinstance(balance, Unknown) else balance.value
