@@ -1,0 +1,220 @@
+"""`zuno monitor` as a process: data on stdout, words on stderr, and a clean end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.monitor.alert import event_document
+from agents.monitor.book import AlertBook
+from agents.monitor.polling_lock import current_holder
+from chain.home import Home
+from tests.fakes.telegram import CHAT, TOKEN, TelegramDouble
+from tests.zuno_tui.monitor_process import MonitorProcess, command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chain.devnet.launch import DevnetReady
+    from tests.zuno_tui.conftest import CommandLine
+
+POLL_FIELDS = {
+    *("type", "at", "network", "chainId", "walletAddress", "block", "positions", "opened"),
+    *("resolved", "requests", "seconds", "trouble"),
+}
+
+
+def test_once_prints_a_line_for_the_poll_and_for_each_event_then_nothing_new(
+    zuno: CommandLine, on_devnet: tuple[str, ...], devnet: DevnetReady
+) -> None:
+    first = zuno("monitor", "--once", *on_devnet)
+    again = zuno("monitor", "--once", *on_devnet)
+
+    assert (first.code, again.code) == (0, 0), first.words
+    lines = [json.loads(line) for line in first.out.splitlines()]
+    (poll,) = [line for line in lines if line["type"] == "poll"]
+    assert poll.keys() == POLL_FIELDS
+    assert poll["walletAddress"] == devnet.wallet
+    assert poll["trouble"] is None
+    events = [line for line in lines if line["type"] == "event"]
+    home = Home(zuno.home, zuno.home)
+    with closing(AlertBook.open(home, now=time.time())) as book:
+        assert events == [
+            {"type": "event", **event_document(event)} for event in book.events_after(0)
+        ]
+    assert poll["opened"] == len(events) > 0
+    kinds = [json.loads(line)["type"] for line in again.out.splitlines()]
+    assert kinds == ["watching", "poll"]
+    standing = zuno("alerts", "--json").data
+    assert standing["monitor"]["state"] == "ended"
+    assert len(standing["alerts"]) == len(events)
+
+
+def test_a_chain_that_cannot_be_read_is_a_network_failure_without_its_url(
+    zuno: CommandLine,
+) -> None:
+    spoken = zuno(
+        "monitor", "--once", "--network", "devnet", "--rpc", "http://127.0.0.1:1/v2/CANARY"
+    )
+
+    assert spoken.code == 4
+    (poll,) = [one for one in map(json.loads, spoken.out.splitlines()) if one["type"] == "poll"]
+    assert poll["block"] is None
+    assert poll["trouble"]
+    assert "CANARY" not in spoken.out + spoken.words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings", "said"),
+    [
+        (("--interval", "1"), "", "it may be 5 to 86400 s"),
+        (("--network", "polygon"), "", "No RPC endpoint is known for Polygon"),
+        (("--network", "base", "--rpc", "http://127.0.0.1:1"), "", "No wallet is there to watch"),
+        ((), '[telegram]\nchat = "1"', "the token is missing"),
+        ((), '[telegram]\ntoken = "CANARY"\nchat = 1', "telegram.token is not what @BotFather"),
+        ((), '[webhook]\nurl = "ftp://CANARY"', "webhook.url is not an http"),
+        ((), '[webhook]\nCANARY = "x"', "[webhook] has an unknown setting"),
+    ],
+)
+def test_what_cannot_be_watched_or_sent_ends_with_two_and_a_sentence(
+    zuno: CommandLine, arguments: tuple[str, ...], settings: str, said: str
+) -> None:
+    zuno.home.mkdir()
+    (zuno.home / "settings.toml").write_text(f'network = "devnet"\n{settings}', "utf-8")
+
+    spoken = zuno("monitor", "--once", *arguments)
+
+    assert (spoken.code, spoken.out) == (2, "")
+    assert said in spoken.words
+    assert "CANARY" not in spoken.words
+
+
+@dataclass
+class Manager:
+    """A service manager's end of the notify protocol, which reads as it is told."""
+
+    address: str
+    told: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[Manager]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        manager = Manager(str(tmp_path / "notify"))
+        listening.bind(manager.address)
+
+        def read() -> None:
+            while said := listening.recv(4096):
+                manager.told.append(said.decode())
+
+        reading = threading.Thread(target=read, daemon=True)
+        reading.start()
+        yield manager
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ending:
+            ending.sendto(b"", manager.address)
+        reading.join(5)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_it_ends_cleanly_and_tells_its_supervisor_all_along(
+    zuno: CommandLine,
+    devnet: DevnetReady,
+    manager: Manager,
+    number: signal.Signals,
+) -> None:
+    with MonitorProcess.running(
+        command(zuno.home, devnet.url, interval=0.3),
+        NOTIFY_SOCKET=manager.address,
+        WATCHDOG_USEC="600000",
+    ) as monitor:
+        monitor.until(lambda: len(monitor.of("poll")) >= 3)
+        holder = current_holder(zuno.home / "monitor.lock")
+
+        assert holder is not None
+        assert holder.pid == monitor.process.pid
+        assert monitor.end(number) == 0
+    assert current_holder(zuno.home / "monitor.lock") is None
+    told = [one for one in manager.told if one != "WATCHDOG=1"]
+    assert len(manager.told) - len(told) >= 2
+    assert told[0].startswith("READY=1\nSTATUS=watching")
+    assert told[1].startswith("STATUS=devnet block")
+    assert told[-1].startswith("STOPPING=1")
+    assert "Traceback" not in "".join(monitor.words)
+
+
+@pytest.fixture
+def telegram() -> Iterator[tuple[TelegramDouble, str]]:
+    """A Telegram on an event loop of its own, for commands that run as processes."""
+    double = TelegramDouble(time.time)
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    running = double.running()
+    url = asyncio.run_coroutine_threadsafe(running.__aenter__(), loop).result(5)
+    yield double, url
+    asyncio.run_coroutine_threadsafe(running.__aexit__(None, None, None), loop).result(5)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(5)
+    loop.close()
+
+
+def test_alerts_reach_telegram_and_the_token_reaches_nothing_else(
+    zuno: CommandLine, devnet: DevnetReady, telegram: tuple[TelegramDouble, str]
+) -> None:
+    double, url = telegram
+    with MonitorProcess.running(
+        command(zuno.home, devnet.url, interval=0.5),
+        ZUNO_TELEGRAM_TOKEN=TOKEN,
+        ZUNO_TELEGRAM_CHAT=CHAT,
+        ZUNO_TELEGRAM_URL=url,
+    ) as monitor:
+        monitor.until(lambda: bool(monitor.of("sent")))
+        # As every process on the machine can read it.
+        arguments = Path(f"/proc/{monitor.process.pid}/cmdline").read_bytes()
+        monitor.end()
+
+    events = [line["event"] for line in monitor.of("event")]
+    sent = [number for line in monitor.of("sent") for number in line["events"]]
+    assert sent == events[: len(sent)]
+    assert f"[alert 1, event {events[0]}]" in double.taken[0].text
+    secret = TOKEN.partition(":")[2]
+    assert secret.encode() not in arguments
+    assert secret not in json.dumps(monitor.lines) + "".join(monitor.words)
+    for path in zuno.home.rglob("*"):
+        assert secret.encode() not in path.read_bytes()
+
+
+def test_the_unit_file_is_one_that_systemd_takes(zuno: CommandLine, tmp_path: Path) -> None:
+    home = tmp_path / 'a "home" of 100 % and $5'
+    spoken = zuno("monitor", "--systemd-unit", "--home", str(home), "--network", "base")
+
+    assert spoken.code == 0
+    assert "Type=notify" in spoken.out
+    assert "--network base" in spoken.out
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not installed here")
+    unit = tmp_path / "zuno-monitor.service"
+    unit.write_text(spoken.out, "utf-8")
+    checked = subprocess.run(
+        ["systemd-analyze", "verify", "--recursive-errors=no", str(unit)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "SYSTEMD_LOG_LEVEL": "warning"},
+    )
+    complaints = [line for line in checked.stderr.splitlines() if "zuno-monitor" in line]
+    assert (checked.returncode, complaints) == (0, [])

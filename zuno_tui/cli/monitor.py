@@ -1,0 +1,107 @@
+"""`zuno monitor`: watch over every wallet and network, headless, until told to end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from agents.monitor.book import AlertBook
+from agents.monitor.service import run_monitor
+from agents.monitor.supervisor import Supervisor
+from chain.checksum import shortened
+from chain.home import Home, HomeError
+from zuno_tui.cli import DONE, FAILED, NETWORK
+from zuno_tui.cli.monitor_output import Aloud, Speaker
+from zuno_tui.cli.output import print_lines
+from zuno_tui.cli.session import flags_of, say
+from zuno_tui.cli.systemd_unit import unit_text
+from zuno_tui.monitor_settings import monitor_interval
+from zuno_tui.monitoring import Chosen, HomeLookout
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from agents.monitor.heartbeat import Beat
+
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def run(arguments: Namespace) -> int:
+    home = Home.locate(os.environ, arguments.home)
+    if arguments.systemd_unit:
+        print_lines([unit_text(home.root, _options(arguments)).rstrip("\n")])
+        return DONE
+    interval = None if arguments.interval is None else monitor_interval(arguments.interval)
+    chosen = Chosen(home, flags_of(arguments), os.environ, interval)
+    # At a terminal a person reads; anything else that listens wants data.
+    as_json = bool(arguments.json) or not sys.stdout.isatty()
+    return asyncio.run(_monitor(chosen, as_json=as_json, once=arguments.once))
+
+
+async def _monitor(chosen: Chosen, *, as_json: bool, once: bool) -> int:
+    stop = asyncio.Event()
+    for number in _ENDING:
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    supervisor = Supervisor.from_environment(os.environ)
+    speaker = Speaker(supervisor, as_json=as_json)
+    try:
+        chosen.home.prepare()
+    except HomeError as error:
+        # A home that cannot be written is no reason to look away.
+        say(str(error))
+    with closing(AlertBook.open(chosen.home, now=time.time())) as book:
+        for notice in book.notices:
+            say(notice)
+        lookout = HomeLookout(chosen, book, tell=speaker, also=(Aloud(as_json=as_json),))
+        say(_headline(lookout))
+        pulse = asyncio.create_task(_pulse(supervisor), name="pulse")
+        try:
+            beat = await run_monitor(chosen.home, book, lookout, tell=speaker, stop=stop, once=once)
+        finally:
+            supervisor.stopping()
+            pulse.cancel()
+            await lookout.close()
+    return _code(beat) if once else DONE
+
+
+def _options(arguments: Namespace) -> list[str]:
+    """What was named for this run, but for endpoints: their keys do not belong into a unit."""
+    named = {
+        "--network": arguments.network,
+        "--address": arguments.address,
+        "--interval": arguments.interval,
+    }
+    return [str(part) for pair in named.items() if pair[1] is not None for part in pair]
+
+
+async def _pulse(supervisor: Supervisor) -> None:
+    """Tell the watchdog that this loop turns, three times as often as it must hear it."""
+    if supervisor.watchdog_seconds is None:
+        return
+    while True:
+        supervisor.alive()
+        await asyncio.sleep(supervisor.watchdog_seconds / 3)
+
+
+def _headline(lookout: HomeLookout) -> str:
+    places = "; ".join(
+        f"{target.network.title}: {', '.join(shortened(one) for one in target.wallets)}"
+        for target in lookout.targets
+    )
+    channels = ", ".join(one.name for one in lookout.channels() if one.name != Aloud.name)
+    sending = f"Alerts go to {channels}." if channels else "Alerts go nowhere but here."
+    return f"{places}. Every {lookout.interval_seconds:g} s. {sending}"
+
+
+def _code(beat: Beat | None) -> int:
+    """What a single look came to; somebody else watching is as good as our own look."""
+    if beat is None:
+        return DONE
+    if any(sight.block is None for sight in beat.sights):
+        return NETWORK
+    return DONE if beat.trouble is None else FAILED

@@ -1,0 +1,149 @@
+"""What a home's monitor watches: every wallet and network of the settings, read anew each round."""
+
+from __future__ import annotations
+
+import time
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agents.monitor.notes import Troubled
+from agents.monitor.worker import Watch, Watcher
+from chain.overview import Sources
+from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
+from chain.rpc.client import RpcClient
+from chain.store import Store, StoreError
+from chain.wallet.book import read_book
+from chain.wallet.errors import WalletError
+from zuno_tui.channel_settings import channel_settings
+from zuno_tui.monitor_settings import monitor_settings
+from zuno_tui.settings import SettingsError, load_settings
+from zuno_tui.watchlist import Target, targets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from agents.monitor.book import AlertBook
+    from agents.monitor.channel import Channel
+    from agents.monitor.notes import Note
+    from agents.monitor.thresholds import WatchSettings
+    from agents.monitor.worker import PollReport
+    from chain.home import Home
+    from zuno_tui.channel_settings import ChannelSettings
+    from zuno_tui.settings import Flags, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What the settings ask for; equal when nothing changed."""
+
+    settings: Settings
+    watching: WatchSettings
+    targets: tuple[Target, ...]
+    channels: ChannelSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Where settings come from in this process."""
+
+    home: Home
+    flags: Flags
+    environment: Mapping[str, str]
+    interval_seconds: float | None = None
+    """Instead of the settings' own."""
+
+
+class HomeLookout:
+    """Looks at everything a home's settings name; a change of them counts from the next round.
+
+    Raises what is wrong with the settings when it is made. Later mistakes in them are told, and
+    the last good ones stay in force.
+    """
+
+    def __init__(
+        self,
+        chosen: Chosen,
+        book: AlertBook,
+        *,
+        tell: Callable[[Note], None],
+        also: tuple[Channel, ...] = (),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._chosen = chosen
+        self._book = book
+        self._tell = tell
+        self._also = also
+        self._clock = clock
+        self._wanted = self._read()
+        self._complained: str | None = None
+        self._open = AsyncExitStack()
+        self._watcher: Watcher | None = None
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return self._wanted.targets
+
+    @property
+    def interval_seconds(self) -> float:
+        return self._chosen.interval_seconds or self._wanted.watching.interval_seconds
+
+    def channels(self) -> tuple[Channel, ...]:
+        return (*self._wanted.channels.channels(), *self._also)
+
+    async def look(self) -> tuple[PollReport, ...]:
+        await self._renew()
+        if self._watcher is None:
+            self._watcher = await self._connect()
+        return await self._watcher.poll_all()
+
+    async def close(self) -> None:
+        await self._open.aclose()
+        self._open = AsyncExitStack()
+        self._watcher = None
+
+    async def _renew(self) -> None:
+        try:
+            wanted = self._read()
+        except (SettingsError, WalletError) as error:
+            if str(error) != self._complained:
+                self._complained = str(error)
+                self._tell(Troubled(f"{error} Until then the settings from before are in force."))
+            return
+        self._complained = None
+        if wanted != self._wanted:
+            self._wanted = wanted
+            await self.close()
+
+    def _read(self) -> _Wanted:
+        home, flags, environment = self._chosen.home, self._chosen.flags, self._chosen.environment
+        settings = load_settings(home.settings, environment, flags)
+        return _Wanted(
+            settings,
+            monitor_settings(settings),
+            targets(settings, read_book(home.keystore), flags, environment),
+            channel_settings(settings, environment),
+        )
+
+    async def _connect(self) -> Watcher:
+        settings = self._wanted.settings
+        store = self._open.enter_context(self._store())
+        market = CoinGecko(CoinGeckoSettings(settings.coingecko_url, settings.coingecko_key))
+        await self._open.enter_async_context(market)
+        watches = []
+        for target in self._wanted.targets:
+            network = target.network
+            client = RpcClient(network, settings.endpoints_for(network))
+            await self._open.enter_async_context(client)
+            # Test coins are traded nowhere but on their own network.
+            coingecko = None if network.testnet else market
+            sources = Sources(client, network, store, coingecko, self._clock)
+            watches += [Watch(sources, wallet) for wallet in target.wallets]
+        return Watcher(watches, self._wanted.watching, self._book, clock=self._clock)
+
+    def _store(self) -> Store:
+        try:
+            return Store.open(self._chosen.home.database, now=self._clock())[0]
+        except (OSError, StoreError):
+            # The book says that the home cannot be used; what is remembered can be read again.
+            return Store.in_memory()
