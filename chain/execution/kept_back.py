@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from chain.execution.words import Names
     from chain.networks import Address
 
+_MILLION = 10**6
+_SLACK, _UNITS = 10, 2
+"""Millionths and units by which a fixed share of another amount may come out differently."""
+
 
 @dataclass(frozen=True, slots=True)
 class KeptBack:
@@ -29,6 +33,15 @@ class KeptBack:
     """What the position pays out at the price of the simulation, fees included."""
     arrived: int
     by_hook: bool
+
+    @property
+    def millionths(self) -> int:
+        """The share of what is owed that is kept, rounded up."""
+        return -(-(self.owed - self.arrived) * _MILLION // self.owed)
+
+    def exceeds(self, told: int) -> bool:
+        """Whether more is kept than the share that was told, by more than rounding explains."""
+        return self.owed - self.arrived > self.owed * (told + _SLACK) // _MILLION + _UNITS
 
     def words(self, names: Names) -> str:
         who = "The pool's hook" if self.by_hook else f"The token {names.currency(self.token)}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain.execution.decoding import decode
+from chain.execution.kept_back import kept_back
 from chain.execution.sending import Sender
 from chain.execution.simulating import simulate
 from chain.execution.words import describe, names_on
@@ -16,7 +17,7 @@ from zuno_tui.gate.approvals import find_approval, read_approval, refuse_tampere
 from zuno_tui.gate.circumstances import network_time, read_circumstances
 from zuno_tui.gate.connections import refuse_silent_route
 from zuno_tui.gate.contract_code import called_contracts
-from zuno_tui.gate.drift import Drift, drifts
+from zuno_tui.gate.drift import Drift, drifts, kept_drifts
 from zuno_tui.gate.preparing import refuse_failing
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.shown_signer import ShownSigner
@@ -114,7 +115,12 @@ async def refuse_drift(
     )
     await refuse_silent_route(route)
     transactions = [step.transaction for step in dispatch.steps]
-    refuse_failing(await simulate(sources.client, transactions, block.hash))
+    simulation = await simulate(sources.client, transactions, block.hash, approval.tokens)
+    refuse_failing(simulation)
+    steps = [decode(transaction) for transaction in transactions]
+    kept = kept_back(steps, simulation, subject.positions)
+    if more := tuple(kept_drifts(approval.kept, kept)):
+        raise _changed(approval, more)
     return now
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from chain.execution.decoding_abi import DecodingError
+from chain.execution.kept_back import kept_back
 from chain.pool_key import PoolKey
 from zuno_tui.gate.drift import Bounds, Circumstances
 from zuno_tui.gate.refusal import GateRefusedError
@@ -49,6 +50,8 @@ class Approval:
     simulated: str
     """The digest of the whole simulation that was shown."""
     warnings: tuple[str, ...]
+    kept: Mapping[Address, int]
+    """Millionths of what leaves the position that a hook or a token was seen to keep."""
 
     @property
     def terms(self) -> dict[str, object]:
@@ -66,6 +69,7 @@ class Approval:
             "notional": str(self.notional),
             "simulated": self.simulated,
             "warnings": list(self.warnings),
+            "kept": {token: str(share) for token, share in self.kept.items()},
         }
 
 
@@ -85,6 +89,10 @@ def approval_of(
         notional=-(-prepared.notional.numerator // prepared.notional.denominator),
         simulated=simulation_digest(prepared.simulation),
         warnings=warnings,
+        kept={
+            each.token: each.millionths
+            for each in kept_back(prepared.steps, prepared.simulation, wish.subject.positions)
+        },
     )
     return replace(unsealed, hash=seal(prepared, unsealed.terms, private_host))
 
@@ -166,6 +174,7 @@ def _approval(sealed: str, document: dict[str, Any]) -> Approval:
         notional=int(document["notional"]),
         simulated=document["simulated"],
         warnings=tuple(document["warnings"]),
+        kept={token: int(text) for token, text in document["kept"].items()},
     )
 
 

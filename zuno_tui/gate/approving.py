@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.execution.building_facts import position_facts
 from chain.execution.kept_back import shortfall_words
 from chain.execution.outbox import Outbox
 from chain.execution.words import describe, names_on
@@ -85,8 +84,7 @@ async def rehearse(
     )
     names = names_on(sources.network, wallet, tokens)
     words = tuple((step.transaction.step, describe(step, names)) for step in prepared.steps)
-    position = wish.subject.position
-    positions = {} if position is None else {position.token_id: position_facts(position)}
+    positions = wish.subject.positions
     warnings = shortfall_words(prepared.steps, prepared.simulation, positions, names)
     private_host = connections.route.private_host
     return Rehearsal(prepared, tokens, words, warnings, private_host, agreement)

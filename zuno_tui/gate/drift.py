@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+from chain.checksum import shortened
 from chain.execution.policy_context import DEAREST_POOL_FEE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from chain.execution.kept_back import KeptBack
     from chain.networks import Address
 
 
@@ -58,6 +60,15 @@ def drifts(
 ) -> tuple[Drift, ...]:
     """Everything that has moved further than it may."""
     return tuple(_drifts(before, after, bounds, now))
+
+
+def kept_drifts(told: Mapping[Address, int], kept: Iterable[KeptBack]) -> Iterator[Drift]:
+    """What a hook or a token would keep beyond the share that was told."""
+    for each in kept:
+        share = told.get(each.token, 0)
+        if each.exceeds(share):
+            what = f"kept of the {shortened(each.token)} that comes out"
+            yield Drift(what, f"{share / 10_000:.2f} %", f"{each.millionths / 10_000:.2f} %")
 
 
 def _drifts(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from chain.execution.building import build, with_gas
-from chain.execution.building_facts import ShortError, position_facts
+from chain.execution.building_facts import ShortError
 from chain.execution.building_requests import Create, ReRange
 from chain.execution.decoding import decode
 from chain.execution.outbox_approvals import APPROVAL_SECONDS
@@ -135,7 +135,7 @@ async def _policy_context(
     notional_today: int,
 ) -> PolicyContext:
     network, request = sources.network, wish.request
-    pool, position = wish.subject.pool, wish.subject.position
+    pool = wish.subject.pool
     called = called_contracts(network, wish.tokens, NO_HOOK if pool is None else pool.key.hooks)
     codes = await read_code_hashes(sources, called, wish.subject.block.hash)
     swap = request.swap if isinstance(request, ReRange | Create) else None
@@ -150,7 +150,7 @@ async def _policy_context(
         code_hashes=codes.now,
         pinned_code_hashes=codes.pinned,
         pools={} if pool is None else {key_of(pool.key): pool},
-        positions={} if position is None else {position.token_id: position_facts(position)},
+        positions=wish.subject.positions,
         quotes=() if swap is None else (swap,),
         allowed_hooks=limits.allowed_hooks,
         worth=wish.worth,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.execution.building_facts import PoolFacts
+from chain.execution.building_facts import PoolFacts, position_facts
 from chain.execution.reading import FactsUnknownError
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.reader import read_positions
@@ -14,6 +14,7 @@ from chain.reading.slots import read_slots
 from chain.rpc import requests
 
 if TYPE_CHECKING:
+    from chain.execution.building_facts import PositionFacts
     from chain.overview import Sources
     from chain.pool_key import PoolKey
     from chain.positions.snapshot import PositionSnapshot
@@ -38,6 +39,12 @@ class Subject:
     block: Block
     pool: PoolFacts | None = None
     position: PositionSnapshot | None = None
+
+    @property
+    def positions(self) -> dict[int, PositionFacts]:
+        """The position by its id, as building and judging know it; empty where there is none."""
+        one = self.position
+        return {} if one is None else {one.token_id: position_facts(one)}
 
     @property
     def about(self) -> About:

@@ -76,6 +76,23 @@ def test_a_tax_on_leaving_is_told_before_and_kept_to(desk: Desk, world: HostileW
     assert int(approval["quoted"][weth]) == untaxed - untaxed * 200 // 10_000
 
 
+def test_a_tax_that_rises_after_the_approval_is_drift(desk: Desk, world: HostileWorld) -> None:
+    world.tax(100)
+    approval = desk.approved("close", str(world.taxed))
+    before = desk.nonce()
+
+    unchanged = desk.refused(approval["planId"])
+    world.tax(99)
+    lower = desk.refused(approval["planId"])
+    world.tax(101)
+    higher = desk.refused(approval["planId"], "--confirm", approval["hash"])
+
+    assert "no terminal" in unchanged.words, "nothing but the typed word is missing"
+    assert "no terminal" in lower.words
+    assert "that comes out: 1.00 % when approved, 1.01 % now" in higher.words
+    assert desk.nonce() == before
+
+
 def test_a_tax_past_the_minimums_is_refused_with_its_size(desk: Desk, world: HostileWorld) -> None:
     before = desk.nonce()
     approval = desk.approved("close", str(world.taxed))

@@ -11,6 +11,7 @@ import pytest
 from chain.abi import encode_call
 from chain.checksum import checksummed
 from chain.devnet.world.accounts import DEMO_WALLET
+from chain.devnet.world.deployment import HOSTILE
 from chain.execution.building_facts import Span
 from chain.execution.building_requests import Create
 from chain.math.liquidity import Amounts
@@ -20,7 +21,11 @@ from chain.rpc.client import RpcClient
 from chain.store import Store
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
-from tests.zuno_tui.gate.hostile_code import TOLL_PARTS
+from tests.zuno_tui.gate.hostile_code import (
+    TOLL_PARTS,
+    silent_toll_token_code,
+    toll_token_code,
+)
 from tests.zuno_tui.gate.hostile_world import HostileWorld, hostile_world, pool_with_weth
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.preparing import prepare
@@ -29,7 +34,7 @@ from zuno_tui.gate.subjects import About, read_subject
 from zuno_tui.gate.wishes import Wish
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
@@ -70,6 +75,20 @@ def test_what_a_token_keeps_is_measured_and_said(
     assert len(lies) == (name == "silent")
     assert applied.code == 0, applied.words
     assert desk.held(desk.devnet.wallet, token) == before + arrived
+
+
+@pytest.mark.parametrize("made", [toll_token_code, silent_toll_token_code])
+def test_a_token_that_turns_bad_after_the_approval_is_drift(
+    desk: Desk, world: HostileWorld, made: Callable[[str], bytes]
+) -> None:
+    approval = desk.approved("close", str(world.fake_recipient))
+    before = desk.nonce()
+    world.set_code(world.tokens["fake"], made(HOSTILE.address))
+
+    refused = desk.refused(approval["planId"], "--confirm", approval["hash"])
+
+    assert "that comes out: 0.00 % when approved, 1.00 % now" in refused.words
+    assert desk.nonce() == before
 
 
 async def _opened(desk: Desk, pool: PoolKey) -> None:
