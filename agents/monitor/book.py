@@ -261,6 +261,7 @@ class AlertBook:
             return
         number = 1 + max((one.id for one in alerts), default=0)
         self._truth = Page({one.subject: one for one in alerts}, [], number)
+        self._show_waiting()
 
     def _note(self, error: Exception) -> None:
         self.trouble = (
