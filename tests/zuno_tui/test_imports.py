@@ -52,7 +52,14 @@ def test_help_imports_nothing_of_the_network() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [("positions",), ("positions", "--since-entry"), ("inspect", "28"), ("pools",), ("balances",)],
+    [
+        ("positions",),
+        ("positions", "--since-entry"),
+        ("inspect", "28"),
+        ("pools",),
+        ("balances",),
+        ("monitor", "--once"),
+    ],
 )
 def test_no_read_imports_what_is_heavy(
     command: tuple[str, ...], on_devnet: tuple[str, ...], tmp_path: Path
@@ -61,3 +68,9 @@ def test_no_read_imports_what_is_heavy(
 
     assert "httpx2" in imported
     assert imported.isdisjoint(HEAVY)
+
+
+def test_looking_at_alerts_asks_no_network(tmp_path: Path) -> None:
+    imported = _imported("alerts", "--home", str(tmp_path))
+
+    assert imported.isdisjoint((*HEAVY, "httpx2"))
