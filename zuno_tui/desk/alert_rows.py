@@ -19,9 +19,14 @@ def alert_row(alert: Alert, network: Network) -> AlertRow:
         token_id=alert.position_id,
         since=_since(alert, network),
         message=alert.message if alert.active else f"{alert.message} Over: {alert.resolution}.",
-        next_command=alert.next_command.removeprefix("zuno ") if alert.active else "",
+        next_command=_phrase(alert, network) if alert.active else "",
         muted_until=alert.muted_until,
     )
+
+
+def _phrase(alert: Alert, network: Network) -> str:
+    """The command as the prompt takes it, which is on this network already."""
+    return alert.next_command.removeprefix(f"zuno --network {network.name} ").removeprefix("zuno ")
 
 
 def _since(alert: Alert, network: Network) -> float:

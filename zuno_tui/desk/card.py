@@ -44,10 +44,11 @@ class Card:
             self._view = unargued(approval, token_id=None, now=self._clock())
         self._change(approval, (), None)
 
-    def went_on(self, words: str) -> None:
+    def went_on(self, place: int, words: str) -> None:
+        """A line a step: what became of it last."""
         if self._view is not None:
-            view = self._view
-            self.show(replace(view, progress=(*view.progress, words)))
+            before = self._view.progress
+            self.show(replace(self._view, progress=(*before[:place], words, *before[place + 1 :])))
 
     def refused(self, result: ResultView) -> None:
         """Nothing was signed; what was approved may still be."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         PoolRow,
         PositionsView,
         RecordRow,
+        SettingRow,
         StatusView,
         TurnView,
     )
@@ -137,6 +138,12 @@ class OutboxReady:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingsReady:
+    rows: tuple[SettingRow, ...]
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class PageReady:
     """A command's printed answer, line by line."""
 
@@ -172,6 +179,7 @@ Event: TypeAlias = (
     | PoolsReady
     | RecordsReady
     | OutboxReady
+    | SettingsReady
     | PageReady
     | HelpAsked
     | QuitAsked

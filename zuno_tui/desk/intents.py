@@ -186,6 +186,18 @@ class Market:
 
 
 @dataclass(frozen=True, slots=True)
+class Prefer:
+    """Keep how the screen should look."""
+
+    name: Literal["theme"]
+    value: str
+
+    @property
+    def twin(self) -> str:
+        return f'[screen] {self.name} = "{self.value}" in settings.toml'
+
+
+@dataclass(frozen=True, slots=True)
 class Refresh:
     @property
     def twin(self) -> str:
@@ -236,6 +248,7 @@ Intent: TypeAlias = (
     | SwitchNetwork
     | UseWallet
     | Market
+    | Prefer
     | Refresh
     | Cancel
     | Help

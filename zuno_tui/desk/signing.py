@@ -143,7 +143,7 @@ class Signing:
         def went_on(step: Step) -> None:
             nonlocal begun
             begun = True
-            card.went_on(step_words(step))
+            card.went_on(step.position, step_words(step))
 
         card.applying(view)
         try:
@@ -166,8 +166,9 @@ class Signing:
         except Exception as error:
             self._failed(view, error, begun=begun)
             return
-        lines = tuple(result_lines(result, waiting.tokens))
         minted = result.minted[0] if result.minted else None
+        # The first line is the card's own headline; the card leaves no lines empty.
+        lines = tuple(line for line in list(result_lines(result, waiting.tokens))[1:] if line)
         card.ended(ResultView(view.plan_id, result.state, lines, minted))
         bench.tell(Said(f"{view.headline}: {result.state}.", "good" if result.done else "bad"))
 

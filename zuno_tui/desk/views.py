@@ -249,3 +249,11 @@ class DispatchView:
     """Name, state, transaction hash."""
     advice: tuple[str, ...]
     actions: tuple[Literal["resume", "cancel", "speed-up", "resolve"], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    name: str
+    value: str
+    """In words; of a secret only that it is set."""
+    origin: str

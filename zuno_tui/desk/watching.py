@@ -16,6 +16,7 @@ from zuno_tui.desk.alert_rows import alert_row
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.views import AlertsView
+from zuno_tui.monitoring import Chosen, HomeLookout
 from zuno_tui.phrases.phrase_error import PhraseError
 from zuno_tui.settings import Flags
 from zuno_tui.words import age_text
@@ -85,8 +86,6 @@ class Watching:
             self._watched_by, self._trouble = "nobody", fault_words(error)
 
     async def _watch(self) -> None:
-        from zuno_tui.monitoring import Chosen, HomeLookout
-
         bench, session = self._bench, self._bench.session
         flags = bench.opening.flags or _own_flags(bench)
         interval = _EMBEDDED_INTERVAL if session.network.clock == "head" else None

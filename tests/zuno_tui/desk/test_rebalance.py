@@ -70,7 +70,8 @@ async def test_the_typed_word_has_one_effect(
     assert done.view.result is not None
     assert done.view.result.state == "included"
     assert done.view.result.new_token_id is not None
-    assert any("included in block" in line for line in done.view.progress)
+    assert len(done.view.progress) == len(approval.steps)
+    assert all("included in block" in line for line in done.view.progress)
     after = int(node("eth_getTransactionCount", devnet.wallet, "latest"), 16)
     assert after - before == len(approval.steps)
     assert "Nothing is waiting under that hash" in desk.heard_last(Said).words

@@ -1,0 +1,104 @@
+"""What is set, and by whom: the file, the environment, a flag, or nobody. Secrets are not told."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from chain.checksum import checksummed
+from zuno_tui.desk.views import SettingRow
+from zuno_tui.settings import Flags, Settings, load_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from zuno_tui.cli.session import Session
+
+_SECRET_TABLES = ("telegram", "webhook")
+_OPEN_TABLES = ("debate", "limits", "monitor", "screen", "keys")
+_SECRET_NAMES = ("key", "token", "secret", "url", "base_url")
+
+
+@dataclass(frozen=True, slots=True)
+class _Layers:
+    """The same settings as they would be with fewer voices heard."""
+
+    now: Settings
+    from_environment: Settings
+    from_file: Settings
+
+    def origin(self, of: Callable[[Settings], object]) -> str:
+        if of(self.now) != of(self.from_environment):
+            return "this run"
+        if of(self.from_environment) != of(self.from_file):
+            return "environment"
+        return "settings.toml" if of(self.from_file) != of(Settings()) else "default"
+
+
+def setting_rows(session: Session) -> tuple[SettingRow, ...]:
+    path = session.home.settings
+    layers = _Layers(
+        session.settings,
+        load_settings(path, os.environ, Flags()),
+        load_settings(path, {}, Flags()),
+    )
+    return tuple(_rows(session, layers, os.environ))
+
+
+def _rows(
+    session: Session, layers: _Layers, environment: Mapping[str, str]
+) -> Iterator[SettingRow]:
+    now, network = layers.now, session.network
+    yield SettingRow("network", network.title, layers.origin(lambda each: each.network))
+    address = "the wallet in use" if now.address is None else checksummed(now.address)
+    yield SettingRow("address", address, layers.origin(lambda each: each.address))
+    yield SettingRow("unit", now.unit.value.lower(), layers.origin(lambda each: each.unit))
+    hosts = ", ".join(_host(url) for url in now.endpoints_for(network)) or "none"
+    yield SettingRow(
+        f"rpc.{network.name}", hosts, layers.origin(lambda each: each.endpoints.get(network.name))
+    )
+    private = now.send_endpoint_for(network)
+    yield SettingRow(
+        f"send.{network.name}",
+        "the same" if private is None else _host(private),
+        layers.origin(lambda each: each.send_endpoint_for(network)),
+    )
+    has_model = bool(environment.get("OPENAI_API_KEY"))
+    yield SettingRow(
+        "OPENAI_API_KEY",
+        "set" if has_model else "not set: the rules speak",
+        "environment" if has_model else "default",
+    )
+    yield SettingRow("model", _words(now.model) or "the usual", _of_file(now.model))
+    for name in _OPEN_TABLES:
+        table = getattr(now, name)
+        yield SettingRow(name, _words(table) or "the usual", _of_file(table))
+    for name in _SECRET_TABLES:
+        table = getattr(now, name)
+        named = any(key.startswith(f"ZUNO_{name.upper()}_") for key in environment)
+        origin = "environment" if named else _of_file(table)
+        yield SettingRow(name, "set" if table or named else "not set", origin)
+
+
+def _host(url: str) -> str:
+    """Of an endpoint only whom it names: the rest of a URL may be a key."""
+    return urlsplit(url).hostname or "set"
+
+
+def _words(table: Mapping[str, object]) -> str:
+    return ", ".join(
+        f"{name} = {'set' if name in _SECRET_NAMES else _short(value)}"
+        for name, value in table.items()
+    )
+
+
+def _short(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + _words(value) + "}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _of_file(table: Mapping[str, object]) -> str:
+    return "settings.toml" if table else "default"
