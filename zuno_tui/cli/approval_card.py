@@ -10,6 +10,7 @@ from chain.tokens.token import amount_text
 from zuno_tui.cli.output import print_json, print_lines
 from zuno_tui.cli.transcript import wrapped
 from zuno_tui.gate.approvals import quoted_changes
+from zuno_tui.gate.contract_code import trust_words
 from zuno_tui.words import UNKNOWN, amount_of
 
 if TYPE_CHECKING:
@@ -128,6 +129,9 @@ def _trust(rehearsal: Rehearsal) -> Iterator[str]:
         yield f"  Sent through {rehearsal.private_host} alone."
     if rehearsal.agreement.words is not None:
         yield f"  {rehearsal.agreement.words}"
+    prepared = rehearsal.prepared
+    for words in trust_words(prepared.facts.network, prepared.codes):
+        yield wrapped(f"  {words}", indent=2)
 
 
 def _document(rehearsal: Rehearsal) -> dict[str, Json]:
@@ -180,6 +184,10 @@ def _document(rehearsal: Rehearsal) -> dict[str, Json]:
             for step in prepared.steps
         ],
         "sentThrough": rehearsal.private_host,
+        "code": {
+            address: "shipped" if address in prepared.codes.shipped else "first met"
+            for address in prepared.codes.pinned
+        },
         "agreement": {
             "agreed": list(rehearsal.agreement.agreed),
             "silent": list(rehearsal.agreement.silent),

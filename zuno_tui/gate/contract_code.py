@@ -1,13 +1,19 @@
-"""The code of the contracts a plan calls: read at its block, held against what was first seen."""
+"""The code of the contracts a plan calls: read at its block, held against what it is known to be.
+
+What is shipped with zuno comes first; other contracts are held on to as they were first met.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from chain.checksum import checksummed, shortened
+from chain.code_hashes import shipped_code_hashes
 from chain.hooks import NO_HOOK
 from chain.keccak import keccak
 from chain.networks import NATIVE
 from chain.rpc import requests
+from zuno_tui.gate.refusal import GateRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,25 +26,62 @@ if TYPE_CHECKING:
 class CodeHashes(NamedTuple):
     now: Mapping[Address, str]
     pinned: Mapping[Address, str]
-    """As they were when this home first met each contract."""
+    """As shipped, or as they were when this home first met each contract."""
+    shipped: frozenset[Address]
+    first_met: frozenset[Address]
+    """Those that nothing was known of before this very reading."""
+
+
+def refuse_other_protocol(network: Network, codes: CodeHashes) -> None:
+    """Uniswap's own contracts are fixed for good, whether a transaction names them or not."""
+    for address, name in _protocol(network).items():
+        if codes.now.get(address) != codes.pinned.get(address):
+            raise GateRefusedError(
+                f"The code of {name} at {checksummed(address)} is not what it is known to be. "
+                "Nothing was signed. Ask another endpoint: --rpc URL"
+            )
+
+
+def trust_words(network: Network, codes: CodeHashes) -> tuple[str, ...]:
+    """On what grounds each contract's code is trusted, for people."""
+    names = _protocol(network)
+
+    def told(addresses: Iterable[Address]) -> str:
+        return ", ".join(names.get(each, shortened(each)) for each in addresses)
+
+    known = [each for each in codes.pinned if each in codes.shipped]
+    met = [each for each in codes.pinned if each not in codes.shipped | codes.first_met]
+    new = [each for each in codes.pinned if each in codes.first_met]
+    grounds = {
+        "as shipped with zuno": known,
+        "as first met from this home": met,
+        "met for the first time now, and trusted from here on": new,
+    }
+    return tuple(f"Code {why}: {told(which)}." for why, which in grounds.items() if which)
+
+
+def _protocol(network: Network) -> dict[Address, str]:
+    contracts = network.contracts
+    router = contracts.universal_router
+    return {
+        contracts.pool_manager: "PoolManager",
+        contracts.position_manager: "PositionManager",
+        contracts.permit2: "Permit2",
+    } | ({} if router is None else {router: "UniversalRouter"})
 
 
 def called_contracts(
     network: Network, tokens: Iterable[Address], hook: Address = NO_HOOK
 ) -> tuple[Address, ...]:
     """Everything a plan's transactions call or lead to."""
-    contracts = network.contracts
-    candidates = (
-        *(contracts.position_manager, contracts.permit2, contracts.universal_router),
-        *(*tokens, hook),
-    )
-    return tuple(dict.fromkeys(each for each in candidates if each is not None and each != NATIVE))
+    candidates = (*_protocol(network), *tokens, hook)
+    return tuple(dict.fromkeys(each for each in candidates if each != NATIVE))
 
 
 async def read_code_hashes(
     sources: Sources, addresses: Iterable[Address], at: BlockRef
 ) -> CodeHashes:
-    """Contracts are pinned when they are first met; an address without code never is."""
+    """Contracts nothing is shipped about are pinned when first met; without code they never are."""
     wanted = list(dict.fromkeys(addresses))
     codes = await sources.client.together(*(requests.code(each, at) for each in wanted))
     now = {
@@ -47,8 +90,9 @@ async def read_code_hashes(
         if code
     }
     namespace = f"contract-code-{sources.network.chain_id}"
-    known = sources.store.get_many(namespace, now)
+    shipped = shipped_code_hashes(sources.network)
+    known = {**sources.store.get_many(namespace, now), **shipped}
     met = {address: seen for address, seen in now.items() if address not in known}
     sources.store.put_many(namespace, met, now=sources.clock())
     pinned = {address: str(known.get(address, seen)) for address, seen in now.items()}
-    return CodeHashes(now, pinned)
+    return CodeHashes(now, pinned, frozenset(shipped) & now.keys(), frozenset(met))

@@ -19,7 +19,11 @@ from chain.hooks import NO_HOOK
 from chain.tokens import read_tokens
 from chain.tokens.token import amount_text
 from zuno_tui.gate.circumstances import network_time, read_circumstances
-from zuno_tui.gate.contract_code import called_contracts, read_code_hashes
+from zuno_tui.gate.contract_code import (
+    called_contracts,
+    read_code_hashes,
+    refuse_other_protocol,
+)
 from zuno_tui.gate.drift import Bounds
 from zuno_tui.gate.refusal import GateRefusedError
 
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from chain.execution.simulating import Simulation
     from chain.networks import Address
     from chain.overview import Sources
+    from zuno_tui.gate.contract_code import CodeHashes
     from zuno_tui.gate.drift import Circumstances
     from zuno_tui.gate.limits import GateLimits
     from zuno_tui.gate.wishes import Wish
@@ -51,6 +56,9 @@ class Prepared:
     """By the network's clock."""
     circumstances: Circumstances
     bounds: Bounds
+    codes: CodeHashes
+    daily_limit: int | None
+    """Micro-dollars that all plans of a day may put into ranges."""
 
 
 async def prepare(
@@ -63,7 +71,8 @@ async def prepare(
     unlimited = await _built(sources, wish, facts)
     built, simulation = await _tried(sources, unlimited, block.hash, wish.tokens)
     steps = tuple(decode(transaction) for transaction in built.transactions)
-    context = await _policy_context(sources, wish, facts, limits, notional_today)
+    codes = await _code_hashes(sources, wish)
+    context = _policy_context(sources, wish, facts, codes, limits, notional_today=notional_today)
     verdict = check(steps, context)
     if isinstance(verdict, Refused):
         reasons = "\n".join(f"  {reason}" for reason in verdict.reasons)
@@ -81,6 +90,8 @@ async def prepare(
         now,
         await read_circumstances(sources, wish.subject, wallet),
         Bounds(band.lowest, band.highest, facts.fees.max_fee_per_gas, now + int(APPROVAL_SECONDS)),
+        codes,
+        limits.policy.daily_notional,
     )
 
 
@@ -127,17 +138,26 @@ def refuse_failing(simulation: Simulation) -> None:
             )
 
 
-async def _policy_context(
+async def _code_hashes(sources: Sources, wish: Wish) -> CodeHashes:
+    pool = wish.subject.pool
+    hook = NO_HOOK if pool is None else pool.key.hooks
+    called = called_contracts(sources.network, wish.tokens, hook)
+    codes = await read_code_hashes(sources, called, wish.subject.block.hash)
+    refuse_other_protocol(sources.network, codes)
+    return codes
+
+
+def _policy_context(
     sources: Sources,
     wish: Wish,
     facts: ChainFacts,
+    codes: CodeHashes,
     limits: GateLimits,
+    *,
     notional_today: int,
 ) -> PolicyContext:
     network, request = sources.network, wish.request
     pool = wish.subject.pool
-    called = called_contracts(network, wish.tokens, NO_HOOK if pool is None else pool.key.hooks)
-    codes = await read_code_hashes(sources, called, wish.subject.block.hash)
     swap = request.swap if isinstance(request, ReRange | Create) else None
     return PolicyContext(
         network=network,

@@ -100,6 +100,8 @@ def test_another_way_than_the_approved_one_is_drift(desk: Desk, private: Proxy) 
     refused = desk.refused()
 
     assert f"Sent through {private.host} alone." in shown.out
+    assert "Code as shipped with zuno: PoolManager, PositionManager, Permit2," in shown.out
+    assert "met for the first time now, and trusted from here on: 0x" in shown.out
     assert SECRET not in shown.out + shown.words + refused.words
     assert f"sent through: {private.host} when approved, the usual endpoints now" in refused.words
     assert desk.nonce() == before
@@ -186,6 +188,23 @@ def test_endpoints_that_disagree_are_refused_at_approve_and_at_apply(
             assert liar.host in words
             assert f"  {what}" in words
     assert desk.nonce() == before
+
+
+@pytest.mark.parametrize("name", ["pool_manager", "permit2"])
+def test_code_other_than_the_shipped_is_refused_at_the_first_meeting(desk: Desk, name: str) -> None:
+    address = getattr(desk.devnet.contracts, name)
+
+    def lies(call: Call) -> Answer | None:
+        asked = call["method"] == "eth_getCode" and call["params"][0] == address
+        return {"result": "0x5f5ffd"} if asked else None
+
+    with Proxy(desk.devnet.url, lies) as liar:
+        alone = replace(desk, rpc=liar.url)
+        refused = alone.here("collect", str(desk.token_id("transferred in")))
+
+    assert refused.code == REFUSED
+    assert "is not what it is known to be" in refused.words
+    assert desk.here("outbox", "--json").data["dispatches"] == []
 
 
 def test_an_endpoint_that_lags_cannot_vouch(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

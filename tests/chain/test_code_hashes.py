@@ -1,0 +1,75 @@
+"""Shipped code hashes, each made again from the packages and the embedded chain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+
+from chain.abi import encode
+from chain.code_hashes import shipped_code_hashes
+from chain.devnet.world.contracts import contract_codes
+from chain.devnet.world.deployment import CONTRACTS
+from chain.keccak import keccak
+from chain.networks import all_networks, network_named
+
+if TYPE_CHECKING:
+    from chain.devnet.launch import DevnetReady
+    from chain.networks import Network
+
+PUSH32 = b"\x7f"
+TEST_CHAIN_ID = 31337
+"""What Uniswap's package has its copy of Permit2 compiled for."""
+
+
+def _code(devnet: DevnetReady, address: str) -> bytes:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "eth_getCode", "params": [address, "latest"]}
+    answer = httpx2.post(devnet.url, json=body, timeout=30).json()["result"]
+    return bytes.fromhex(answer[2:])
+
+
+def _hash(code: bytes) -> str:
+    return "0x" + keccak(code).hex()
+
+
+def _permit2_on(network: Network) -> bytes:
+    kind = keccak(b"EIP712Domain(string name,uint256 chainId,address verifyingContract)")
+    domain = (kind, keccak(b"Permit2"), network.chain_id, network.contracts.permit2)
+    separator = keccak(encode(("bytes32", "bytes32", "uint256", "address"), domain))
+    code = contract_codes()["Permit2"]
+    before, chain_id, after = code.partition(PUSH32 + TEST_CHAIN_ID.to_bytes(32, "big"))
+    assert chain_id
+    # The separator that goes with the chain id is the next word that is pushed.
+    gap, _, rest = after.partition(PUSH32)
+    return b"".join(
+        (before, PUSH32, network.chain_id.to_bytes(32, "big"), gap, PUSH32, separator, rest[32:])
+    )
+
+
+@pytest.mark.parametrize("network", all_networks(), ids=lambda network: network.name)
+def test_permit2_is_its_package_with_the_chain_put_in(network: Network) -> None:
+    known = shipped_code_hashes(network)[network.contracts.permit2]
+    # The embedded chain has the package's copy as it is.
+    embedded = network.name == "devnet"
+    assert known == _hash(contract_codes()["Permit2"] if embedded else _permit2_on(network))
+
+
+def test_the_pool_manager_is_its_package_with_its_own_address_put_in(devnet: DevnetReady) -> None:
+    code, own = _code(devnet, CONTRACTS.pool_manager), bytes.fromhex(CONTRACTS.pool_manager[2:])
+    assert code.count(own) == 1
+    compared = 0
+    for network in all_networks():
+        address = network.contracts.pool_manager
+        known = shipped_code_hashes(network).get(address)
+        if known is not None:
+            assert known == _hash(code.replace(own, bytes.fromhex(address[2:])))
+            compared += 1
+    assert compared == 8
+
+
+def test_the_embedded_chain_has_the_code_that_is_shipped_for_it(devnet: DevnetReady) -> None:
+    shipped = shipped_code_hashes(network_named("devnet"))
+
+    assert len(shipped) == 4
+    assert shipped == {address: _hash(_code(devnet, address)) for address in shipped}
