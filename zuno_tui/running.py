@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from zuno_tui.app import ZunoApp
 from zuno_tui.desk.backroom import BackRoom
@@ -17,23 +17,49 @@ if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.opening import DeskOpening
     from zuno_tui.look import Look
+    from zuno_tui.screens.first_run import FirstChoice
 
 _CLOSING_SECONDS = 5.0
 """What the back room gets to put its things away; what was sent is on disk long before."""
 
 
+Opening: TypeAlias = "Callable[[Callable[[Event], None]], AbstractAsyncContextManager[DeskOpening]]"
+"""How the back room comes by what it works with; it may say how far it is."""
+
+
 def run_desk(
     home: Home,
     look: Look,
-    opening: Callable[[Callable[[Event], None]], AbstractAsyncContextManager[DeskOpening]],
+    opening: Opening,
+    after_first_run: Callable[[FirstChoice], Opening] | None = None,
 ) -> int:
-    """The exit code, once the person has left and everything is put away."""
+    """The exit code, once the person has left and everything is put away.
+
+    With `after_first_run` the person is asked first how to begin, and that opens instead.
+    """
     log = open_log(home.log)
+    way = opening
 
     def tell(event: Event) -> None:
         app.hear(event)
 
-    room = BackRoom(lambda: opening(tell), tell)
+    def begin() -> None:
+        if after_first_run is None:
+            room.start()
+        else:
+            from zuno_tui.screens.first_run import FirstRunScreen
+
+            app.push_screen(FirstRunScreen(home), chosen)
+
+    def chosen(choice: FirstChoice | None) -> None:
+        nonlocal way
+        if choice is None or after_first_run is None:
+            app.exit()
+        else:
+            way = after_first_run(choice)
+            room.start()
+
+    room = BackRoom(lambda: way(tell), tell)
     app = ZunoApp(
         room,
         ascii_only=look.ascii_only,
@@ -41,7 +67,7 @@ def run_desk(
         theme=look.theme,
         keymap=look.keymap,
         history=open_history(home.history),
-        after_first_paint=room.start,
+        after_first_paint=begin,
     )
     app.log_path = home.log if log is not None else None
     try:

@@ -142,14 +142,14 @@ def _from_environment(settings: Settings, environment: Mapping[str, str]) -> Set
     if unit := environment.get("ZUNO_UNIT"):
         settings = replace(settings, unit=_unit(unit))
     if url := environment.get("ZUNO_COINGECKO_URL"):
-        settings = replace(settings, coingecko_url=_url(url, "ZUNO_COINGECKO_URL"))
+        settings = replace(settings, coingecko_url=checked_url(url, "ZUNO_COINGECKO_URL"))
     if key := environment.get("ZUNO_COINGECKO_KEY"):
         settings = replace(settings, coingecko_key=key)
     if rpc := environment.get("ZUNO_RPC"):
         settings = _with_endpoint(settings, rpc, "ZUNO_RPC")
     if private := environment.get("ZUNO_SEND_RPC"):
         name = settings.chosen_network().name
-        private = _url(private, "ZUNO_SEND_RPC")
+        private = checked_url(private, "ZUNO_SEND_RPC")
         settings = replace(settings, sends={**settings.sends, name: private})
     return settings
 
@@ -167,7 +167,7 @@ def _from_flags(settings: Settings, flags: Flags) -> Settings:
 def _with_endpoint(settings: Settings, urls: str, place: str) -> Settings:
     """Endpoints given for this run belong to the network of this run and replace its others."""
     name = settings.chosen_network().name
-    chosen = tuple(_url(url, place) for url in urls.split(","))
+    chosen = tuple(checked_url(url, place) for url in urls.split(","))
     return replace(settings, endpoints={**settings.endpoints, name: chosen})
 
 
@@ -179,7 +179,7 @@ def _endpoints(table: object) -> dict[str, tuple[str, ...]]:
         urls = [value] if isinstance(value, str) else value
         if not isinstance(urls, list) or not urls:
             raise SettingsError(f"rpc.{name} must be a URL or a list of URLs.")
-        chosen[_network_in("rpc", name)] = tuple(_url(url, f"rpc.{name}") for url in urls)
+        chosen[_network_in("rpc", name)] = tuple(checked_url(url, f"rpc.{name}") for url in urls)
     return chosen
 
 
@@ -187,7 +187,9 @@ def _send_endpoints(table: object) -> dict[str, str]:
     if not isinstance(table, dict):
         raise SettingsError('[send] must name networks, like: base = "https://…".')
     # One only: which of several sees a transaction first would be nobody's choice.
-    return {_network_in("send", name): _url(url, f"send.{name}") for name, url in table.items()}
+    return {
+        _network_in("send", name): checked_url(url, f"send.{name}") for name, url in table.items()
+    }
 
 
 def _network_in(table: str, name: object) -> str:
@@ -202,7 +204,7 @@ def _coingecko(settings: Settings, table: object) -> Settings:
         raise SettingsError("[coingecko] may hold url and key, nothing else.")
     entries = cast("dict[str, object]", table)
     if "url" in entries:
-        settings = replace(settings, coingecko_url=_url(entries["url"], "coingecko.url"))
+        settings = replace(settings, coingecko_url=checked_url(entries["url"], "coingecko.url"))
     if "key" in entries:
         settings = replace(settings, coingecko_key=_text(entries["key"], "coingecko.key"))
     return settings
@@ -214,7 +216,7 @@ def _text(value: object, place: str) -> str:
     return value
 
 
-def _url(value: object, place: str) -> str:
+def checked_url(value: object, place: str) -> str:
     text = _text(value, place).strip()
     if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", text):
         raise SettingsError(f"{place} must be a URL that starts with http:// or https://.")

@@ -8,23 +8,25 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chain.clean_text import clean_text
 from chain.devnet.defaults import DEMO_SPEED
 from chain.devnet.launch import DevnetError, devnet_process, running_devnet
+from chain.home import Home
 from zuno_tui.cli.desk import no_desk_here
 from zuno_tui.cli.session import Session, say
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from chain.devnet.launch import DevnetReady
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.opening import DeskOpening
+    from zuno_tui.running import Opening
 
 _STARTING = "Starting the embedded chain: the real Uniswap v4 contracts, a week of market history."
 
@@ -32,10 +34,43 @@ _STARTING = "Starting the embedded chain: the real Uniswap v4 contracts, a week 
 def run(arguments: Namespace) -> int:
     if arguments.text or arguments.json or no_desk_here() is not None:
         return _print(arguments)
-    if arguments.home is not None:
-        return _open(arguments)
+    from zuno_tui.look import read_look
+    from zuno_tui.running import run_desk
+
+    # Keys and colours are the person's own; everything else belongs to the demo.
+    look = read_look(Session.start(arguments).settings, os.environ, arguments)
+    with _home_of_its_own(arguments.home) as folder:
+        home = Home.locate(os.environ, folder)
+        home.prepare()
+        within = argparse.Namespace(**{**vars(arguments), "home": home.root})
+        return run_desk(home, look, demo_opening(within))
+
+
+def demo_opening(arguments: Namespace) -> Opening:
+    """The embedded chain for as long as the desk is open, in a home that goes with it."""
+
+    @asynccontextmanager
+    async def opening(tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
+        from zuno_tui.desk.events import Said
+        from zuno_tui.desk.opening import DeskOpening
+
+        tell(Said(_STARTING))
+        with _home_of_its_own(arguments.home) as home:
+            async with _devnet(home / "devnet.log") as devnet:
+                chosen = argparse.Namespace(**{**vars(arguments), "home": home})
+                session = Session.start(_on_devnet(chosen, devnet))
+                yield DeskOpening(session, demo=True, deterministic=arguments.deterministic)
+
+    return opening
+
+
+@contextmanager
+def _home_of_its_own(chosen: Path | None) -> Iterator[Path]:
+    if chosen is not None:
+        yield chosen
+        return
     with tempfile.TemporaryDirectory(prefix="zuno-demo-", ignore_cleanup_errors=True) as folder:
-        return _open(argparse.Namespace(**{**vars(arguments), "home": Path(folder)}))
+        yield Path(folder)
 
 
 def _print(arguments: Namespace) -> int:
@@ -46,38 +81,16 @@ def _print(arguments: Namespace) -> int:
         return positions.run(_on_devnet(arguments, devnet))
 
 
-def _open(arguments: Namespace) -> int:
-    from zuno_tui.look import read_look
-    from zuno_tui.running import run_desk
-
-    # Whose keys and colours: the person's own, while the demo's home is empty.
-    settings = Session.start(argparse.Namespace(**{**vars(arguments), "home": None})).settings
-    home = Session.start(arguments).home
-    home.prepare()
-    narration = home.log.with_name("devnet.log")
-
-    @asynccontextmanager
-    async def opening(tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
-        from zuno_tui.desk.events import Said
-        from zuno_tui.desk.opening import DeskOpening
-
-        tell(Said(_STARTING))
-        with narration.open("wb") as words:
-            async with _devnet(words.fileno(), narration) as devnet:
-                session = Session.start(_on_devnet(arguments, devnet))
-                yield DeskOpening(session, demo=True, deterministic=arguments.deterministic)
-
-    return run_desk(home, read_look(settings, os.environ, arguments), opening)
-
-
 @asynccontextmanager
-async def _devnet(stderr: int, narration: Path) -> AsyncIterator[DevnetReady]:
-    try:
-        async with running_devnet(speed=DEMO_SPEED, stderr=stderr) as devnet:
-            yield devnet
-    except DevnetError as error:
-        why = _last_line(narration)
-        raise DevnetError(f"The embedded chain did not start. {why}") from error
+async def _devnet(narration: Path) -> AsyncIterator[DevnetReady]:
+    """What the chain narrates goes into a file: on a screen it would land in the middle."""
+    with narration.open("wb") as words:
+        try:
+            async with running_devnet(speed=DEMO_SPEED, stderr=words.fileno()) as devnet:
+                yield devnet
+        except DevnetError as error:
+            why = _last_line(narration)
+            raise DevnetError(f"The embedded chain did not start. {why}") from error
 
 
 def _last_line(narration: Path) -> str:

@@ -1,4 +1,4 @@
-"""`zuno` alone: the desk, on the network and wallet that are set."""
+"""`zuno` alone: the desk, on the network and wallet that are set; the first time it asks which."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import AsyncIterator, Callable
 
+    from zuno_tui.cli.session import Session
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.opening import DeskOpening
+    from zuno_tui.running import Opening
+    from zuno_tui.screens.first_run import FirstChoice
 
 _NO_TERMINAL = "The desk needs a terminal: ssh -t host zuno. For scripts: zuno positions --json\n"
 _PLAIN_TERMINAL = (
@@ -33,15 +36,16 @@ def run(arguments: Namespace) -> int:
 
     session = Session.start(arguments)
     session.home.prepare()
-
-    @asynccontextmanager
-    async def opening(_tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
-        from zuno_tui.desk.opening import DeskOpening
-
-        yield DeskOpening(session, deterministic=arguments.deterministic)
-
     look = read_look(session.settings, os.environ, arguments)
-    return run_desk(session.home, look, opening)
+    if not _nothing_is_chosen(session):
+        return run_desk(session.home, look, _opening(arguments))
+
+    def after_first_run(choice: FirstChoice) -> Opening:
+        from zuno_tui.cli.demo import demo_opening
+
+        return demo_opening(arguments) if choice == "demo" else _opening(arguments)
+
+    return run_desk(session.home, look, _opening(arguments), after_first_run)
 
 
 def no_desk_here() -> str | None:
@@ -50,3 +54,26 @@ def no_desk_here() -> str | None:
         return _NO_TERMINAL
     terminal = os.environ.get("TERM", "")
     return _PLAIN_TERMINAL.format(terminal or "unset") if terminal in ("", "dumb") else None
+
+
+def _opening(arguments: Namespace) -> Opening:
+    @asynccontextmanager
+    async def opening(_tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
+        from zuno_tui.cli.session import Session
+        from zuno_tui.desk.opening import DeskOpening
+
+        # Read here, since the first run may have written them a moment ago.
+        session = Session.start(arguments)
+        yield DeskOpening(session, deterministic=arguments.deterministic)
+
+    return opening
+
+
+def _nothing_is_chosen(session: Session) -> bool:
+    """Whether this is the first run: no settings, no wallet, and none named for this once."""
+    from chain.wallet.book import read_book
+    from zuno_tui.settings import Settings
+
+    chosen = session.settings
+    named = chosen.address or chosen.network != Settings().network or chosen.endpoints
+    return not (named or session.home.settings.exists() or read_book(session.home.keystore).wallets)

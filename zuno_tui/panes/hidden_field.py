@@ -48,6 +48,7 @@ class HiddenField(Widget, can_focus=True):
         self._secret[:] = bytes(len(self._secret))
         self._secret.clear()
         self._sizes.clear()
+        self._entered = False
         self.refresh()
 
     def on_key(self, event: Key) -> None:

@@ -1,0 +1,253 @@
+"""The first minute: look around in the demo, watch an address, or bring a key."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from textual import work
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from chain.clean_text import DROP
+from zuno_tui import first_steps
+from zuno_tui.panes.frame import literal
+from zuno_tui.panes.hidden_field import HiddenField
+from zuno_tui.phrases.secrecy import looks_secret
+from zuno_tui.screens.first_words import (
+    BEFORE,
+    CHOICES,
+    STEPS,
+    Step,
+    choice_row,
+    endpoint_words,
+    network_row,
+)
+from zuno_tui.settings import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from chain.home import Home
+    from chain.wallet.concealed import Passphrase, PrivateKey
+
+FirstChoice = Literal["demo", "desk"]
+
+
+class FirstRunScreen(Screen[FirstChoice | None]):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "back", id="first.back"),
+    ]
+    CSS = """
+    FirstRunScreen { align: center middle; background: $background; }
+    #first {
+        width: 90%; max-width: 92; height: auto; border: round $primary; padding: 1 2;
+        border-title-style: bold; border-title-color: $primary; border-subtitle-color: $quiet;
+        background: $surface;
+    }
+    #first-words { height: auto; margin-bottom: 1; }
+    #first OptionList {
+        height: auto; max-height: 14; border: none; padding: 0;
+        background: $surface; background-tint: $surface;
+    }
+    #first .option-list--option-highlighted {
+        background: $panel; color: $primary; text-style: $block-cursor-text-style;
+    }
+    #first-line { border: none; height: 1; padding: 0 1; background: $panel; }
+    #first-secret { height: 1; padding: 0 1; background: $panel; }
+    #first-said { height: auto; min-height: 1; margin-top: 1; color: $warning; }
+    """
+
+    def __init__(self, home: Home) -> None:
+        super().__init__()
+        self._home = home
+        self._networks = first_steps.networks_to_offer()
+        self._network = self._networks[0]
+        self._brings_key = False
+        self._place = first_steps.Place(self._network)
+        self._key: PrivateKey | None = None
+        self._passphrase: Passphrase | None = None
+        self._step = Step.CHOICE
+        self._waits = False
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="first"):
+            yield Static("", markup=False, id="first-words")
+            choices = (Option(choice_row(title, means), id=name) for name, title, means in CHOICES)
+            yield OptionList(*choices, id="first-choice", markup=False)
+            networks = (Option(network_row(network)) for network in self._networks)
+            yield OptionList(*networks, id="first-network", markup=False)
+            line = Input(id="first-line", select_on_focus=False)
+            # A blinking cursor would send bytes for as long as nobody types.
+            line.cursor_blink = False
+            yield line
+            yield HiddenField(id="first-secret")
+            yield Static("", markup=False, id="first-said")
+
+    def on_mount(self) -> None:
+        self._show(Step.CHOICE)
+
+    def on_unmount(self) -> None:
+        self._forget()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        if event.option_list.id == "first-network":
+            self._network = self._networks[event.option_index]
+            self._show(Step.ENDPOINT)
+        elif event.option.id == "demo":
+            self.dismiss("demo")
+        else:
+            self._brings_key = event.option.id == "key"
+            self._show(Step.NETWORK)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        text = event.value.translate(DROP).strip()
+        if self._step is Step.ENDPOINT:
+            self._choose_place(text)
+        elif looks_secret(text):
+            event.input.clear()
+            self._say("That looks like a key, and was not kept. Go back and choose to import it.")
+        else:
+            self._watch(text)
+
+    def on_hidden_field_entered(self, event: HiddenField.Entered) -> None:
+        typed = event.field.take()
+        match self._step:
+            case Step.KEY:
+                self._take_key(typed)
+            case Step.PASSPHRASE:
+                self._take_passphrase(typed)
+            case _:
+                self._take_again(typed)
+
+    def action_back(self) -> None:
+        """One step back; from the first one, out."""
+        if self._waits:
+            return
+        self._forget()
+        if self._step is Step.CHOICE:
+            self.dismiss(None)
+        else:
+            self._show(BEFORE[self._step])
+
+    def _choose_place(self, endpoint: str) -> None:
+        try:
+            self._place = first_steps.checked_place(self._network, endpoint)
+        except SettingsError as error:
+            self._say(str(error))
+            return
+        self._show(Step.KEY if self._brings_key else Step.ADDRESS)
+
+    @work(group="first run", exclusive=True, exit_on_error=False)
+    async def _watch(self, address: str) -> None:
+        place = self._place
+        failure = await self._failure(lambda: first_steps.watch_address(self._home, place, address))
+        if failure is None:
+            self.dismiss("desk")
+        else:
+            self._say(failure)
+
+    @work(group="first run", exclusive=True, exit_on_error=False)
+    async def _take_key(self, typed: bytes) -> None:
+        failure = await self._failure(lambda: self._read_key(typed))
+        if failure is not None:
+            self._say(failure)
+            return
+        self._say("Asking the system's keyring …")
+        trouble = await asyncio.to_thread(first_steps.keyring_trouble)
+        if trouble is None:
+            await self._keep()
+        else:
+            words = f"{trouble}\nSo the key goes into a file, encrypted under a passphrase."
+            self._show(Step.PASSPHRASE, words)
+
+    def _take_passphrase(self, typed: bytes) -> None:
+        from chain.wallet.concealed import Passphrase
+        from zuno_tui.cli.wallet_secrets import SHORTEST_PASSPHRASE, is_long_enough
+
+        self._passphrase = Passphrase(typed)
+        if is_long_enough(self._passphrase):
+            self._show(Step.AGAIN)
+        else:
+            self._say(f"That is too short: at least {SHORTEST_PASSPHRASE} characters.")
+
+    @work(group="first run", exclusive=True, exit_on_error=False)
+    async def _take_again(self, typed: bytes) -> None:
+        from chain.wallet.concealed import Passphrase
+
+        with Passphrase(typed) as again:
+            same = self._passphrase is not None and self._passphrase.equals(again)
+        if same:
+            self._say("Encrypting the key; this takes a moment on purpose …")
+            await self._keep()
+        else:
+            self._show(Step.PASSPHRASE, "The two differ. Type it anew.")
+
+    async def _keep(self) -> None:
+        place, key, passphrase = self._place, self._key, self._passphrase
+        if key is None:
+            return
+        failure = await self._failure(
+            lambda: first_steps.keep_first_key(self._home, place, key, passphrase)
+        )
+        if failure is None:
+            self.dismiss("desk")
+            return
+        # What was typed is wiped by now, so it is asked for again from the start.
+        self._forget()
+        self._show(Step.KEY)
+        self._say(failure)
+
+    def _read_key(self, typed: bytes) -> None:
+        from chain.wallet.concealed import PrivateKey
+
+        self._key = PrivateKey.from_text(typed.decode("ascii", "replace"))
+
+    async def _failure(self, job: Callable[[], object]) -> str | None:
+        """Why the job, done off this loop, did not end well; None where it did."""
+        self._waits = True
+        try:
+            await asyncio.to_thread(job)
+        except Exception as error:  # a first run that fails is a sentence and another try
+            from zuno_tui.desk.faults import fault_words
+
+            return fault_words(error)
+        finally:
+            self._waits = False
+        return None
+
+    def _show(self, step: Step, words: str | None = None) -> None:
+        self._step = step
+        told = STEPS[step]
+        if step is Step.ENDPOINT:
+            words = endpoint_words(self._network)
+        sheet = self.query_one("#first")
+        sheet.border_title = Content(told.title)
+        leaving = "escape quits" if step is Step.CHOICE else "escape goes back"
+        sheet.border_subtitle = Content(f"enter goes on · {leaving}")
+        self.query_one("#first-words", Static).update(_lines(words or told.words))
+        for field in self.query("OptionList, Input, HiddenField"):
+            field.display = field.id == told.field
+        self.query_one(Input).clear()
+        self._say("")
+        self.set_focus(self.query_one(f"#{told.field}"))
+
+    def _say(self, words: str) -> None:
+        self.query_one("#first-said", Static).update(literal(words))
+
+    def _forget(self) -> None:
+        for secret in (self._key, self._passphrase):
+            if secret is not None:
+                secret.wipe()
+        self._key = self._passphrase = None
+
+
+def _lines(words: str) -> Content:
+    return Content("\n").join(literal(line) for line in words.split("\n"))
