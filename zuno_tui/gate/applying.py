@@ -13,7 +13,12 @@ from chain.execution.words import describe, names_on
 from chain.rpc.errors import Refused
 from chain.tokens import read_tokens
 from zuno_tui.gate.agreement import require_agreement
-from zuno_tui.gate.approvals import find_approval, read_approval, refuse_tampered
+from zuno_tui.gate.approvals import (
+    find_approval,
+    read_approval,
+    refuse_past_the_day,
+    refuse_tampered,
+)
 from zuno_tui.gate.circumstances import network_time, read_circumstances
 from zuno_tui.gate.connections import refuse_silent_route
 from zuno_tui.gate.contract_code import called_contracts
@@ -135,6 +140,7 @@ async def apply(
     changed: Callable[[Step], None],
 ) -> Dispatch:
     """Sign and send, step by step, until the chain has decided each."""
+    refuse_past_the_day(outbox, waiting.approval, at)
     sender = Sender(
         outbox,
         reads=sources.client,

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from chain.execution.decoding_abi import DecodingError
+from chain.execution.journal import OutboxError
 from chain.execution.kept_back import kept_back
 from chain.pool_key import PoolKey
 from zuno_tui.gate.drift import Bounds, Circumstances
@@ -52,6 +53,8 @@ class Approval:
     warnings: tuple[str, ...]
     kept: Mapping[Address, int]
     """Millionths of what leaves the position that a hook or a token was seen to keep."""
+    daily_limit: int | None
+    """Micro-dollars that the plans of a day may put into ranges together."""
 
     @property
     def terms(self) -> dict[str, object]:
@@ -70,6 +73,7 @@ class Approval:
             "simulated": self.simulated,
             "warnings": list(self.warnings),
             "kept": {token: str(share) for token, share in self.kept.items()},
+            "dailyLimit": None if self.daily_limit is None else str(self.daily_limit),
         }
 
 
@@ -93,6 +97,7 @@ def approval_of(
             each.token: each.millionths
             for each in kept_back(prepared.steps, prepared.simulation, wish.subject.positions)
         },
+        daily_limit=prepared.daily_limit,
     )
     return replace(unsealed, hash=seal(prepared, unsealed.terms, private_host))
 
@@ -161,7 +166,7 @@ def read_approval(store: Store, sealed: str) -> Approval | None:
 
 
 def _approval(sealed: str, document: dict[str, Any]) -> Approval:
-    quoted = document["quoted"]
+    quoted, limit = document["quoted"], document["dailyLimit"]
     return Approval(
         hash=sealed,
         plan_id=document["planId"],
@@ -175,6 +180,7 @@ def _approval(sealed: str, document: dict[str, Any]) -> Approval:
         simulated=document["simulated"],
         warnings=tuple(document["warnings"]),
         kept={token: int(text) for token, text in document["kept"].items()},
+        daily_limit=None if limit is None else int(limit),
     )
 
 
@@ -186,6 +192,18 @@ def notional_of_today(outbox: Outbox, now: float) -> int:
         if one.consumed_at is not None and now - one.consumed_at < _DAY
     ]
     return sum(approval.notional for approval in applied if approval is not None)
+
+
+def refuse_past_the_day(outbox: Outbox, approval: Approval, now: float) -> None:
+    """Of several plans approved within the day's limit, refuse the one that goes past it."""
+    limit, spent = approval.daily_limit, notional_of_today(outbox, now)
+    if limit is not None and approval.notional and spent + approval.notional > limit:
+        raise OutboxError(
+            f"{approval.plan_id} would put ${approval.notional / 1e6:,.2f} into ranges after "
+            f"${spent / 1e6:,.2f} today, past the day's limit of ${limit / 1e6:,.2f}. "
+            "Nothing was sent.",
+            "Raise the limit in the settings and approve it again, or wait.",
+        )
 
 
 def _written(fields: dict[str, Any]) -> dict[str, str | None]:
