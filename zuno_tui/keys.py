@@ -135,6 +135,9 @@ SENT = (
     _key("outbox.cancel", "x", "offer('cancel')", "cancel…", "Put cancelling it in the prompt"),
     _key("outbox.resolve", "d", "offer('resolve')", "settled…", "Say that you have dealt with it"),
 )
+PREFERRING = (
+    _key("settings.theme", "t", "theme", "next theme", "Another theme, kept for next time"),
+)
 ALL = (
     *MOVING,
     *POSITIONS,
@@ -148,6 +151,7 @@ ALL = (
     *LISTING,
     *STEPPING,
     *SENT,
+    *PREFERRING,
 )
 
 

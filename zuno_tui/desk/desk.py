@@ -15,13 +15,25 @@ from zuno_tui.desk.events import (
     PositionsChanged,
     QuitAsked,
     Said,
+    SettingsReady,
 )
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.guide import Guide
-from zuno_tui.desk.intents import Cancel, Help, Quit, Refresh, SwitchNetwork, UseWallet
+from zuno_tui.desk.intents import (
+    Cancel,
+    Help,
+    Prefer,
+    Quit,
+    Refresh,
+    Show,
+    SwitchNetwork,
+    UseWallet,
+)
 from zuno_tui.desk.post import Post
+from zuno_tui.desk.settings_rows import setting_rows
 from zuno_tui.desk.views import AlertsView, PositionsView
 from zuno_tui.settings import SettingsError
+from zuno_tui.settings_file import keep_setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,6 +109,11 @@ class Desk:
                 self._tell(HelpAsked(topic))
             case Quit():
                 self._tell(QuitAsked())
+            case Show(view="settings"):
+                self._show_settings()
+            case Prefer(name, value):
+                keep_setting(self._session.home.settings, "screen", name, value)
+                self._tell(Said(f"Kept for next time: {name} {value}.", "good", intent.twin))
             case SwitchNetwork():
                 await self._move(self._on_network(intent), intent)
             case UseWallet():
@@ -127,6 +144,10 @@ class Desk:
         self._tell(PlanChanged(None))
         await self.open()
         self._tell(Said(f"The desk is on {session.network.title} now.", "good", intent.twin))
+
+    def _show_settings(self) -> None:
+        rows = setting_rows(self._session, self._opening.environment)
+        self._tell(SettingsReady(rows, str(self._session.home.settings)))
 
     def _on_network(self, asked: SwitchNetwork) -> Session:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -37,14 +36,14 @@ class _Layers:
         return "settings.toml" if of(self.from_file) != of(Settings()) else "default"
 
 
-def setting_rows(session: Session) -> tuple[SettingRow, ...]:
+def setting_rows(session: Session, environment: Mapping[str, str]) -> tuple[SettingRow, ...]:
     path = session.home.settings
     layers = _Layers(
         session.settings,
-        load_settings(path, os.environ, Flags()),
+        load_settings(path, environment, Flags()),
         load_settings(path, {}, Flags()),
     )
-    return tuple(_rows(session, layers, os.environ))
+    return tuple(_rows(session, layers, environment))
 
 
 def _rows(

@@ -14,6 +14,7 @@ from zuno_tui.desk.events import (
     PageReady,
     PoolsReady,
     RecordsReady,
+    SettingsReady,
 )
 
 if TYPE_CHECKING:
@@ -75,3 +76,10 @@ def _outbox(event: OutboxReady, link: DeskLink) -> Screen[None]:
     from zuno_tui.screens.outbox import OutboxScreen
 
     return OutboxScreen(link, event.rows)
+
+
+@screen_for.register(SettingsReady)
+def _settings(event: SettingsReady, link: DeskLink) -> Screen[None]:
+    from zuno_tui.screens.settings import SettingsScreen
+
+    return SettingsScreen(link, event.rows, event.path)

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app, play
-from tests.zuno_tui.screen.visit_scenes import DETAIL, POOLS, RECORDS, REPLAYED, SENT
+from tests.zuno_tui.screen.visit_scenes import DETAIL, POOLS, RECORDS, REPLAYED, SENT, SETTINGS
 from zuno_tui.desk.events import (
     DebateChanged,
     DetailReady,
     OutboxReady,
     PoolsReady,
     RecordsReady,
+    SettingsReady,
 )
-from zuno_tui.desk.intents import Recommend, Replay
+from zuno_tui.desk.intents import Prefer, Recommend, Replay
 from zuno_tui.panes.prompt import Prompt
 from zuno_tui.screens.replay import ReplayScreen
 
@@ -32,6 +33,7 @@ EVENTS: dict[str, Event] = {
     "pools": PoolsReady(POOLS),
     "records": RecordsReady(RECORDS),
     "outbox": OutboxReady(SENT),
+    "settings": SettingsReady(SETTINGS, "~/.zuno/settings.toml"),
 }
 
 
@@ -121,3 +123,12 @@ async def test_only_what_can_be_done_with_a_sent_plan_is_offered() -> None:
         assert len(pilot.app.screen_stack) == 2
         await pilot.press("d")
         assert pilot.app.screen.query_one(Prompt).value == "outbox resolve plan_77aa00c1e4b25f61"
+
+
+async def test_another_theme_is_drawn_at_once_and_kept() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test(size=(120, 36)) as pilot:
+        await play(pilot, EVENTS["settings"])
+        await pilot.press("t")
+        assert pilot.app.theme == "zuno-light"
+        assert link.intents == [Prefer("theme", "zuno-light")]

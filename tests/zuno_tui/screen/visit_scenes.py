@@ -12,6 +12,7 @@ from zuno_tui.desk.views import (
     DispatchView,
     PoolRow,
     RecordRow,
+    SettingRow,
     Struck,
     TurnView,
 )
@@ -139,4 +140,15 @@ SENT = (
         (),
         (),
     ),
+)
+SETTINGS = (
+    SettingRow("network", "Base", "settings.toml"),
+    SettingRow("address", "0x52908400098527886E0F7030069857D2E4169EE7", "this run"),
+    SettingRow("unit", "usd", "default"),
+    SettingRow("rpc.base", "node.example, other.example", "settings.toml"),
+    SettingRow("send.base", "the same", "default"),
+    SettingRow("OPENAI_API_KEY", "set", "environment"),
+    SettingRow("debate", "profile = balanced, rounds = 2", "settings.toml"),
+    SettingRow("limits", "the usual", "default"),
+    SettingRow("telegram", "set", "settings.toml"),
 )
