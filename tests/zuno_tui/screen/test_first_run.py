@@ -1,0 +1,224 @@
+"""The first minute: what is asked, what it leaves on disk, and what never gets there."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING
+
+import pytest
+from textual.events import Paste
+from textual.widgets import Input, Static
+
+from chain.home import Home
+from chain.wallet.book import Keeping, read_book
+from chain.wallet.concealed import Passphrase
+from chain.wallet.keeping import open_key
+from tests.zuno_tui.screen.scenes import desk_app
+from zuno_tui import first_steps
+from zuno_tui.screens.first_run import FirstRunScreen
+from zuno_tui.settings import Flags, load_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+
+ADDRESS = "0x2A66090E5fbA13c69cC270A0B48A8Ee5c73A6F4f".lower()
+KEY = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"
+ENDPOINT = "https://rpc.example/v2/abcdef"
+WATCH, IMPORT = ("down", "enter"), ("down", "down", "enter")
+BASE = ("down",) * 5
+SIZES = [(80, 24), (120, 36), (200, 50)]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home", tmp_path / "cache")
+
+
+class Answered:
+    """What the screen was closed with."""
+
+    def __init__(self) -> None:
+        self.choices: list[str | None] = []
+
+    def __call__(self, choice: str | None) -> None:
+        self.choices.append(choice)
+
+
+async def _open(pilot: Pilot[None], home: Home, answered: Answered) -> FirstRunScreen:
+    screen = FirstRunScreen(home)
+    pilot.app.push_screen(screen, answered)
+    await pilot.pause()
+    return screen
+
+
+async def _paste(pilot: Pilot[None], text: str) -> None:
+    pilot.app.post_message(Paste(text))
+    await pilot.pause()
+
+
+async def _settled(pilot: Pilot[None]) -> None:
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+def _said(screen: FirstRunScreen) -> str:
+    return str(screen.query_one("#first-said", Static).content)
+
+
+async def test_the_demo_is_one_key_away_and_leaves_nothing(home: Home) -> None:
+    answered = Answered()
+    async with desk_app().run_test() as pilot:
+        await _open(pilot, home, answered)
+        await pilot.press("enter")
+        await pilot.pause()
+
+    assert answered.choices == ["demo"]
+    assert not home.root.exists()
+
+
+async def test_an_address_is_watched_on_a_network(home: Home) -> None:
+    answered = Answered()
+    async with desk_app().run_test() as pilot:
+        screen = await _open(pilot, home, answered)
+        await pilot.press(*WATCH, *BASE, "enter")
+        await _paste(pilot, ENDPOINT)
+        await pilot.press("enter")
+        await _paste(pilot, "0x1234")
+        await pilot.press("enter")
+        await _settled(pilot)
+        assert "not an address" in _said(screen)
+        screen.query_one(Input).value = ADDRESS
+        await pilot.press("enter")
+        await _settled(pilot)
+
+    settings = load_settings(home.settings, {}, Flags())
+    assert answered.choices == ["desk"]
+    assert settings.chosen_network().name == "base"
+    assert settings.endpoints_for(settings.chosen_network()) == (ENDPOINT,)
+    assert home.settings.stat().st_mode & 0o777 == 0o600
+    assert read_book(home.keystore).current == ADDRESS
+
+
+async def test_a_networks_own_endpoint_needs_no_line_in_the_settings(home: Home) -> None:
+    answered = Answered()
+    async with desk_app().run_test() as pilot:
+        await _open(pilot, home, answered)
+        await pilot.press(*WATCH, *BASE, "enter", "enter")
+        await _paste(pilot, ADDRESS)
+        await pilot.press("enter")
+        await _settled(pilot)
+
+    assert answered.choices == ["desk"]
+    assert tomllib.loads(home.settings.read_text("utf-8")) == {"network": "base"}
+
+
+async def test_a_network_without_an_endpoint_asks_for_one(home: Home) -> None:
+    answered = Answered()
+    async with desk_app().run_test() as pilot:
+        screen = await _open(pilot, home, answered)
+        await pilot.press(*WATCH, "enter", "enter")
+        await pilot.pause()
+        assert "give the URL of one" in _said(screen)
+        await _paste(pilot, "not a url")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "must be a URL" in _said(screen)
+
+    assert answered.choices == []
+
+
+async def test_a_key_goes_into_a_file_where_there_is_no_keyring(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_steps, "keyring_trouble", lambda: "There is no keyring here.")
+    answered = Answered()
+    async with desk_app().run_test() as pilot:
+        screen = await _open(pilot, home, answered)
+        await pilot.press(*IMPORT, *BASE, "enter", "enter")
+        await _paste(pilot, "12345")
+        await pilot.press("enter")
+        await _settled(pilot)
+        assert "not a private key" in _said(screen)
+        await _paste(pilot, f"0x{KEY}\n")
+        await pilot.press("enter")
+        await _settled(pilot)
+        words = str(screen.query_one("#first-words", Static).content)
+        assert "There is no keyring here." in words
+        await pilot.press(*"short", "enter")
+        assert "too short" in _said(screen)
+        await _paste(pilot, "a long passphrase")
+        await pilot.press("enter")
+        await _paste(pilot, "another one")
+        await pilot.press("enter")
+        await _settled(pilot)
+        assert "The two differ" in str(screen.query_one("#first-words", Static).content)
+        for _ in range(2):
+            await _paste(pilot, "a long passphrase")
+            await pilot.press("enter")
+        await _settled(pilot)
+
+    [wallet] = read_book(home.keystore).wallets
+    assert answered.choices == ["desk"]
+    assert wallet.keeping is Keeping.FILE
+    with open_key(home, wallet, lambda: Passphrase.from_text("a long passphrase")) as key:
+        assert key.as_text() == KEY
+    for path in home.root.rglob("*"):
+        if path.is_file():
+            assert KEY not in path.read_text("utf-8", errors="replace"), path
+            assert path.stat().st_mode & 0o077 == 0, path
+
+
+async def test_a_key_in_the_addresss_place_is_refused_and_forgotten(home: Home) -> None:
+    async with desk_app().run_test() as pilot:
+        screen = await _open(pilot, home, Answered())
+        await pilot.press(*WATCH, *BASE, "enter", "enter")
+        await _paste(pilot, KEY)
+        await pilot.press("enter")
+        await _settled(pilot)
+
+        assert "looks like a key" in _said(screen)
+        assert screen.query_one(Input).value == ""
+    assert not home.root.exists()
+
+
+async def test_a_home_that_cannot_be_written_is_one_sentence(home: Home) -> None:
+    home.root.write_text("in the way")
+    answered = Answered()
+    async with desk_app().run_test() as pilot:
+        screen = await _open(pilot, home, answered)
+        await pilot.press(*WATCH, *BASE, "enter", "enter")
+        await _paste(pilot, ADDRESS)
+        await pilot.press("enter")
+        await _settled(pilot)
+
+        assert _said(screen)
+    assert answered.choices == []
+
+
+async def test_escape_goes_back_step_by_step_and_then_out(home: Home) -> None:
+    answered = Answered()
+    async with desk_app().run_test() as pilot:
+        screen = await _open(pilot, home, answered)
+        await pilot.press(*IMPORT, *BASE, "enter", "enter", *"abc")
+        titles = []
+        for _ in range(4):
+            titles.append(str(screen.query_one("#first").border_title))
+            await pilot.press("escape")
+            await pilot.pause()
+
+    assert titles == ["The private key", "Which endpoint?", "Which network?", "Welcome to zuno"]
+    assert answered.choices == [None]
+    assert not home.root.exists()
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x36", "200x50"])
+def test_how_it_looks(snap_compare: Callable[..., bool], home: Home, size: tuple[int, int]) -> None:
+    async def before(pilot: Pilot[None]) -> None:
+        await pilot.pause()
+        await _open(pilot, home, Answered())
+        await pilot.press("down")
+
+    assert snap_compare(desk_app(), run_before=before, terminal_size=size)
