@@ -31,12 +31,12 @@ def add_changing(
     }
     for parser in changing.values():
         parser.add_argument("token_id", metavar="ID", type=token_id)
+    changing["increase"].add_argument("amount", metavar="AMOUNT", help="at most this much, …")
     changing["increase"].add_argument(
-        "amount",
-        metavar="AMOUNT TOKEN",
-        nargs="+",
-        help="at most this much of one token, like 0.5 WETH; "
-        "of the other, the wallet gives what the range takes beside it",
+        "token",
+        metavar="TOKEN",
+        nargs="?",
+        help="… of this token, like 0.5 WETH; of the other, the wallet gives what the range takes",
     )
     changing["decrease"].add_argument(
         "percent", metavar="PCT", type=percent, help="from 1 to 99; for all of it: zuno close"

@@ -26,7 +26,7 @@ def run(arguments: Namespace) -> int:
 
 def wishing(session: Session, arguments: Namespace) -> Wishing:
     token_id = arguments.token_id
-    amount, symbol = _amount(" ".join(arguments.amount), token_id)
+    amount, symbol = _amount(f"{arguments.amount} {arguments.token or ''}".strip(), token_id)
     return lambda sources: wish_to_increase(sources, token_id, session.address, amount, symbol)
 
 
