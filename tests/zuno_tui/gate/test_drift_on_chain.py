@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
 
+from chain.abi import encode_call
+from chain.devnet.world.accounts import KEEPER
+from chain.devnet.world.hook_code import FEE_STEWARD, UPDATE_FEE
+from chain.devnet.world.pools import DYNAMIC
+from chain.execution.outbox import Outbox
+from chain.execution.policy_context import DEAREST_POOL_FEE
 from chain.networks import network_named
 from tests.chain.moves import Moves
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.drift_kinds import KINDS, LET_THROUGH, Drifting
+from zuno_tui.gate.approvals import find_approval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
+    from zuno_tui.gate.drift import Bounds
 
 EDGE, MANY = 2, 50
 
@@ -97,3 +106,50 @@ def test_fifty_sizes_of_each_have_the_verdict_specified(
     assert len(judged) == MANY
     assert wrong == []
     assert desk.nonce() == before
+
+
+def _kept_bounds(desk: Desk, plan_id: str) -> Bounds:
+    with Outbox.open(desk.command.home / "outbox.db") as outbox:
+        return find_approval(outbox.kept, plan_id).bounds
+
+
+def test_a_plan_to_open_drifts_with_the_pool_it_enters(desk: Desk, moves: Moves) -> None:
+    plan = desk.here("create", "0.5 WETH and 1500 USDC, 0.05%", "--json", "--deterministic").data
+    move = next(one for one in plan["candidates"] if one["judgment"]["verdict"] != "veto")
+    approval = desk.approved("approve", plan["planId"], "--candidate", str(move["index"]))
+    bounds, pool_id = _kept_bounds(desk, plan["planId"]), move["poolId"]
+    within = desk.price(pool_id) * 10_001 // 10_000
+    changes: dict[str, tuple[Callable[[], object], str]] = {
+        "within": (partial(desk.set_price, pool_id, within), LET_THROUGH),
+        # No drift of the price, and yet past what the budget named in the phrase can pay.
+        "at its bound": (
+            partial(desk.set_price, pool_id, bounds.highest_sqrt_price),
+            "may be taken",
+        ),
+        "past it": (partial(desk.set_price, pool_id, bounds.highest_sqrt_price + 1), "pool price:"),
+        "below": (partial(desk.set_price, pool_id, bounds.lowest_sqrt_price - 1), "pool price:"),
+        "nonce": (partial(moves.rpc, "anvil_setNonce", desk.devnet.wallet, "0xfff"), "nonce"),
+        "age": (partial(moves.rpc, "evm_mine", hex(approval["expiresAt"])), "approval: good"),
+    }
+
+    for what, (make, words) in changes.items():
+        with moves.undone():
+            make()
+            moves.rpc("evm_mine")
+            assert words in desk.refused(plan["planId"]).words, what
+
+
+def test_a_fee_that_a_hook_raises_past_the_limit_ends_an_approval_to_enter(
+    desk: Desk, moves: Moves
+) -> None:
+    approval = desk.approved("increase", str(desk.token_id("dynamic fee")), "0.1", "WETH")
+
+    def refused_at(fee: int) -> str:
+        with moves.undone():
+            data = encode_call(UPDATE_FEE, DYNAMIC.key.values, fee)
+            moves.send(KEEPER, FEE_STEWARD, data)
+            return desk.refused(approval["planId"]).words
+
+    assert LET_THROUGH in refused_at(DEAREST_POOL_FEE)
+    assert "pool fee: 0.1 % when approved, 5.0001 % now" in refused_at(DEAREST_POOL_FEE + 1)
+    assert "pool fee: 0.1 % when approved, 100 % now" in refused_at(1_000_000)
