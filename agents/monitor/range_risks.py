@@ -39,7 +39,7 @@ def out_of_range(situation: Situation, thresholds: Thresholds, _: bool) -> Findi
         AlertKind.OUT_OF_RANGE,
         Severity.CRITICAL if critical else Severity.WARNING,
         f"{situation.name} {where}: the price is {price}, the range {low} to {high}."
-        f" Out for {hours(minutes / 60)}; outside it earns nothing.",
+        f"{f' Out for {hours(minutes / 60)}.' if minutes >= 1 else ''} Outside it earns nothing.",
         _left(situation, position.pool.tick),
         situation.command("recommend"),
         {

@@ -1,0 +1,76 @@
+"""A position from tick −1,000 to 1,000 in a pool whose price is wherever a test wants it."""
+
+from __future__ import annotations
+
+from agents.monitor.baseline import Baseline
+from agents.monitor.excursions import INSIDE
+from agents.monitor.situation import Situation
+from chain.hooks import hook_passport
+from chain.math.fee_growth import FeeGrowth
+from chain.math.fees import unpack_protocol_fee
+from chain.math.ticks import sqrt_price_at_tick
+from chain.networks import NATIVE, network_named
+from chain.pair import Pair
+from chain.pool_key import PoolKey
+from chain.positions.custody import Custody
+from chain.positions.identity import identify
+from chain.positions.snapshot import PoolSnapshot, PositionSnapshot, range_status
+from chain.rpc.types import Block
+from chain.tokens import Token
+from tests.agents.monitor.made_up_alerts import NOW, WALLET
+
+NETWORK = network_named("ethereum")
+LOWER, UPPER = -1_000, 1_000
+KEY = PoolKey("0x" + "01" * 20, "0x" + "02" * 20, 3_000, 10, NATIVE)
+ONE = Token(KEY.currency0, "ONE", 18, verified=True, suspicious=False)
+TWO = Token(KEY.currency1, "TWO", 18, verified=True, suspicious=False)
+
+
+def block(number: int) -> Block:
+    return Block(
+        number, f"0x{number:064x}", f"0x{number - 1:064x}", int(NOW) + 12 * number, 1, 0, 1
+    )
+
+
+def position(tick: int, *, number: int = 7, at: int = 100) -> PositionSnapshot:
+    pool = PoolSnapshot(
+        pool_id=KEY.pool_id,
+        key=KEY,
+        sqrt_price_x96=sqrt_price_at_tick(tick),
+        tick=tick,
+        lp_fee=3_000,
+        protocol_fee=unpack_protocol_fee(0),
+        liquidity=10**18,
+        fee_growth=FeeGrowth(0, 0),
+        hook=hook_passport(NATIVE, KEY.fee),
+    )
+    return PositionSnapshot(
+        identity=identify(number, KEY, LOWER, UPPER),
+        block=block(at),
+        pool=pool,
+        custody=Custody(WALLET, None, None),
+        liquidity=10**15,
+        amount0=0,
+        amount1=0,
+        fees0=0,
+        fees1=0,
+        fee_growth_inside=FeeGrowth(0, 0),
+        status=range_status(tick, LOWER, UPPER),
+    )
+
+
+def at_tick(tick: int) -> Situation:
+    held = position(tick)
+    return Situation(
+        network=NETWORK,
+        position=held,
+        pair=Pair(ONE, TWO, inverted=False),
+        standing=INSIDE,
+        out_since=None,
+        baseline=Baseline.of(held, INSIDE),
+    )
+
+
+def situation() -> Situation:
+    """In the middle of its range, with nothing the matter."""
+    return at_tick(0)

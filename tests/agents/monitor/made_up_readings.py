@@ -1,0 +1,88 @@
+"""Readings of a wallet that holds one position, block after block, without a chain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from agents.monitor.book_page import Cursor, Place, Poll
+from agents.monitor.judging import follow_positions, judge
+from agents.monitor.thresholds import WatchSettings
+from agents.monitor.watching import Reading
+from chain.history.end_ticks import EndTicks
+from chain.positions.discovery import WalletPositions
+from chain.prices.ladder import price_book
+from tests.agents.monitor.made_up_alerts import NOW, WALLET
+from tests.agents.monitor.made_up_positions import KEY, NETWORK, ONE, TWO, block, position
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agents.monitor.alert import AlertEvent
+    from agents.monitor.book import AlertBook
+    from chain.networks import Address
+    from chain.positions.snapshot import PositionSnapshot
+
+PLACE = Place(NETWORK.chain_id, WALLET)
+
+
+@dataclass
+class MadeUpChain:
+    """Polls a book without reading anything: the caller says what the chain would say."""
+
+    book: AlertBook
+    settings: WatchSettings = field(default_factory=WatchSettings)
+    head: int = 100
+    tick: int = 0
+
+    def poll(
+        self,
+        ticks: Sequence[tuple[int, int]] = (),
+        *,
+        positions: Sequence[PositionSnapshot] | None = None,
+        gone: Mapping[int, Address | None] | None = None,
+        operators: tuple[Address, ...] = (),
+    ) -> tuple[AlertEvent, ...]:
+        """The next poll, given block and tick of each swap since the last one."""
+        self.head = max([self.head + 1, *(number for number, _ in ticks)])
+        self.tick = ticks[-1][1] if ticks else self.tick
+        held = (position(self.tick),) if positions is None else positions
+        held = [replace(one, block=block(self.head)) for one in held]
+        state = self.book.state(PLACE)
+        cursor = state.cursor
+        since = None if cursor is None else EndTicks({KEY.pool_id: ticks}, block(cursor.block))
+        wallet = WalletPositions(
+            owner=WALLET,
+            block=block(self.head),
+            positions=tuple(held),
+            balance_of=len(held),
+            operators=operators,
+            unconfirmed=(),
+            scanned_from=0,
+            words={},
+        )
+        reading = Reading(
+            wallet=wallet,
+            tokens={one.address: one for one in (ONE, TWO)},
+            prices=price_book(NETWORK, {}, {}),
+            ticks=since,
+            owners_of_gone=gone or {},
+            daily_sigmas={},
+            collect_usd=None,
+            losses={},
+        )
+        followed = follow_positions(NETWORK, reading, state.baselines, self.settings, cursor)
+        times = {number: block(number).timestamp for number in range(self.head + 1)}
+        judgment = judge(
+            NETWORK,
+            PLACE,
+            reading,
+            followed=followed,
+            times=times,
+            baselines=state.baselines,
+            alerts=self.book.current(),
+        )
+        now = block(self.head)
+        later = Cursor(now.number, now.hash, now.timestamp)
+        changes = Poll(PLACE, judgment.changes, later, judgment.baselines)
+        return self.book.apply(changes, NOW + self.head)

@@ -1,0 +1,155 @@
+"""What readings make of alerts: one for a dance on the edge, one for every excursion."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.monitor.alert import AlertKind, AlertState, EventKind, Severity
+from agents.monitor.book import AlertBook
+from agents.monitor.thresholds import Thresholds, WatchSettings
+from chain.rpc.errors import Malformed
+from tests.agents.monitor.made_up_alerts import NOW
+from tests.agents.monitor.made_up_positions import UPPER, position
+from tests.agents.monitor.made_up_readings import PLACE, MadeUpChain
+
+if TYPE_CHECKING:
+    from agents.monitor.alert import AlertEvent
+    from chain.home import Home
+
+RANGE_ONLY = WatchSettings(Thresholds(near_edge=0.0))
+STRANGER = "0x" + "66" * 20
+
+
+@pytest.fixture
+def chain(home: Home) -> MadeUpChain:
+    made = MadeUpChain(AlertBook.open(home, now=NOW), RANGE_ONLY)
+    assert made.poll() == ()
+    return made
+
+
+def told(events: tuple[AlertEvent, ...]) -> list[tuple[EventKind, AlertKind, int | None]]:
+    return [(one.kind, one.alert.kind, one.alert.block) for one in events]
+
+
+@pytest.mark.parametrize("crossings_a_poll", [1, 25])
+def test_a_price_crossing_an_edge_a_thousand_times_is_one_alert(
+    chain: MadeUpChain, crossings_a_poll: int
+) -> None:
+    events: list[AlertEvent] = []
+    crossing = 0
+    while crossing < 1_000:
+        ticks: list[tuple[int, int]] = []
+        for _ in range(crossings_a_poll):
+            crossing += 1
+            ticks.append((chain.head + len(ticks) + 1, UPPER if crossing % 2 else UPPER - 1))
+        events += chain.poll(ticks)
+
+    opened = [one for one in events if one.kind is not EventKind.RISEN]
+    assert told(tuple(opened)) == [(EventKind.OPENED, AlertKind.OUT_OF_RANGE, 102)]
+    [alert] = chain.book.current()
+    assert (alert.state, alert.episode) == (AlertState.OPEN, 1)
+
+
+def test_an_excursion_between_two_polls_is_told_with_its_blocks(chain: MadeUpChain) -> None:
+    events = chain.poll([(105, UPPER + 3), (109, 0)])
+
+    assert told(events) == [
+        (EventKind.OPENED, AlertKind.OUT_OF_RANGE, 105),
+        (EventKind.RESOLVED, AlertKind.OUT_OF_RANGE, 109),
+    ]
+    assert "left its range in block 105" in events[0].alert.message
+
+
+def test_every_excursion_is_told_again(chain: MadeUpChain) -> None:
+    chain.poll([(105, UPPER), (109, 0)])
+    events = chain.poll([(112, -1_001), (115, 0), (120, UPPER)])
+
+    assert told(events) == [
+        (EventKind.REOPENED, AlertKind.OUT_OF_RANGE, 112),
+        (EventKind.RESOLVED, AlertKind.OUT_OF_RANGE, 115),
+        (EventKind.REOPENED, AlertKind.OUT_OF_RANGE, 120),
+    ]
+    assert chain.book.find(1).episode == 3
+
+
+def test_staying_out_becomes_critical_once(chain: MadeUpChain) -> None:
+    chain.poll([(105, UPPER)])
+    chain.head += 400
+
+    assert told(chain.poll()) == [(EventKind.RISEN, AlertKind.OUT_OF_RANGE, 506)]
+    assert chain.book.find(1).severity is Severity.CRITICAL
+    assert chain.poll() == ()
+
+
+def test_swaps_that_do_not_lead_to_the_price_are_not_believed(chain: MadeUpChain) -> None:
+    before = chain.book.state(PLACE).cursor
+
+    with pytest.raises(Malformed, match="do not lead to the pool's price"):
+        chain.poll([], positions=[position(UPPER + 5)])
+    assert chain.book.state(PLACE).cursor == before
+
+
+def test_blocks_that_were_replaced_are_not_told_again(chain: MadeUpChain) -> None:
+    chain.poll([(105, UPPER), (109, 0), (110, 0)])
+
+    # The chain went back and came again by other blocks: the same excursion, then a new one.
+    events = chain.poll([(106, UPPER), (108, 0), (115, UPPER)])
+
+    assert told(events) == [(EventKind.REOPENED, AlertKind.OUT_OF_RANGE, 115)]
+
+
+def test_a_position_that_went_to_a_stranger_is_told_until_it_is_accepted(
+    chain: MadeUpChain,
+) -> None:
+    chain.poll([(105, UPPER)])
+
+    events = chain.poll(positions=[], gone={7: STRANGER})
+
+    assert {one[:2] for one in told(events)} == {
+        (EventKind.OPENED, AlertKind.OWNER_CHANGED),
+        (EventKind.RESOLVED, AlertKind.OUT_OF_RANGE),
+    }
+    assert chain.poll(positions=[]) == ()
+    lost = next(one for one in chain.book.current() if one.kind is AlertKind.OWNER_CHANGED)
+    chain.book.ack(lost.id, NOW)
+    assert [one.kind for one in chain.poll(positions=[])] == [EventKind.RESOLVED]
+
+
+@pytest.mark.parametrize("how", ["burned", "emptied"])
+def test_a_position_that_was_closed_ends_its_alerts_without_a_new_one(
+    chain: MadeUpChain, how: str
+) -> None:
+    chain.poll([(105, UPPER)])
+    left = [] if how == "burned" else [replace(position(UPPER), liquidity=0)]
+
+    assert [one[:2] for one in told(chain.poll(positions=left, gone={7: None}))] == [
+        (EventKind.RESOLVED, AlertKind.OUT_OF_RANGE)
+    ]
+
+
+def test_acknowledging_a_change_accepts_it(chain: MadeUpChain) -> None:
+    one = position(0)
+    given = replace(one, custody=replace(one.custody, approved=STRANGER))
+    [opened] = chain.poll(positions=[given])
+    assert opened.alert.kind is AlertKind.APPROVAL_CHANGED
+    chain.book.ack(opened.alert.id, NOW)
+
+    assert [event.kind for event in chain.poll(positions=[given])] == [EventKind.RESOLVED]
+    assert chain.poll(positions=[given]) == ()
+
+
+def test_an_operator_of_the_whole_wallet_is_one_alert(chain: MadeUpChain) -> None:
+    [opened] = chain.poll(operators=(STRANGER,))
+
+    assert opened.alert.kind is AlertKind.APPROVAL_CHANGED
+    assert opened.alert.position_id is None
+    assert [one.kind for one in chain.poll()] == [EventKind.RESOLVED]
+
+
+def test_a_position_first_met_outside_is_told_from_there(home: Home) -> None:
+    made = MadeUpChain(AlertBook.open(home, now=NOW), RANGE_ONLY, tick=UPPER + 1)
+
+    assert told(made.poll()) == [(EventKind.OPENED, AlertKind.OUT_OF_RANGE, 101)]

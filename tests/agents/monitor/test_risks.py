@@ -1,0 +1,204 @@
+"""Each rule at its edge, and how a standing alert is left less easily than it is raised."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.monitor.alert import AlertKind, Severity
+from agents.monitor.excursions import INSIDE, OUTSIDE
+from agents.monitor.risks import RULES, findings, is_risky_position, risk_reason
+from agents.monitor.thresholds import Thresholds
+from tests.agents.monitor.made_up_positions import at_tick, situation
+
+if TYPE_CHECKING:
+    from agents.monitor.alert import Finding
+    from agents.monitor.situation import Situation
+
+USUAL = Thresholds()
+
+
+def judged(kind: AlertKind, at: Situation, *, standing: bool = False) -> Finding | None:
+    return RULES[kind](at, USUAL, standing)
+
+
+def test_a_quiet_position_is_not_risky() -> None:
+    quiet = situation()
+
+    assert findings(quiet, USUAL) == []
+    assert not is_risky_position(quiet, USUAL)
+    assert risk_reason(quiet, USUAL) is None
+
+
+def test_out_of_range_is_told_with_its_side_and_what_to_type() -> None:
+    out = replace(at_tick(1_001), standing=OUTSIDE, out_since=1_000.0)
+
+    assert is_risky_position(out, USUAL)
+    assert risk_reason(out, USUAL) == "the price is above the range"
+    found = judged(AlertKind.OUT_OF_RANGE, out)
+    assert found is not None
+    assert found.next_command == "zuno --network ethereum recommend 7"
+
+
+@pytest.mark.parametrize(
+    ("tick", "minutes", "severity"),
+    [
+        (1_000, 59, Severity.WARNING),
+        (1_000, 60, Severity.CRITICAL),
+        (1_998, 0, Severity.WARNING),
+        (1_999, 0, Severity.CRITICAL),
+        (-2_000, 0, Severity.CRITICAL),
+    ],
+)
+def test_time_and_distance_make_it_worse(tick: int, minutes: int, severity: Severity) -> None:
+    moment = at_tick(tick)
+    since = moment.position.block.timestamp - minutes * 60.0
+    found = judged(AlertKind.OUT_OF_RANGE, replace(moment, standing=OUTSIDE, out_since=since))
+
+    assert found is not None
+    assert found.severity is severity
+
+
+@pytest.mark.parametrize(
+    ("tick", "standing", "near"),
+    [(700, False, False), (701, False, True), (701, True, True), (550, True, False)],
+)
+def test_near_an_edge_by_the_share_of_the_width(tick: int, standing: bool, near: bool) -> None:
+    found = judged(AlertKind.NEAR_BOUNDARY, at_tick(tick), standing=standing)
+
+    assert (found is not None) is near
+
+
+def test_the_reason_does_not_change_with_every_tick() -> None:
+    reasons = {
+        found.reason
+        for tick in range(720, 1_000, 7)
+        if (found := judged(AlertKind.NEAR_BOUNDARY, at_tick(tick))) is not None
+    }
+
+    assert reasons == {"the price is near the upper edge"}
+
+
+def test_an_unlikely_day_inside_is_told_only_with_a_known_volatility() -> None:
+    narrow = at_tick(900)
+
+    assert judged(AlertKind.LIKELY_TO_LEAVE, replace(narrow, daily_sigma=None)) is None
+    found = judged(AlertKind.LIKELY_TO_LEAVE, replace(narrow, daily_sigma=0.05))
+    assert found is not None
+    assert "chance to stay in range for 24 h" in found.message
+
+
+def test_out_of_range_silences_what_it_contains() -> None:
+    out = replace(at_tick(1_200), standing=OUTSIDE, daily_sigma=0.05)
+
+    assert {one.kind for one in findings(out, USUAL)} == {AlertKind.OUT_OF_RANGE}
+
+
+@pytest.mark.parametrize(
+    ("fees", "gas", "standing", "worth"),
+    [
+        (9.99, 0.1, False, False),
+        (10.0, 0.1, False, True),
+        (10.0, 1.1, False, False),
+        (9.0, 0.1, True, True),
+        (7.9, 0.1, True, False),
+        (None, 0.1, False, False),
+        (50.0, None, False, False),
+    ],
+)
+def test_fees_are_worth_collecting_against_gas(
+    fees: float | None, gas: float | None, standing: bool, worth: bool
+) -> None:
+    moment = replace(situation(), fees_usd=fees, collect_usd=gas)
+    found = judged(AlertKind.FEES_WORTH_COLLECTING, moment, standing=standing)
+
+    assert (found is not None) is worth
+
+
+@pytest.mark.parametrize(("left", "told"), [(201, False), (200, True)])
+def test_a_pool_is_drained_when_the_others_have_left(left: int, told: bool) -> None:
+    moment = situation()
+    baseline = replace(moment.baseline, others=1_000)
+    pool = replace(moment.position.pool, liquidity=moment.position.liquidity + left)
+    drained = replace(moment, baseline=baseline, position=replace(moment.position, pool=pool))
+
+    assert (judged(AlertKind.POOL_DRAINED, drained) is not None) is told
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [(500, 500, False), (500, 900, False), (500, 1_000, True), (0, 1, True)],
+)
+def test_only_a_fee_that_doubles_or_halves_is_news(before: int, now: int, told: bool) -> None:
+    moment = situation()
+    baseline = replace(moment.baseline, lp_fee=before)
+    pool = replace(moment.position.pool, lp_fee=now)
+    changed = replace(moment, baseline=baseline, position=replace(moment.position, pool=pool))
+
+    assert (judged(AlertKind.FEE_CHANGED, changed) is not None) is told
+
+
+def test_a_stranger_who_may_move_the_position_is_critical() -> None:
+    moment = situation()
+    custody = replace(moment.position.custody, approved="0x" + "66" * 20)
+    changed = replace(moment, position=replace(moment.position, custody=custody))
+
+    found = judged(AlertKind.APPROVAL_CHANGED, changed)
+
+    assert found is not None
+    assert found.severity is Severity.CRITICAL
+    assert judged(AlertKind.APPROVAL_CHANGED, moment) is None
+
+
+def test_another_code_at_the_hook_is_critical() -> None:
+    moment = replace(situation(), baseline=replace(situation().baseline, hook_hash="0xabc"))
+
+    found = judged(AlertKind.HOOK_CHANGED, moment)
+
+    assert found is not None
+    assert found.next_command.endswith("exit-drill 7")
+
+
+def test_a_price_level_is_told_and_left_only_clearly() -> None:
+    moment = at_tick(0)  # both tokens have as many decimals: the price is 1
+    level = Thresholds(price_below=Fraction(1001, 1000))
+    above = Thresholds(price_below=Fraction(999, 1000))
+
+    assert RULES[AlertKind.PRICE_LEVEL](moment, level, False) is not None
+    assert RULES[AlertKind.PRICE_LEVEL](moment, above, False) is None
+    assert RULES[AlertKind.PRICE_LEVEL](moment, above, True) is not None
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "told"),
+    [
+        (Thresholds(), False),
+        (Thresholds(value_below_usd=110.0), False),
+        (Thresholds(value_below_usd=111.0), True),
+        (Thresholds(loss=0.2), True),
+        (Thresholds(loss=0.21), False),
+    ],
+)
+def test_a_stop_loss_tells_and_names_the_command(thresholds: Thresholds, told: bool) -> None:
+    moment = replace(situation(), principal_usd=100.0, fees_usd=10.0, loss=0.2)
+    found = RULES[AlertKind.LOSS_LEVEL](moment, thresholds, False)
+
+    assert (found is not None) is told
+    assert found is None or found.next_command == "zuno --network ethereum close 7"
+
+
+def test_sources_that_disagree_are_told() -> None:
+    apart = replace(situation(), price_difference=0.03)
+
+    assert judged(AlertKind.PRICE_DISAGREEMENT, apart) is not None
+    assert judged(AlertKind.PRICE_DISAGREEMENT, replace(apart, price_difference=0.019)) is None
+
+
+def test_every_kind_that_a_position_alone_can_have_is_in_the_table() -> None:
+    elsewhere = {AlertKind.OWNER_CHANGED, AlertKind.BLIND}
+
+    assert RULES.keys() == set(AlertKind) - elsewhere
+    assert situation().standing == INSIDE

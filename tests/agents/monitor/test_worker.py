@@ -1,0 +1,212 @@
+"""Polls of the embedded chain: few requests, blindness told, reorganisations and full disks."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agents.monitor.alert import AlertKind, AlertState, EventKind
+from agents.monitor.book import AlertBook
+from agents.monitor.thresholds import Thresholds, WatchSettings
+from agents.monitor.worker import Watch, Watcher, poll_once
+from chain.devnet.world.accounts import MEDIUM_PROVIDER
+from chain.devnet.world.pools import WETH_USDC_LOW
+from chain.networks import network_named
+from chain.overview import Sources
+from chain.rpc.client import RpcClient
+from chain.rpc.limits import Limits
+from chain.store import Store, StoreError
+from tests.agents.monitor.made_up_alerts import NOW
+from tests.agents.monitor.walked_market import WalkedPool
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chain.devnet.launch import DevnetReady
+    from chain.home import Home
+    from tests.agents.monitor.conftest import Watchtower
+    from tests.chain.moves import Moves
+
+NOBODY_LISTENS = "http://127.0.0.1:9"
+
+
+async def test_the_demo_wallet_is_watched_with_two_requests_a_poll(
+    watchtower: Watchtower, changing: Moves
+) -> None:
+    async with watchtower.running() as watchman:
+        first = await watchman.poll()
+        changing.rpc("evm_mine")
+        second = await watchman.poll()
+
+        assert first.trouble is None
+        assert first.positions == second.positions > 5
+        out = {one.position_id for one in watchman.book.current() if one.kind == "out_of_range"}
+        assert len(out) == 2
+        assert second.requests == 2
+        assert (first.block or 0) + 1 == second.block
+
+
+async def test_what_happened_while_it_was_away_is_told_by_the_next_one(
+    watchtower: Watchtower, changing: Moves
+) -> None:
+    pool = WalkedPool(changing, WETH_USDC_LOW.key)
+    spacing = pool.key.tick_spacing
+    near = pool.tick // spacing * spacing
+    [number] = changing.mint(
+        MEDIUM_PROVIDER,
+        pool.key,
+        [(near - 3 * spacing, near + 3 * spacing)],
+        10**12,
+        watchtower.wallet,
+    )
+    async with watchtower.running() as watchman:
+        await watchman.poll()
+    pool.push(60)
+    pool.push(-60)
+
+    async with watchtower.running() as watchman:
+        report = await watchman.poll()
+
+    away = [one for one in report.events if one.alert.position_id == number]
+    assert [one.kind for one in away if one.alert.kind is AlertKind.OUT_OF_RANGE] == [
+        EventKind.OPENED,
+        EventKind.RESOLVED,
+    ]
+
+
+async def test_a_chain_that_went_back_is_followed_from_an_earlier_block(
+    watchtower: Watchtower, changing: Moves
+) -> None:
+    pool = WalkedPool(changing, WETH_USDC_LOW.key)
+    spacing = pool.key.tick_spacing
+    near = pool.tick // spacing * spacing
+    [number] = changing.mint(
+        MEDIUM_PROVIDER,
+        pool.key,
+        [(near - 3 * spacing, near + 3 * spacing)],
+        10**12,
+        watchtower.wallet,
+    )
+    async with watchtower.running() as watchman:
+        await watchman.poll()
+        with changing.undone():
+            pool.push(60)
+            await watchman.poll()
+            assert _out_of_range(watchman.book, number) is AlertState.OPEN
+        pool.push(1)
+        pool.push(1)
+        report = await watchman.poll()
+
+        assert report.trouble is None
+        assert _out_of_range(watchman.book, number) is AlertState.RESOLVED
+
+
+async def test_not_seeing_for_several_polls_is_an_alert_until_it_sees_again(
+    devnet: DevnetReady, home: Home
+) -> None:
+    network = network_named("devnet")
+    book = AlertBook.open(home, now=NOW)
+    quick = Limits(rounds=1, pause_seconds=0.0)
+    with Store.in_memory() as store:
+        async with (
+            RpcClient(network, [NOBODY_LISTENS], limits=quick) as dead,
+            RpcClient(network, [devnet.url]) as alive,
+        ):
+            watch = Watch(Sources(dead, network, store, None, lambda: NOW), devnet.wallet)
+            kinds = []
+            for minute in range(4):
+                report = await poll_once(watch, WatchSettings(), book, NOW + 60 * minute)
+                assert report.block is None
+                assert report.trouble is not None
+                kinds.append([one.alert.kind for one in report.events])
+            assert kinds == [[], [], [AlertKind.BLIND], []]
+            assert book.current()[0].next_command == "zuno --network devnet doctor"
+
+            seeing = Watch(replace(watch.sources, client=alive), devnet.wallet)
+            await poll_once(seeing, WatchSettings(), book, NOW + 300)
+
+    [blind] = [one for one in book.current() if one.kind is AlertKind.BLIND]
+    assert blind.state is AlertState.RESOLVED
+
+
+class FullStore(Store):
+    """A memory on a disk that takes nothing more."""
+
+    def put_many(self, namespace: str, values: Mapping[str, object], *, now: float) -> None:
+        if values:
+            raise StoreError("Nothing could be saved in zuno.db: database or disk is full.")
+
+
+async def test_a_full_disk_does_not_blind_it(devnet: DevnetReady, home: Home) -> None:
+    network = network_named("devnet")
+    book = AlertBook.open(home, now=NOW)
+    full = FullStore(Store.in_memory()._connection)
+    async with RpcClient(network, [devnet.url]) as client:
+        watch = Watch(Sources(client, network, full, None, lambda: NOW), devnet.wallet)
+        for minute in range(2):
+            report = await poll_once(watch, WatchSettings(), book, NOW + 60 * minute)
+            assert report.trouble is None
+            assert report.positions > 5
+
+
+async def test_two_rounds_never_overlap(devnet: DevnetReady, home: Home) -> None:
+    network = network_named("devnet")
+    book = AlertBook.open(home, now=NOW)
+    under_way: list[str] = []
+    most = 0
+    with Store.in_memory() as store:
+        async with RpcClient(network, [devnet.url]) as client:
+            sources = Sources(client, network, store, None, lambda: NOW)
+            watches = [Watch(sources, devnet.wallet), Watch(sources, "0x" + "77" * 20)]
+            for watch in watches:
+                read = watch.reader.read
+
+                async def counted(*given: object, read: object = read) -> object:
+                    nonlocal most
+                    under_way.append("a poll")
+                    most = max(most, len(under_way))
+                    try:
+                        return await read(*given)  # type: ignore[operator]
+                    finally:
+                        under_way.pop()
+
+                watch.reader.read = counted  # type: ignore[method-assign,assignment]
+            watcher = Watcher(watches, WatchSettings(), book, clock=lambda: NOW)
+            rounds = await asyncio.gather(*(watcher.poll_all() for _ in range(3)))
+
+    assert most == 1
+    assert [len(one) for one in rounds] == [2, 2, 2]
+
+
+async def test_a_stop_loss_reads_what_went_in_and_is_told_at_its_level(
+    watchtower: Watchtower,
+) -> None:
+    async with watchtower.running() as watchman:
+        await watchman.poll()
+        numbers = watchman.book.state(watchman.watch.place).baselines.keys() - {0}
+        losses = (await watchman.watch.reader.read(None, (), numbers, NOW)).losses
+        worst = max(losses, key=lambda number: losses[number])
+        least = min(losses, key=lambda number: losses[number])
+        level = Thresholds(loss=losses[worst] - 1e-9)
+        watchtower.settings = WatchSettings(
+            of_positions={("devnet", worst): level, ("devnet", least): level}
+        )
+        report = await watchman.poll()
+
+    assert losses.keys() == numbers
+    assert losses[worst] > 0 > losses[least]
+    assert [(one.alert.kind, one.alert.position_id) for one in report.events] == [
+        (AlertKind.LOSS_LEVEL, worst)
+    ]
+
+
+def _out_of_range(book: AlertBook, number: int) -> AlertState | None:
+    return next(
+        (
+            one.state
+            for one in book.current()
+            if one.position_id == number and one.kind is AlertKind.OUT_OF_RANGE
+        ),
+        None,
+    )
