@@ -43,10 +43,11 @@ def announcement(event: AlertEvent) -> str:
         "" if over else alert.next_command,
         f"[alert {alert.id}, event {event.number}]",
     ]
-    return "\n".join(_unclickable(line) for line in lines if line)
+    return "\n".join(unclickable(line) for line in lines if line)
 
 
-def _unclickable(line: str) -> str:
+def unclickable(line: str) -> str:
+    """One clean line that a telephone makes no link of."""
     text = line.replace("://", " ")
     for link, instead in _LINKS:
         text = link.sub(instead, text)

@@ -68,6 +68,9 @@ class Channel(Protocol):
     def letter(self, events: Sequence[AlertEvent]) -> Letter:
         """The next message: the first of these events, and as many more as go with it."""
 
+    def notice(self, text: str) -> Letter:
+        """A message about no event: that something keeps events from being written down."""
+
     async def send(self, letter: Letter, *, now: float) -> Outcome: ...
 
     async def close(self) -> None: ...

@@ -92,6 +92,7 @@ class Courier:
         self._notebook = notebook
         self._clock = clock
         self._read_ahead: tuple[AlertEvent, ...] = ()
+        self._notice: str | None = None
         kept = notebook.get(NAMESPACE, channel.name, now=clock())
         self.progress = self._begun() if kept is None else self._resumed(_read(kept))
         self._save(self.progress)
@@ -102,7 +103,7 @@ class Courier:
 
     def wait_seconds(self) -> float | None:
         """How long until there may be something to do; None while nothing waits."""
-        if self.progress.stopped or not self._waiting():
+        if self.progress.stopped or not (self._notice or self._waiting()):
             return None
         now = self._clock()
         if now < self.progress.tried_at:
@@ -110,17 +111,28 @@ class Courier:
             self._save(replace(self.progress, tried_at=now))
         return max(0.0, self.progress.tried_at + self.progress.rest_seconds - now)
 
+    def warn(self, text: str) -> None:
+        """Tell this before anything else; it is in no list and does not outlive this process."""
+        self._notice = text
+
     async def step(self) -> Step | None:
         """Send one letter if one is due."""
         if self.wait_seconds() != 0:
             return None
-        letter = self._channel.letter(self._waiting())
+        notice = self._notice
+        if notice is None:
+            letter = self._channel.letter(self._waiting())
+        else:
+            letter = self._channel.notice(notice)
         pause = self._channel.pause_seconds
         # Before sending: should we die meanwhile, whoever goes on keeps the pace.
         self._save(replace(self.progress, tried_at=self._clock(), rest_seconds=pause))
         outcome = await self._channel.send(letter, now=self._clock())
+        if isinstance(outcome, Delivered) and self._notice == notice:
+            self._notice = None
         tried = replace(self.progress, tried_at=self._clock())
-        self._save(_after(outcome, tried, letter.events[-1].number, pause))
+        last = letter.events[-1].number if letter.events else tried.cursor
+        self._save(_after(outcome, tried, last, pause))
         return self._told(outcome, tuple(event.number for event in letter.events))
 
     async def close(self) -> None:

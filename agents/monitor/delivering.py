@@ -63,6 +63,12 @@ class Delivery:
         for route in self._routes.values():
             route.news.set()
 
+    def warn(self, text: str) -> None:
+        """Tell something that could not become an event, through every channel."""
+        for route in self._routes.values():
+            route.courier.warn(text)
+            route.news.set()
+
     def check(self) -> None:
         """Raise what ended a courier: a channel nobody serves must not look like a quiet one."""
         for route in self._routes.values():

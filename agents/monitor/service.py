@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import closing, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from agents.monitor.delivering import Delivery
@@ -12,6 +13,7 @@ from agents.monitor.heartbeat import Beat, sight_of, write_beat
 from agents.monitor.notebook import Notebook
 from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
 from agents.monitor.polling_lock import Holder, PollingLock, current_holder
+from agents.monitor.unsaved import Unsaved
 from agents.redaction import Redactor
 from chain.clean_text import clean_text
 
@@ -131,12 +133,15 @@ class _Monitor:
 
     async def _polling(self, notebook: Notebook, *, once: bool) -> None:
         delivery = Delivery(self._book, notebook, self._clock, self._tell)
+        unsaved = Unsaved()
         self._write_beat(notebook, (), None)
         try:
             while not self._stop.is_set():
                 began = time.monotonic()
                 await delivery.use(self._lookout.channels())
                 await self._round(notebook, began)
+                if news := unsaved.news(self._book):
+                    delivery.warn(news)
                 delivery.wake()
                 if once:
                     return await delivery.settle(most_seconds=SETTLE_SECONDS)
@@ -168,8 +173,10 @@ class _Monitor:
             return
         reports, trouble = looking.result()
         self._book.retry(self._clock())
-        trouble = trouble or self._book.trouble or notebook.trouble
+        trouble = trouble or self._book.trouble
         beat = self._write_beat(notebook, tuple(map(sight_of, reports)), trouble)
+        if beat.trouble is None:
+            beat = replace(beat, trouble=notebook.trouble)
         self._tell(RoundEnded(beat, reports, time.monotonic() - began))
 
     async def _look(self) -> tuple[tuple[PollReport, ...], str | None]:

@@ -70,12 +70,10 @@ class Telegram:
             if _units(longer) > MOST_UNITS:
                 break
             text, taken = longer, taken + 1
-        body = {
-            "chat_id": self._chat,
-            "text": text,
-            "link_preview_options": {"is_disabled": True},
-        }
-        return Letter(json.dumps(body).encode(), tuple(events[:taken]))
+        return Letter(self._body(text), tuple(events[:taken]))
+
+    def notice(self, text: str) -> Letter:
+        return Letter(self._body(text), ())
 
     async def send(self, letter: Letter, *, now: float) -> Outcome:
         try:
@@ -86,6 +84,11 @@ class Telegram:
 
     async def close(self) -> None:
         await self._poster.close()
+
+    def _body(self, text: str) -> bytes:
+        preview = {"is_disabled": True}
+        body = {"chat_id": self._chat, "text": text, "link_preview_options": preview}
+        return json.dumps(body).encode()
 
     def _outcome(self, posted: Posted) -> Outcome:
         answer = _answer(posted.body)

@@ -58,8 +58,11 @@ class Webhook:
         document = {"id": event_id(event), **event_document(event)}
         return Letter(json.dumps(document, allow_nan=False).encode(), (event,))
 
+    def notice(self, text: str) -> Letter:
+        return Letter(json.dumps({"id": None, "happened": "trouble", "text": text}).encode(), ())
+
     async def send(self, letter: Letter, *, now: float) -> Outcome:
-        headers = {EVENT_HEADER: event_id(letter.events[0])}
+        headers = {EVENT_HEADER: event_id(letter.events[0])} if letter.events else {}
         if self._secret is not None:
             headers[SIGNATURE_HEADER] = signature(self._secret, letter.body)
         try:

@@ -41,6 +41,9 @@ class Aloud:
     def letter(self, events: Sequence[AlertEvent]) -> Letter:
         return Letter(b"", tuple(events))
 
+    def notice(self, text: str) -> Letter:  # noqa: ARG002 - told by the round that met it
+        return Letter(b"", ())
+
     async def send(self, letter: Letter, *, now: float) -> Outcome:  # noqa: ARG002
         for event in letter.events:
             if self._as_json:
@@ -84,7 +87,8 @@ class Speaker:
         for report in reports:
             self._line(_poll_document(report, beat))
             about = f"{report.network} {shortened(report.wallet_address)}"
-            self._on_change(about, report.trouble)
+            known = report.trouble == beat.trouble
+            self._on_change(about, None if known else report.trouble)
         self._on_change("", beat.trouble)
         if beat.trouble is not None:
             self._line({"type": "trouble", "trouble": beat.trouble})
@@ -102,7 +106,7 @@ class Speaker:
 
     def _channel(self, step: Sent | Postponed | Stopped) -> None:
         if isinstance(step, Sent):
-            if step.channel != Aloud.name:
+            if step.channel != Aloud.name and step.events:
                 events = list(step.events)
                 self._line({"type": "sent", "channel": step.channel, "events": events})
             return
