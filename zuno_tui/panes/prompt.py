@@ -13,7 +13,6 @@ from textual.widgets import Input, Static
 
 from chain.clean_text import DROP
 from zuno_tui.panes.frame import literal
-from zuno_tui.phrases.completion import completions
 from zuno_tui.phrases.context import Context
 from zuno_tui.phrases.history import History
 from zuno_tui.phrases.pieces import LONGEST_PHRASE
@@ -29,6 +28,13 @@ if TYPE_CHECKING:
 
 _PLACEHOLDER = "type what you want, like recommend 7 · help tells the rest"
 _ONE_LINE = "Only the first line of the paste was taken, and nothing was asked yet."
+
+
+def _completions(text: str, context: Context) -> Sequence[Completion]:
+    # The grammar is needed for the first letter, not for the first paint.
+    from zuno_tui.phrases.completion import completions
+
+    return completions(text, context)
 
 
 class Prompt(Input):
@@ -88,7 +94,7 @@ class Prompt(Input):
         self.cursor_position = len(self.value)
 
     def watch_value(self, value: str) -> None:
-        self.post_message(self.Offered(completions(value, self._on_the_desk())))
+        self.post_message(self.Offered(_completions(value, self._on_the_desk())))
 
     async def action_submit(self) -> None:
         text = self.value.strip()
@@ -98,7 +104,7 @@ class Prompt(Input):
             self.post_message(self.Submitted(text))
 
     def action_complete(self) -> None:
-        offers = completions(self.value, self._on_the_desk())
+        offers = _completions(self.value, self._on_the_desk())
         if offers:
             self.offer(offers[0].phrase)
 
@@ -191,5 +197,5 @@ class _Completing(Suggester):
         self._on_the_desk = context
 
     async def get_suggestion(self, value: str) -> str | None:
-        offers = completions(value, self._on_the_desk())
+        offers = _completions(value, self._on_the_desk())
         return offers[0].phrase if offers else None

@@ -22,7 +22,6 @@ from zuno_tui.desk.intents import (
 from zuno_tui.panes.alerts import AlertsPane
 from zuno_tui.panes.positions import PositionsPane
 from zuno_tui.phrases.misunderstood import Misunderstood
-from zuno_tui.phrases.understanding import understand
 from zuno_tui.screens.active_keys import active_keys
 
 if TYPE_CHECKING:
@@ -56,6 +55,8 @@ class Asking(Screen[None]):
         self.link.ask(intent)
 
     def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
+        from zuno_tui.phrases.understanding import understand
+
         meant = understand(event.text, self.context)
         if isinstance(meant, Misunderstood):
             self.say(Said(meant.words, "warn"))
