@@ -57,15 +57,18 @@ def shortfall_words(
     names: Names,
 ) -> tuple[str, ...]:
     """A sentence for everything that does not arrive, and for every token that says otherwise."""
-    untold = dict.fromkeys(token for step in simulation.steps for token in step.untold)
     return (
         *(missing.words(names) for missing in kept_back(steps, simulation, positions)),
         *(
             f"The token {names.currency(token)} tells of other transfers than it makes: "
             "the amounts here are measured by what the wallet would hold."
-            for token in untold
+            for token in untold_tokens(simulation)
         ),
     )
+
+
+def untold_tokens(simulation: Simulation) -> tuple[Address, ...]:
+    return tuple(dict.fromkeys(token for step in simulation.steps for token in step.untold))
 
 
 def kept_back(

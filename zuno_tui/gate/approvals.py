@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from chain.execution.decoding_abi import DecodingError
 from chain.execution.journal import OutboxError
-from chain.execution.kept_back import kept_back
+from chain.execution.kept_back import kept_back, untold_tokens
 from chain.pool_key import PoolKey
 from zuno_tui.gate.drift import Bounds, Circumstances
 from zuno_tui.gate.refusal import GateRefusedError
@@ -53,6 +53,8 @@ class Approval:
     warnings: tuple[str, ...]
     kept: Mapping[Address, int]
     """Millionths of what leaves the position that a hook or a token was seen to keep."""
+    untold: tuple[Address, ...]
+    """Tokens whose events were seen to tell of other transfers than they make."""
     daily_limit: int | None
     """Micro-dollars that the plans of a day may put into ranges together."""
 
@@ -73,6 +75,7 @@ class Approval:
             "simulated": self.simulated,
             "warnings": list(self.warnings),
             "kept": {token: str(share) for token, share in self.kept.items()},
+            "untold": list(self.untold),
             "dailyLimit": None if self.daily_limit is None else str(self.daily_limit),
         }
 
@@ -97,6 +100,7 @@ def approval_of(
             each.token: each.millionths
             for each in kept_back(prepared.steps, prepared.simulation, wish.subject.positions)
         },
+        untold=untold_tokens(prepared.simulation),
         daily_limit=prepared.daily_limit,
     )
     return replace(unsealed, hash=seal(prepared, unsealed.terms, private_host))
@@ -180,6 +184,7 @@ def _approval(sealed: str, document: dict[str, Any]) -> Approval:
         simulated=document["simulated"],
         warnings=tuple(document["warnings"]),
         kept={token: int(text) for token, text in document["kept"].items()},
+        untold=tuple(document["untold"]),
         daily_limit=None if limit is None else int(limit),
     )
 

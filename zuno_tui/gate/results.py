@@ -33,7 +33,7 @@ class Result:
     steps: tuple[StepResult, ...]
     """Those in a block, whether they succeeded or reverted."""
     realised: Mapping[Address, int | None]
-    """By token of the pair; None where the chain's own coin cannot be told apart."""
+    """By token; None where the chain's own coin cannot be told apart, or a token's events lie."""
     minted: tuple[int, ...]
     allowances: tuple[Given, ...]
     """What is still allowed of its tokens afterwards."""
@@ -65,7 +65,7 @@ async def read_result(sources: Sources, approval: Approval, dispatch: Dispatch) 
     realised = {
         token: total.native.amount if token == NATIVE else total.tokens.get(token, 0)
         for token in approval.tokens
-    }
+    } | dict.fromkeys(approval.untold)
     return Result(
         approval,
         dispatch,

@@ -64,7 +64,7 @@ def test_what_a_token_keeps_is_measured_and_said(
     before = desk.held(desk.devnet.wallet, token)
 
     approval = desk.approved("close", token_id)
-    applied = desk.apply(approval["planId"], "--confirm", approval["hash"])
+    applied = desk.apply(approval["planId"], "--confirm", approval["hash"], "--json")
 
     owed = int(held[f"amount{approval['tokens'].index(token)}"])
     arrived = owed - owed // TOLL_PARTS
@@ -75,6 +75,8 @@ def test_what_a_token_keeps_is_measured_and_said(
     assert len(lies) == (name == "silent")
     assert applied.code == 0, applied.words
     assert desk.held(desk.devnet.wallet, token) == before + arrived
+    realised = applied.data["realised"][token]
+    assert realised == (None if lies else str(arrived)), "what lies is not believed afterwards"
 
 
 @pytest.mark.parametrize("made", [toll_token_code, silent_toll_token_code])
