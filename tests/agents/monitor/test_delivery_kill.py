@@ -1,0 +1,90 @@
+"""Killed at any moment, delivery goes on where it was: all told, in order, hardly any twice."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.monitor.book import AlertBook
+from agents.monitor.courier import Courier
+from agents.monitor.notebook import Notebook
+from agents.monitor.webhook import Webhook, WebhookSettings
+from tests.agents.monitor.delivery_kit import home_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from chain.home import Home
+
+ENDLESS = 100_000
+
+
+@contextmanager
+def _receiver(taken: list[int]) -> Iterator[str]:
+    """A webhook's other end, which notes the numbers of the events it took."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            taken.append(body["event"])
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_said: object) -> None:
+            """Tests have nothing to say here."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _driver(home: Home, url: str, most: int) -> subprocess.Popen[bytes]:
+    module = "tests.agents.monitor.delivery_driver"
+    return subprocess.Popen([sys.executable, "-m", module, str(home.root), url, str(most)])
+
+
+@pytest.mark.parametrize(
+    ("part", "kills"),
+    [(0, 6), *(pytest.param(part, 50, marks=pytest.mark.soak) for part in range(1, 5))],
+)
+def test_killed_while_it_sends_it_loses_nothing(tmp_path: Path, part: int, kills: int) -> None:
+    home, draw = home_in(tmp_path), random.Random(part)
+    taken: list[int] = []
+    with _receiver(taken) as url:
+        # A channel is told what comes after it was first seen; seen it is from here on.
+        book = AlertBook.open(home, now=0)
+        Courier(Webhook(WebhookSettings(url)), book, Notebook(home.database), time.time)
+        for _ in range(kills):
+            before = len(taken)
+            driver = _driver(home, url, ENDLESS)
+            while len(taken) == before:
+                assert driver.poll() is None
+                time.sleep(0.002)
+            time.sleep(draw.random() * 0.1)
+            driver.kill()
+            driver.wait()
+        assert _driver(home, url, 0).wait(60) == 0
+
+    numbers = [event.number for event in book.events_after(0, ENDLESS)]
+    counted = Counter(taken)
+    assert list(counted) == numbers
+    assert len(numbers) >= kills
+    twice = len(taken) - len(numbers)
+    print(f"\n{kills} kills, {len(numbers)} events, {twice} told twice")  # noqa: T201 - the table
+    assert twice <= kills
