@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from chain.rpc.errors import RpcError
 from zuno_tui.desk.approvals import Approvals
 from zuno_tui.desk.card import Card
 from zuno_tui.desk.debates import Debates
@@ -33,6 +35,7 @@ from zuno_tui.desk.pool_rows import Pools
 from zuno_tui.desk.records import Records
 from zuno_tui.desk.signing import Signing
 from zuno_tui.desk.watching import Watching
+from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from chain.rpc.types import Block
@@ -63,6 +66,10 @@ class Counter:
 
     def begin(self) -> None:
         self._outbox.begin()
+        try:
+            self._debates.introduce()
+        except SettingsError as error:
+            self._bench.tell(Said(str(error), "warn"))
         self._loops.append(asyncio.create_task(self._watching.run(), name="zuno watching"))
         if self._market is not None:
             self._loops.append(asyncio.create_task(self._market.run(), name="zuno market"))
@@ -80,7 +87,7 @@ class Counter:
         now = head.timestamp if network.clock == "head" else self._bench.clock()
         if approval is not None and now >= approval.expires_at and not self._signing.busy:
             self.card.unapproved()
-            self._bench.tell(Said(f"The approval of {approval.plan_id} has ended. Again: approve"))
+            self._signing.expire(approval)
 
     def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
         self._signing.confirm(approval_hash, word, passphrase)
@@ -151,7 +158,9 @@ class Counter:
         """Something may have changed on the chain by our own hand."""
         self._positions.soon()
         if self._market is not None:
-            await self._market.go_on()
+            # A chain that does not answer now is the positions' reader's to tell.
+            with suppress(RpcError):
+                await self._market.go_on()
 
 
 def _words(asked: AboutPlan) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from zuno_tui.desk.views import DebateView
 if TYPE_CHECKING:
     from agents.debate import Listener, Turn
     from agents.envelope import Role
+    from agents.model.budget import BudgetReport
     from agents.payloads import FlowCreateStart, FlowStart
     from agents.shelf import PlanDocument
     from zuno_tui.debate_settings import DebateSettings
@@ -32,6 +33,10 @@ class Debates:
     def __init__(self, bench: Bench, card: Card) -> None:
         self._bench = bench
         self._card = card
+
+    def introduce(self) -> None:
+        """Who will speak, told before anybody is asked to."""
+        self._settings(None)
 
     def recommend(self, asked: Recommend) -> None:
         from agents.payloads import FlowStart
@@ -78,8 +83,7 @@ class Debates:
             profile=profile,
             deterministic=opening.deterministic,
         )
-        model = settings.model
-        self._bench.status.thinking("rules" if model is None else model.default_model)
+        self._bench.status.thinking(_model_words(settings, None))
         return settings
 
     def _begin(
@@ -122,9 +126,7 @@ class Debates:
             hearing.end("It ended without a plan.")
             raise
         hearing.end(ending(debated.ended))
-        if debated.spent is not None and settings.model is not None:
-            spent = f"{settings.model.default_model} · {debated.spent.debate.tokens:,} tokens"
-            bench.status.thinking(spent)
+        bench.status.thinking(_model_words(settings, debated.spent))
         if debated.document is None:
             bench.tell(Said(ending(debated.ended), "bad", twin))
             return
@@ -141,6 +143,18 @@ def show_plan(bench: Bench, card: Card, document: PlanDocument, *, made_at: floa
     view = plan_view(document, pools, made_at=made_at)
     card.show(view)
     return f"{view.plan_id}: {view.recommendation}"
+
+
+def _model_words(settings: DebateSettings, spent: BudgetReport | None) -> str:
+    """Who speaks, and how much of the day's budget is gone."""
+    if settings.model is None:
+        return "rules"
+    name = settings.model.default_model
+    if spent is None or spent.day is None:
+        return name
+    most = spent.limits.day_tokens
+    of = "" if most is None else f" of {most:,}"
+    return f"{name} · {spent.day.tokens:,}{of} tokens today"
 
 
 class _Hearing:

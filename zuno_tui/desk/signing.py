@@ -12,12 +12,13 @@ from chain.wallet.keeping import open_signer
 from zuno_tui.cli.apply import step_words
 from zuno_tui.cli.result_card import result_lines
 from zuno_tui.desk.approval_views import replacement_view, waiting_view
-from zuno_tui.desk.events import ConfirmationAsked, Said
+from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, Said
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.signing_key import signing_key
 from zuno_tui.desk.views import ResultView
 from zuno_tui.gate.applying import apply, refuse_drift, told_again, unused_approval
 from zuno_tui.gate.limits import gate_limits
+from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.replacing import replacement_of, send_replacement, waiting_dispatch
 from zuno_tui.gate.results import read_result
 
@@ -81,13 +82,17 @@ class Signing:
     def busy(self) -> bool:
         return self._bench.jobs.is_running(APPLY)
 
+    def expire(self, approval: ApprovalView) -> None:
+        self._question = None
+        self._end(approval.hash, f"The approval of {approval.plan_id} has ended. Again: approve")
+
     def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
         """Sign what was asked about last, if this is its hash and its word to the letter."""
         question = self._question
         objection = _objection(question, approval_hash, word, passphrase, self._bench.clock())
         if question is None or objection is not None:
             _wipe(passphrase)
-            self._bench.tell(Said(f"{objection} Nothing was signed.", "warn"))
+            self._end(approval_hash, f"{objection} Nothing was signed.")
             return
         self._question = None
         started = self._bench.jobs.start(
@@ -103,6 +108,8 @@ class Signing:
     async def _act(self, question: _Question, passphrase: Passphrase | None) -> None:
         try:
             await question.act(passphrase)
+        except Exception as error:
+            self._end(question.view.hash, fault_words(error))
         finally:
             _wipe(passphrase)
             await self._done()
@@ -115,7 +122,12 @@ class Signing:
         async with session.connections(bench.sources) as connections:
             with Outbox.open(session.home.outbox) as outbox:
                 approval, dispatch = unused_approval(outbox, plan_id, None)
-            await refuse_drift(bench.sources, connections, approval, dispatch)
+            try:
+                await refuse_drift(bench.sources, connections, approval, dispatch)
+            except GateRefusedError as refusal:
+                lines = tuple(str(refusal).splitlines())
+                self._card.refused(ResultView(approval.plan_id, "refused", lines, None))
+                raise
         waiting = await told_again(bench.sources, approval, dispatch)
         same = approved is not None and approved.hash == approval.hash
         key = signing_key(session.home, session.network, dispatch.sender)
@@ -181,7 +193,10 @@ class Signing:
                     step = await send_replacement(
                         bench.sources, connections, outbox, replacement, signer
                     )
-        bench.tell(Said(f"{step.name}: {replacement.action} {step.state}. Follow it: outbox"))
+        self._end(
+            replacement.transaction.digest,
+            f"{step.name}: {replacement.action} {step.state}. Follow it: outbox",
+        )
 
     async def _signer(self, wallet: Address, passphrase: Passphrase | None) -> Signer:
         """Opened on another thread: a keystore takes its time on purpose."""
@@ -202,7 +217,12 @@ class Signing:
             self._card.ended(ResultView(view.plan_id, "interrupted", lines, None))
         else:
             self._card.refused(ResultView(view.plan_id, "refused", lines, None))
-        self._bench.tell(Said(words, "bad"))
+        self._end(view.hash, words)
+
+    def _end(self, approval_hash: str, words: str) -> None:
+        """No confirmation waits for an answer that will not come."""
+        self._bench.tell(ConfirmationEnded(approval_hash, words))
+        self._bench.tell(Said(words, "warn"))
 
 
 def _objection(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from agents.monitor.alert import EventKind
@@ -33,6 +34,7 @@ _BETWEEN_BEATS = 5.0
 _EMBEDDED_INTERVAL = 5.0
 """Seconds: where a minute passes in one, the usual interval would be an hour."""
 _LAST_MOMENTS = 1.5
+_COARSE_SECONDS = 15.0
 _RAISING = frozenset((EventKind.OPENED, EventKind.REOPENED, EventKind.RISEN))
 _MOST_ROWS = 200
 
@@ -118,17 +120,21 @@ class Watching:
         """Told when an alert changed, whoever changed it, or when the watch itself did."""
         if self._watched_by == "daemon":
             self._see_daemon()
-        raised = self._book.events_after(self._events)
-        if raised:
-            self._events = raised[-1].number
         view = self._drawn()
-        if view != self._view:
+        changed = view.revision != self._view.revision
+        if changed or _differs(self._view, view):
             self._view = view
             self._bench.tell(AlertsChanged(view))
-        now = self._bench.clock()
-        for event in raised:
-            if event.kind in _RAISING and self._is_ours(event.alert) and not event.alert.muted(now):
-                self._bench.tell(AlertRaised(alert_row(event.alert, self._bench.session.network)))
+        if changed:
+            self._raise()
+
+    def _raise(self) -> None:
+        now, network = self._bench.clock(), self._bench.session.network
+        for event in self._book.events_after(self._events):
+            self._events = event.number
+            told = self._is_ours(event.alert) and not event.alert.muted(now)
+            if told and event.kind in _RAISING:
+                self._bench.tell(AlertRaised(alert_row(event.alert, network)))
 
     def _drawn(self) -> AlertsView:
         revision, network = self._book.revision, self._bench.session.network
@@ -154,6 +160,14 @@ class Watching:
     def _is_ours(self, alert: Alert) -> bool:
         network = self._bench.session.network
         return alert.chain_id == network.chain_id and alert.wallet_address == self._bench.wallet
+
+
+def _differs(before: AlertsView, after: AlertsView) -> bool:
+    """That the watch was seen once more is only worth telling now and then."""
+    if before.last_seen is None or after.last_seen is None:
+        return before != after
+    later = after.last_seen - before.last_seen
+    return later >= _COARSE_SECONDS or replace(before, last_seen=after.last_seen) != after
 
 
 def _own_flags(bench: Bench) -> Flags:

@@ -8,8 +8,15 @@ import pytest
 
 from chain.wallet.concealed import Passphrase
 from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
-from zuno_tui.desk.events import ConfirmationAsked, DebateChanged, PlanChanged, Said, TurnEnded
-from zuno_tui.desk.intents import Apply, Approve, Change, Recommend
+from zuno_tui.desk.events import (
+    ConfirmationAsked,
+    ConfirmationEnded,
+    DebateChanged,
+    PlanChanged,
+    Said,
+    TurnEnded,
+)
+from zuno_tui.desk.intents import Apply, Approve, Change, Recommend, Refresh
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +40,14 @@ async def asked_to_confirm(desk: Sitting) -> ApprovalView:
     await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
     await desk.ask(Apply())
     return (await desk.until(ConfirmationAsked)).approval
+
+
+async def approved_to_collect(desk: Sitting, token_id: int) -> ApprovalView:
+    await desk.ask(Change("collect", (str(token_id),)))
+    told = await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
+    assert told.view is not None
+    assert told.view.approval is not None
+    return told.view.approval
 
 
 async def test_a_recommendation_ends_in_a_plan_on_the_card(
@@ -83,8 +98,7 @@ async def test_another_word_or_hash_signs_nothing(
     token_id = node("zuno_status")["positions"]["healthy"]
     before = node("eth_getTransactionCount", devnet.wallet, "pending")
     async with sitting(opening(tmp_path, devnet.url)) as desk:
-        await desk.ask(Change("collect", (str(token_id),)))
-        await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
+        await approved_to_collect(desk, token_id)
         await desk.ask(Apply())
         approval = (await desk.until(ConfirmationAsked)).approval
         wrong = [(approval.hash, word) for word in ("Apply", "apply ", "", "yes", "apply\n")]
@@ -96,3 +110,42 @@ async def test_another_word_or_hash_signs_nothing(
             assert passphrase.length == 0
 
     assert node("eth_getTransactionCount", devnet.wallet, "pending") == before
+
+
+async def test_what_moved_since_the_approval_is_told_before_and_after(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["healthy"]
+    before = node("eth_getTransactionCount", devnet.wallet, "pending")
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await approved_to_collect(desk, token_id)
+        await desk.ask(Apply())
+        approval = (await desk.until(ConfirmationAsked)).approval
+        node("zuno_step", 11 * 60)
+        await desk.desk.confirm(approval.hash, "apply", None)
+        refused = await desk.until(PlanChanged, lambda told: bool(told.view and told.view.result))
+        ended = await desk.until(ConfirmationEnded)
+
+    assert ended.approval_hash == approval.hash
+    assert "Nothing was sent." in ended.words
+    assert refused.view is not None
+    assert refused.view.result is not None
+    assert refused.view.result.state == "refused"
+    assert any("approval: good for ten minutes" in line for line in refused.view.result.lines)
+    assert node("eth_getTransactionCount", devnet.wallet, "pending") == before
+
+
+async def test_an_approval_that_runs_out_leaves_the_card_by_itself(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["healthy"]
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        approval = await approved_to_collect(desk, token_id)
+        node("zuno_step", 11 * 60)
+        await desk.ask(Refresh())
+        ended = await desk.until(ConfirmationEnded)
+
+    assert ended.approval_hash == approval.hash
+    last = desk.heard_last(PlanChanged).view
+    assert last is not None
+    assert last.approval is None
