@@ -143,8 +143,25 @@ def test_doctor_finds_the_devnet_well_and_names_what_is_missing(
 
     states = {check["name"]: check["state"] for check in spoken.data["checks"]}
     assert spoken.code == 0
-    for well in ("RPC", "chain id", "head", "contracts", "home", "model"):
+    for well in ("RPC", "chain id", "head", "contracts", "sends", "home", "outbox", "model"):
         assert states[well] == "ok"
+    assert "all 7 have code, 4 as shipped with zuno" in spoken.out
+
+
+def test_doctor_names_a_private_endpoint_that_is_down_and_a_damaged_journal(
+    zuno: CommandLine, on_devnet: tuple[str, ...]
+) -> None:
+    zuno.home.mkdir(mode=0o700)
+    (zuno.home / "outbox.db").write_bytes(b"not a database" * 100)
+
+    spoken = zuno("doctor", *on_devnet, "--json", ZUNO_SEND_RPC="http://127.0.0.1:9/CANARY")
+
+    found = {check["name"]: check for check in spoken.data["checks"]}
+    assert spoken.code == 4
+    assert (found["sends"]["state"], found["outbox"]["state"]) == ("broken", "broken")
+    assert "127.0.0.1:9" in found["sends"]["finding"]
+    assert "is damaged" in found["outbox"]["finding"]
+    assert "CANARY" not in spoken.out + spoken.words
 
 
 def test_another_chain_is_refused_with_what_to_do(zuno: CommandLine, devnet: DevnetReady) -> None:

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from chain.networks import network_named
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 
 WALLET = "0x" + "Ab" * 20
@@ -39,6 +40,21 @@ def test_an_endpoint_for_this_run_belongs_to_the_network_of_this_run(tmp_path: P
     assert settings.endpoints["ethereum"] == ("http://two", "http://three")
 
 
+def test_an_endpoint_for_sends_is_one_by_network_or_the_environments(tmp_path: Path) -> None:
+    text = '[send]\nbase = "https://private/KEY"\n'
+    base, ethereum = network_named("base"), network_named("ethereum")
+
+    written = _load(tmp_path, text)
+    flags = Flags(network="base")
+    given = _load(tmp_path, text, flags, ZUNO_SEND_RPC="https://other", ZUNO_RPC="https://reads")
+
+    assert written.send_endpoint_for(base) == "https://private/KEY"
+    assert written.send_endpoint_for(ethereum) is None
+    assert given.send_endpoint_for(base) == "https://other"
+    assert given.endpoints_for(base) == ("https://reads",)
+    assert "KEY" not in repr(written)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -49,6 +65,8 @@ def test_an_endpoint_for_this_run_belongs_to_the_network_of_this_run(tmp_path: P
         ("[rpc]\nbase = 3", "URL or a list"),
         ('[rpc]\nnowhere = "http://one"', "no network called 'nowhere'"),
         ('[rpc]\nbase = "ftp://one"', "http:// or https://"),
+        ('[send]\nbase = ["http://one", "http://two"]', "send.base must be a text"),
+        ('[send]\nnowhere = "http://one"', "no network called 'nowhere'"),
         ('[coingecko]\ncolour = "red"', "url and key"),
         ("network = ", "not valid TOML"),
     ],

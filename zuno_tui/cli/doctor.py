@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from chain.checksum import checksummed
+from chain.code_hashes import shipped_code_hashes
 from chain.home import HomeError
+from chain.keccak import keccak
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from zuno_tui.cli import DONE, FAILED, NETWORK
@@ -20,8 +23,9 @@ from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
+    from chain.networks import Address
     from chain.rpc.client import RpcClient
 
 KEYRING_SECONDS = 3.0
@@ -64,7 +68,9 @@ _MARKS = {State.WELL: "✓", State.CAUTION: "!", State.BROKEN: "✗"}
 
 async def _all_checks(session: Session) -> list[Check]:
     checks = [check async for check in _network_checks(session)]
+    checks.append(await _sending_check(session))
     checks.append(_home_check(session))
+    checks.append(_outbox_check(session))
     checks += _watch_checks(session)
     checks.append(await _keyring_check())
     checks.append(await _model_check())
@@ -131,11 +137,12 @@ async def _contracts_check(session: Session, client: RpcClient) -> Check:
     if contracts.universal_router:
         places["UniversalRouter"] = contracts.universal_router
     codes = await client.settle([requests.code(at, "latest") for at in places.values()])
-    missing = [
-        name
-        for name, code in zip(places, codes, strict=True)
-        if isinstance(code, RpcError) or not code
-    ]
+    found = {
+        address: code
+        for address, code in zip(places.values(), codes, strict=True)
+        if not isinstance(code, RpcError) and code
+    }
+    missing = [name for name, address in places.items() if address not in found]
     if missing:
         return Check(
             "contracts",
@@ -144,7 +151,58 @@ async def _contracts_check(session: Session, client: RpcClient) -> Check:
             "This endpoint does not serve Uniswap v4 here. Set another: zuno --rpc URL",
             about_network=True,
         )
-    return Check("contracts", State.WELL, f"all {len(places)} have code")
+    return _code_check(session, found)
+
+
+def _code_check(session: Session, codes: Mapping[Address, bytes]) -> Check:
+    """Whether the code is what is shipped with zuno, where anything is."""
+    known = shipped_code_hashes(session.network)
+    hashes = {address: "0x" + keccak(code).hex() for address, code in codes.items()}
+    other = [each for each, hash_ in hashes.items() if known.get(each, hash_) != hash_]
+    if other:
+        return Check(
+            "contracts",
+            State.BROKEN,
+            f"other code than it should be at {', '.join(map(checksummed, other))}",
+            "Nothing is signed on this endpoint's word. Set another: zuno --rpc URL",
+            about_network=True,
+        )
+    return Check(
+        "contracts", State.WELL, f"all {len(codes)} have code, {len(known)} as shipped with zuno"
+    )
+
+
+async def _sending_check(session: Session) -> Check:
+    """Where signed transactions would go; a private endpoint that is down takes none."""
+    from chain.rpc.client import RpcClient
+
+    url = session.settings.send_endpoint_for(session.network)
+    if url is None:
+        return Check("sends", State.WELL, "go through the endpoints above")
+    async with RpcClient(session.network, (url,)) as client:
+        host = client.endpoints[0].label
+        try:
+            await client.ask(requests.chain_id())
+        except RpcError as error:
+            mend = "Nothing is signed until it answers. It is named under [send] in settings.toml."
+            return Check("sends", State.BROKEN, error.sentence, mend, about_network=True)
+    return Check("sends", State.WELL, f"go through {host} alone, which answers")
+
+
+def _outbox_check(session: Session) -> Check:
+    from chain.execution.journal import OutboxError
+    from chain.execution.outbox import Outbox
+
+    if not session.home.outbox.exists():
+        return Check("outbox", State.WELL, "empty: nothing was ever sent from here")
+    try:
+        with Outbox.open(session.home.outbox) as outbox:
+            waiting = len(outbox.unresolved())
+    except OutboxError as error:
+        return Check("outbox", State.BROKEN, error.sentence, error.next_step)
+    if waiting:
+        return Check("outbox", State.CAUTION, f"{waiting} not settled", "See: zuno outbox")
+    return Check("outbox", State.WELL, "readable, and nothing in it waits")
 
 
 def _home_check(session: Session) -> Check:
