@@ -109,6 +109,18 @@ def test_without_a_terminal_it_says_how_to_get_one() -> None:
     assert "zuno positions --json" in done.stderr
 
 
+def test_the_first_time_it_asks_how_to_begin(tmp_path: Path) -> None:
+    unset = {"ZUNO_HOME": str(tmp_path / "home"), "ZUNO_NETWORK": "", "ZUNO_ADDRESS": ""}
+    with Terminal(ZUNO, 80, 24, {**unset, "ZUNO_RPC": ""}) as terminal:
+        terminal.wait_for("Welcome to zuno")
+        terminal.wait_for("Look around in the demo")
+        terminal.send("\x1b")
+
+        assert terminal.end() == 0
+        assert terminal.restored()
+    assert not (tmp_path / "home" / "settings.toml").exists()
+
+
 @pytest.mark.parametrize("kind", ["dumb", ""])
 def test_a_terminal_that_cannot_draw_is_refused(kind: str) -> None:
     with Terminal(ZUNO, 80, 24, {"TERM": kind}) as terminal:

@@ -74,3 +74,19 @@ def test_looking_at_alerts_asks_no_network(tmp_path: Path) -> None:
     imported = _imported("alerts", "--home", str(tmp_path))
 
     assert imported.isdisjoint((*HEAVY, "httpx2"))
+
+
+def test_the_desk_paints_before_it_imports_what_is_heavy() -> None:
+    desk = "zuno_tui.cli.desk, zuno_tui.cli.session, zuno_tui.look, zuno_tui.running"
+    told = f"import sys, {desk}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", told], capture_output=True, text=True, timeout=60, check=True
+    )
+    imported = set(done.stdout.split())
+
+    assert "textual" in imported
+    assert {name.split(".")[0] for name in imported}.isdisjoint(
+        {*HEAVY, "httpx2", "keyring", "coincurve"} - {"textual", "rich"}
+    )
+    # The back room and the grammar are needed a moment later, and not for the first paint.
+    assert imported.isdisjoint({"zuno_tui.desk.desk", "zuno_tui.phrases.verbs", "agents"})

@@ -1,0 +1,46 @@
+"""How the screen is asked to look: settings, then the environment, then flags."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+import pytest
+
+from zuno_tui.look import Look, read_look
+from zuno_tui.settings import Settings, SettingsError
+
+
+def _flags(**chosen: object) -> Namespace:
+    return Namespace(**{"ascii": False, "no_bell": False, "theme": None, **chosen})
+
+
+def test_nothing_chosen_is_the_default() -> None:
+    assert read_look(Settings(), {}, _flags()) == Look()
+
+
+def test_the_last_word_wins() -> None:
+    settings = Settings(
+        screen={"theme": "zuno-light", "ascii": True, "bell": False}, keys={"desk.zoom": "f11"}
+    )
+
+    written = read_look(settings, {}, _flags())
+    told = read_look(settings, {"ZUNO_THEME": "colourless"}, _flags())
+    flagged = read_look(settings, {"ZUNO_THEME": "colourless"}, _flags(theme="zuno-dark"))
+
+    assert written == Look(True, False, "zuno-light", {"desk.zoom": "f11"})
+    assert told.theme == "colourless"
+    assert flagged.theme == "zuno-dark"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (Settings(screen={"theme": "pink"}), "There is no theme called 'pink'"),
+        (Settings(screen={"colour": "pink"}), "It may hold: theme, ascii, bell"),
+        (Settings(screen={"bell": "no"}), "may be true or false"),
+        (Settings(keys={"desk.zom": "z"}), "Did you mean 'desk.zoom'"),
+    ],
+)
+def test_a_mistake_is_named(settings: Settings, words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        read_look(settings, {}, _flags())
