@@ -13,6 +13,8 @@ def main() -> None:
         if module.name == "__main__":
             continue
         benchmark = import_module(f"benchmarks.{module.name}")
+        if not hasattr(benchmark, "run"):
+            continue
         print(f"\n{module.name.replace('_', ' ')}: {benchmark.__doc__}")
         for line in benchmark.run():
             print(f"  {line}")

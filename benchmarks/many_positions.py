@@ -1,0 +1,276 @@
+"""A node that replays one wallet with thousands of positions: made-up storage, real encodings."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from random import Random
+from subprocess import PIPE, Popen
+from typing import TYPE_CHECKING, NamedTuple
+
+from chain import abi
+from chain.history.events import SWAP
+from chain.keccak import keccak
+from chain.math.ticks import sqrt_price_at_tick
+from chain.networks import NATIVE, network_named
+from chain.pool_key import PoolKey
+from chain.positions.holdings import TRANSFER
+from chain.positions.identity import identify, layout_of
+from chain.storage import EXTSLOAD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from chain.positions.identity import PositionIdentity
+
+WALLET = "0x" + "a1" * 20
+POOLS = 200
+_FIRST_BLOCK = 1
+_MINTED_IN = 10
+_HEAD = 1_000
+_START = 1_800_000_000
+_BLOCK_SECONDS = 12
+_NO_BLOOM = "0x" + "00" * 256
+_SWAPS_A_BLOCK = 5
+
+
+class Node(NamedTuple):
+    url: str
+
+
+@contextmanager
+def many_positions(count: int) -> Iterator[Node]:
+    """The node as a process of its own, so that its work is not counted as the reader's."""
+    command = [sys.executable, "-m", "benchmarks.many_positions", str(count)]
+    with Popen(command, stdout=PIPE, text=True) as child:
+        try:
+            assert child.stdout is not None
+            yield Node(json.loads(child.stdout.readline())["url"])
+        finally:
+            child.terminate()
+
+
+class _World:
+    """The storage of `count` positions in a few hundred pools, and a head that moves."""
+
+    def __init__(self, count: int) -> None:
+        self.network = network_named("devnet")
+        self.random = Random(7)
+        self.head = _HEAD
+        self.count = count
+        self.words: dict[bytes, bytes] = {}
+        self.infos: dict[int, bytes] = {}
+        self.logs: list[dict[str, object]] = []
+        self.pools = [self._pool_key(number) for number in range(POOLS)]
+        self.ticks = dict.fromkeys((key.pool_id for key in self.pools), 0)
+        self.slots0: dict[str, bytes] = {}
+        self.positions = [self._position(number) for number in range(1, count + 1)]
+
+    def _pool_key(self, number: int) -> PoolKey:
+        stable = self.network.stable or ""
+        return PoolKey(NATIVE, stable, 100 + number, 10, NATIVE)
+
+    def _position(self, number: int) -> PositionIdentity:
+        random = self.random
+        key = self.pools[number % POOLS]
+        centre, half = 10 * random.randint(-30, 30), 10 * random.randint(5, 100)
+        one = identify(number, key, centre - half, centre + half)
+        layout = layout_of(one, self.network.contracts.position_manager)
+        growth = 10**30
+        liquidity = random.randint(10**12, 10**18)
+        self.slots0[one.pool_id] = layout.pool.slot0.to_bytes(32, "big")
+        self._put(layout.pool.slot0, _slot0(self.ticks[one.pool_id], key.fee))
+        self._put(layout.pool.fee_growth_global0, growth)
+        self._put(layout.pool.fee_growth_global1, growth)
+        self._put(layout.pool.liquidity, 10**20)
+        self._put(layout.position.liquidity, liquidity)
+        self._put(layout.position.fee_growth_inside0_last, random.randint(0, growth))
+        self._put(layout.position.fee_growth_inside1_last, random.randint(0, growth))
+        prefix = bytes.fromhex(one.pool_id[2:])[:25]
+        info = int.from_bytes(prefix, "big") << 56
+        info |= (one.tick_upper % 2**24) << 32 | (one.tick_lower % 2**24) << 8
+        self.infos[number] = info.to_bytes(32, "big")
+        wallet = "0x" + WALLET[2:].rjust(64, "0")
+        topics = [TRANSFER, "0x" + "00" * 32, wallet, f"0x{number:064x}"]
+        manager = self.network.contracts.position_manager
+        self.logs.append(self._log(manager, topics, "0x", _MINTED_IN, number))
+        return one
+
+    def move(self) -> None:
+        """One more block, in which some pools are swapped in."""
+        self.head += 1
+        for index in range(_SWAPS_A_BLOCK):
+            key = self.random.choice(self.pools)
+            tick = self.ticks[key.pool_id] = self.ticks[key.pool_id] + self.random.randint(-40, 40)
+            self.words[self.slots0[key.pool_id]] = _slot0(tick, key.fee).to_bytes(32, "big")
+            types = ("int128", "int128", "uint160", "uint128", "int24", "uint24")
+            values = (-1, 1, sqrt_price_at_tick(tick), 10**20, tick, key.fee)
+            topics = [SWAP, key.pool_id, "0x" + "00" * 32]
+            data = "0x" + abi.encode(types, values).hex()
+            manager = self.network.contracts.pool_manager
+            self.logs.append(self._log(manager, topics, data, self.head, index))
+
+    def block(self, number: int) -> dict[str, object]:
+        return {
+            "number": hex(number),
+            "hash": _hash(number),
+            "parentHash": _hash(number - 1),
+            "timestamp": hex(_START + number * _BLOCK_SECONDS),
+            "baseFeePerGas": hex(10**9),
+            "gasUsed": "0x0",
+            "gasLimit": hex(30_000_000),
+        }
+
+    def call(self, target: str, data: bytes) -> bytes:
+        if target == self.network.contracts.pool_manager:
+            words = [
+                self.words.get(data[at : at + 32], bytes(32)) for at in range(68, len(data), 32)
+            ]
+            assert data[:4] == abi.selector(EXTSLOAD)
+            return (32).to_bytes(32, "big") + len(words).to_bytes(32, "big") + b"".join(words)
+        return self._answers[data[:4]](data[4:])
+
+    @property
+    def _answers(self) -> dict[bytes, Callable[[bytes], bytes]]:
+        def number(value: int) -> bytes:
+            return value.to_bytes(32, "big")
+
+        owner = bytes(12) + bytes.fromhex(WALLET[2:])
+        return {
+            abi.selector("getCurrentBlockTimestamp()"): lambda _: number(
+                _START + self.head * _BLOCK_SECONDS
+            ),
+            abi.selector("getBlockNumber()"): lambda _: number(self.head),
+            abi.selector("getLastBlockHash()"): lambda _: bytes.fromhex(_hash(self.head - 1)[2:]),
+            abi.selector("balanceOf(address)"): lambda _: number(self.count),
+            abi.selector("ownerOf(uint256)"): lambda _: owner,
+            abi.selector("getApproved(uint256)"): lambda _: bytes(32),
+            abi.selector("positionInfo(uint256)"): lambda given: self.infos[_integer(given)],
+            abi.selector("getPoolAndPositionInfo(uint256)"): self._pool_and_info,
+        }
+
+    def _pool_and_info(self, given: bytes) -> bytes:
+        key = self.positions[_integer(given) - 1].pool_key
+        types = ("address", "address", "uint24", "int24", "address")
+        return abi.encode(types, key.values) + self.infos[_integer(given)]
+
+    def _put(self, slot: int, word: int) -> None:
+        self.words[slot.to_bytes(32, "big")] = word.to_bytes(32, "big")
+
+    def _log(
+        self, address: str, topics: list[str], data: str, block: int, index: int
+    ) -> dict[str, object]:
+        return {
+            "address": address,
+            "topics": topics,
+            "data": data,
+            "blockNumber": hex(block),
+            "blockHash": _hash(block),
+            "transactionHash": _hash(10**9 + block),
+            "transactionIndex": "0x0",
+            "logIndex": hex(index),
+            "removed": False,
+        }
+
+    def answer(self, method: str, params: list[object]) -> object:  # noqa: PLR0911, one a method
+        match method, params:
+            case "eth_chainId", _:
+                return hex(self.network.chain_id)
+            case "bench_move", _:
+                self.move()
+                return None
+            case "eth_getBlockByNumber", [str() as ref, *_]:
+                return self.block(self._number(ref))
+            case "eth_getBlockByHash", [str() as wanted, *_]:
+                return self.block(next(n for n in range(self.head + 1) if _hash(n) == wanted))
+            case "eth_getLogs", [dict() as wanted]:
+                return [one for one in self.logs if self._caught(one, wanted)]
+            case "eth_call", [{"to": str() as target, "data": str() as data}, *_]:
+                return "0x" + self._aggregated(target, bytes.fromhex(data[2:])).hex()
+            case "eth_getCode", _:
+                return "0x"
+            case "eth_feeHistory", _:
+                return {
+                    "oldestBlock": hex(self.head),
+                    "baseFeePerGas": [hex(10**9)] * 2,
+                    "gasUsedRatio": [0.5],
+                    "reward": [[hex(10**8)]],
+                }
+            case (("eth_gasPrice" | "eth_maxPriorityFeePerGas"), _):
+                return hex(10**9)
+        raise ValueError(method)
+
+    def _aggregated(self, target: str, data: bytes) -> bytes:
+        if target != self.network.contracts.multicall3:
+            return self.call(target, data)
+        [calls] = abi.decode(["(address,bool,bytes)[]"], data[4:])
+        return abi.encode(
+            ["(bool,bytes)[]"], [[(True, self.call(to, given)) for to, _, given in calls]]
+        )
+
+    def _number(self, ref: str) -> int:
+        return int(ref, 16) if ref.startswith("0x") else self.head
+
+    def _caught(self, log: dict[str, object], wanted: dict[str, object]) -> bool:
+        block = int(str(log["blockNumber"]), 16)
+        first, last = self._number(str(wanted["fromBlock"])), self._number(str(wanted["toBlock"]))
+        if log["address"] != wanted["address"] or not first <= block <= last:
+            return False
+        topics, filters = log["topics"], wanted["topics"]
+        assert isinstance(topics, list)
+        assert isinstance(filters, list)
+        return len(filters) <= len(topics) and all(
+            one is None or (topic in one if isinstance(one, list) else topic == one)
+            for one, topic in zip(filters, topics, strict=False)
+        )
+
+
+def _slot0(tick: int, fee: int) -> int:
+    return fee << 208 | (tick % 2**24) << 160 | sqrt_price_at_tick(tick)
+
+
+def _integer(word: bytes) -> int:
+    return int.from_bytes(word, "big")
+
+
+def _hash(number: int) -> str:
+    return "0x" + keccak(number.to_bytes(32, "big")).hex()
+
+
+def _serve(count: int) -> None:
+    world = _World(count)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            several = isinstance(asked, list)
+            replies = [
+                {
+                    "jsonrpc": "2.0",
+                    "id": one["id"],
+                    "result": world.answer(one["method"], list(one["params"])),
+                }
+                for one in (asked if several else [asked])
+            ]
+            body = json.dumps(replies if several else replies[0]).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    sys.stdout.write(json.dumps({"url": f"http://127.0.0.1:{server.server_port}"}) + "\n")
+    sys.stdout.flush()
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    _serve(int(sys.argv[1]))
