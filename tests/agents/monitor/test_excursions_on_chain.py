@@ -24,7 +24,7 @@ SETTLE_BLOCKS = 5
 THRESHOLDS = Thresholds(clearly_inside=0.05, settle_minutes=1.0)
 SHARE = THRESHOLDS.clearly_inside
 
-SHORT, LONG = 7, 30
+SHORT, LONG = 7, 10
 """Looks at the market in each of four phases."""
 
 
