@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agents.monitor.telegram import TELEGRAM_URL, Telegram, TelegramSettings
 from agents.monitor.webhook import Webhook, WebhookSettings
-from zuno_tui.settings import SettingsError
+from zuno_tui.settings import SettingsError, checked_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,6 @@ _TELEGRAM_KEYS = ("token", "chat", "url")
 _WEBHOOK_KEYS = ("url", "secret")
 _TOKEN = re.compile(r"[0-9]+:[A-Za-z0-9_-]+")
 _CHAT = re.compile(r"-?[0-9]+|@[A-Za-z][A-Za-z0-9_]*")
-_URL = re.compile(r"https?://[^\s/]+(/\S*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ def _telegram(
     return TelegramSettings(
         token=_matching(_TOKEN, token, "telegram.token", "what @BotFather gave: digits:letters"),
         chat=_matching(_CHAT, chat, "telegram.chat", "a number, or @ and a channel's name"),
-        url=_matching(_URL, url, "telegram.url", "an http or https address"),
+        url=checked_url(url, "telegram.url"),
     )
 
 
@@ -74,10 +73,7 @@ def _webhook(table: Mapping[str, object], environment: Mapping[str, str]) -> Web
         raise SettingsError("The webhook has a secret but no url. Set [webhook] url.")
     if secret is not None and (not isinstance(secret, str) or not secret):
         raise SettingsError("webhook.secret must be a text.")
-    return WebhookSettings(
-        _matching(_URL, url, "webhook.url", "an http or https address"),
-        secret,
-    )
+    return WebhookSettings(checked_url(url, "webhook.url"), secret)
 
 
 def _matching(pattern: re.Pattern[str], value: object, place: str, wanted: str) -> str:

@@ -85,7 +85,7 @@ def test_a_chain_that_cannot_be_read_is_a_network_failure_without_its_url(
         (("--network", "base", "--rpc", "http://127.0.0.1:1"), "", "No wallet is there to watch"),
         ((), '[telegram]\nchat = "1"', "the token is missing"),
         ((), '[telegram]\ntoken = "CANARY"\nchat = 1', "telegram.token is not what @BotFather"),
-        ((), '[webhook]\nurl = "ftp://CANARY"', "webhook.url is not an http"),
+        ((), '[webhook]\nurl = "ftp://CANARY"', "webhook.url must be a URL"),
         ((), '[webhook]\nCANARY = "x"', "[webhook] has an unknown setting"),
     ],
 )
