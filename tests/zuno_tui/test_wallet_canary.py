@@ -12,6 +12,7 @@ import pytest
 from chain.wallet.concealed import Passphrase, PrivateKey
 from chain.wallet.keystore_file import write_keystore
 from tests.chain.wallet.canary import KEY, KEY_TEXT, PASSPHRASE, seen_in, seen_under
+from tests.zuno_tui.loud_python import loud_environment, seen_at_terminal
 from tests.zuno_tui.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -22,57 +23,11 @@ _QUESTIONS = (
     ("New passphrase: ", PASSPHRASE),
     ("The same again: ", PASSPHRASE),
 )
-# Python runs this before the command: every logger speaks, and one function crashes talking.
-_LOUD = '''
-import importlib, logging, os, sys, threading
-
-logging.basicConfig(level=logging.DEBUG, filename=os.environ["LOUD_LOG"], force=True)
-place = os.environ.get("CRASH_AT")
-if place:
-    module, _, name = place.rpartition(".")
-
-    def crash(*given, **named):
-        told = [value.hex() if isinstance(value, bytes) else repr(value) for value in given]
-        raise RuntimeError(f"crashed with {told}")
-
-    class Breaker:
-        """Breaks the function as soon as its module is there."""
-
-        def find_spec(self, wanted, path=None, target=None):
-            if wanted != module:
-                return None
-            sys.meta_path.remove(self)
-            found = importlib.util.find_spec(wanted)
-            execute = found.loader.exec_module
-            def broken(loaded):
-                execute(loaded)
-                setattr(loaded, name, crash)
-            found.loader.exec_module = broken
-            return found
-
-    import importlib.util
-    sys.meta_path.insert(0, Breaker())
-'''
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    loud = tmp_path / "loud"
-    loud.mkdir()
-    (loud / "sitecustomize.py").write_text(_LOUD)
-    return {
-        **os.environ,
-        "HOME": str(tmp_path),
-        "ZUNO_HOME": str(tmp_path / "zuno"),
-        "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent",
-        "PYTHONPATH": os.pathsep.join([str(loud), *filter(None, sys.path)]),
-        "LOUD_LOG": str(tmp_path / "loud.log"),
-        "ZUNO_DEBUG": "1",
-    }
-
-
-def seen_at_terminal(terminal: Terminal, out: str, words: str) -> list[str]:
-    return [*seen_in(out), *seen_in(words), *seen_in(terminal.process_records)]
+    return {**loud_environment(tmp_path), "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent"}
 
 
 def test_neither_key_nor_passphrase_is_seen_when_all_goes_well(
