@@ -59,7 +59,8 @@ class Person:
     def owner(self) -> str:
         manager = self.chain.network.contracts.position_manager
         data = "0x" + encode_call("ownerOf(uint256)", int(self.token_id)).hex()
-        return "0x" + self.chain.rpc("eth_call", {"to": manager, "data": data}, "latest")[-40:]
+        word: str = self.chain.rpc("eth_call", {"to": manager, "data": data}, "latest")
+        return "0x" + word[-40:]
 
 
 @pytest.fixture
