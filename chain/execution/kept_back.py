@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.execution.decoding_records import Burn, Decrease, ModifyLiquidities, TakePair
+from chain.execution.building_facts import Span
+from chain.execution.decoding_records import Burn, Decrease, Mint, ModifyLiquidities, TakePair
 from chain.hooks import hook_passport
+from chain.math.liquidity import Amounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from chain.execution.words import Names
     from chain.networks import Address
 
+_NOTHING = Amounts(0, 0)
 _MILLION = 10**6
 _SLACK, _UNITS = 10, 2
 """Millionths and units by which a fixed share of another amount may come out differently."""
@@ -89,15 +92,23 @@ def _missing(
     step: DecodedStep, changes: Mapping[Address, int], positions: Mapping[int, PositionFacts]
 ) -> Iterator[KeptBack]:
     match step.call:
-        case ModifyLiquidities((Burn() | Decrease() as exit_, TakePair()), _):
+        case ModifyLiquidities((Burn() | Decrease() as exit_, TakePair() | Mint() as then, *_), _):
             position = positions[exit_.token_id]
         case _:
             return
     liquidity = exit_.liquidity if isinstance(exit_, Decrease) else position.liquidity
-    held = position.span.holds(position.pool.sqrt_price_x96, liquidity, round_up=False)
-    key = position.pool.key
+    price, key = position.pool.sqrt_price_x96, position.pool.key
+    held = position.span.holds(price, liquidity, round_up=False)
+    spent = _taken(then, price) if isinstance(then, Mint) else _NOTHING
     taxed = hook_passport(key.hooks, key.fee).can_tax_exit
-    for token, amount, fee in zip((key.currency0, key.currency1), held, position.fees, strict=True):
-        arrived = changes.get(token, 0)
+    for token, amount, fee, entered in zip(
+        (key.currency0, key.currency1), held, position.fees, spent, strict=True
+    ):
+        arrived = changes.get(token, 0) + entered
         if arrived < amount + fee:
             yield KeptBack(token, amount + fee, arrived, taxed)
+
+
+def _taken(mint: Mint, price: int) -> Amounts:
+    """What entering costs at the price of the exit before it, which moves none."""
+    return Span(mint.tick_lower, mint.tick_upper).holds(price, mint.liquidity, round_up=True)

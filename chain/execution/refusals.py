@@ -62,7 +62,10 @@ def _known_errors() -> Mapping[bytes, tuple[tuple[str, ...], Telling | str]]:
 
 _ONE_ADDRESS, _ONE_NUMBER = ("address",), ("uint256",)
 _LATE = "its deadline has passed; approve it again"
-_NOT_ALLOWED = "Permit2 does not let it move so much; approve it again, permissions and all"
+_NOT_ALLOWED = (
+    "it needs more of a token than Permit2 lets it move, as when a hook keeps a part of what comes "
+    "out; approve it again"
+)
 _TOO_LITTLE_THERE = (
     "less of a token is there than it needs, as with one that keeps a part of every transfer"
 )

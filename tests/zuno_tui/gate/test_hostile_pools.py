@@ -10,6 +10,7 @@ import pytest
 from chain.devnet.world.hook_code import EXIT_GUARD, SUBSCRIBER
 from chain.execution.building_facts import Span, position_facts
 from chain.execution.building_requests import ReRange
+from chain.execution.kept_back import kept_back
 from chain.networks import network_named
 from chain.overview import Sources
 from chain.rpc.client import RpcClient
@@ -223,6 +224,9 @@ async def test_a_hook_that_may_tax_is_entered_only_by_its_name_in_the_settings(
     with pytest.raises(GateRefusedError, match="is dangerous"):
         await _moved(desk, world.taxed, {"allowed_hooks": [EXIT_GUARD]})
 
+    world.tax(10)
     moved = await _moved(desk, world.taxed, {"allowed_hooks": [EXIT_TAX]})
 
     assert [step.transaction.step for step in moved.steps] == ["move"]
+    (kept,) = kept_back(moved.steps, moved.simulation, moved.wish.subject.positions)
+    assert (kept.by_hook, kept.millionths) == (True, 1_000)
