@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import closing
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +16,7 @@ from agents.monitor.courier import NAMESPACE, Progress
 from agents.monitor.heartbeat import Beat, write_beat
 from agents.monitor.notebook import Notebook
 from agents.monitor.polling_lock import Holder, PollingLock
+from agents.monitor.telegram import Telegram, TelegramSettings
 from chain.home import Home
 from tests.agents.monitor.delivery_kit import WALLET, cleared, happen, raised
 
@@ -162,27 +164,32 @@ def test_a_stopped_channel_and_a_silent_monitor_are_said_here_and_by_doctor(
     zuno: CommandLine, home: Home, on_devnet: tuple[str, ...]
 ) -> None:
     notebook = Notebook(home.database)
-    stopped = {"fingerprint": "x", "cursor": 1, "trouble": "HTTP 401, no", "stopped_at": 1.0}
-    notebook.put(NAMESPACE, "Telegram", stopped, now=0)
+    refused = Telegram(TelegramSettings("123:abc", "1")).fingerprint
+    stopped = Progress(refused, 1, trouble="HTTP 401, no", stopped_at=1.0)
+    notebook.put(NAMESPACE, "Telegram", asdict(stopped), now=0)
     write_beat(notebook, Beat(time.time() - 3600, 77, "here", 60.0, (), None))
     notebook.close()
-    assert Progress(**stopped).stopped  # type: ignore[arg-type]
     lock = PollingLock(home.monitor_lock, Holder(77, "here", 0.0))
     assert lock.take()
     try:
         spoken = zuno("alerts")
-        doctor = zuno(
-            *("doctor", "--json", *on_devnet),
-            ZUNO_TELEGRAM_TOKEN="123:abc",
-            ZUNO_TELEGRAM_CHAT="1",
+        same, changed = (
+            zuno(
+                *("doctor", "--json", *on_devnet),
+                ZUNO_TELEGRAM_TOKEN=token,
+                ZUNO_TELEGRAM_CHAT="1",
+            )
+            for token in ("123:abc", "123:def")
         )
     finally:
         lock.release()
 
     assert "Telegram is stopped: HTTP 401, no" in spoken.words
     assert "The monitor is stuck: process 77 on here holds the watch" in spoken.words
-    checks = {check["name"]: check for check in doctor.data["checks"]}
+    checks = {check["name"]: check for check in same.data["checks"]}
     assert checks["monitor"]["state"] == "caution"
     assert checks["monitor"]["nextStep"].endswith("kill 77")
-    # Another token than the one that was refused: it has not been tried yet.
-    assert checks["Telegram"]["state"] == "caution"
+    assert (same.code, checks["Telegram"]["state"]) == (1, "broken")
+    # Another token than the one that was refused has not been tried yet.
+    untried = {check["name"]: check["state"] for check in changed.data["checks"]}
+    assert (changed.code, untried["Telegram"]) == (0, "caution")

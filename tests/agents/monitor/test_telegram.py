@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tests.fakes.telegram import Heard
 
 ALERTS = 1_000
-BURST = 10
+BURST = 25
 FAULTS = (
     Conduct.BUSY,
     Conduct.BROKEN,
@@ -166,7 +166,7 @@ async def test_a_thousand_alerts_over_time_with_the_courier_killed_again_and_aga
     for first in range(0, ALERTS, BURST):
         burst = (raised(number) for number in range(first, first + BURST))
         happen(bench.book, *burst, now=bench.clock())
-        if draw.random() < 0.2:
+        if draw.random() < 0.3:
             await courier.close()
             courier = bench.courier()
         await courier.step()
