@@ -13,12 +13,14 @@ from zuno_tui.desk.events import (
     DebateChanged,
     PlanChanged,
     PositionsChanged,
+    ProseHeard,
     Said,
     StatusChanged,
 )
 from zuno_tui.desk.guide import Guide
 from zuno_tui.desk.jobs import Jobs
 from zuno_tui.desk.market import next_speed
+from zuno_tui.desk.prose import ProseGatherer
 from zuno_tui.desk.views import (
     ApprovalView,
     DebateView,
@@ -125,6 +127,21 @@ def test_a_wide_view_passes_the_gate_without_being_copied() -> None:
     event = PositionsChanged(PositionsView(rows=tuple(row(number) for number in range(500))))
 
     assert cleaned(event) is event
+
+
+async def test_prose_is_told_in_handfuls_without_the_ids_of_its_numbers() -> None:
+    heard: list[Event] = []
+    gatherer = ProseGatherer(heard.append)
+    said = "The floor is 24 h [n1], and (as n2 and n3 say) it holds [n2, n3]. " * 4
+    for start in range(0, len(said), 3):
+        gatherer.hear("critic", said[start : start + 3])
+        await asyncio.sleep(0.005)
+    await asyncio.sleep(0.2)
+    gatherer.close()
+
+    pieces = [event.text for event in heard if isinstance(event, ProseHeard)]
+    assert 2 < len(pieces) < 12
+    assert "".join(pieces).strip() == said.replace(" [n1]", "").replace(" [n2, n3]", "").strip()
 
 
 def test_speeds_go_up_and_down_a_ladder() -> None:
