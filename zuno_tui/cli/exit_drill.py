@@ -16,12 +16,12 @@ from chain.execution.reading import read_chain_facts
 from chain.execution.simulating import Simulation, simulate
 from chain.execution.words import names_on
 from chain.overview import Overview, Sources, read_overview
+from chain.pair import pair_of
 from zuno_tui.cli import DONE, FAILED
 from zuno_tui.cli.output import Column, Json, print_json, print_lines, table
 from zuno_tui.cli.positions import say_progress
 from zuno_tui.cli.session import Session, say
 from zuno_tui.cli.transcript import wrapped
-from zuno_tui.pair import pair_of
 from zuno_tui.words import amount_of
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from chain.checksum import checksummed
 from chain.overview import OnePosition, Sources, read_one
+from chain.pair import Pair, pair_of
 from chain.performance import Performance, gains, read_performance
 from chain.pool_key import DYNAMIC_FEE
 from chain.quantity import Quantity, Unknown
@@ -17,7 +18,6 @@ from zuno_tui.cli.position_document import performance_document, position_docume
 from zuno_tui.cli.positions import state_words
 from zuno_tui.cli.session import Session, say
 from zuno_tui.gauge import range_gauge
-from zuno_tui.pair import Pair, pair_of
 from zuno_tui.words import (
     UNKNOWN,
     age_text,

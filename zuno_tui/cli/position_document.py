@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chain.pair import pair_of
 from chain.quantity import Quantity, Unknown
-from zuno_tui.pair import pair_of
 from zuno_tui.words import number, units
 
 if TYPE_CHECKING:

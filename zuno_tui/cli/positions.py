@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from chain.checksum import shortened
 from chain.overview import Overview, Sources, read_overview
+from chain.pair import pair_of
 from chain.performance import Performance, gains, read_performance
 from chain.pool_key import DYNAMIC_FEE
 from chain.positions.snapshot import RangeStatus
@@ -15,7 +16,6 @@ from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.cli.position_document import wallet_document
 from zuno_tui.cli.session import Session, say
 from zuno_tui.gauge import range_gauge
-from zuno_tui.pair import pair_of
 from zuno_tui.words import fee_text, money, percent, signed_money, worth
 
 if TYPE_CHECKING:

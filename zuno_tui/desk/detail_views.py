@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from chain.history.swaps import SwapHistory
     from chain.math.liquidity import Amounts
+    from chain.pair import Pair
     from chain.pools.depth import Depth
     from chain.positions.by_day import DayOfRange
     from chain.positions.changes import LiquidityChange
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import PriceBook, Unit
     from chain.quantity import Quantity
-    from zuno_tui.pair import Pair
 
 T = TypeVar("T")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from chain.history.memory import SwapMemory
 from chain.history.swaps import read_recent_swaps
 from chain.overview import read_one
+from chain.pair import pair_of
 from chain.performance import read_performance
 from chain.pools.depth import read_depths
 from chain.pools.state import pool_state_slots, pool_states
@@ -19,15 +20,14 @@ from zuno_tui.cli.inspect_position import PositionPage
 from zuno_tui.desk.detail_views import chart_view, days_view, history_lines, liquidity_view
 from zuno_tui.desk.events import DetailReady, Said
 from zuno_tui.desk.views import DetailView
-from zuno_tui.pair import pair_of
 
 if TYPE_CHECKING:
     from chain.overview import OnePosition
+    from chain.pair import Pair
     from chain.performance import Performance
     from zuno_tui.desk.bench import Bench
     from zuno_tui.desk.intents import Inspect
     from zuno_tui.desk.jobs import Progress
-    from zuno_tui.pair import Pair
 
 _PATIENCE = 120.0
 _DAYS = 7

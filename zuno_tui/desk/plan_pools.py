@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from agents.debate import recorded_context
 from agents.facts import MarketContext
 from agents.replay import RecordBrokenError, read_record
+from chain.pair import pair_of
 from chain.tokens import ask_tokens, unlisted_token
-from zuno_tui.pair import pair_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.facts import ObservedPool, TokenFacts
     from chain.networks import Network
+    from chain.pair import Pair
     from chain.store import Store
     from chain.tokens import Token
-    from zuno_tui.pair import Pair
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from agents.monitor.thresholds import Thresholds
 from chain.hooks import Danger
+from chain.pair import pair_of
 from chain.performance import gains
 from chain.pool_key import DYNAMIC_FEE
 from chain.quantity import Unknown
 from zuno_tui.desk.views import PositionRow, PositionsView
-from zuno_tui.pair import pair_of
 from zuno_tui.words import fee_text, money, signed_money, worth
 
 if TYPE_CHECKING:
