@@ -60,6 +60,8 @@ def understand(text: str, context: Context) -> Intent | Misunderstood:
 def spoken_words(text: str) -> tuple[str, ...]:
     """The words of a phrase, without what cannot be seen and without the marks around them."""
     shown = clean_text(text, limit=LONGEST_PHRASE).replace("’", "'")
+    # The keys that lead to the prompt, pressed once more in it.
+    shown = shown.removeprefix(":").removeprefix("/")
     words = (word.strip(_AROUND_WORDS) for word in shown.split())
     asked = (word.rstrip("?") if len(word) > 1 else word for word in words)
     return tuple(word for word in asked if word)

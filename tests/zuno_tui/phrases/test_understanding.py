@@ -126,6 +126,8 @@ UNDERSTOOD: list[tuple[str, Intent]] = [
     ("help recommend", Help("recommend")),
     ("quit", Quit()),
     (":q", Quit()),
+    (":inspect 7", Inspect(7)),
+    ("/positions", Show("positions")),
 ]
 
 
