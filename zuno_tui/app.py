@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import time
+from importlib import import_module
+from threading import Thread
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.command import CommandPalette
 from textual.filter import NoColor
+from textual.reactive import Reactive
 
 from chain.clean_text import clean_text
 from zuno_tui.desk.events import AlertRaised, QuitAsked
 from zuno_tui.last_gate import AsciiOnly, ControlGuard
 from zuno_tui.messages import DeskSpoke, Hearing
-from zuno_tui.palette import DeskCommands
 from zuno_tui.safe_app import SafeApp
 from zuno_tui.screens.desk import DeskScreen
 from zuno_tui.screens.doors import screen_for
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from textual.binding import Binding
+    from textual.command import Provider
     from textual.filter import LineFilter
+    from textual.theme import Theme
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
@@ -35,11 +39,19 @@ if TYPE_CHECKING:
 _KEY_NAMES = {"enter": "enter", "space": "space", "tab": "tab", "escape": "esc"}
 
 
+def _desk_commands() -> type[Provider]:
+    from zuno_tui.palette import DeskCommands
+
+    return DeskCommands
+
+
 class ZunoApp(SafeApp[None]):
     TITLE = "zuno"
     CSS_PATH = "zuno.tcss"
     ENABLE_COMMAND_PALETTE = True
-    COMMANDS: ClassVar = {DeskCommands}
+    COMMANDS: ClassVar = {_desk_commands}
+    # Known before the first style is made: a theme that comes later makes them all twice.
+    theme = Reactive(DEFAULT)
 
     def __init__(
         self,
@@ -65,11 +77,13 @@ class ZunoApp(SafeApp[None]):
         self._gates: list[LineFilter] = [ControlGuard()]
         if ascii_only:
             self._gates.append(AsciiOnly())
-        for each in THEMES:
-            self.register_theme(each)
         self.theme = chosen
         if keymap:
             self.set_keymap(dict(keymap))
+
+    @property
+    def available_themes(self) -> dict[str, Theme]:
+        return {theme.name: theme for theme in THEMES}
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         colours = [NoColor()] if self.theme == COLOURLESS else []
@@ -80,7 +94,7 @@ class ZunoApp(SafeApp[None]):
         return _KEY_NAMES.get(binding.key) or super().get_key_display(binding)
 
     def get_default_screen(self) -> DeskScreen:
-        return DeskScreen(self.link, self.told, self._clock, self._history)
+        return DeskScreen(self.link, self.told, self._clock, self._history, self.size)
 
     def action_command_palette(self) -> None:
         # What it lists is the desk's; above a confirmation there is nothing to choose.
@@ -88,6 +102,8 @@ class ZunoApp(SafeApp[None]):
             self.push_screen(CommandPalette(placeholder="What do you want to do?"))
 
     def on_ready(self) -> None:
+        # The grammar is needed at the first letter, and not for the first paint.
+        Thread(target=import_module, args=("zuno_tui.phrases.understanding",), daemon=True).start()
         if self._after_first_paint is not None:
             self.call_after_refresh(self._after_first_paint)
 

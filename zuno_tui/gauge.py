@@ -31,5 +31,6 @@ def survival_bar(part: float | None, cells: int) -> str:
     """`██████░░ 84%`: the chance to stay in range; a dash where there is no range."""
     if part is None:
         return "–"
-    full = round(part * cells)
+    # Rounded down: a chance of 97% must not look like certainty.
+    full = int(part * cells)
     return f"{'█' * full}{'░' * (cells - full)} {percent(part):>5}"

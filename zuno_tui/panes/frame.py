@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from textual.content import Content
+from textual.geometry import Region
 
 from chain.clean_text import DROP
 
@@ -33,11 +34,18 @@ def pane_title(name: str, *facts: str) -> Content:
 
 def frame(widget: Widget, title: Content, subtitle: Content | None = None) -> None:
     """Set the border's words; the same words are not drawn twice."""
-    if widget.border_title != title.markup:
-        widget.border_title = title
     below = subtitle or Content("")
+    if widget.border_title != title.markup:
+        _set_line(widget, "_border_title", title, 0)
     if widget.border_subtitle != below.markup:
-        widget.border_subtitle = below
+        _set_line(widget, "_border_subtitle", below, widget.outer_size.height - 1)
+
+
+def _set_line(widget: Widget, name: str, words: Content, y: int) -> None:
+    """Past the property, which draws the whole pane anew: kilobytes, for an age that grew."""
+    vars(widget)[name] = words
+    left, top = widget.content_offset
+    widget.refresh(Region(-left, y - top, widget.outer_size.width, 1))
 
 
 @runtime_checkable

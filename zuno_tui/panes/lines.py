@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.content import Content
 from textual.widgets import Static
@@ -22,7 +22,10 @@ _TONE_MARKS = {"plain": "", "good": "✓ ", "warn": "▲ ", "bad": "✗ "}
 
 
 class Line(Static):
-    """A line that is drawn again only when its words change."""
+    """A line that is drawn again only when its words change, and moves no other."""
+
+    fixed: ClassVar[bool] = True
+    """Whether it is one line high whatever it says."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002
         super().__init__(markup=False, id=id)
@@ -32,11 +35,13 @@ class Line(Static):
         if self._told is not None and self._told.is_same(words):
             return
         self._told = words
-        self.update(words)
+        self.update(words, layout=not self.fixed)
 
 
 class SaidLine(Line):
     """What was understood, done or refused, and the command line that does the same."""
+
+    fixed = False
 
     def say(self, said: Said) -> None:
         words = literal(_TONE_MARKS[said.tone] + said.words, _TONES[said.tone])

@@ -53,7 +53,7 @@ class PlanPane(VerticalScroll, can_focus=True):
         """The option the keys are on."""
         if self._view is None or not self._view.options:
             return None
-        return self._view.options[self._chosen]
+        return self._view.options[min(self._chosen, len(self._view.options) - 1)]
 
     @property
     def copied(self) -> str:
@@ -65,11 +65,10 @@ class PlanPane(VerticalScroll, can_focus=True):
 
     def show(self, view: PlanView | None, now: float) -> None:
         before, self._view = self._view, view
-        another = before is None or view is None or before.plan_id != view.plan_id
-        if another or len(view.options) <= self._chosen:
+        if before is None or view is None or before.plan_id != view.plan_id:
             self._chosen = _recommended(view)
             self.scroll_home(animate=False)
-        elif before.approval != view.approval or before.result != view.result:
+        elif (before.approval, before.result) != (view.approval, view.result):
             self.scroll_home(animate=False)
         self._draw()
         self.show_age(now)
@@ -81,7 +80,7 @@ class PlanPane(VerticalScroll, can_focus=True):
             return
         frame(
             self,
-            pane_title("4 Plan", view.headline, ago(now - view.made_at)),
+            pane_title("4 Plan", ago(now - view.made_at), view.headline),
             literal(next_step(view), "bold $accent"),
         )
 
@@ -100,6 +99,16 @@ class PlanPane(VerticalScroll, can_focus=True):
     def action_about(self, verb: str) -> None:
         if self._view is not None:
             self.post_message(self.AskedAbout(verb, self.option))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        view = self._view
+        match action:
+            case "option" | "about":
+                return view is not None and bool(view.options)
+            case "take":
+                return self.option is not None and view is not None and view.result is None
+            case _:
+                return super().check_action(action, parameters)
 
     def action_down(self) -> None:
         self.scroll_down(animate=False)

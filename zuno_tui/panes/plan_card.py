@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from zuno_tui.desk.views import OptionView, PlanView
 
-_NARROWEST = 12
+_NARROWEST = 11
 _WIDEST = 20
 _LONGEST_LABEL = 12
 _PERCENT = 6
@@ -66,9 +66,9 @@ def _picture(options: Sequence[OptionView], chosen: int, width: int) -> Iterator
 def _table(options: Sequence[OptionView], chosen: int, width: int) -> Iterator[Content]:
     labels = list(options[0].figures)
     label = min(_LONGEST_LABEL, max(cell_len(each) for each in (*labels, "stays 24 h"))) + 1
-    shown = _window(len(options), chosen, max(1, (width - label) // _NARROWEST))
+    shown = _window(options, chosen, max(1, (width - label) // _NARROWEST))
     column = min(_WIDEST, (width - label) // len(shown))
-    hidden = len(options) - len(shown)
+    hidden = len(shown) < len(options)
     told = [options[place] for place in shown]
     styles = [_option_style(options[place], chosen=place == chosen) for place in shown]
 
@@ -81,7 +81,7 @@ def _table(options: Sequence[OptionView], chosen: int, width: int) -> Iterator[C
 
     plain = [""] * len(told)
     yield line(
-        f"‹{shown[0] + 1}–{shown[-1] + 1} of {len(options)}›" if hidden else "",
+        f"‹{chosen + 1} of {len(options)}›" if hidden else "",
         [_name(one) for one in told],
         [f"{style} bold" for style in styles],
     )
@@ -100,11 +100,15 @@ def _table(options: Sequence[OptionView], chosen: int, width: int) -> Iterator[C
         yield line(name, [one.figures.get(name, "–") for one in told], plain)
 
 
-def _window(count: int, chosen: int, room: int) -> range:
-    """The options in sight: as many as fit, the chosen one among them."""
-    room = min(room, count)
-    first = max(0, min(chosen - room // 2, count - room))
-    return range(first, first + room)
+def _window(options: Sequence[OptionView], chosen: int, room: int) -> list[int]:
+    """The options in sight: as many as fit, the chosen one and what it is measured against."""
+    count = len(options)
+    if room >= count:
+        return list(range(count))
+    pinned = [0] if options[0].candidate is None and room > 1 else []
+    room -= len(pinned)
+    first = max(len(pinned), min(chosen - room // 2, count - room))
+    return [*pinned, *range(first, first + room)]
 
 
 def _name(option: OptionView) -> str:

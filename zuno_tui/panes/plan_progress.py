@@ -30,9 +30,7 @@ def standing(plan: PlanView, width: int) -> Iterator[Content]:
             yield from bulleted(line, width, "✓")
         yield Content("")
     if plan.approval is not None and plan.result is None:
-        yield from _approval(plan.approval, width)
-        if plan.approval.can_sign and not plan.progress:
-            yield literal("Nothing is signed yet. Type apply to see it once more.", "bold $accent")
+        yield from _approval(plan.approval, width, waits=not plan.progress)
         yield Content("")
 
 
@@ -56,19 +54,22 @@ def _result(result: ResultView, width: int) -> Iterator[Content]:
         yield literal(f"The new position is #{result.new_token_id}.", "bold $success")
 
 
-def _approval(approval: ApprovalView, width: int) -> Iterator[Content]:
+def _approval(approval: ApprovalView, width: int, *, waits: bool) -> Iterator[Content]:
+    """What comes of it first, then the bytes' own words, for who wants to check them here."""
     ends = datetime.fromtimestamp(approval.expires_at, UTC)
     yield heading(f"APPROVED  {approval.headline}")
+    for line in approval.outcome:
+        yield from bulleted(line, width, "→")
+    if waits and approval.can_sign:
+        yield literal("Nothing is signed yet. Type apply to see it once more.", "bold $accent")
+    yield from _fact("expires", f"{ends:%H:%M:%S} UTC by the network's clock", width)
+    yield from _fact("key", approval.signs_with, width)
+    yield from _fact("wallet", approval.wallet, width)
+    yield from _fact("hash", approval.hash, width)
     for place, step in enumerate(approval.steps, 1):
         yield literal(f"{place}. {step.name}", "bold")
         for sentence in step.sentences:
             yield from bulleted(sentence, width - 2, "  ")
-    for line in approval.outcome:
-        yield from bulleted(line, width, "→")
-    yield from _fact("wallet", approval.wallet, width)
-    yield from _fact("key", approval.signs_with, width)
-    yield from _fact("hash", approval.hash, width)
-    yield from _fact("expires", f"{ends:%H:%M:%S} UTC by the network's clock", width)
 
 
 def _fact(label: str, value: str, width: int) -> Iterator[Content]:

@@ -45,7 +45,7 @@ class PositionsPane(RowTable):
     BINDINGS: ClassVar[list[BindingType]] = [*POSITIONS]
 
     def __init__(self) -> None:
-        super().__init__(_COLUMNS, id="positions", classes="pane")
+        super().__init__(_COLUMNS, id="positions", classes="pane -front")
         self._view: PositionsView | None = None
 
     def on_mount(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -25,8 +24,8 @@ class Scale(NamedTuple):
 
 def scale_of(ranges: Sequence[tuple[int, int]], width: int) -> Scale:
     """A scale that holds the price and every edge, as far as they are not out of all measure."""
-    distances = [abs(edge) for edges in ranges for edge in edges if edge] or [1]
-    most = _FARTHEST * median(distances)
+    distances = sorted(abs(edge) for edges in ranges for edge in edges if edge) or [1]
+    most = _FARTHEST * distances[len(distances) // 2]
     low = max(min(0, *(low for low, _ in ranges)), -most)
     high = min(max(0, *(high for _, high in ranges)), most)
     margin = _MARGIN * (high - low)

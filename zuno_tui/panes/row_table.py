@@ -160,7 +160,7 @@ class RowTable(ScrollView, can_focus=True):
         row = self._rows[place]
         style, mark = self.rich_style, " "
         if place == self._cursor:
-            mark = "▌" if self.has_focus else "│"
+            mark = "▌" if self.has_focus else "›"
             style += self._style("cursor")
         cells = [Cell(cell.text, "stale") for cell in row.cells] if row.stale else row.cells
         return self._line(cells, style, width, mark=mark)

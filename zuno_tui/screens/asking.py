@@ -8,17 +8,6 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from zuno_tui.desk.events import Said
-from zuno_tui.desk.intents import (
-    AboutPlan,
-    Acknowledge,
-    Cancel,
-    Inspect,
-    Market,
-    Mute,
-    Recommend,
-    Refresh,
-    Show,
-)
 from zuno_tui.panes.alerts import AlertsPane
 from zuno_tui.panes.positions import PositionsPane
 from zuno_tui.phrases.misunderstood import Misunderstood
@@ -37,7 +26,10 @@ _Verb = Literal["plan", "diff", "explain", "simulate", "export"]
 
 
 class Asking(Screen[None]):
-    """The half of the desk's screen that speaks to the back room."""
+    """The half of the desk's screen that speaks to the back room.
+
+    Intents are imported with the first wish: twenty of them cost as much as a pane to paint.
+    """
 
     link: DeskLink
     told: Told
@@ -55,6 +47,7 @@ class Asking(Screen[None]):
         self.link.ask(intent)
 
     def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
+
         from zuno_tui.phrases.understanding import understand
 
         meant = understand(event.text, self.context)
@@ -64,6 +57,8 @@ class Asking(Screen[None]):
             self.ask(meant)
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
+        from zuno_tui.desk.intents import Inspect
+
         match event.table:
             case PositionsPane():
                 self.ask(Inspect(int(event.key)))
@@ -73,21 +68,29 @@ class Asking(Screen[None]):
                 pass
 
     def on_alerts_pane_acknowledged(self, event: AlertsPane.Acknowledged) -> None:
+        from zuno_tui.desk.intents import Acknowledge
+
         self.ask(Acknowledge(event.alert_id))
 
     def on_alerts_pane_muted(self, event: AlertsPane.Muted) -> None:
+        from zuno_tui.desk.intents import Mute
+
         self.ask(Mute(event.alert_id, event.seconds))
 
     def on_plan_pane_taken(self, event: PlanPane.Taken) -> None:
         self.offer(f"approve {event.option.candidate}")
 
     def on_plan_pane_asked_about(self, event: PlanPane.AskedAbout) -> None:
+        from zuno_tui.desk.intents import AboutPlan
+
         plan = self.told.plan
         candidate = None if event.option is None else event.option.candidate
         if plan is not None:
             self.ask(AboutPlan(cast("_Verb", event.verb), plan.plan_id, candidate))
 
     def action_recommend(self) -> None:
+        from zuno_tui.desk.intents import Recommend
+
         if self.context.selected is not None:
             self.ask(Recommend(self.context.selected))
 
@@ -99,12 +102,18 @@ class Asking(Screen[None]):
         self.offer("approve")
 
     def action_show(self, view: ViewName) -> None:
+        from zuno_tui.desk.intents import Show
+
         self.ask(Show(view))
 
     def action_refresh_views(self) -> None:
+        from zuno_tui.desk.intents import Refresh
+
         self.ask(Refresh())
 
     def action_cancel_work(self) -> None:
+        from zuno_tui.desk.intents import Cancel
+
         self.ask(Cancel())
 
     def action_help(self) -> None:
@@ -137,6 +146,8 @@ class Asking(Screen[None]):
             self.app.exit()
 
     def action_market(self, action: Literal["pause", "step", "faster", "slower"]) -> None:
+        from zuno_tui.desk.intents import Market
+
         if action == "pause" and self.told.status.market_paused:
             self.ask(Market("resume"))
         else:

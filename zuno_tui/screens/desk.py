@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
 
 from zuno_tui.ages import REDRAW_SECONDS
 from zuno_tui.desk.events import (
@@ -52,6 +53,7 @@ PANES: tuple[PaneName, ...] = ("positions", "alerts", "debate", "plan")
 
 class DeskScreen(Asking):
     BINDINGS: ClassVar[list[BindingType]] = [*DESK]
+    AUTO_FOCUS = "#positions"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-extra-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-short"), (40, "-tall")]  # noqa: RUF012
 
@@ -61,8 +63,18 @@ class DeskScreen(Asking):
         told: Told,
         clock: Callable[[], float],
         history: History | None = None,
+        size: Size = Size(80, 24),  # noqa: B008 - frozen
     ) -> None:
-        super().__init__()
+        # Textual would find its breakpoints after a first layout, and so paint twice.
+        super().__init__(
+            classes=" ".join(
+                [name for least, name in points if length >= least][-1]
+                for points, length in (
+                    (self.HORIZONTAL_BREAKPOINTS, size.width),
+                    (self.VERTICAL_BREAKPOINTS, size.height),
+                )
+            )
+        )
         self._history = history
         self.link = link
         self.told = told
@@ -75,22 +87,22 @@ class DeskScreen(Asking):
     def compose(self) -> ComposeResult:
         yield TabLine(id="tabs")
         with Horizontal(id="panes"):
-            with Vertical(id="watching", classes="column"):
+            with Vertical(id="watching", classes="column -front"):
                 yield PositionsPane()
                 yield AlertsPane()
             with Vertical(id="thinking", classes="column"):
                 yield PlanPane()
                 yield DebatePane()
-        yield HintLine(id="hint")
+        hint = HintLine(id="hint")
+        hint.display = False
+        yield hint
         yield SaidLine(id="said")
         yield PromptBar(lambda: self.context, self._history)
         yield StatusLine(id="status")
         yield KeyLine(id="keys")
 
     def on_mount(self) -> None:
-        self.query_one(HintLine).hint("")
         self.set_interval(REDRAW_SECONDS, self.show_ages)
-        self._bring_to_front("positions")
         self.show_ages()
         early, self._early = self._early, None
         for event in early or ():
