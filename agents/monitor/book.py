@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor import book_tables as tables
@@ -13,7 +14,7 @@ from agents.monitor.book_page import Page, in_order
 from agents.monitor.book_view import View, read_view
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from agents.monitor.alert import Alert, AlertEvent
@@ -61,6 +62,9 @@ class AlertBook:
         self._shown: Page | None = None
         self._waiting: list[Writing] = []
         self._sorted: tuple[Alert, ...] | None = None
+        self._last_shown: tuple[Alert, ...] = ()
+        self._last_revision = -1
+        self._now = 0.0
         self._states: dict[Place, WatchState] = {}
         self._view_is_old = True
         self.trouble: str | None = None
@@ -86,17 +90,21 @@ class AlertBook:
     @property
     def revision(self) -> int:
         """Changes whenever an alert does, whoever changed it; cheap enough for every frame."""
-        with self._lock:
-            self._refresh()
-            return self._truth_revision + len(self._waiting)
+        with self._at_once() as free:
+            if free:
+                self._refresh()
+                self._last_revision = self._truth_revision + len(self._waiting)
+            return self._last_revision
 
     def current(self) -> tuple[Alert, ...]:
         """All alerts, what stands first; the same tuple again until something changes."""
-        with self._lock:
-            self._refresh()
-            if self._sorted is None:
-                self._sorted = in_order((self._shown or self._truth).alerts.values())
-            return self._sorted
+        with self._at_once() as free:
+            if free:
+                self._refresh()
+                if self._sorted is None:
+                    self._last_shown = in_order((self._shown or self._truth).alerts.values())
+                    self._sorted = self._last_shown
+            return self._last_shown
 
     def find(self, alert_id: int) -> Alert:
         for alert in self.current():
@@ -162,6 +170,7 @@ class AlertBook:
     def retry(self, now: float) -> tuple[AlertEvent, ...]:
         """Write what waits and mend the view, where that is possible now."""
         with self._lock:
+            self._now = now
             try:
                 try:
                     return self._flush(now)
@@ -174,6 +183,16 @@ class AlertBook:
                 self._note(error)
                 self._show_waiting()
                 return ()
+
+    @contextmanager
+    def _at_once(self) -> Iterator[bool]:
+        """Whether the book is free: a screen does not wait for a disk, it shows what it knew."""
+        free = self._lock.acquire(blocking=False)
+        try:
+            yield free
+        finally:
+            if free:
+                self._lock.release()
 
     def _write(self, writing: Writing, now: float) -> tuple[AlertEvent, ...]:
         self._waiting.append(writing)
@@ -234,8 +253,8 @@ class AlertBook:
         if self._connection is None:
             return
         try:
-            self._load(self._connection)
-        except sqlite3.Error as error:
+            self._load(self._connected(self._now))
+        except (OSError, sqlite3.Error, tables.NewerBookError) as error:
             self._note(error)
 
     def _load(self, connection: sqlite3.Connection) -> None:

@@ -96,7 +96,12 @@ def follow_positions(
             ticks = reading.ticks.of_pools.get(identity.pool_id, ())
             course = _course(bounds, before, ticks, cursor.block, head)
             if not agrees(bounds, course.standing, position.pool.tick):
-                raise Malformed("swaps that do not lead to the pool's price", endpoint="The RPC")
+                if reading.ticks.since.number == cursor.block:
+                    raise Malformed(
+                        "swaps that do not lead to the pool's price", endpoint="The RPC"
+                    )
+                # Where it stood was so in blocks that are no longer: the head alone is sure.
+                course = Course(first_standing(bounds, position.pool.tick), ())
         followed[number] = Followed(position, thresholds, before, course)
     return followed
 

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from agents.monitor.alert import Number
     from chain.networks import Address
 
-REFRESH_SECONDS = 300.0
-"""How old the figures of a standing alert may grow before they are written again."""
+REFRESH_SECONDS = 300
+"""How old the figures of a standing alert may grow before they are written again.
+
+Up to twice as old, by its number: ten thousand that opened together are not all renewed at once.
+"""
 
 TEXT_LIMIT = 300
 

@@ -93,22 +93,23 @@ def near_boundary(situation: Situation, thresholds: Thresholds, standing: bool) 
 
 
 def likely_to_leave(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
-    if situation.standing.out or not situation.daily_sigma:
+    volatility = situation.volatility
+    if situation.standing.out or volatility is None:
         return None
     identity = situation.position.identity
     ticks = TickRange(identity.tick_lower, identity.tick_upper)
     edges = edges_of(price_tick(situation.position.pool.sqrt_price_x96), ticks)
-    chance = survival(edges, daily_ticks(situation.daily_sigma), HOURS_PER_DAY)
+    chance = survival(edges, daily_ticks(volatility.daily_sigma), HOURS_PER_DAY)
     if chance >= thresholds.survival + (_CALMER_CHANCE if standing else 0):
         return None
     return Finding(
         AlertKind.LIKELY_TO_LEAVE,
         Severity.INFO,
         f"{situation.name} has a {percent(chance)} chance to stay in range for 24 h, by a price"
-        f" that moves {percent(situation.daily_sigma)} a day.",
+        f" that moves {percent(volatility.daily_sigma)} a day ({volatility.source}).",
         "the range is narrow for how much the price moves",
         situation.command("recommend"),
-        {"survival24h": round(chance, 4), "dailySigma": round(situation.daily_sigma, 6)},
+        {"survival24h": round(chance, 4), "dailySigma": round(volatility.daily_sigma, 6)},
     )
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from chain.networks import Network
     from chain.pair import Pair
     from chain.positions.snapshot import PositionSnapshot
+    from chain.volatility import Volatility
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Situation:
     out_since: float | None
     """The network's time at which the present excursion began."""
     baseline: Baseline
-    daily_sigma: float | None = None
+    volatility: Volatility | None = None
     """How much the price moves in a day; None where nobody can tell."""
     principal_usd: float | None = None
     fees_usd: float | None = None

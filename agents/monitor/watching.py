@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,9 +36,10 @@ if TYPE_CHECKING:
     from chain.prices.price import PriceBook
     from chain.rpc.types import Block
     from chain.tokens import Token
+    from chain.volatility import Volatility
 
 GAS_KEPT_SECONDS = 300.0
-SIGMA_KEPT_SECONDS = 3_600.0
+VOLATILITY_KEPT_SECONDS = 3_600.0
 MOST_TIMES = 100
 """Blocks whose time is asked for; between them it is interpolated."""
 
@@ -57,7 +59,7 @@ class Reading:
     """None where there is no cursor of this chain to go on from."""
     owners_of_gone: Mapping[int, Address | None]
     """Of positions that were watched and are not here any more; None for what was burned."""
-    daily_sigmas: Mapping[PoolId, float]
+    volatilities: Mapping[PoolId, Volatility]
     collect_usd: float | None
     losses: Mapping[int, float]
 
@@ -73,8 +75,8 @@ class WatchReader:
         self.sources = sources
         self.owner = owner
         self._memory = sources.memory
-        self._sigmas: dict[PoolId, float] = {}
-        self._sigmas_read = float("-inf")
+        self._volatilities: dict[PoolId, Volatility] = {}
+        self._volatilities_read = float("-inf")
         self._collect_wei: int | None = None
         self._gas_read = float("-inf")
 
@@ -98,7 +100,7 @@ class WatchReader:
             landmarks = ((cursor.block, cursor.block_hash), *cursor.earlier)
             ticks = await read_end_ticks(client, network, pools, landmarks, wallet.block)
         held = {one.token_id for one in wallet.positions}
-        await self._renew_sigmas(pools, wallet.block, now)
+        await self._renew_volatilities(pools, wallet.block, now)
         await self._renew_gas(now)
         return Reading(
             wallet=wallet,
@@ -106,7 +108,7 @@ class WatchReader:
             prices=prices,
             ticks=ticks,
             owners_of_gone=await self._owners(wallet.block, sorted(set(watched) - held)),
-            daily_sigmas=self._sigmas,
+            volatilities=self._volatilities,
             collect_usd=self._collect_usd(prices),
             losses=await read_losses(
                 sources, self._memory, [one for one in provided if one.token_id in with_loss]
@@ -138,24 +140,23 @@ class WatchReader:
             owners = map(decode_owner, answers.outcomes)
             return dict(zip(gone, owners, strict=True))
 
-    async def _renew_sigmas(self, pools: Mapping[PoolId, PoolKey], head: Block, now: float) -> None:
+    async def _renew_volatilities(
+        self, pools: Mapping[PoolId, PoolKey], head: Block, now: float
+    ) -> None:
         """Hourly: a day's volatility does not change within a poll."""
-        unknown = {pool: key for pool, key in pools.items() if pool not in self._sigmas}
-        if now - self._sigmas_read >= SIGMA_KEPT_SECONDS:
+        unknown = {pool: key for pool, key in pools.items() if pool not in self._volatilities}
+        if now - self._volatilities_read >= VOLATILITY_KEPT_SECONDS:
             unknown = dict(pools)
-            self._sigmas_read = now
+            self._volatilities_read = now
         if not unknown:
             return
-        try:
-            self._sigmas.update(await self._read_sigmas(unknown, head, now))
-        except RpcError:
-            # The rule that needs it stays silent until the next hour; what is certain goes on.
-            for pool in unknown:
-                self._sigmas.setdefault(pool, 0.0)
+        # A rule that lacks it stays silent; what is certain must not wait for it.
+        with suppress(RpcError):
+            self._volatilities |= await self._read_volatilities(unknown, head, now)
 
-    async def _read_sigmas(
+    async def _read_volatilities(
         self, pools: Mapping[PoolId, PoolKey], head: Block, now: float
-    ) -> dict[PoolId, float]:
+    ) -> dict[PoolId, Volatility]:
         sources, network = self.sources, self.sources.network
         found = {
             pool: await read_volatility(sources.coingecko, network, key, None, now=now)
@@ -172,7 +173,7 @@ class WatchReader:
             for pool in unmarketed:
                 path = price_path(histories[pool])
                 found[pool] = await read_volatility(None, network, pools[pool], path, now=now)
-        return {pool: one.daily_sigma for pool, one in found.items()}
+        return found
 
     async def _renew_gas(self, now: float) -> None:
         if now - self._gas_read < GAS_KEPT_SECONDS:

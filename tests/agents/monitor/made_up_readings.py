@@ -42,15 +42,19 @@ class MadeUpChain:
         positions: Sequence[PositionSnapshot] | None = None,
         gone: Mapping[int, Address | None] | None = None,
         operators: tuple[Address, ...] = (),
+        since: int | None = None,
     ) -> tuple[AlertEvent, ...]:
-        """The next poll, given block and tick of each swap since the last one."""
+        """The next poll, given block and tick of each swap since the last one, or since a block."""
         self.head = max([self.head + 1, *(number for number, _ in ticks)])
         self.tick = ticks[-1][1] if ticks else self.tick
         held = (position(self.tick),) if positions is None else positions
         held = [replace(one, block=block(self.head)) for one in held]
         state = self.book.state(PLACE)
         cursor = state.cursor
-        since = None if cursor is None else EndTicks({KEY.pool_id: ticks}, block(cursor.block))
+        end_ticks = None
+        if cursor is not None:
+            last = block(cursor.block if since is None else since)
+            end_ticks = EndTicks({KEY.pool_id: ticks}, last)
         wallet = WalletPositions(
             owner=WALLET,
             block=block(self.head),
@@ -65,9 +69,9 @@ class MadeUpChain:
             wallet=wallet,
             tokens={one.address: one for one in (ONE, TWO)},
             prices=price_book(NETWORK, {}, {}),
-            ticks=since,
+            ticks=end_ticks,
             owners_of_gone=gone or {},
-            daily_sigmas={},
+            volatilities={},
             collect_usd=None,
             losses={},
         )

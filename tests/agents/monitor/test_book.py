@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -152,3 +153,36 @@ def test_kinds_of_one_position_are_alerts_of_their_own(home: Home) -> None:
         subject(7),
         subject(7, AlertKind.FEE_CHANGED),
     }
+
+
+def test_a_reader_follows_to_the_database_that_took_a_damaged_ones_place(home: Home) -> None:
+    writer = AlertBook.open(home, now=NOW)
+    writer.apply(poll(raised(7, 1)), NOW)
+    reader = AlertBook.open(home, now=NOW)
+    home.database.rename(home.root / "zuno.db.corrupt-1")
+    for suffix in ("-wal", "-shm"):
+        (home.root / f"zuno.db{suffix}").unlink(missing_ok=True)
+
+    AlertBook.open(home, now=NOW).apply(poll(raised(8, 2)), NOW)
+
+    assert {one.position_id for one in reader.current()} == {7, 8}
+    writer.apply(poll(raised(9, 3)), NOW)
+    assert {one.position_id for one in reader.current()} == {7, 8, 9}
+
+
+def test_a_screen_does_not_wait_for_a_writer(home: Home) -> None:
+    book = AlertBook.open(home, now=NOW)
+    book.apply(poll(raised(7, 1)), NOW)
+    known = book.current()
+    seen: list[object] = []
+
+    def look() -> None:
+        seen.append(book.current())
+        seen.append(book.revision)
+
+    with book._lock:
+        screen = threading.Thread(target=look)
+        screen.start()
+        screen.join(timeout=5)
+
+    assert seen[0] is known

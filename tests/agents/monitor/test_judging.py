@@ -96,9 +96,19 @@ def test_blocks_that_were_replaced_are_not_told_again(chain: MadeUpChain) -> Non
     chain.poll([(105, UPPER), (109, 0), (110, 0)])
 
     # The chain went back and came again by other blocks: the same excursion, then a new one.
-    events = chain.poll([(106, UPPER), (108, 0), (115, UPPER)])
+    events = chain.poll([(106, UPPER), (108, 0), (115, UPPER)], since=101)
 
     assert told(events) == [(EventKind.REOPENED, AlertKind.OUT_OF_RANGE, 115)]
+
+
+def test_a_swap_in_a_replaced_block_does_not_hold_the_watch_up(chain: MadeUpChain) -> None:
+    chain.poll([(105, UPPER)])
+
+    # That block is gone, and nobody swapped in the ones that came instead.
+    chain.tick = 0
+    events = chain.poll([], since=101)
+
+    assert told(events) == [(EventKind.RESOLVED, AlertKind.OUT_OF_RANGE, 106)]
 
 
 def test_a_position_that_went_to_a_stranger_is_told_until_it_is_accepted(

@@ -12,6 +12,7 @@ from agents.monitor.alert import AlertKind, Severity
 from agents.monitor.excursions import INSIDE, OUTSIDE
 from agents.monitor.risks import RULES, findings, is_risky_position, risk_reason
 from agents.monitor.thresholds import Thresholds
+from chain.volatility import Volatility, VolatilityStep
 from tests.agents.monitor.made_up_positions import at_tick, situation
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from agents.monitor.situation import Situation
 
 USUAL = Thresholds()
+MOVING = Volatility(VolatilityStep.MARKET, 0.05, 24, "CoinGecko", None, None, ())
 
 
 def judged(kind: AlertKind, at: Situation, *, standing: bool = False) -> Finding | None:
@@ -85,14 +87,15 @@ def test_the_reason_does_not_change_with_every_tick() -> None:
 def test_an_unlikely_day_inside_is_told_only_with_a_known_volatility() -> None:
     narrow = at_tick(900)
 
-    assert judged(AlertKind.LIKELY_TO_LEAVE, replace(narrow, daily_sigma=None)) is None
-    found = judged(AlertKind.LIKELY_TO_LEAVE, replace(narrow, daily_sigma=0.05))
+    assert judged(AlertKind.LIKELY_TO_LEAVE, narrow) is None
+    found = judged(AlertKind.LIKELY_TO_LEAVE, replace(narrow, volatility=MOVING))
     assert found is not None
     assert "chance to stay in range for 24 h" in found.message
+    assert "5 % a day (CoinGecko)" in found.message
 
 
 def test_out_of_range_silences_what_it_contains() -> None:
-    out = replace(at_tick(1_200), standing=OUTSIDE, daily_sigma=0.05)
+    out = replace(at_tick(1_200), standing=OUTSIDE, volatility=MOVING)
 
     assert {one.kind for one in findings(out, USUAL)} == {AlertKind.OUT_OF_RANGE}
 
