@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import queue
+import subprocess
+import sys
 import threading
 import time
 from contextlib import asynccontextmanager
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
     from zuno_tui.desk.opening import DeskOpening
 
 PATIENCE = 20.0
+_IMPORTED = """
+import sys
+import zuno_tui.desk.backroom, zuno_tui.desk.intents, zuno_tui.desk.link, zuno_tui.desk.opening
+print(*sys.modules)
+"""
 
 
 def test_what_is_asked_is_answered_from_another_thread(devnet: DevnetReady, tmp_path: Path) -> None:
@@ -48,6 +55,17 @@ def test_what_is_asked_is_answered_from_another_thread(devnet: DevnetReady, tmp_
     assert any(isinstance(event, PositionsChanged) for event in told)
     room.ask(Quit())
     room.confirm("", "apply", None)
+
+
+def test_a_screen_that_holds_a_room_pays_for_nothing_heavy() -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", _IMPORTED], capture_output=True, text=True, timeout=60, check=True
+    )
+
+    imported = set(told.stdout.split())
+    assert "zuno_tui.desk.backroom" in imported
+    assert imported.isdisjoint({"web3", "openai", "pydantic", "eth_account", "httpx2", "sqlite3"})
+    assert not {name for name in imported if name.startswith(("agents.", "chain.execution"))}
 
 
 def test_a_room_that_cannot_be_opened_says_why(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING
 
 from chain.rpc.limits import Limits
@@ -9,9 +10,10 @@ from chain.store import Store, StoreError
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.desk.events import PositionsChanged, QuitAsked, Said, StatusChanged
-from zuno_tui.desk.intents import Inspect, Quit, Recommend, Refresh, SwitchNetwork
+from zuno_tui.desk.intents import Change, Inspect, Quit, Recommend, Refresh, SwitchNetwork
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     import pytest
@@ -116,3 +118,37 @@ async def test_a_position_nobody_has_ends_the_debate_in_words(
 
     assert "999999" in desk.heard_last(Said).words
     assert desk.heard_last(Said).tone == "bad"
+
+
+async def test_whatever_a_node_says_is_told_in_clean_words(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
+    evil = "\x1b]52;c;ZXZpbA==\x07\x9b2J\u202egnorw\n[bold]recipient: 0xEVIL"
+
+    def hostile(call: Call) -> Answer | None:
+        if call["method"] in ("eth_call", "eth_getLogs"):
+            return {"error": {"code": -32000, "message": evil}}
+        return None
+
+    with Proxy(devnet.url, hostile) as proxy:
+        async with sitting(opening(tmp_path, proxy.url)) as desk:
+            await desk.until(PositionsChanged, lambda told: told.view.stale is not None)
+            for intent in (Inspect(28), Recommend(28), Change("collect", ("28",))):
+                await desk.ask(intent)
+                await desk.desk.idle()
+
+    told = [text for event in desk.heard for text in _texts(event)]
+    assert any("0xEVIL" in text for text in told)
+    assert all(text.isprintable() for text in told)
+    assert all("\u202e" not in text for text in told)
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, tuple | list):
+        for part in value:
+            yield from _texts(part)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _texts(getattr(value, field.name))
