@@ -78,6 +78,7 @@ class Prompt(Input):
     ) -> None:
         self._on_the_desk = context
         self._history = History() if history is None else history
+        self._offered = ""
         super().__init__(
             placeholder=_PLACEHOLDER,
             suggester=_Completing(context),
@@ -89,11 +90,21 @@ class Prompt(Input):
         self.cursor_blink = False
 
     def offer(self, phrase: str) -> None:
-        """Put a phrase where it can be read, changed and sent."""
+        """Put a phrase where it can be read, changed and sent.
+
+        A key that offers one may be the first letter of typing it, or of another like it:
+        whoever types on with its second letter is taken to type the word.
+        """
+        self._put(phrase)
+        self._offered = self.value
+
+    def _put(self, phrase: str) -> None:
         self.value = phrase.translate(DROP)[:LONGEST_PHRASE]
         self.cursor_position = len(self.value)
 
     def watch_value(self, value: str) -> None:
+        if value != self._offered:
+            self._offered = ""
         self.post_message(self.Offered(_completions(value, self._on_the_desk())))
 
     async def action_submit(self) -> None:
@@ -106,13 +117,13 @@ class Prompt(Input):
     def action_complete(self) -> None:
         offers = _completions(self.value, self._on_the_desk())
         if offers:
-            self.offer(offers[0].phrase)
+            self._put(offers[0].phrase)
 
     def action_earlier(self) -> None:
-        self.offer(self._history.earlier(self.value))
+        self._put(self._history.earlier(self.value))
 
     def action_later(self) -> None:
-        self.offer(self._history.later())
+        self._put(self._history.later())
 
     def action_leave(self) -> None:
         self.post_message(self.Left())
@@ -128,6 +139,8 @@ class Prompt(Input):
         slow line delivers several at once; what has an id may be remapped, and does bubble.
         """
         if event.is_printable:
+            if self._offered and event.character == self._offered[1:2]:
+                self._put(self._offered[0])
             return
         for binding in self._bindings.key_to_bindings.get(event.key, ()):
             if binding.id is None:

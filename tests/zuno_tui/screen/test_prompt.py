@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from textual.events import Key, Paste
 
-from tests.zuno_tui.screen.scenes import POSITIONS, ScriptedLink, desk_app, play
-from zuno_tui.desk.events import PositionsChanged
-from zuno_tui.desk.intents import Inspect, Recommend
+from tests.zuno_tui.screen.scenes import APPROVED, POSITIONS, ScriptedLink, desk_app, play
+from zuno_tui.desk.events import PlanChanged, PositionsChanged
+from zuno_tui.desk.intents import Apply, Approve, Inspect, Recommend
 from zuno_tui.panes.lines import SaidLine
 from zuno_tui.panes.prompt import Offers, Prompt
 from zuno_tui.phrases.history import MOST_KEPT, History, open_history
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from textual.pilot import Pilot
+
+    from zuno_tui.desk.intents import Intent
 
 KEY = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"
 
@@ -121,6 +123,35 @@ async def test_keys_that_arrive_at_once_act_in_their_order() -> None:
         await pilot.pause()
 
         assert link.intents == [Inspect(9), Inspect(6)]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("a", Approve()),
+        ("approve", Approve()),
+        ("approve exit", Approve(candidate="exit")),
+        ("apply", Apply()),
+    ],
+)
+async def test_a_key_that_offers_a_word_may_be_its_first_letter(typed: str, meant: Intent) -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await play(pilot, PlanChanged(APPROVED))
+        await pilot.press(*("space" if letter == " " else letter for letter in typed), "enter")
+        await pilot.pause()
+
+        assert link.intents == [meant]
+
+
+async def test_an_offered_phrase_can_be_gone_on_with() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await play(pilot, PlanChanged(APPROVED))
+        await pilot.press("a", "space", *"exit", "enter")
+        await pilot.pause()
+
+        assert link.intents == [Approve(candidate="exit")]
 
 
 async def test_escape_goes_back_to_the_panes() -> None:
