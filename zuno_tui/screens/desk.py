@@ -136,7 +136,7 @@ class DeskScreen(Asking):
             case PlanChanged(view):
                 self.query_one(PlanPane).show(view, now)
             case ViewAsked(view) if view in PANES:
-                self._bring_to_front(view)
+                self._come_forward(view)
             case _:
                 return False
         return True
@@ -211,6 +211,13 @@ class DeskScreen(Asking):
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._show_keys)
+
+    def _come_forward(self, name: PaneName) -> None:
+        """The desk has something to show there; whoever is typing is not interrupted."""
+        if self.query_one(Prompt).value:
+            self._mark_front(name)
+        else:
+            self._bring_to_front(name)
 
     def _bring_to_front(self, name: PaneName) -> None:
         self._mark_front(name)
