@@ -16,6 +16,7 @@ from zuno_tui.desk.events import (
     QuitAsked,
     Said,
     SettingsReady,
+    StatusChanged,
 )
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.guide import Guide
@@ -31,7 +32,7 @@ from zuno_tui.desk.intents import (
 )
 from zuno_tui.desk.post import Post
 from zuno_tui.desk.settings_rows import setting_rows
-from zuno_tui.desk.views import AlertsView, PositionsView
+from zuno_tui.desk.views import AlertsView, PositionsView, StatusView
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings_file import keep_setting
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from zuno_tui.cli.session import Session
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.intents import Intent
+    from zuno_tui.desk.jobs import Jobs
     from zuno_tui.desk.opening import DeskOpening
 
 _SIGNING = "apply"
@@ -76,7 +78,10 @@ class Desk:
         try:
             self._post = await Post.open(self._opening, self._session, self._tell)
         except Exception as error:  # the desk stays open: another network or wallet can be named
-            self._tell(Said(fault_words(error), "bad"))
+            words = fault_words(error)
+            network = self._session.network.title
+            self._tell(StatusChanged(StatusView(network, "not open", trouble=words)))
+            self._tell(Said(words, "bad"))
 
     async def close(self) -> None:
         post, self._post = self._post, None
@@ -124,18 +129,25 @@ class Desk:
                 self._tell(Said("The desk is not open. Try again: refresh", "warn", intent.twin))
             case Refresh():
                 self._post.positions.soon()
-            case Cancel(job=name):
-                ended = self._post.bench.jobs.cancel(name)
-                words = f"Ended: {', '.join(ended)}." if ended else "Nothing is under way."
-                self._tell(Said(words, twin=intent.twin))
+            case Cancel():
+                self._cancel(intent, self._post.bench.jobs)
             case _:
                 await (await self._post.counter()).take(intent)
+
+    def _cancel(self, asked: Cancel, jobs: Jobs) -> None:
+        words = "Nothing is under way."
+        if ended := jobs.cancel(asked.job):
+            words = f"Ended: {', '.join(ended)}."
+        elif jobs.is_running(_SIGNING):
+            words = "What is signed and sent cannot be called back. See: outbox"
+        self._tell(Said(words, twin=asked.twin))
 
     async def _move(self, session: Session, intent: SwitchNetwork | UseWallet) -> None:
         """Leave one post for another, unless the other names no wallet or endpoint."""
         if self._post is not None and self._post.bench.jobs.is_running(_SIGNING):
             self._tell(Said("Something is being signed and sent: wait for it.", "warn"))
             return
+        # Each says in its own words that there is none, and then the old post still stands.
         if session.address and session.endpoints:
             await self.close()
         self._session = session

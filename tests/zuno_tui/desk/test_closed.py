@@ -1,0 +1,70 @@
+"""A desk that has nothing to open: it says what is missing, and opens when it is there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chain.networks import network_named
+from chain.wallet.keeping import watch
+from tests.zuno_tui.desk.sitting import Sitting, opening
+from zuno_tui.desk.events import PositionsChanged, Said, StatusChanged
+from zuno_tui.desk.intents import Recommend, SwitchNetwork, UseWallet
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+    from zuno_tui.desk.opening import DeskOpening
+
+STRANGER = "0x" + "11" * 20
+
+
+def nowhere(home: Path, url: str) -> DeskOpening:
+    """No wallet, on a network that has none of its own."""
+    opened = opening(home, url)
+    settings = replace(opened.session.settings, network="ethereum")
+    session = replace(opened.session, settings=settings, network=network_named("ethereum"))
+    return replace(opened, session=session)
+
+
+async def test_a_desk_without_a_wallet_names_the_way_to_one(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
+    desk = Sitting(nowhere(tmp_path, devnet.url))
+    async with desk.desk:
+        await desk.ask(Recommend(7))
+        closed = desk.heard_last(Said)
+        await desk.ask(SwitchNetwork("devnet"))
+        await desk.until(PositionsChanged, lambda told: bool(told.view.rows))
+
+    first = desk.all_heard(StatusChanged)[0].view
+    assert first.trouble is not None
+    assert "zuno wallet import" in first.trouble
+    assert "The desk is not open" in closed.words
+    assert desk.heard_last(StatusChanged).view.network == "Embedded chain"
+
+
+async def test_another_wallet_is_looked_at_by_its_name(devnet: DevnetReady, tmp_path: Path) -> None:
+    opened = opening(tmp_path, devnet.url)
+    watch(opened.session.home, STRANGER, name="stranger")
+    opened = replace(
+        opened,
+        session=replace(
+            opened.session, settings=replace(opened.session.settings, address=devnet.wallet)
+        ),
+    )
+    desk = Sitting(opened)
+    async with desk.desk:
+        await desk.until(PositionsChanged, lambda told: bool(told.view.rows))
+        since = len(desk.heard)
+        await desk.ask(UseWallet("stranger"))
+        empty = await desk.until(
+            PositionsChanged, lambda told: told.view.found == "0 of 0 found", since=since
+        )
+        status = desk.heard_last(StatusChanged).view
+        await desk.ask(UseWallet("not an address"))
+
+    assert empty.view.rows == ()
+    assert status.wallet == "0x1111…1111"
+    assert desk.heard_last(Said).tone == "bad"
