@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -40,14 +40,12 @@ class Column:
     """Takes what the others leave."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     text: str
     tone: str = "plain"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     key: str
     cells: tuple[Cell, ...]
     stale: bool = False
@@ -125,8 +123,8 @@ class RowTable(ScrollView, can_focus=True):
         widths = self._widen(keep=any(row.key == key for row in self._rows))
         same = before and [row.key for row in before] == [row.key for row in self._rows]
         if same and widths == self._widths:
-            for place, (old, new) in enumerate(zip(before, self._rows, strict=True)):
-                if old != new:
+            for place in self._in_sight:
+                if before[place] != self._rows[place]:
                     self._refresh_row(place)
             return
         places = {row.key: place for place, row in enumerate(self._rows)}
@@ -192,6 +190,11 @@ class RowTable(ScrollView, can_focus=True):
 
     def on_blur(self) -> None:
         self._refresh_row(self._cursor)
+
+    @property
+    def _in_sight(self) -> range:
+        top = self.scroll_offset.y
+        return range(top, min(len(self._rows), top + self._page))
 
     @property
     def _page(self) -> int:
