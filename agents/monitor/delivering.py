@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agents.monitor.courier import EventSource, Step
     from agents.monitor.notebook import Notebook
 
-_LAST_LETTER_SECONDS = 20.0
+LAST_LETTER_SECONDS = 20.0
 """How long a letter on its way may take when we end: cut off, it would be sent again."""
 _WORTH_WAITING_SECONDS = 5.0
 _LOOK_SECONDS = 0.05
@@ -83,9 +83,10 @@ class Delivery:
                     self.check()
                     await asyncio.sleep(_LOOK_SECONDS)
 
-    async def close(self) -> None:
-        await asyncio.gather(*(self._end(route) for route in self._routes.values()))
+    async def close(self, *, patience: float = LAST_LETTER_SECONDS) -> None:
+        ending = tuple(self._routes.values())
         self._routes.clear()
+        await asyncio.gather(*(self._end(route, patience) for route in ending))
 
     async def _carry(self, route: _Route) -> None:
         while not route.ending:
@@ -100,11 +101,11 @@ class Delivery:
                     await route.news.wait()
             route.news.clear()
 
-    async def _end(self, route: _Route) -> None:
+    async def _end(self, route: _Route, patience: float = LAST_LETTER_SECONDS) -> None:
         route.ending = True
         route.news.set()
         if route.task is not None:
-            _, late = await asyncio.wait([route.task], timeout=_LAST_LETTER_SECONDS)
+            _, late = await asyncio.wait([route.task], timeout=patience)
             for task in late:
                 task.cancel()
             await asyncio.gather(route.task, return_exceptions=True)

@@ -6,7 +6,7 @@ import asyncio
 import time
 from contextlib import closing, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from agents.monitor.delivering import Delivery
 from agents.monitor.heartbeat import Beat, sight_of, write_beat
@@ -147,29 +147,24 @@ class _Monitor:
                     return await delivery.settle(most_seconds=SETTLE_SECONDS)
                 await self._pause(self._lookout.interval_seconds - (time.monotonic() - began))
                 delivery.check()
+        except asyncio.CancelledError:
+            # Whoever cancels us cannot wait; who can, sets `stop`.
+            await delivery.close(patience=0)
+            raise
         finally:
             await delivery.close()
 
     async def _round(self, notebook: Notebook, began: float) -> None:
         looking = asyncio.create_task(self._look(), name="looking")
         stopping = asyncio.create_task(self._stop.wait(), name="stopping")
-        done: set[asyncio.Task[object]] = set()
-        while not done:
-            done, _ = await asyncio.wait(
-                (looking, stopping),
-                timeout=self._lookout.interval_seconds,
-                return_when=asyncio.FIRST_COMPLETED,
-            )
-            if not done and self._beat is not None:
-                # A long look is no death.
-                self._write_beat(notebook, self._beat.sights, self._beat.trouble)
-        stopping.cancel()
-        if not looking.done():
-            await asyncio.wait([looking], timeout=LAST_LOOK_SECONDS)
-        if not looking.done():
+        try:
+            await self._watch_over(looking, stopping, notebook)
+        finally:
+            stopping.cancel()
             # A poll writes all it found or nothing: the next monitor looks again from there.
             looking.cancel()
-            await asyncio.gather(looking, return_exceptions=True)
+            await asyncio.gather(looking, stopping, return_exceptions=True)
+        if looking.cancelled():
             return
         reports, trouble = looking.result()
         self._book.retry(self._clock())
@@ -178,6 +173,26 @@ class _Monitor:
         if beat.trouble is None:
             beat = replace(beat, trouble=notebook.trouble)
         self._tell(RoundEnded(beat, reports, time.monotonic() - began))
+
+    async def _watch_over(
+        self,
+        looking: asyncio.Task[tuple[tuple[PollReport, ...], str | None]],
+        stopping: asyncio.Task[Literal[True]],
+        notebook: Notebook,
+    ) -> None:
+        """Wait for a look to end, or for a moment more once we are to stop."""
+        while not looking.done():
+            await asyncio.wait(
+                (looking, stopping),
+                timeout=self._lookout.interval_seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if stopping.done():
+                await asyncio.wait([looking], timeout=LAST_LOOK_SECONDS)
+                return
+            if not looking.done() and self._beat is not None:
+                # A long look is no death.
+                self._write_beat(notebook, self._beat.sights, self._beat.trouble)
 
     async def _look(self) -> tuple[tuple[PollReport, ...], str | None]:
         try:

@@ -15,7 +15,9 @@ from agents.monitor.book import AlertBook
 from agents.monitor.courier import Sent, Stopped
 from agents.monitor.heartbeat import Sight, last_beat
 from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
+from agents.monitor.polling_lock import current_holder
 from agents.monitor.service import run_monitor
+from agents.monitor.telegram import Telegram, TelegramSettings
 from agents.monitor.worker import PollReport
 from chain.store import Store
 from tests.agents.monitor.delivery_kit import (
@@ -27,7 +29,7 @@ from tests.agents.monitor.delivery_kit import (
     raised,
     telegram,
 )
-from tests.fakes.telegram import Conduct, TelegramDouble
+from tests.fakes.telegram import CHAT, TOKEN, Conduct, TelegramDouble
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -109,7 +111,8 @@ class Bench:
             yield Running(watch, stop, notes, task)
         finally:
             stop.set()
-            await asyncio.wait_for(task, 5)
+            await asyncio.wait([task], timeout=5)
+            assert task.cancelled() or task.exception() is None
             book.close()
 
     def beat(self) -> Beat | None:
@@ -171,6 +174,24 @@ async def test_a_stop_does_not_wait_for_a_round_to_end(bench: Bench) -> None:
 
     async with bench.monitor() as next_one:
         await next_one.until(lambda: next_one.watch.rounds >= 1)
+
+
+async def test_cancelled_it_leaves_nothing_running_and_waits_for_no_letter(bench: Bench) -> None:
+    double = TelegramDouble(bench.clock, conduct=lambda: Conduct.SILENT_AFTER_TAKING)
+    async with double.running() as url:
+        patient = Telegram(TelegramSettings(TOKEN, CHAT, url))
+        before = asyncio.all_tasks()
+        async with bench.monitor(lambda: patient) as monitor:
+            await monitor.until(lambda: bool(double.heard))
+            monitor.watch.look_seconds = 60
+            rounds = monitor.watch.rounds
+            await monitor.until(lambda: monitor.watch.rounds > rounds)
+            monitor.task.cancel()
+            async with asyncio.timeout(2):
+                await asyncio.gather(monitor.task, return_exceptions=True)
+            left = {one.get_name() for one in asyncio.all_tasks() - before}
+            assert not left & {"looking", "stopping", "to Telegram"}
+        assert current_holder(bench.home.monitor_lock) is None
 
 
 async def test_a_long_look_still_beats(bench: Bench) -> None:
