@@ -94,7 +94,8 @@ class Terminal:
     @property
     def text(self) -> str:
         """The screen as it stands, after all that has arrived was drawn."""
-        self._read(0)
+        while self._read(0):
+            pass
         return "\n".join(self.lines)
 
     def restored(self) -> bool:

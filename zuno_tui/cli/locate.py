@@ -23,6 +23,8 @@ def run(arguments: Namespace) -> int:
         "plans": home.plans,
         "records": home.records,
         "keystore": home.keystore,
+        "history": home.history,
+        "log": home.log,
         "cache": home.cache,
     }
     if arguments.json:

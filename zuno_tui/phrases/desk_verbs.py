@@ -92,6 +92,9 @@ def _page(name: PageName, *fillers: str) -> Callable[[Remaining], Page]:
 
 def _revoke(said: Remaining) -> Intent:
     """Alone it only lists; with a token and who may spend it, it prepares taking that back."""
+    if said.one_of({"all": True, "everything": True}):
+        said.end()
+        return Change("revoke", ("--all",))
     named = tuple(filter(None, (said.matching(_NAME), said.matching(_NAME))))
     said.end()
     return Change("revoke", named) if named else Page("revoke")
@@ -216,7 +219,7 @@ DESK_VERBS = (
     ),
     Verb(
         "revoke",
-        "revoke [TOKEN SPENDER]",
+        "revoke [all | TOKEN [SPENDER]]",
         "leftover permissions, and taking one back",
         _revoke,
         spoken=("allowances", "show allowances", "permissions", "show permissions"),

@@ -237,5 +237,6 @@ def _progress(plan: PlanView) -> Iterator[Content]:
         yield literal(plan.result.state, "bold $success")
         for line in plan.result.lines:
             yield literal(f"  {line}")
-        if plan.result.new_token_id is not None:
-            yield literal(f"  The new position is #{plan.result.new_token_id}.", "bold")
+        minted = plan.result.new_token_id
+        if minted is not None and not any(f"#{minted}" in line for line in plan.result.lines):
+            yield literal(f"  The new position is #{minted}.", "bold")

@@ -89,6 +89,7 @@ UNDERSTOOD: list[tuple[str, Intent]] = [
     ("wrap 1 eth", Change("wrap", ("1",))),
     ("unwrap 2.5k", Change("unwrap", ("2500",))),
     ("revoke", Page("revoke")),
+    ("revoke all", Change("revoke", ("--all",))),
     ("revoke USDC permit2", Change("revoke", ("USDC", "permit2"))),
     ("outbox", Show("outbox")),
     ("outbox cancel plan_00ff", Outbox("cancel", "plan_00ff")),
