@@ -12,6 +12,7 @@ from itertools import dropwhile
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from agents.monitor.channel import Delayed, Delivered, Refused
+from agents.monitor.notebook import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,9 +94,10 @@ class Courier:
         self._clock = clock
         self._read_ahead: tuple[AlertEvent, ...] = ()
         self._notice: str | None = None
-        kept = notebook.get(NAMESPACE, channel.name, now=clock())
-        self.progress = self._begun() if kept is None else self._resumed(_read(kept))
-        self._save(self.progress)
+        self._placed = False
+        """Whether we know where we are; to guess would lose events, or tell all of them again."""
+        self.progress = Progress(channel.fingerprint, 0)
+        self._find_place()
 
     @property
     def channel(self) -> str:
@@ -140,6 +142,8 @@ class Courier:
 
     def _waiting(self) -> tuple[AlertEvent, ...]:
         """The next that must be told; what comes before and need not be is passed for good."""
+        if not self._placed and not self._find_place():
+            return ()
         while True:
             events = self._unread()
             waiting = tuple(dropwhile(lambda one: not self._channel.wants(one), events))
@@ -167,11 +171,25 @@ class Courier:
         there = bool(found) and found[0].number == cursor
         return not there and self._events.trouble is None
 
-    def _begun(self) -> Progress:
-        """A new channel is for what comes, not for what was long ago."""
+    def _find_place(self) -> bool:
+        try:
+            kept = self._notebook.get(NAMESPACE, self.channel, now=self._clock())
+        except UnreadableError:
+            return False
+        progress = self._begun() if kept is None else self._resumed(_read(kept))
+        if progress is None:
+            return False
+        self._placed = True
+        self._save(progress)
+        return True
+
+    def _begun(self) -> Progress | None:
+        """A new channel is for what comes, not for what was long ago; None if that is unknown."""
         cursor = 0
         while events := self._events.events_after(cursor):
             cursor = events[-1].number
+        if self._events.trouble is not None:
+            return None
         return Progress(self._channel.fingerprint, cursor)
 
     def _resumed(self, kept: Progress) -> Progress:
@@ -182,7 +200,8 @@ class Courier:
 
     def _save(self, progress: Progress) -> None:
         self.progress = progress
-        self._notebook.put(NAMESPACE, self.channel, asdict(progress), now=self._clock())
+        if self._placed:
+            self._notebook.put(NAMESPACE, self.channel, asdict(progress), now=self._clock())
 
     def _told(self, outcome: Outcome, events: tuple[int, ...]) -> Step:
         if isinstance(outcome, Delivered):

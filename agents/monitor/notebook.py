@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+class UnreadableError(Exception):
+    """What is kept cannot be read now."""
+
+
 class Notebook:
     """Small values of a long life: written at once, or else with the next one that can be.
 
@@ -32,13 +36,14 @@ class Notebook:
             self._store = None
 
     def get(self, namespace: str, key: str, *, now: float) -> object | None:
+        """What is kept; None when nothing is, `UnreadableError` when nobody can tell."""
         if (namespace, key) in self._values:
             return self._values[namespace, key]
         try:
             return self._opened(now).get(namespace, key)
         except (OSError, sqlite3.Error, StoreError) as error:
             self.trouble = str(error)
-            return None
+            raise UnreadableError(self.trouble) from error
 
     def put(self, namespace: str, key: str, value: object, *, now: float) -> None:
         self._values[namespace, key] = value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import sqlite3
 from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from agents.monitor.book import AlertBook
 from agents.monitor.courier import MOST_REST_SECONDS, Postponed, Sent, Stopped
 from agents.monitor.life import Mute
 from agents.monitor.telegram import MOST_UNITS
+from chain.store import Store, StoreError
 from tests.agents.monitor.delivery_kit import (
     START,
     Clock,
@@ -307,6 +309,53 @@ async def test_a_new_channel_is_not_told_of_what_was_long_ago(bench: Bench) -> N
 
     assert numbers_in(one.text for one in bench.double.taken) == [2]
     await courier.close()
+
+
+async def test_a_place_that_cannot_be_read_is_not_guessed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken for a new channel it would lose what waits; taken for the first it would repeat all."""
+    courier = bench.courier()
+    happen(bench.book, raised(1), now=bench.clock())
+    await run_until_idle(courier, bench.clock)
+    happen(bench.book, raised(2), now=bench.clock())
+
+    def locked(*_arguments: object, **_options: object) -> None:
+        raise StoreError("database is locked")
+
+    with monkeypatch.context() as busy:
+        busy.setattr(Store, "open", locked)
+        other = bench.courier()
+        assert other.wait_seconds() is None
+        other.warn("the disk is full")
+        await run_until_idle(other, bench.clock)
+    assert [numbers_in([one.text]) for one in bench.double.taken] == [[1], []]
+    await run_until_idle(other, bench.clock)
+
+    assert [numbers_in([one.text]) for one in bench.double.taken] == [[1], [], [2]]
+    await courier.close()
+    await other.close()
+
+
+async def test_a_new_channel_waits_to_know_what_is_past(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    happen(bench.book, raised(1), now=bench.clock())
+    with monkeypatch.context() as unreadable:
+        unreadable.setattr("agents.monitor.book_tables.read_events", _io_error)
+        courier = bench.courier()
+        assert courier.wait_seconds() is None
+    bench.book.retry(bench.clock())
+    assert courier.wait_seconds() is None
+
+    happen(bench.book, raised(2), now=bench.clock())
+    await run_until_idle(courier, bench.clock)
+    assert numbers_in(one.text for one in bench.double.taken) == [2]
+    await courier.close()
+
+
+def _io_error(*_arguments: object) -> None:
+    raise sqlite3.OperationalError("disk I/O error")
 
 
 async def test_a_clock_set_back_by_years_delays_nothing_for_years(bench: Bench) -> None:
