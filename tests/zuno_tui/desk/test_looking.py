@@ -1,0 +1,82 @@
+"""Looking without touching: one position, the pools, and commands that answer in lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.desk.events import DetailReady, PageReady, PoolsReady, Said
+from zuno_tui.desk.intents import AboutPlan, Inspect, Market, Page, Recommend
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+    from tests.zuno_tui.desk.conftest import Node
+
+
+async def test_one_position_is_told_at_once_and_then_drawn(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["healthy"]
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.ask(Inspect(token_id))
+        await desk.desk.idle()
+        await desk.ask(Inspect(10**9))
+        await desk.desk.idle()
+
+    first, drawn = (event.view for event in desk.all_heard(DetailReady))
+    assert first.facts == drawn.facts
+    assert dict(first.facts)["price"]
+    assert first.price is None
+    assert drawn.price is not None
+    assert drawn.price.low < drawn.price.prices[-1] < drawn.price.high
+    assert list(drawn.price.times) == sorted(drawn.price.times)
+    assert len(drawn.price.times) == len(drawn.price.prices)
+    assert [price for price, _ in drawn.liquidity] == sorted(price for price, _ in drawn.liquidity)
+    assert max(liquidity for _, liquidity in drawn.liquidity) > 0
+    assert drawn.fees_by_day
+    assert "put in" in drawn.history[-1]
+    assert f"has no position #{10**9}" in desk.heard_last(Said).words
+
+
+async def test_pools_come_with_a_phrase_to_go_on_from(devnet: DevnetReady, tmp_path: Path) -> None:
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.ask(Page("pools"))
+        rows = (await desk.until(PoolsReady)).rows
+
+    assert "create 1 WETH/USDC 0.05%" in {row.phrase for row in rows}
+    assert len({row.pool_id for row in rows}) == len(rows)
+
+
+async def test_a_page_is_what_its_twin_prints_for_this_wallet(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["below its range"]
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.ask(Page("balances"))
+        await desk.ask(Recommend(token_id))
+        await desk.desk.idle()
+        await desk.ask(AboutPlan("diff", candidate="0"))
+        await desk.desk.idle()
+        await desk.ask(AboutPlan("simulate", candidate="exit"))
+        await desk.desk.idle()
+
+    balances, diff, simulated = desk.all_heard(PageReady)
+    assert "Embedded chain" in balances.lines[0]
+    assert any("OLD" in line and "NEW" in line for line in diff.lines)
+    assert any("Burn position" in line for line in simulated.lines)
+
+
+async def test_the_markets_clock_is_turned_and_told(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        for action in ("faster", "faster", "slower"):
+            await desk.ask(Market(action))
+        slowed = node("zuno_status")["speed"]
+        await desk.ask(Market("pause"))
+
+    assert slowed == 1
+    assert node("zuno_status")["speed"] == 0
+    assert "market paused" in desk.heard_last(Said).words

@@ -1,0 +1,73 @@
+"""A desk that ends in the middle of an apply: the next one tells the truth and the ways out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.desk.events import (
+    ConfirmationAsked,
+    ConfirmationEnded,
+    OutboxReady,
+    PlanChanged,
+    Said,
+)
+from zuno_tui.desk.intents import Apply, Change, Outbox, Show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+    from tests.zuno_tui.desk.conftest import Node
+
+
+@pytest.fixture
+def still(node: Node, changed_world: None) -> Iterator[None]:
+    """Blocks come only when they are asked for."""
+    node("evm_setAutomine", False)
+    yield
+    node("evm_setAutomine", True)
+
+
+@pytest.mark.usefixtures("still")
+async def test_what_was_sent_is_found_again_and_can_be_cancelled(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["healthy"]
+    before = int(node("eth_getTransactionCount", devnet.wallet, "latest"), 16)
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.ask(Change("collect", (str(token_id),)))
+        await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
+        await desk.ask(Apply())
+        approval = (await desk.until(ConfirmationAsked)).approval
+        await desk.desk.confirm(approval.hash, "apply", None)
+        await desk.until(
+            PlanChanged,
+            lambda told: bool(told.view and any(": sent" in line for line in told.view.progress)),
+        )
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        said = await desk.until(Said, lambda said: "See: outbox" in said.words)
+        await desk.ask(Show("outbox"))
+        row = (await desk.until(OutboxReady)).rows[0]
+        await desk.ask(Outbox("cancel", row.plan_id))
+        asked = (await desk.until(ConfirmationAsked)).approval
+        await desk.desk.confirm(asked.hash, "apply", None)
+        refused = await desk.until(ConfirmationEnded)
+        await desk.desk.confirm(asked.hash, "cancel", None)
+        await desk.until(ConfirmationEnded, lambda told: "cancel sent" in told.words)
+        node("evm_mine")
+        since = len(desk.heard)
+        await desk.ask(Outbox("resume"))
+        after = (await desk.until(OutboxReady, since=since)).rows[0]
+
+    assert approval.plan_id in said.words
+    assert row.plan_id == approval.plan_id
+    assert row.headline == approval.headline
+    assert set(row.actions) >= {"cancel", "speed-up"}
+    assert asked.word == "cancel"
+    assert "That was not the word 'cancel'" in refused.words
+    assert after.state == "nothing happened"
+    assert int(node("eth_getTransactionCount", devnet.wallet, "latest"), 16) == before + 1
