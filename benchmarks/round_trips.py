@@ -64,7 +64,7 @@ def run() -> Iterator[str]:
             raise AssertionError("zuno and web3.py do not read the same chain")
         yield cold.line(f"zuno, {FEW} positions never seen before", baseline)
         yield warm.line(f"zuno, {FEW} positions again", baseline)
-        many = [*few, *_minted(devnet.url, network, MANY - FEW)]
+        many = [*few, *minted(devnet.url, network, MANY - FEW)]
         with Store.in_memory() as store:
             cold, _ = _by_zuno(counter, network, store, many)
             warm, _ = _by_zuno(counter, network, store, many)
@@ -165,7 +165,7 @@ def _by_web3(
     return Cost(counter.requests - before, (time.perf_counter() - start) * 1000), told
 
 
-def _minted(url: str, network: Network, count: int) -> list[int]:
+def minted(url: str, network: Network, count: int) -> list[int]:
     """New positions, paid for by one of the embedded chain's own providers."""
     from chain.devnet.node.transactions import sign_transaction
     from chain.devnet.world.accounts import MEDIUM_PROVIDER
