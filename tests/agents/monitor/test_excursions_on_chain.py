@@ -115,10 +115,13 @@ def head_of(moves: Moves) -> int:
 
 
 def range_of(moves: Moves, number: int) -> tuple[int, int]:
-    """The two ticks as the PositionManager packs them, taken apart by hand."""
     data = "0x89097a6a" + f"{number:064x}"
     call = {"to": moves.network.contracts.position_manager, "data": data}
-    info = int(moves.rpc("eth_call", call, "latest"), 16)
+    return ticks_of(int(moves.rpc("eth_call", call, "latest"), 16))
+
+
+def ticks_of(info: int) -> tuple[int, int]:
+    """The two ticks as the PositionManager packs them, taken apart by hand."""
     ticks = [(info >> shift) & 0xFFFFFF for shift in (8, 32)]
     lower, upper = (tick - (1 << 24) if tick >> 23 else tick for tick in ticks)
     return lower, upper
