@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.intents import AboutPlan, Approve, Change
     from zuno_tui.desk.market import Market
+    from zuno_tui.gate.approving import Rehearsal
 
 APPROVE = "approve"
 _PATIENCE = 120.0
@@ -96,6 +97,18 @@ class Approvals:
         rehearsal = await rehearsed(self._bench.session, self._bench.sources, wishing)
         self._bench.tell(PageReady(twin, tuple(rehearsal_lines(rehearsal))))
 
+    async def _rehearsed(self, wishing: Wishing) -> Rehearsal:
+        """In the demo at real time, which passes until the person has decided."""
+        session, sources, market = self._bench.session, self._bench.sources, self._market
+        if market is None:
+            return await rehearsed(session, sources, wishing)
+        await market.give_time()
+        try:
+            return await rehearsed(session, sources, wishing)
+        except Exception:
+            await market.go_on()
+            raise
+
     def _begin(self, wishing: Wishing, twin: str) -> None:
         self._bench.jobs.start(
             APPROVE,
@@ -106,9 +119,7 @@ class Approvals:
 
     async def _approve(self, wishing: Wishing, twin: str) -> None:
         bench, began = self._bench, self._bench.clock()
-        if self._market is not None:
-            await self._market.give_time()
-        rehearsal = await rehearsed(bench.session, bench.sources, wishing)
+        rehearsal = await self._rehearsed(wishing)
         approved = approve(bench.sources, bench.session.home.outbox, rehearsal)
         key = signing_key(bench.session.home, bench.session.network, bench.wallet)
         view = approved_view(approved, bench.wallet, key)

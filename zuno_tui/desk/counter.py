@@ -88,6 +88,7 @@ class Counter:
         if approval is not None and now >= approval.expires_at and not self._signing.busy:
             self.card.unapproved()
             self._signing.expire(approval)
+            self._loops.append(asyncio.create_task(self._happened(), name="zuno after expiry"))
 
     def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
         self._signing.confirm(approval_hash, word, passphrase)

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 _READING = "Reading the chain: the demo wallet and a week of its market."
 _ARGUING = "Four agents argue about it. Watch the debate; the plan comes in a moment."
-_APPROVED = "Approved, and nothing is signed yet. To see the transactions and sign them: type apply"
-_REFUSED = "Nothing was signed: things moved. Type approve again, or ask anew with recommend."
+_APPROVED = "Approved, and nothing is signed yet. To read the transactions: press : and type apply"
+_REFUSED = "Nothing was signed: things moved. Press : and type approve again, or recommend anew."
 _HOLD = "The plan says hold, so there is nothing to sign. Ask about another position."
-_MORE = "Applied. More to try: inspect, create 1 WETH/USDC, alerts, records, exit drill, help"
+_MORE = "Applied. More at the prompt: inspect, create 1 WETH/USDC, records, exit drill, help"
 
 _MATTERS: dict[Standing, str] = {
     "out of range": "is out of range and earns nothing",
@@ -60,18 +60,22 @@ class Guide:
         if self.urgent is None:
             return _READING
         token_id, matter = self.urgent.token_id, _MATTERS[self.urgent.standing]
-        return f"#{token_id} {matter}. Press / and type: recommend {token_id}"
+        return f"#{token_id} {matter}. Press : and type recommend {token_id}"
 
 
 def _about(plan: PlanView) -> str:
     if plan.result is not None:
-        return _REFUSED if plan.result.state == "refused" else "See where things stand: type outbox"
+        return (
+            _REFUSED
+            if plan.result.state == "refused"
+            else "See where things stand: press : and type outbox"
+        )
     if plan.approval is not None:
         return _APPROVED
     chosen = next((one for one in plan.options if one.recommended), None)
     if chosen is None or chosen.candidate is None:
         return _HOLD
-    return f"The plan says {chosen.name}. To build its transactions and try them: type approve"
+    return f"The plan says {chosen.name}. To build and try it: press : and type approve"
 
 
 def _went_well(plan: PlanView | None) -> bool:

@@ -166,7 +166,7 @@ def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:
         (DebateChanged(DebateView("r", "position #7", (), "done")), "recommend 7"),
         (PlanChanged(plan()), "type approve"),
         (PlanChanged(plan(approval=approval)), "type apply"),
-        (PlanChanged(plan(result=replace(done, state="refused"))), "approve again"),
+        (PlanChanged(plan(result=replace(done, state="refused"))), "type approve again"),
         (PlanChanged(plan(approval=approval)), "type apply"),
         (PlanChanged(plan(result=done)), "Applied."),
         (PlanChanged(None), "Applied."),
