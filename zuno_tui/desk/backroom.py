@@ -7,7 +7,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from zuno_tui.desk.events import Said
+from zuno_tui.desk.events import HelpAsked, QuitAsked, Said
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -35,6 +35,8 @@ class BackRoom:
     ) -> None:
         self._opening = opening
         self._tell = tell
+        self._shut = ""
+        """Why nobody is in the room; empty while somebody is, or may still come."""
         self._loop = asyncio.new_event_loop()
         self._errands: asyncio.Queue[Errand | None] = asyncio.Queue()
         self._thread = threading.Thread(target=self._run, name="zuno desk", daemon=True)
@@ -44,7 +46,18 @@ class BackRoom:
         self._thread.start()
 
     def ask(self, intent: Intent) -> None:
-        self._put(lambda desk: desk.ask(intent))
+        from zuno_tui.desk.intents import Help, Quit
+
+        # Neither needs the desk, which may still be opening, or never have opened.
+        match intent:
+            case Quit():
+                self._tell(QuitAsked())
+            case Help(topic=topic):
+                self._tell(HelpAsked(topic))
+            case _ if self._shut:
+                self._tell(Said(self._shut, "bad", intent.twin))
+            case _:
+                self._put(lambda desk: desk.ask(intent))
 
     def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
         self._put(lambda desk: desk.confirm(approval_hash, word, passphrase))
@@ -76,4 +89,5 @@ class BackRoom:
                 while (errand := await self._errands.get()) is not None:
                     await errand(desk)
         except Exception as error:  # the screen stays, and must say why it is alone
-            self._tell(Said(fault_words(error), "bad"))
+            self._shut = fault_words(error)
+            self._tell(Said(self._shut, "bad"))

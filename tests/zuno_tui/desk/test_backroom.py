@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from tests.zuno_tui.desk.sitting import opening
 from zuno_tui.desk.backroom import BackRoom
-from zuno_tui.desk.events import PositionsChanged, QuitAsked, Said
-from zuno_tui.desk.intents import Quit, Show
+from zuno_tui.desk.events import HelpAsked, PositionsChanged, QuitAsked, Said
+from zuno_tui.desk.intents import Help, Quit, Show
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -39,22 +39,34 @@ def test_what_is_asked_is_answered_from_another_thread(devnet: DevnetReady, tmp_
         yield opening(tmp_path, devnet.url)
 
     room = BackRoom(opened, lambda event: heard.put((threading.get_ident(), event)))
-    room.ask(Show("positions"))
     room.start()
     began = time.monotonic()
-    room.ask(Quit())
+    room.ask(Show("positions"))
     assert time.monotonic() - began < 0.1
     told: list[Event] = []
-    while QuitAsked() not in told:
+    while not any(isinstance(event, PositionsChanged) for event in told):
         thread, event = heard.get(timeout=PATIENCE)
         assert thread != threading.get_ident()
         told.append(event)
     room.close()
 
     assert room.wait_closed(PATIENCE)
-    assert any(isinstance(event, PositionsChanged) for event in told)
-    room.ask(Quit())
+    room.ask(Show("positions"))
     room.confirm("", "apply", None)
+
+
+def test_leaving_and_help_wait_for_no_desk(tmp_path: Path) -> None:
+    told: list[Event] = []
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[DeskOpening]:
+        yield opening(tmp_path, "nowhere")
+
+    room = BackRoom(opened, told.append)
+    room.ask(Help("recommend"))
+    room.ask(Quit())
+
+    assert told == [HelpAsked("recommend"), QuitAsked()]
 
 
 def test_a_screen_that_holds_a_room_pays_for_nothing_heavy() -> None:
@@ -82,3 +94,5 @@ def test_a_room_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
     told = heard.get_nowait()
     assert isinstance(told, Said)
     assert "--rpc must be a URL" in told.words
+    room.ask(Show("positions"))
+    assert heard.get_nowait() == Said(told.words, "bad", "zuno positions")
