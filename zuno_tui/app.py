@@ -19,7 +19,7 @@ from zuno_tui.messages import DeskSpoke, Hearing
 from zuno_tui.safe_app import SafeApp
 from zuno_tui.screens.desk import DeskScreen
 from zuno_tui.screens.doors import screen_for
-from zuno_tui.themes import COLOURLESS, DEFAULT, THEMES
+from zuno_tui.themes import COLOURLESS, DEFAULT, SIXTEEN, THEMES, fitting_theme
 from zuno_tui.told import Told
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ class ZunoApp(SafeApp[None]):
         after_first_paint: Callable[[], None] | None = None,
         history: History | None = None,
     ) -> None:
-        chosen = COLOURLESS if os.environ.get("NO_COLOR") else theme or DEFAULT
+        chosen = fitting_theme(theme, os.environ)
         # Textual asks for its filters while it is being made: later is black on black.
-        super().__init__(ansi_color=True if chosen == COLOURLESS else None)
+        super().__init__(ansi_color=True if chosen in (COLOURLESS, SIXTEEN) else None)
         self.link = link
         self.told = Told()
         self._bell = bell

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from rich.console import Console
 from textual.theme import Theme
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 COLOURLESS = "colourless"
+SIXTEEN = "zuno-16"
+"""For terminals that know sixteen colours: paler ones would all become white there."""
 DEFAULT = "zuno-dark"
 
 _DARK = Theme(
@@ -73,41 +81,71 @@ _HIGH_CONTRAST = Theme(
         "role-arbiter": "#e0b3ff",
     },
 )
-_COLOURLESS = Theme(
-    name=COLOURLESS,
-    ansi=True,
-    primary="ansi_default",
-    secondary="ansi_default",
-    accent="ansi_default",
-    warning="ansi_default",
-    error="ansi_default",
-    success="ansi_default",
-    foreground="ansi_default",
-    background="ansi_default",
-    surface="ansi_default",
-    panel="ansi_default",
-    boost="ansi_default",
-    dark=True,
-    variables={
-        "quiet": "ansi_default",
-        "line": "ansi_default",
-        "role-scout": "ansi_default",
-        "role-strategist": "ansi_default",
-        "role-critic": "ansi_default",
-        "role-arbiter": "ansi_default",
-        "ansi-background": "ansi_default",
-        "ansi-foreground": "ansi_default",
-        "border-blurred": "ansi_default",
-        "block-cursor-foreground": "ansi_default",
-        "block-cursor-background": "ansi_default",
-        "block-cursor-text-style": "reverse",
-        "input-cursor-foreground": "ansi_default",
-        "input-cursor-background": "ansi_default",
-        "input-cursor-text-style": "reverse",
-        "input-selection-background": "ansi_default",
-        "input-selection-foreground": "ansi_default",
+
+
+def _of_the_terminal(name: str, colours: Mapping[str, str]) -> Theme:
+    """A theme of the terminal's own colours, on its own background."""
+    own = "ansi_default"
+    return Theme(
+        name=name,
+        ansi=True,
+        primary=colours.get("primary", own),
+        secondary=colours.get("secondary", own),
+        accent=colours.get("accent", own),
+        warning=colours.get("warning", own),
+        error=colours.get("error", own),
+        success=colours.get("success", own),
+        foreground=own,
+        background=own,
+        surface=own,
+        panel=own,
+        boost=own,
+        dark=True,
+        variables={
+            **dict.fromkeys(
+                (
+                    *("ansi-background", "ansi-foreground", "border-blurred"),
+                    *("block-cursor-foreground", "block-cursor-background"),
+                    *("input-cursor-foreground", "input-cursor-background"),
+                    *("input-selection-background", "input-selection-foreground"),
+                ),
+                own,
+            ),
+            "block-cursor-text-style": "reverse",
+            "input-cursor-text-style": "reverse",
+            "quiet": colours.get("quiet", own),
+            "line": colours.get("quiet", own),
+            "role-scout": colours.get("primary", own),
+            "role-strategist": colours.get("secondary", own),
+            "role-critic": colours.get("warning", own),
+            "role-arbiter": colours.get("accent", own),
+        },
+    )
+
+
+_SIXTEEN = _of_the_terminal(
+    SIXTEEN,
+    {
+        "primary": "ansi_cyan",
+        "secondary": "ansi_green",
+        "accent": "ansi_magenta",
+        "warning": "ansi_yellow",
+        "error": "ansi_red",
+        "success": "ansi_green",
+        "quiet": "ansi_bright_black",
     },
 )
+_COLOURLESS = _of_the_terminal(COLOURLESS, {})
 
-THEMES = (_DARK, _LIGHT, _HIGH_CONTRAST, _COLOURLESS)
+THEMES = (_DARK, _LIGHT, _HIGH_CONTRAST, _SIXTEEN, _COLOURLESS)
 THEME_NAMES = tuple(theme.name for theme in THEMES)
+
+
+def fitting_theme(chosen: str | None, environment: Mapping[str, str]) -> str:
+    """The person's wish, unless they want no colour; else what the terminal can show."""
+    if environment.get("NO_COLOR"):
+        return COLOURLESS
+    if chosen is not None:
+        return chosen
+    terminal = Console(force_terminal=True, _environ=environment)
+    return SIXTEEN if terminal.color_system == "standard" else DEFAULT

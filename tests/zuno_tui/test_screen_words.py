@@ -10,6 +10,7 @@ from zuno_tui.ages import ago, coarse_age
 from zuno_tui.gauge import survival_bar
 from zuno_tui.keys import ALL, KeymapError, keymap_from
 from zuno_tui.panes.range_picture import range_line, scale_of
+from zuno_tui.themes import fitting_theme
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,22 @@ def test_a_keymap_names_what_it_does_not_know() -> None:
         keymap_from({"desk.zom": "Z"})
     with pytest.raises(KeymapError, match="must be a text"):
         keymap_from({"desk.zoom": 3})
+
+
+@pytest.mark.parametrize(
+    ("environment", "chosen", "theme"),
+    [
+        ({"TERM": "xterm-256color"}, None, "zuno-dark"),
+        ({"TERM": "linux"}, None, "zuno-16"),
+        ({"TERM": "xterm", "COLORTERM": "truecolor"}, None, "zuno-dark"),
+        ({"TERM": "xterm"}, "zuno-light", "zuno-light"),
+        ({"TERM": "xterm-256color", "NO_COLOR": "1"}, "zuno-light", "colourless"),
+    ],
+)
+def test_the_theme_fits_the_terminal_and_the_wish(
+    environment: dict[str, str], chosen: str | None, theme: str
+) -> None:
+    assert fitting_theme(chosen, environment) == theme
 
 
 def test_a_survival_bar_is_as_full_as_its_chance() -> None:

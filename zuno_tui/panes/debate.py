@@ -37,6 +37,7 @@ class DebatePane(VerticalScroll, can_focus=True):
         super().__init__(id="debate", classes="pane")
         self._view: DebateView | None = None
         self._blocks: list[TurnBlock] = []
+        self._turns_ended = 0
         self._live: dict[str, TurnBlock] = {}
         self._unheard: dict[str, str] = {}
         self._flushing: Timer | None = None
@@ -68,14 +69,12 @@ class DebatePane(VerticalScroll, can_focus=True):
     def show(self, view: DebateView) -> None:
         """All of a debate; turns that stand already are left as they are."""
         before, self._view = self._view, view
-        drawn = len(self._blocks) - len(self._live)
         goes_on = before is not None and before.request_id == view.request_id
-        if not goes_on or len(view.turns) < drawn:
+        if not goes_on or len(view.turns) < self._turns_ended:
             self._clear()
-            drawn = 0
         if view.ended is not None:
             self._drop_live()
-        for turn in view.turns[drawn:]:
+        for turn in view.turns[self._turns_ended :]:
             self.end_turn(turn)
         self._end(view.ended)
         self._retitle()
@@ -87,6 +86,7 @@ class DebatePane(VerticalScroll, can_focus=True):
 
     def end_turn(self, turn: TurnView) -> None:
         """The whole turn takes the place of what was heard of it."""
+        self._turns_ended += 1
         self._unheard.pop(turn.role, None)
         block = self._live.pop(turn.role, None)
         if block is None:
@@ -181,6 +181,7 @@ class DebatePane(VerticalScroll, can_focus=True):
     def _clear(self) -> None:
         self._unheard.clear()
         self._blocks.clear()
+        self._turns_ended = 0
         self._live.clear()
         self._needle, self._found = "", -1
         self._turns.remove_children()

@@ -54,7 +54,12 @@ PANES: tuple[PaneName, ...] = ("positions", "alerts", "debate", "plan")
 class DeskScreen(Asking):
     BINDINGS: ClassVar[list[BindingType]] = [*DESK]
     AUTO_FOCUS = "#positions"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-extra-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-narrow"),
+        (100, "-close"),
+        (120, "-wide"),
+        (160, "-extra-wide"),
+    ]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (40, "-tall")]  # noqa: RUF012
 
     def __init__(

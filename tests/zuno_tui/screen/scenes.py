@@ -33,6 +33,7 @@ from zuno_tui.desk.views import (
     Struck,
     TurnView,
 )
+from zuno_tui.themes import DEFAULT
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
@@ -63,8 +64,10 @@ class ScriptedLink:
         self.closed = True
 
 
-def desk_app(link: ScriptedLink | None = None, **chosen: object) -> ZunoApp:
-    return ZunoApp(link or ScriptedLink(), clock=lambda: NOW, **chosen)  # type: ignore[arg-type]
+def desk_app(link: ScriptedLink | None = None, theme: str = DEFAULT, **chosen: object) -> ZunoApp:
+    """The app with a clock that stands still, and a theme that asks no terminal."""
+    link = link or ScriptedLink()
+    return ZunoApp(link, clock=lambda: NOW, theme=theme, **chosen)  # type: ignore[arg-type]
 
 
 async def play(pilot: Pilot[None], *events: Event) -> None:

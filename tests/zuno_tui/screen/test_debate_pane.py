@@ -77,6 +77,10 @@ async def test_the_next_debate_starts_on_a_clean_page_and_pages_stay_bounded() -
         assert len(_told(pilot)) == MOST_TURNS
         assert _told(pilot)[-1] == f"CRITIC  round {MOST_TURNS + 14}\nNo."
 
+        turns = tuple(TurnView("critic", number, "No.") for number in range(MOST_TURNS + 15))
+        await play(pilot, DebateChanged(replace(EMPTY, turns=turns, ended="Done.")))
+        assert len(_told(pilot)) == MOST_TURNS
+
 
 async def test_scrolling_up_is_left_in_peace_until_the_reader_returns() -> None:
     long = TurnView("scout", 1, "line\n" * 60)

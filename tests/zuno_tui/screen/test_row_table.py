@@ -6,12 +6,16 @@ from dataclasses import replace
 from time import process_time
 from typing import TYPE_CHECKING
 
+from textual.geometry import Region
+
 from tests.zuno_tui.screen.scenes import ALERTS, NOW, POSITIONS, desk_app, play, position
 from zuno_tui.desk.events import AlertsChanged, PositionsChanged
 from zuno_tui.desk.views import PositionsView
 from zuno_tui.panes.positions import PositionsPane
 
 if TYPE_CHECKING:
+    import pytest
+
     from zuno_tui.panes.row_table import RowTable
 
 MANY = PositionsView(rows=tuple(position(each) for each in range(1, 501)), read_at=NOW)
@@ -47,7 +51,7 @@ async def test_columns_come_with_the_width_and_stay_under_their_titles() -> None
         await play(pilot, PositionsChanged(POSITIONS))
         pane = pilot.app.screen.query_one(PositionsPane)
         titles: list[list[str]] = []
-        for width in (50, 80, 200):
+        for width in (50, 80, 100, 200):
             await pilot.resize_terminal(width, 24)
             await pilot.pause()
             head, first, second, *_ = lines_of(pane)
@@ -55,7 +59,8 @@ async def test_columns_come_with_the_width_and_stay_under_their_titles() -> None
             assert head.index("STATE") == first.index("▲ edge") == second.index("✗ out")
         assert titles[0] == ["ID", "PAIR", "STATE", "RANGE"]
         assert titles[1][4:] == ["VALUE", "VS", "HOLD", "FEES"]
-        assert titles[2][4:] == [
+        assert titles[2][4:] == ["VALUE"]
+        assert titles[3][4:] == [
             *("VALUE", "VS", "HOLD", "FEES", "NET/DAY", "PRICE", "FROM", "–", "TO", "NOTES"),
         ]
 
@@ -118,3 +123,20 @@ async def test_the_whole_message_of_an_alert_is_told_while_its_row_is_pointed_at
         await pilot.pause()
 
         assert "to its end" in str(pilot.app.screen.query_one("#said").content)  # type: ignore[attr-defined]
+
+
+async def test_an_age_that_grew_redraws_the_line_it_stands_in_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        pane = pilot.app.screen.query_one(PositionsPane)
+        await play(pilot, PositionsChanged(POSITIONS))
+        drawn: list[tuple[Region, ...]] = []
+        with monkeypatch.context() as patched:
+            patched.setattr(pane, "refresh", lambda *regions: drawn.append(regions))
+            pane.show_age(NOW)
+            assert drawn == []
+            pane.show_age(NOW + 600)
+
+        # The first line, its border: one above the content.
+        assert drawn == [(Region(-1, -1, pane.outer_size.width, 1),)]
