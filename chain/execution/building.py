@@ -22,6 +22,7 @@ from chain.execution.building_requests import (
     Wrap,
 )
 from chain.execution.recipes_sizing import guaranteed_by_exit
+from chain.execution.recipes_tolerance import survivable, with_besides
 from chain.execution.transaction import UnsignedTransaction
 from chain.networks import NATIVE
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from chain.execution.building_approvals import Grant
-    from chain.execution.building_facts import ChainFacts, PositionFacts
+    from chain.execution.building_facts import ChainFacts, PositionFacts, Tolerance
     from chain.execution.building_requests import Request
     from chain.execution.recipes import Bounds, Recipe
     from chain.networks import Address
@@ -72,6 +73,8 @@ class Built:
     """Of the steps that move tokens, in their order."""
     grants: tuple[Grant, ...]
     deadline: int
+    tolerance: Tolerance
+    """The drift that was built for: what is past it the chain refuses."""
 
 
 def build(request: Request, facts: ChainFacts) -> Built:
@@ -80,6 +83,7 @@ def build(request: Request, facts: ChainFacts) -> Built:
     Approvals come before the exit so that nothing but the next block lies between leaving a range
     and entering the other.
     """
+    facts = replace(facts, tolerance=survivable(request, facts))
     moving = _recipes(request, facts)
     _needs_balances(moving, facts)
     permissions = [each for recipe in moving for each in approvals(recipe, facts)]
@@ -89,6 +93,7 @@ def build(request: Request, facts: ChainFacts) -> Built:
         tuple(StepBounds(recipe.step, recipe.bounds) for recipe in moving),
         tuple(grant for recipe in moving for grant in grants(recipe, facts)),
         facts.deadline,
+        facts.tolerance,
     )
 
 
@@ -152,10 +157,13 @@ def _re_range(request: ReRange, facts: ChainFacts) -> list[Recipe]:
     _needs_liquidity(position)
     if request.swap is None:
         return [recipes.move(position, span, facts)]
-    funds = guaranteed_by_exit(position, facts.tolerance)
+    sure = guaranteed_by_exit(position, facts.tolerance)
+    funds = sure if request.liquidity is None else with_besides(sure, position.pool.key, facts)
     return [
         recipes.leave(position, facts),
-        recipes.swap_and_enter(position.pool, span, funds, request.swap, facts),
+        recipes.swap_and_enter(
+            position.pool, span, funds, request.swap, facts, sure=sure, liquidity=request.liquidity
+        ),
     ]
 
 

@@ -30,6 +30,8 @@ class ReRange:
     position: PositionFacts
     span: Span
     swap: QuotedSwap | None
+    liquidity: int | None = None
+    """To enter with after the swap; None is as much as leaving is sure to pay for."""
 
 
 @dataclass(frozen=True, slots=True)

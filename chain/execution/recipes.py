@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from chain import abi, actions
 from chain.execution.building_facts import BuildError
 from chain.execution.recipes_sizing import (
-    after_swap,
     buys_liquidity,
     exit_minimums,
     guaranteed_by_exit,
     size_entry,
     size_move,
+    size_swap_entry,
 )
 from chain.math.liquidity import Amounts
 from chain.networks import NATIVE
@@ -46,6 +46,8 @@ class Bounds:
     sold: int = 0
     bought: int = 0
     """Of the swap: the exact input, and the least that comes out."""
+    besides: Amounts = NOTHING
+    """Of what the wallet holds besides, moved along at most; what is not taken is swept home."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +170,14 @@ def swap_and_enter(
     funds: Amounts,
     swap: QuotedSwap,
     facts: ChainFacts,
+    *,
+    sure: Amounts | None = None,
+    liquidity: int | None = None,
 ) -> Recipe:
-    """Sell a part, then mint with what came out and what was kept; the rest is swept home."""
+    """Sell a part, then mint with what came out and what was kept; the rest is swept home.
+
+    Of the funds, what is not sure to have been paid by an exit is the wallet's from before.
+    """
     key, manager = pool.key, _manager(facts)
     router = facts.network.contracts.universal_router
     if router is None:
@@ -177,14 +185,9 @@ def swap_and_enter(
             f"No UniversalRouter is known on {facts.network.title}, so nothing can be swapped "
             "on the way. Choose a range that needs no swap."
         )
-    bought, kept, holding, price = after_swap(pool, funds, swap, facts.tolerance)
-    sized = size_entry(span, price, holding, facts.tolerance)
-    arriving = Amounts(0, bought) if swap.zero_for_one else Amounts(bought, 0)
-    brought = Amounts(
-        *(max(0, most - there) for most, there in zip(sized.most, arriving, strict=True))
+    bought, sized, brought, spent = size_swap_entry(
+        pool, span, funds, swap, facts.tolerance, liquidity=liquidity
     )
-    if any(need > there for need, there in zip(brought, kept, strict=True)):
-        raise BuildError("The swap leaves less than the range takes. Ask for a new plan.")
     currencies = (key.currency0, key.currency1)
     enter = actions.modify_liquidities(
         [
@@ -208,13 +211,14 @@ def swap_and_enter(
         ),
         facts.deadline,
     )
-    sold = Amounts(swap.amount_in, 0) if swap.zero_for_one else Amounts(0, swap.amount_in)
-    spent = _sum(sold, brought)
+    besides = Amounts(
+        *(max(0, need - there) for need, there in zip(spent, sure or spent, strict=True))
+    )
     return Recipe(
         "enter",
         router,
         data,
-        Bounds(NOTHING, sized.most, sized.liquidity, swap.amount_in, bought),
+        Bounds(NOTHING, sized.most, sized.liquidity, swap.amount_in, bought, besides),
         spent.amount0 if key.currency0 == NATIVE else 0,
         _pulled(key, spent),
     )

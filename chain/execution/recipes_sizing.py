@@ -54,12 +54,28 @@ class Swapped(NamedTuple):
     """Of the pool entered."""
 
 
-def drift_band(sqrt_price: int, bips: Bips, span: Span) -> Band:
-    """The drift to survive, narrowed with the range: a band as wide as it would promise nothing.
+class SwapEntry(NamedTuple):
+    """An entry that a swap comes before, in one transaction."""
+
+    bought: int
+    sized: Sized
+    brought: Amounts
+    """From the wallet, besides what the swap buys."""
+    spent: Amounts
+    """All that leaves the wallet at first, sold or brought."""
+
+
+def narrowed(bips: Bips, span: Span) -> Bips:
+    """Drift no wider than a part of the range: a band as wide as it would promise nothing.
 
     A tick is about a basis point.
     """
-    return price_band(sqrt_price, min(bips, span.width // _BAND_SHARE or 1))
+    return min(bips, span.width // _BAND_SHARE or 1)
+
+
+def drift_band(sqrt_price: int, bips: Bips, span: Span) -> Band:
+    """The drift to survive, narrowed with the range."""
+    return price_band(sqrt_price, narrowed(bips, span))
 
 
 def price_band(sqrt_price: int, bips: Bips) -> Band:
@@ -124,6 +140,37 @@ def after_swap(pool: PoolFacts, funds: Amounts, swap: QuotedSwap, tolerance: Tol
         raise BuildError("The swap would buy nothing. Ask for a new plan.")
     price = swap.sqrt_price_after if swap.pool == pool.key else pool.sqrt_price_x96
     return Swapped(bought, kept, holding, price)
+
+
+def size_swap_entry(
+    pool: PoolFacts,
+    span: Span,
+    funds: Amounts,
+    swap: QuotedSwap,
+    tolerance: Tolerance,
+    *,
+    liquidity: int | None = None,
+) -> SwapEntry:
+    """With this liquidity, or with all that the funds are sure to pay for; never more than they."""
+    bought, kept, holding, price = after_swap(pool, funds, swap, tolerance)
+    if liquidity is None:
+        sized = size_entry(span, price, holding, tolerance)
+    else:
+        band = drift_band(price, tolerance.slippage_bips, span)
+        sized = Sized(liquidity, most_taken(span, liquidity, band))
+    arriving = Amounts(0, bought) if swap.zero_for_one else Amounts(bought, 0)
+    sold = Amounts(swap.amount_in, 0) if swap.zero_for_one else Amounts(0, swap.amount_in)
+    brought = Amounts(
+        *(max(0, most - there) for most, there in zip(sized.most, arriving, strict=True))
+    )
+    if any(need > there for need, there in zip(brought, kept, strict=True)):
+        raise BuildError("The swap leaves less than the range takes. Ask for a new plan.")
+    return SwapEntry(
+        bought,
+        sized,
+        brought,
+        Amounts(sold.amount0 + brought.amount0, sold.amount1 + brought.amount1),
+    )
 
 
 def size_move(position: PositionFacts, span: Span, tolerance: Tolerance) -> Sized:

@@ -17,6 +17,7 @@ from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.worlds import World, open_world
 from chain.execution.building_facts import (
+    Bips,
     ChainFacts,
     FeeCaps,
     PoolFacts,
@@ -197,7 +198,7 @@ class Chain:
             key, swap.zero_for_one, swap.amount_in, swap.amount_out, swap.sqrt_price_after
         )
 
-    def drift(self, key: PoolKey, bips: int) -> None:
+    def drift(self, key: PoolKey, bips: Bips) -> None:
         """Let the pool's price be this much higher, as if others had traded."""
         slot = pool_slots(key.pool_id).slot0
         word = self.state.storage(CONTRACTS.pool_manager, slot)

@@ -25,8 +25,7 @@ from chain.execution.building_requests import (
     Unwrap,
     Wrap,
 )
-from chain.execution.recipes_sizing import after_swap, guaranteed_by_exit, size_entry
-from chain.execution.recipes_tolerance import widest_tolerance
+from chain.execution.recipes_sizing import guaranteed_by_exit, narrowed, size_swap_entry
 from chain.math.liquidity import Amounts
 from chain.networks import NATIVE
 from chain.pools.quote import quote_exact_input
@@ -277,32 +276,57 @@ def test_what_is_missing_of_wrapped_ether_is_wrapped_first(chain: Chain) -> None
     assert chain.balance(key.currency0, WALLET) < taken // 20
 
 
-@pytest.mark.parametrize("name", ["healthy", "native", "stable", "above its range"])
-def test_the_widest_tolerance_costs_no_more_than_its_share(chain: Chain, name: str) -> None:
+def moving_with_swap(chain: Chain, name: str) -> ReRange:
+    """Nearly all of a position, moved to a range that needs a swap."""
     old = position(chain, name)
     key = old.pool.key
     reach = 4 if name == "stable" else 900
     span = chain.around(key, reach, 2 * reach)
     after_exit = fresh_chain()
     after_exit.run(build(Close(old), after_exit.facts(key)).transactions)
+    whole = Amounts(*(a + b for a, b in zip(held(old), old.fees, strict=True)))
+    swap = after_exit.balancing(key, span, whole)
+    assert swap is not None
+    entry = size_swap_entry(old.pool, span, whole, swap, Tolerance(0, BIPS))
+    return ReRange(old, span, swap, 99 * entry.sized.liquidity // 100)
 
-    def entry(tolerance: Tolerance) -> tuple[QuotedSwap, int]:
-        funds = guaranteed_by_exit(old, tolerance)
-        swap = after_exit.balancing(key, span, funds)
-        assert swap is not None
-        swapped = after_swap(old.pool, funds, swap, tolerance)
-        return swap, size_entry(span, swapped.sqrt_price, swapped.holding, tolerance).liquidity
 
-    tolerance = widest_tolerance(lambda tried: entry(tried)[1])
+@pytest.mark.parametrize("name", ["healthy", "native", "stable", "above its range"])
+@pytest.mark.parametrize("part", [-1, 0, 1])
+def test_what_the_wallet_holds_besides_lets_a_swap_plan_survive_the_drift(
+    chain: Chain, name: str, part: int
+) -> None:
+    request = moving_with_swap(chain, name)
+    old, key = request.position, request.position.pool.key
+    facts = chain.facts(key)
+    built = build(request, facts)
+    drift = built.tolerance.slippage_bips
+    assert drift == narrowed(narrowed(50, old.span), request.span)
+    before = worth(old, wealth(chain, key))
+    chain.drift(key, part * (drift - Fraction(1, 2)))
+    token_id = minted(chain.run(built.transactions))
+    assert chain.position(token_id).liquidity == request.liquidity
+    for token in (key.currency0, key.currency1):
+        assert chain.balance(token, MANAGER) == chain.balance(token, ROUTER) == 0
+    least = 0 if part == 0 else -worth(old, built.bounds[-1].bounds.besides)
+    assert worth(old, wealth(chain, key)) - before >= least
 
-    swap, liquidity = entry(tolerance)
-    undisturbed = entry(Tolerance(0, BIPS))[1]
-    assert 100 * liquidity >= 99 * undisturbed
-    assert 0 < tolerance.slippage_bips <= 50
-    further = Tolerance(tolerance.slippage_bips + Fraction(1, 50), BIPS)
-    assert tolerance.slippage_bips == 50 or 100 * entry(further)[1] < 99 * undisturbed
-    facts = replace(chain.facts(key), tolerance=tolerance)
-    chain.run(build(ReRange(old, span, swap), facts).transactions)
+
+@pytest.mark.parametrize("name", ["healthy", "native", "stable", "below its range"])
+def test_without_anything_besides_less_drift_is_survived(chain: Chain, name: str) -> None:
+    request = moving_with_swap(chain, name)
+    key = request.position.pool.key
+    facts = chain.facts(key)
+    poor = replace(facts, balances=dict.fromkeys(facts.balances, 0))
+    built = build(request, poor)
+    assert built.bounds[-1].bounds.besides == (0, 0)
+    assert 0 < built.tolerance.slippage_bips < 15
+    run = carry_out(chain, request, key)
+    assert min(run.gained) >= 0
+
+
+def wealth(chain: Chain, key: PoolKey) -> Amounts:
+    return Amounts(chain.balance(key.currency0, WALLET), chain.balance(key.currency1, WALLET))
 
 
 @pytest.mark.parametrize("bips", [-49, -30, -1, 1, 30, 49])
