@@ -37,6 +37,8 @@ class BackRoom:
         self._tell = tell
         self._shut = ""
         """Why nobody is in the room; empty while somebody is, or may still come."""
+        self._still_opening: asyncio.Task[None] | None = None
+        """Ended at once when the person leaves before there is anything to put away."""
         self._loop = asyncio.new_event_loop()
         self._errands: asyncio.Queue[Errand | None] = asyncio.Queue()
         self._thread = threading.Thread(target=self._run, name="zuno desk", daemon=True)
@@ -63,7 +65,8 @@ class BackRoom:
         self._put(lambda desk: desk.confirm(approval_hash, word, passphrase))
 
     def close(self) -> None:
-        self._put(None)
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._end)
 
     def wait_closed(self, seconds: float) -> bool:
         """Whether the room is empty; a transaction that was sent is in the outbox either way."""
@@ -71,21 +74,31 @@ class BackRoom:
             self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    def _put(self, errand: Errand | None) -> None:
+    def _put(self, errand: Errand) -> None:
         # A closed room has nobody to ask, and nothing is left undone by it.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._errands.put_nowait, errand)
 
+    def _end(self) -> None:
+        self._errands.put_nowait(None)
+        if self._still_opening is not None:
+            self._still_opening.cancel()
+
     def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+        with (
+            suppress(asyncio.CancelledError),
+            asyncio.Runner(loop_factory=lambda: self._loop) as runner,
+        ):
             runner.run(self._work())
 
     async def _work(self) -> None:
         from zuno_tui.desk.desk import Desk
         from zuno_tui.desk.faults import fault_words
 
+        self._still_opening = asyncio.current_task()
         try:
             async with self._opening() as opening, Desk(opening, self._tell) as desk:
+                self._still_opening = None
                 while (errand := await self._errands.get()) is not None:
                     await errand(desk)
         except Exception as error:  # the screen stays, and must say why it is alone

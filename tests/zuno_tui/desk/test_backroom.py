@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import subprocess
 import sys
@@ -67,6 +68,27 @@ def test_leaving_and_help_wait_for_no_desk(tmp_path: Path) -> None:
     room.ask(Quit())
 
     assert told == [HelpAsked("recommend"), QuitAsked()]
+
+
+def test_leaving_ends_an_opening_that_takes_long(tmp_path: Path) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[DeskOpening]:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+        yield opening(tmp_path, "nowhere")
+
+    room = BackRoom(opened, lambda _: None)
+    room.start()
+    assert begun.wait(PATIENCE)
+    room.close()
+
+    assert room.wait_closed(5)
+    assert ended.is_set()
 
 
 def test_a_screen_that_holds_a_room_pays_for_nothing_heavy() -> None:
