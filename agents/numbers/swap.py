@@ -34,6 +34,8 @@ class SwapTerms:
     """Active liquidity without the position that leaves; None takes the price as fixed."""
     depth: Depth | None = None
     """Every change of liquidity around the price: a swap is then replayed as the pool runs it."""
+    elsewhere: bool = False
+    """Whether the depth is another pool's, so that the price of the range stays where it is."""
 
     def fee(self, *, zero_for_one: bool) -> int:
         return self.fee_zero_for_one if zero_for_one else self.fee_one_for_zero
@@ -146,9 +148,8 @@ def _swap(sqrt_price: int, amount_in: int, terms: SwapTerms, *, zero_for_one: bo
     fee = terms.fee(zero_for_one=zero_for_one)
     if terms.depth is not None:
         quote = quote_at_most(terms.depth, amount_in, zero_for_one=zero_for_one)
-        return PrepSwap(
-            zero_for_one, quote.amount_in, quote.amount_out, fee, quote.sqrt_price_after
-        )
+        price = sqrt_price if terms.elsewhere else quote.sqrt_price_after
+        return PrepSwap(zero_for_one, quote.amount_in, quote.amount_out, fee, price)
     if terms.liquidity is None:
         after_fee = amount_in * (PIPS - fee) // PIPS
         if zero_for_one:

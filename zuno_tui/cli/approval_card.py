@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from zuno_tui.cli.output import Json
     from zuno_tui.cli.session import Session
     from zuno_tui.gate.approving import Approved, Rehearsal
+    from zuno_tui.gate.swap_pools import SwapQuotes
 
 
 def show_approval(session: Session, approved: Approved) -> None:
@@ -61,6 +62,7 @@ def rehearsal_lines(rehearsal: Rehearsal) -> Iterator[str]:
 def outcome_lines(rehearsal: Rehearsal) -> Iterator[str]:
     """What leaves and what comes, within which bounds, at what cost, on whose word."""
     yield from _outcome(rehearsal)
+    yield from _swap(rehearsal)
     yield from _bounds(rehearsal)
     yield from _cost(rehearsal)
     yield from _trust(rehearsal)
@@ -94,6 +96,14 @@ def _outcome(rehearsal: Rehearsal) -> Iterator[str]:
         known = rehearsal.tokens[token]
         sign = "−" if amount < 0 else "+"
         yield f"    {sign}{amount_of(abs(amount), known)} {known.label}"
+
+
+def _swap(rehearsal: Rehearsal) -> Iterator[str]:
+    quotes = rehearsal.prepared.wish.quotes
+    if quotes is not None:
+        key, swap = quotes.pool.key, quotes.swap
+        bought = rehearsal.tokens[key.currency1 if swap.zero_for_one else key.currency0]
+        yield wrapped(f"  {quotes.words(lambda units: amount_text(units, bought))}", indent=2)
 
 
 def _bounds(rehearsal: Rehearsal) -> Iterator[str]:
@@ -183,6 +193,7 @@ def _document(rehearsal: Rehearsal) -> dict[str, Json]:
             }
             for step in prepared.steps
         ],
+        "swap": None if wish.quotes is None else _quotes(wish.quotes),
         "sentThrough": rehearsal.private_host,
         "code": {
             address: "shipped" if address in prepared.codes.shipped else "first met"
@@ -196,6 +207,17 @@ def _document(rehearsal: Rehearsal) -> dict[str, Json]:
             f"{step}: {sentence}" for step, sentences in rehearsal.words for sentence in sentences
         ],
         "warnings": list(rehearsal.warnings),
+    }
+
+
+def _quotes(quotes: SwapQuotes) -> dict[str, Json]:
+    return {
+        "poolId": quotes.swap.pool.pool_id,
+        "zeroForOne": quotes.swap.zero_for_one,
+        "amountIn": str(quotes.swap.amount_in),
+        "amountOut": str(quotes.swap.amount_out),
+        "replayed": str(quotes.replayed),
+        "byQuoter": {pool.pool_id: str(amount) for pool, amount in quotes.by_quoter.items()},
     }
 
 

@@ -159,6 +159,8 @@ def _policy_context(
     network, request = sources.network, wish.request
     pool = wish.subject.pool
     swap = request.swap if isinstance(request, ReRange | Create) else None
+    pools = [] if pool is None else [pool]
+    pools += [] if wish.quotes is None else [wish.quotes.pool]
     return PolicyContext(
         network=network,
         allowed_chain_ids=frozenset({network.chain_id}),
@@ -169,7 +171,7 @@ def _policy_context(
         tokens=frozenset(wish.tokens),
         code_hashes=codes.now,
         pinned_code_hashes=codes.pinned,
-        pools={} if pool is None else {key_of(pool.key): pool},
+        pools={key_of(each.key): each for each in pools},
         positions=wish.subject.positions,
         quotes=() if swap is None else (swap,),
         allowed_hooks=limits.allowed_hooks,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.types import BlockRef
     from zuno_tui.gate.subjects import Subject
+    from zuno_tui.gate.swap_pools import SwapQuotes
 
 _MICRO = 10**6
 
@@ -38,6 +39,8 @@ class Wish:
     """Of the tokens whose worth is known."""
     usd_per_wei: float | None = None
     tolerance: Tolerance = field(default_factory=Tolerance)
+    quotes: SwapQuotes | None = None
+    """Of the swap in the request, where there is one."""
 
     @property
     def worth(self) -> dict[Address, Fraction]:

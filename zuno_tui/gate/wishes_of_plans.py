@@ -5,12 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chain.execution.building_facts import Span, Tolerance, position_facts
+from chain.execution.building_facts import BIPS, Span, Tolerance, position_facts
 from chain.execution.building_requests import Close, QuotedSwap, ReRange
 from chain.execution.recipes_sizing import guaranteed_by_exit
 from chain.execution.recipes_tolerance import liquidity_after_swap, widest_tolerance
+from chain.math.liquidity import Amounts
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.subjects import subject_of
+from zuno_tui.gate.swap_pools import (
+    ask_quoter,
+    best_elsewhere,
+    read_other_pools,
+    terms_elsewhere,
+)
 from zuno_tui.gate.wishes import Wish, owned_position, pair_of
 
 if TYPE_CHECKING:
@@ -21,6 +28,10 @@ if TYPE_CHECKING:
     from chain.networks import Address
     from chain.overview import Sources
     from chain.pool_key import PoolKey
+    from chain.pools.depth import Depth
+
+_WORSE_BIPS = 100
+"""How much less than planned a swap may pay and still be the same plan's."""
 
 
 async def wish_of_plan(sources: Sources, plan: Plan, candidate: Candidate, owner: Address) -> Wish:
@@ -67,44 +78,78 @@ async def _wish_to_change(
     if candidate.kind == "exit":
         return wish
     span = planned_span(candidate)
-    request, tolerance = _re_range(context, facts, span)
-    return replace(
+    moving = replace(
         wish,
         headline=f"Move position #{token_id} to ticks {span.tick_lower} to {span.tick_upper}",
-        request=request,
-        tolerance=tolerance,
+    )
+    request, tolerance = _re_range(context, facts, span, None)
+    if request.swap is None:
+        return replace(moving, request=request, tolerance=tolerance)
+    others = await read_other_pools(sources, facts.pool.key, context.block_hash)
+    swap = request.swap
+    if (better := best_elsewhere(others, swap)) is not None:
+        there, drift = _re_range(context, facts, span, better)
+        swap, tolerance = (swap, tolerance) if there.swap is None else (there.swap, drift)
+    quotes = await ask_quoter(sources, swap, facts.pool, others, context.block_hash)
+    refuse_worse_than_planned(candidate, quotes.swap)
+    return replace(
+        moving, request=replace(request, swap=quotes.swap), tolerance=tolerance, quotes=quotes
     )
 
 
+def refuse_worse_than_planned(candidate: Candidate, swap: QuotedSwap) -> None:
+    """The plan was judged by what its swap pays: much less is another plan."""
+    planned = candidate.prep_action
+    if planned is None or planned.zero_for_one != swap.zero_for_one:
+        return
+    least = planned.amount_out * swap.amount_in * (BIPS - _WORSE_BIPS)
+    if swap.amount_out * planned.amount_in * BIPS < least:
+        raise GateRefusedError(
+            "The swap now pays over 1 % less than the plan counts on. "
+            "Nothing was signed. Ask for a new plan: zuno recommend ID"
+        )
+
+
 def _re_range(
-    context: MarketContext, position: PositionFacts, span: Span
+    context: MarketContext, position: PositionFacts, span: Span, elsewhere: Depth | None
 ) -> tuple[ReRange, Tolerance]:
     """With the swap the range needs, sold out of what leaving is sure to pay."""
-    if not position.liquidity or _balancing_swap(context, position, span, None) is None:
+    if not position.liquidity or _balancing_swap(context, position, span, None, elsewhere) is None:
         return ReRange(position, span, None), Tolerance()
 
     def liquidity_at(tolerance: Tolerance) -> int:
-        swap = _balancing_swap(context, position, span, tolerance)
+        swap = _balancing_swap(context, position, span, tolerance, elsewhere)
         if swap is None:
             return 0
         funds = guaranteed_by_exit(position, tolerance)
         return liquidity_after_swap(position.pool, span, funds, swap, tolerance)
 
     tolerance = widest_tolerance(liquidity_at)
-    swap = _balancing_swap(context, position, span, tolerance)
+    swap = _balancing_swap(context, position, span, tolerance, elsewhere)
     return ReRange(position, span, swap), tolerance
 
 
 def _balancing_swap(
-    context: MarketContext, position: PositionFacts, span: Span, tolerance: Tolerance | None
+    context: MarketContext,
+    position: PositionFacts,
+    span: Span,
+    tolerance: Tolerance | None,
+    elsewhere: Depth | None,
 ) -> QuotedSwap | None:
     """Of all that is there, or of what an exit within the tolerance is sure to pay."""
     from agents.evaluation import allocation_for
     from agents.ground import ground_of
     from agents.numbers.edges import TickRange
+    from agents.numbers.inventory import allocate_inventory
 
-    ground = ground_of(context)
+    ground, ticks = ground_of(context), TickRange(span.tick_lower, span.tick_upper)
     if tolerance is not None:
         ground = replace(ground, available=guaranteed_by_exit(position, tolerance))
-    swap = allocation_for(ground, TickRange(span.tick_lower, span.tick_upper)).swap
-    return None if swap is None else quoted_swap(position.pool.key, swap)
+    if elsewhere is None:
+        pool, allocation = position.pool.key, allocation_for(ground, ticks)
+    else:
+        pool, terms = elsewhere.state.key, terms_elsewhere(elsewhere)
+        allocation = allocate_inventory(
+            ground.sqrt_price, ticks, ground.available, Amounts(0, 0), terms
+        )
+    return None if allocation.swap is None else quoted_swap(pool, allocation.swap)

@@ -15,20 +15,27 @@ from chain.pools.discovery import discover_pools
 from chain.reading.one_block import OneBlock
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.subjects import Subject
+from zuno_tui.gate.swap_pools import (
+    ask_quoter,
+    best_elsewhere,
+    read_other_pools,
+    terms_elsewhere,
+)
 from zuno_tui.gate.wishes import Wish, spendable_tokens
-from zuno_tui.gate.wishes_of_plans import planned_span, quoted_swap
+from zuno_tui.gate.wishes_of_plans import planned_span, quoted_swap, refuse_worse_than_planned
 from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
+    from agents.numbers.swap import PrepSwap
     from agents.plan import Candidate, Plan
     from chain.execution.building_facts import Span
-    from chain.execution.building_requests import QuotedSwap
     from chain.networks import Address
     from chain.overview import Sources
     from chain.pool_key import PoolId
     from chain.pools.discovery import Pool
     from chain.pools.state import PoolState
     from chain.rpc.types import Block
+    from zuno_tui.gate.swap_pools import SwapQuotes
 
 
 async def wish_to_open(sources: Sources, plan: Plan, candidate: Candidate, owner: Address) -> Wish:
@@ -41,7 +48,10 @@ async def wish_to_open(sources: Sources, plan: Plan, candidate: Candidate, owner
     found = await find_pool(sources, candidate.pool_id)
     state, block = found.pool.state, found.block
     pool = PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee)
-    swap = await _swap_of_one_token(sources, block, state, span, capital)
+    quotes = await _swap_of_one_token(sources, block, state, span, capital)
+    swap = None if quotes is None else quotes.swap
+    if swap is not None:
+        refuse_worse_than_planned(candidate, swap)
     tokens = spendable_tokens(sources.network, state.key)
     worth = await read_worth(sources, tokens, block)
     return Wish(
@@ -55,6 +65,7 @@ async def wish_to_open(sources: Sources, plan: Plan, candidate: Candidate, owner
         Tolerance()
         if swap is None
         else widest_tolerance(partial(liquidity_after_swap, pool, span, capital, swap)),
+        quotes,
     )
 
 
@@ -95,7 +106,7 @@ async def find_pool(sources: Sources, pool_id: PoolId) -> FoundPool:
 
 async def _swap_of_one_token(
     sources: Sources, block: Block, state: PoolState, span: Span, capital: Amounts
-) -> QuotedSwap | None:
+) -> SwapQuotes | None:
     """The swap that capital in one token needs; of two tokens each is taken as it was given."""
     from agents.numbers.edges import TickRange
     from agents.numbers.inventory import allocate_for_create
@@ -111,6 +122,18 @@ async def _swap_of_one_token(
         depths[state.pool_id],
     )
     ticks = TickRange(span.tick_lower, span.tick_upper)
-    made = allocate_for_create(state.key, state.sqrt_price_x96, ticks, capital, terms)
-    swap = made.allocation.swap
-    return None if swap is None else quoted_swap(state.key, swap)
+    own = PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee)
+
+    def solved(terms: SwapTerms) -> PrepSwap | None:
+        made = allocate_for_create(state.key, state.sqrt_price_x96, ticks, capital, terms)
+        return made.allocation.swap
+
+    here_swap = solved(terms)
+    if here_swap is None:
+        return None
+    swap = quoted_swap(state.key, here_swap)
+    others = await read_other_pools(sources, state.key, block.hash)
+    if (better := best_elsewhere(others, swap)) is not None:
+        there = solved(terms_elsewhere(better))
+        swap = swap if there is None else quoted_swap(better.state.key, there)
+    return await ask_quoter(sources, swap, own, others, block.hash)

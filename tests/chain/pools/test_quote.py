@@ -7,34 +7,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.abi import decode, encode_call
+from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
 from chain.hooks import NO_HOOK
 from chain.math.fees import ProtocolFee
 from chain.networks import network_named
 from chain.pool_key import PoolKey
+from chain.pools.candidates import plain_pools
 from chain.pools.depth import Depth, read_depths
 from chain.pools.discovery import discover_pools
 from chain.pools.quote import DepthExceededError, quote_exact_input
+from chain.pools.quoter import quotes_across
 from chain.pools.state import PoolState
 from chain.reading.one_block import OneBlock
-from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.store import Store
 
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
 
-QUOTE = "quoteExactInputSingle(((address,address,uint24,int24,address),bool,uint128,bytes))"
 NETWORK = network_named("devnet")
 REACH = 4_000
-
-
-async def _quoter(
-    client: RpcClient, key: PoolKey, amount: int, *, zero_for_one: bool, at: str
-) -> int:
-    data = encode_call(QUOTE, (key.values, zero_for_one, amount, b""))
-    answer = await client.ask(requests.call(NETWORK.contracts.quoter, data, at))
-    return int(decode(("uint256", "uint256"), answer)[0])
 
 
 async def test_every_pool_quotes_as_the_quoter_does_to_the_unit(devnet: DevnetReady) -> None:
@@ -59,12 +51,27 @@ async def test_every_pool_quotes_as_the_quoter_does_to_the_unit(devnet: DevnetRe
                     ours = quote_exact_input(
                         depths[state.pool_id], amount, zero_for_one=zero_for_one
                     )
-                    theirs = await _quoter(
-                        client, state.key, amount, zero_for_one=zero_for_one, at=at
+                    theirs = await quotes_across(
+                        client, NETWORK, [state.key], amount, zero_for_one=zero_for_one, at=at
                     )
-                    assert ours.amount_out == theirs
+                    assert theirs == {state.key: ours.amount_out}
                     compared += 1
     assert compared == 10 * len(states) >= 80
+
+
+async def test_pools_are_quoted_in_one_request_and_those_that_refuse_left_out(
+    devnet: DevnetReady,
+) -> None:
+    pools = plain_pools(WETH_USDC.currency0.address, WETH_USDC.currency1.address)
+    async with RpcClient(NETWORK, (devnet.url,)) as client:
+        await client.head()
+        before = client.round_trips
+        quotes = await quotes_across(client, NETWORK, pools, 10**15, zero_for_one=True, at="latest")
+        trips = client.round_trips - before
+
+    assert set(quotes) == {WETH_USDC.key, WETH_USDC_LOW.key}
+    assert len(pools) == 4
+    assert trips == 1
 
 
 async def test_the_liquidity_of_all_stretches_adds_up(devnet: DevnetReady) -> None:

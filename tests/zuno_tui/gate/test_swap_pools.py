@@ -1,0 +1,93 @@
+"""The pool a plan's swap goes through: the one that pays most, by the replay and by V4Quoter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.plan import Candidate, PrepAction
+from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
+from chain.execution.building_requests import QuotedSwap
+from tests.fakes.proxy import Proxy
+from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.desk import Desk
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.wishes_of_plans import refuse_worse_than_planned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+    from tests.fakes.proxy import Answer, Call
+
+
+@pytest.fixture
+def desk(devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
+    made = Desk(devnet, CommandLine(tmp_path / "home"), capsys)
+    snapshot = made.ask("evm_snapshot")
+    yield made
+    made.ask("evm_revert", snapshot)
+
+
+def _move(desk: Desk, state: str) -> tuple[str, str, str]:
+    plan = desk.recommended(state)
+    move = next(one for one in plan["candidates"] if one["prepAction"] is not None)
+    return plan["planId"], "--candidate", str(move["index"])
+
+
+def test_a_swap_goes_through_the_pool_that_pays_most(desk: Desk) -> None:
+    chosen = _move(desk, "above its range")
+
+    quotes = desk.approved("approve", *chosen)["swap"]
+    shown = desk.here("simulate", *chosen)
+
+    own, cheaper = WETH_USDC.key.pool_id, WETH_USDC_LOW.key.pool_id
+    assert quotes["poolId"] == cheaper
+    assert set(quotes["byQuoter"]) == {own, cheaper}
+    assert int(quotes["byQuoter"][cheaper]) > int(quotes["byQuoter"][own])
+    assert quotes["amountOut"] == quotes["replayed"] == quotes["byQuoter"][cheaper]
+    assert "The swap goes through the 0.05 % pool, the best of 2 that quote it" in shown.out
+
+
+def test_it_stays_in_the_pool_that_is_entered_where_no_other_pays_more(desk: Desk) -> None:
+    quotes = desk.approved("approve", *_move(desk, "near the edge"))["swap"]
+
+    own = WETH_USDC_LOW.key.pool_id
+    assert quotes["poolId"] == own
+    assert quotes["amountOut"] == quotes["replayed"]
+    assert int(quotes["byQuoter"][own]) >= int(quotes["replayed"])
+
+
+def test_without_a_quoter_the_replay_is_used_and_named(desk: Desk) -> None:
+    chosen = _move(desk, "above its range")
+    quoter = desk.devnet.contracts.quoter
+
+    def has_no_quoter(call: Call) -> Answer | None:
+        asked = call["method"] == "eth_call" and call["params"][0]["to"] == quoter
+        return {"result": "0x"} if asked else None
+
+    with Proxy(desk.devnet.url, has_no_quoter) as proxy:
+        shown = replace(desk, rpc=proxy.url).here("simulate", *chosen)
+
+    assert shown.code == 0, shown.words
+    assert "No quoter answers here: the swap pays" in shown.out
+
+
+@pytest.mark.parametrize(("amount_out", "refused"), [(990, False), (989, True)])
+def test_a_swap_that_pays_much_less_than_planned_is_another_plan(
+    amount_out: int, refused: bool
+) -> None:
+    planned = PrepAction(
+        zero_for_one=True, amount_in=2000, amount_out=2000, fee_pips=500, cost_usd=None
+    )
+    candidate = Candidate.model_construct(prep_action=planned)
+    swap = QuotedSwap(WETH_USDC.key, True, 1000, amount_out, 1 << 96)
+
+    if refused:
+        with pytest.raises(GateRefusedError, match="over 1 % less than the plan"):
+            refuse_worse_than_planned(candidate, swap)
+    else:
+        refuse_worse_than_planned(candidate, swap)
