@@ -117,8 +117,18 @@ def _bounds(rehearsal: Rehearsal) -> Iterator[str]:
                     for amount, token in zip(amounts, pair, strict=True)
                 )
                 yield f"  {step.step} {promise} {told}."
+        if any(least.besides):
+            told = " and ".join(
+                amount_text(amount, rehearsal.tokens[token])
+                for amount, token in zip(least.besides, pair, strict=True)
+                if amount
+            )
+            yield (
+                f"  {step.step} moves up to {told} along of what you hold besides, so that a "
+                "moving price does not stop it; what the range does not take comes back."
+            )
     if rehearsal.prepared.wish.subject.pool is not None:
-        drift = float(rehearsal.prepared.wish.tolerance.slippage_bips) / 100
+        drift = float(rehearsal.prepared.built.tolerance.slippage_bips) / 100
         yield f"  Refused when the price has moved by more than {drift:.3g} %."
     for grant in rehearsal.prepared.built.grants:
         told = amount_text(grant.amount, rehearsal.tokens[grant.token])
@@ -168,7 +178,7 @@ def _document(rehearsal: Rehearsal) -> dict[str, Json]:
         "quoted": None
         if quoted is None
         else {token: str(amount) for token, amount in quoted.items()},
-        "driftBips": float(prepared.wish.tolerance.slippage_bips),
+        "driftBips": float(prepared.built.tolerance.slippage_bips),
         "bounds": [{"step": each.step, **_minimums(each.bounds)} for each in prepared.built.bounds],
         "grants": [
             {
@@ -228,6 +238,8 @@ def _minimums(least: Bounds) -> dict[str, Json]:
         "taken0": str(least.taken.amount0),
         "taken1": str(least.taken.amount1),
         "liquidity": str(least.liquidity),
+        "besides0": str(least.besides.amount0),
+        "besides1": str(least.besides.amount1),
         "sold": str(least.sold),
         "bought": str(least.bought),
     }

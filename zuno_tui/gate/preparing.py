@@ -78,7 +78,7 @@ async def prepare(
         reasons = "\n".join(f"  {reason}" for reason in verdict.reasons)
         raise GateRefusedError(f"The policy does not let this through:\n{reasons}")
     now = network_time(sources, block.timestamp)
-    slippage = facts.tolerance.slippage_bips
+    slippage = built.tolerance.slippage_bips
     band = Band(0, 0) if pool is None else price_band(pool.sqrt_price_x96, slippage)
     return Prepared(
         wish,
