@@ -29,14 +29,15 @@ class Baseline:
     lp_fee: int
     protocol_fee: tuple[int, int]
     """Zero-for-one, one-for-zero."""
-    hook_hash: str | None
+    hook_code: str | None
+    """What runs as the pool's hook, see `Reading.hook_code`."""
     others: int
     """Liquidity of all others around the price."""
     others_time: int
     """When that was taken."""
 
     @classmethod
-    def of(cls, position: PositionSnapshot, standing: Standing) -> Baseline:
+    def of(cls, position: PositionSnapshot, standing: Standing, hook_code: str | None) -> Baseline:
         """The position as it is now."""
         pool = position.pool
         return cls(
@@ -45,7 +46,7 @@ class Baseline:
             subscriber=position.custody.subscriber,
             lp_fee=pool.lp_fee,
             protocol_fee=protocol_fee_of(position),
-            hook_hash=hook_hash_of(position),
+            hook_code=hook_code,
             others=others_in(position),
             others_time=position.block.timestamp,
         )
@@ -63,9 +64,6 @@ class Baseline:
     def with_fees_of(self, position: PositionSnapshot) -> Baseline:
         return replace(self, lp_fee=position.pool.lp_fee, protocol_fee=protocol_fee_of(position))
 
-    def with_hook_of(self, position: PositionSnapshot) -> Baseline:
-        return replace(self, hook_hash=hook_hash_of(position))
-
     def with_custody_of(self, position: PositionSnapshot) -> Baseline:
         custody = position.custody
         return replace(self, approved=custody.approved, subscriber=custody.subscriber)
@@ -78,7 +76,7 @@ class Baseline:
             "subscriber": self.subscriber,
             "lpFee": self.lp_fee,
             "protocolFee": list(self.protocol_fee),
-            "hookHash": self.hook_hash,
+            "hookCode": self.hook_code,
             "others": str(self.others),
             "othersTime": self.others_time,
         }
@@ -94,7 +92,7 @@ def read_baseline(document: Mapping[str, object]) -> Baseline | None:
             "subscriber": (str() | None) as subscriber,
             "lpFee": int() as lp_fee,
             "protocolFee": [int() as one, int() as other],
-            "hookHash": (str() | None) as hook_hash,
+            "hookCode": (str() | None) as hook_code,
             "others": str() as others,
             "othersTime": int() as others_time,
         }:
@@ -104,7 +102,7 @@ def read_baseline(document: Mapping[str, object]) -> Baseline | None:
                 subscriber,
                 lp_fee,
                 (one, other),
-                hook_hash,
+                hook_code,
                 int(others),
                 others_time,
             )
@@ -119,8 +117,3 @@ def others_in(position: PositionSnapshot) -> int:
 def protocol_fee_of(position: PositionSnapshot) -> tuple[int, int]:
     fee = position.pool.protocol_fee
     return fee.towards(zero_for_one=True), fee.towards(zero_for_one=False)
-
-
-def hook_hash_of(position: PositionSnapshot) -> str | None:
-    code = position.pool.hook.code
-    return None if code is None else code.code_hash

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.monitor.alert import AlertKind, Finding, Severity
-from agents.monitor.baseline import hook_hash_of, others_in, protocol_fee_of
+from agents.monitor.baseline import others_in, protocol_fee_of
 from agents.words import percent
 from chain.checksum import shortened
 from chain.math.fees import PIPS
@@ -63,17 +63,17 @@ def fee_changed(situation: Situation, _: Thresholds, __: bool) -> Finding | None
 
 
 def hook_changed(situation: Situation, _: Thresholds, __: bool) -> Finding | None:
-    now = hook_hash_of(situation.position)
-    if now == situation.baseline.hook_hash:
+    now = situation.hook_code
+    if now == situation.baseline.hook_code:
         return None
     return Finding(
         AlertKind.HOOK_CHANGED,
         Severity.CRITICAL,
-        f"{situation.name}: the code of the pool's hook is not what it was. It may now do what"
-        " nobody has looked at; see whether you can still leave.",
+        f"{situation.name}: the code that runs as the pool's hook is not what it was. It may now"
+        " do what nobody has looked at; see whether you can still leave.",
         "the hook's code changed",
         situation.command("exit-drill"),
-        {"codeHash": now, "codeHashBefore": situation.baseline.hook_hash},
+        {"code": now, "codeBefore": situation.baseline.hook_code},
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor import change_risks, range_risks
@@ -50,7 +50,6 @@ _RESOLUTIONS = {
 
 _ACCEPTING = {
     AlertKind.FEE_CHANGED: Baseline.with_fees_of,
-    AlertKind.HOOK_CHANGED: Baseline.with_hook_of,
     AlertKind.APPROVAL_CHANGED: Baseline.with_custody_of,
 }
 
@@ -257,9 +256,14 @@ class _Judging:
     def _accepted(self, one: Followed, standing: Mapping[AlertKind, Alert]) -> Baseline:
         """What the position is compared with: acknowledging a change accepts it."""
         position = one.position
-        baseline = one.before or Baseline.of(position, one.course.standing)
+        hook_code = self._reading.hook_code(position)
+        baseline = one.before or Baseline.of(position, one.course.standing, hook_code)
         for kind, alert in standing.items():
-            if alert.state is AlertState.ACKED and kind in _ACCEPTING:
+            if alert.state is not AlertState.ACKED:
+                continue
+            if kind is AlertKind.HOOK_CHANGED:
+                baseline = replace(baseline, hook_code=hook_code)
+            elif kind in _ACCEPTING:
                 baseline = _ACCEPTING[kind](baseline, position)
         return baseline
 

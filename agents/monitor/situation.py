@@ -23,6 +23,8 @@ class Situation:
     out_since: float | None
     """The network's time at which the present excursion began."""
     baseline: Baseline
+    hook_code: str | None = None
+    """What runs as the pool's hook; None where there is none."""
     volatility: Volatility | None = None
     """How much the price moves in a day; None where nobody can tell."""
     principal_usd: float | None = None

@@ -52,6 +52,7 @@ class Valuing:
             standing=standing,
             out_since=out_since,
             baseline=baseline,
+            hook_code=reading.hook_code(position),
             volatility=reading.volatilities.get(pool.pool_id),
             principal_usd=_worth(units, position.amount0, position.amount1),
             fees_usd=_worth(units, position.fees0, position.fees1),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agents.monitor.loss import read_losses
@@ -14,6 +14,7 @@ from chain.history.end_ticks import EndTicks, read_end_ticks
 from chain.history.memory import SwapMemory
 from chain.history.path import price_path
 from chain.history.swaps import read_swaps_of
+from chain.hook_targets import passes_calls_on, read_hook_targets
 from chain.networks import NATIVE
 from chain.overview import read_values
 from chain.positions.custody import OWNER, about, decode_owner
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from chain.overview import Sources
     from chain.pool_key import PoolId, PoolKey
     from chain.positions.discovery import WalletPositions
+    from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import PriceBook
     from chain.rpc.types import Block
     from chain.tokens import Token
@@ -62,10 +64,19 @@ class Reading:
     volatilities: Mapping[PoolId, Volatility]
     collect_usd: float | None
     losses: Mapping[int, float]
+    hook_targets: Mapping[Address, tuple[Address, ...]] = field(default_factory=dict)
+    """Of hooks whose code only passes calls on: where to."""
 
     @property
     def block(self) -> Block:
         return self.wallet.block
+
+    def hook_code(self, position: PositionSnapshot) -> str | None:
+        """What runs as the hook of a position's pool, as a text that changes when that does."""
+        hook = position.pool.hook
+        if hook.code is None:
+            return None
+        return " ".join((hook.code.code_hash, *self.hook_targets.get(hook.address, ())))
 
 
 class WatchReader:
@@ -100,6 +111,7 @@ class WatchReader:
             landmarks = ((cursor.block, cursor.block_hash), *cursor.earlier)
             ticks = await read_end_ticks(client, network, pools, landmarks, wallet.block)
         held = {one.token_id for one in wallet.positions}
+        hooks = {one.pool.hook.address for one in provided if passes_calls_on(one.pool.hook)}
         await self._renew_volatilities(pools, wallet.block, now)
         await self._renew_gas(now)
         return Reading(
@@ -113,6 +125,7 @@ class WatchReader:
             losses=await read_losses(
                 sources, self._memory, [one for one in provided if one.token_id in with_loss]
             ),
+            hook_targets=await read_hook_targets(client.at(wallet.block), sorted(hooks)),
         )
 
     async def times(

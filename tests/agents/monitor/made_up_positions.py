@@ -67,7 +67,7 @@ def at_tick(tick: int) -> Situation:
         pair=Pair(ONE, TWO, inverted=False),
         standing=INSIDE,
         out_since=None,
-        baseline=Baseline.of(held, INSIDE),
+        baseline=Baseline.of(held, INSIDE, None),
     )
 
 

@@ -156,8 +156,8 @@ def test_a_stranger_who_may_move_the_position_is_critical() -> None:
     assert judged(AlertKind.APPROVAL_CHANGED, moment) is None
 
 
-def test_another_code_at_the_hook_is_critical() -> None:
-    moment = replace(situation(), baseline=replace(situation().baseline, hook_hash="0xabc"))
+def test_other_code_behind_the_hook_is_critical() -> None:
+    moment = replace(situation(), hook_code="0xabc 0xdef")
 
     found = judged(AlertKind.HOOK_CHANGED, moment)
 
