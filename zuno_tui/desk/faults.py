@@ -18,9 +18,18 @@ def fault_words(error: Exception) -> str:
         return f"{error} Make room on the disk, or choose another home: zuno --home DIR"
     told = foreseen(error)
     if told is not None:
-        return " ".join(told[1].split())
+        return one_line(told[1])
     if isinstance(error, OSError):
         return f"The disk or the network failed: {error.strerror or type(error).__name__}."
     # Frames and kinds only: the words of an unknown error may hold a URL with its key.
     _LOG.error("unforeseen %s", type(error).__name__, exc_info=error)
     return f"{unforeseen(error)} The log knows more: locate"
+
+
+def one_line(words: str) -> str:
+    """Several lines as one, told apart where a line ends without a stop of its own."""
+    told = ""
+    for line in (each.strip() for each in words.splitlines()):
+        between = "" if not told else " " if told.endswith((".", ":", "!", "?")) else "; "
+        told += between + line if line else ""
+    return told

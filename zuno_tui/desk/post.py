@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from chain.checksum import shortened
+from chain.wallet.book import read_book
 from zuno_tui.desk.bench import Bench
 from zuno_tui.desk.jobs import Jobs
 from zuno_tui.desk.reading import EMBEDDED, LIVE, PositionReader
@@ -16,6 +17,7 @@ from zuno_tui.desk.status import StatusBoard
 from zuno_tui.desk.views import StatusView
 
 if TYPE_CHECKING:
+    from chain.networks import Address
     from chain.overview import Overview
     from zuno_tui.cli.session import Session
     from zuno_tui.desk.bench import Tell
@@ -41,7 +43,7 @@ class Post:
         wallet = session.address
         # Whoever is current may change elsewhere; this post stays with whom it was opened for.
         session = replace(session, settings=replace(session.settings, address=wallet))
-        view = StatusView(network=session.network.title, wallet=shortened(wallet))
+        view = StatusView(network=session.network.title, wallet=_named(session, wallet))
         async with AsyncExitStack() as stack:
             sources = await stack.enter_async_context(session.sources())
             status = StatusBoard(view, tell, opening.clock)
@@ -79,3 +81,9 @@ class Post:
         loading = self._loading
         if loading.done() and not loading.cancelled() and loading.exception() is None:
             loading.result().noticed(overview.wallet.block)
+
+
+def _named(session: Session, wallet: Address) -> str:
+    """By the name the person gave it, where there is one."""
+    known = read_book(session.home.keystore).at(wallet)
+    return shortened(wallet) if known is None else f"{known.name} {shortened(wallet)}"

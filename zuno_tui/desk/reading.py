@@ -36,7 +36,8 @@ class Rhythm:
     """Profit takes the swaps of a day: it is read less often."""
     between_notes: float = 30.0
     """The least time between two writings of what was read."""
-    patience: float = 60.0
+    patience: float = 900.0
+    """Each request has an end of its own; a wallet's first read may go through years of logs."""
 
 
 LIVE = Rhythm(between_reads=15.0, longest_pause=120.0, between_gains=120.0)

@@ -66,5 +66,5 @@ async def test_another_wallet_is_looked_at_by_its_name(devnet: DevnetReady, tmp_
         await desk.ask(UseWallet("not an address"))
 
     assert empty.view.rows == ()
-    assert status.wallet == "0x1111…1111"
+    assert status.wallet == "stranger 0x1111…1111"
     assert desk.heard_last(Said).tone == "bad"

@@ -17,6 +17,7 @@ from zuno_tui.desk.events import (
     Said,
     StatusChanged,
 )
+from zuno_tui.desk.faults import one_line
 from zuno_tui.desk.guide import Guide
 from zuno_tui.desk.jobs import Jobs
 from zuno_tui.desk.market import next_speed
@@ -80,6 +81,15 @@ async def test_a_job_that_fails_is_one_line_and_ends() -> None:
 
     assert here.said == [Said("No wallet is chosen. Name one.", "bad")]
     assert here.names == [("Trying",), ()]
+
+
+def test_lines_become_one_that_can_still_be_read() -> None:
+    words = (
+        "Things changed. Nothing was sent.\n  nonce: 3 then, 4 now\n  owner: a\n\nAgain: approve"
+    )
+
+    told = "Things changed. Nothing was sent. nonce: 3 then, 4 now; owner: a; Again"
+    assert one_line(words) == told
 
 
 async def test_a_job_that_takes_too_long_is_ended() -> None:
