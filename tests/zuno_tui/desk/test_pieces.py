@@ -84,9 +84,7 @@ async def test_a_job_that_fails_is_one_line_and_ends() -> None:
 
 
 def test_lines_become_one_that_can_still_be_read() -> None:
-    words = (
-        "Things changed. Nothing was sent.\n  nonce: 3 then, 4 now\n  owner: a\n\nAgain: approve"
-    )
+    words = "Things changed. Nothing was sent.\n  nonce: 3 then, 4 now\n  owner: a\n\nAgain"
 
     told = "Things changed. Nothing was sent. nonce: 3 then, 4 now; owner: a; Again"
     assert one_line(words) == told
