@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 WALLET = "0x" + "ab" * 20
 START = 1_800_000_000.0
-IMPATIENT = PostLimits(connect_seconds=1.0, answer_seconds=0.25)
+IMPATIENT = PostLimits(connect_seconds=1.0, answer_seconds=1.0)
+"""For servers that stay silent; long enough for an honest one on a busy machine."""
 
 
 @dataclass
@@ -70,8 +71,10 @@ def happen(book: AlertBook, *changes: Raised | Cleared, now: float) -> tuple[Ale
     return book.apply(Poll(Place(8453, WALLET), changes), now)
 
 
-def telegram(url: str, *, token: str = TOKEN, chat: str = CHAT) -> Telegram:
-    return Telegram(TelegramSettings(token, chat, url), IMPATIENT)
+def telegram(
+    url: str, *, token: str = TOKEN, chat: str = CHAT, limits: PostLimits | None = None
+) -> Telegram:
+    return Telegram(TelegramSettings(token, chat, url), limits)
 
 
 def courier_of(home: Home, book: AlertBook, channel: Channel, clock: Clock) -> Courier:
