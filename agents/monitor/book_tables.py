@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 ALERTS_VERSION = 1
 BUSY_SECONDS = 5.0
+MOST_EVENTS = 200_000
+"""Older events are forgotten: months of a large service, years of a person."""
 
 _SCHEMA = (
     """
@@ -174,6 +176,9 @@ def write_page(connection: sqlite3.Connection, page: Page, now: float) -> tuple[
             (kind.value, _document(alert), now),
         )
         events.append(AlertEvent(int(cursor.lastrowid or 0), kind, alert, now))
+    if events:
+        oldest = events[-1].number - MOST_EVENTS
+        connection.execute("DELETE FROM alert_events WHERE number <= ?", (oldest,))
     connection.execute("DELETE FROM alert_mutes WHERE until <= ?", (now,))
     connection.executemany(
         "INSERT INTO alert_mutes VALUES (?, ?)",

@@ -2,38 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from chain.positions.change_memory import ChangeMemory
 from chain.positions.change_reader import ChangeReader
 from chain.positions.since_entry import worth
 from chain.quantity import Unknown
+from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from chain.overview import Sources
     from chain.positions.memory import PositionMemory
     from chain.positions.snapshot import PositionSnapshot
 
 
+class Losses(NamedTuple):
+    shares: Mapping[int, float]
+    """By position, of what went in at present prices; a gain is negative."""
+    unknown: str | None
+    """Why some of those asked for are not among them; None when all are."""
+
+
 async def read_losses(
     sources: Sources, memory: PositionMemory, positions: Sequence[PositionSnapshot]
-) -> dict[int, float]:
-    """By position, as a share of what went in at present prices; a gain is negative.
-
-    Positions whose past the node cannot tell are left out.
-    """
+) -> Losses:
+    """What these positions lost; a stop-loss that cannot be judged is told, not passed over."""
     if not positions:
-        return {}
+        return Losses({}, None)
     changes = ChangeMemory(sources.store, sources.network, sources.clock)
     reader = ChangeReader(sources.client, sources.network, memory, changes)
-    accounts = await reader.since_entry(positions)
-    losses: dict[int, float] = {}
+    try:
+        accounts = await reader.since_entry(positions)
+    except RpcError as error:
+        return Losses({}, f"No loss could be judged: {error.sentence}")
+    shares: dict[int, float] = {}
+    unknown: str | None = None
     for position in positions:
         account = accounts[position.token_id]
-        if isinstance(account.against_holding, Unknown) or isinstance(account.deposited, Unknown):
-            continue
-        deposited = worth(account.deposited.value, position.pool.sqrt_price_x96)
-        losses[position.token_id] = -float(account.against_holding.value / deposited)
-    return losses
+        if isinstance(account.against_holding, Unknown):
+            reason = account.against_holding.reason
+            unknown = f"The loss of #{position.token_id} is unknown: {reason}."
+        elif isinstance(account.deposited, Unknown):
+            unknown = f"The loss of #{position.token_id} is unknown: {account.deposited.reason}."
+        else:
+            deposited = worth(account.deposited.value, position.pool.sqrt_price_x96)
+            shares[position.token_id] = -float(account.against_holding.value / deposited)
+    return Losses(shares, unknown)

@@ -58,7 +58,7 @@ class Valuing:
             fees_usd=_worth(units, position.fees0, position.fees1),
             collect_usd=reading.collect_usd,
             price_difference=units.difference,
-            loss=reading.losses.get(position.token_id),
+            loss=reading.losses.shares.get(position.token_id),
         )
 
     def _pool(self, pool: PoolSnapshot) -> tuple[Pair, _Units]:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agents.monitor.loss import read_losses
+from agents.monitor.loss import Losses, read_losses
 from agents.numbers.costs import GAS_UNITS, Recipe
 from chain.gas import Weight, read_gas_cost
 from chain.history.block_times import first_block_since, interpolated, read_headers, spread
@@ -63,13 +63,18 @@ class Reading:
     """Of positions that were watched and are not here any more; None for what was burned."""
     volatilities: Mapping[PoolId, Volatility]
     collect_usd: float | None
-    losses: Mapping[int, float]
+    losses: Losses
     hook_targets: Mapping[Address, tuple[Address, ...]] = field(default_factory=dict)
     """Of hooks whose code only passes calls on: where to."""
 
     @property
     def block(self) -> Block:
         return self.wallet.block
+
+    @property
+    def trouble(self) -> str | None:
+        """What could not be seen, though the rest could."""
+        return self.wallet.missing or self.losses.unknown
 
     def hook_code(self, position: PositionSnapshot) -> str | None:
         """What runs as the hook of a position's pool, as a text that changes when that does."""
@@ -192,8 +197,10 @@ class WatchReader:
         if now - self._gas_read < GAS_KEPT_SECONDS:
             return
         self._gas_read = now
-        cost = await read_gas_cost(self.sources.client, self.sources.network, [_COLLECTING])
-        self._collect_wei = None if isinstance(cost, Unknown) else cost.value.total
+        self._collect_wei = None
+        with suppress(RpcError):
+            cost = await read_gas_cost(self.sources.client, self.sources.network, [_COLLECTING])
+            self._collect_wei = None if isinstance(cost, Unknown) else cost.value.total
 
     def _collect_usd(self, prices: PriceBook) -> float | None:
         coin = listed_token(self.sources.network, NATIVE)

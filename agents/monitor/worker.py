@@ -194,7 +194,7 @@ async def _poll(
     )
     later = Cursor(head.number, head.hash, head.timestamp, _landmarks(cursor, head.number))
     poll = Poll(place, judgment.changes, later, judgment.baselines)
-    return poll, len(followed), reading.wallet.missing
+    return poll, len(followed), reading.trouble
 
 
 def _landmarks(cursor: Cursor | None, head: int) -> tuple[tuple[int, str], ...]:

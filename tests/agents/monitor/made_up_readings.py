@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agents.monitor.book_page import Cursor, Place, Poll
 from agents.monitor.judging import follow_positions, judge
+from agents.monitor.loss import Losses
 from agents.monitor.thresholds import WatchSettings
 from agents.monitor.watching import Reading
 from chain.history.end_ticks import EndTicks
@@ -73,7 +74,7 @@ class MadeUpChain:
             owners_of_gone=gone or {},
             volatilities={},
             collect_usd=None,
-            losses={},
+            losses=Losses({}, None),
         )
         followed = follow_positions(NETWORK, reading, state.baselines, self.settings, cursor)
         times = {number: block(number).timestamp for number in range(self.head + 1)}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.monitor import book_tables
 from agents.monitor.alert import AlertKind, AlertState, EventKind, Severity
 from agents.monitor.book import AlertBook, UnknownAlertError
 from agents.monitor.life import Mute
@@ -186,3 +187,14 @@ def test_a_screen_does_not_wait_for_a_writer(home: Home) -> None:
         screen.join(timeout=5)
 
     assert seen[0] is known
+
+
+def test_the_oldest_events_are_forgotten_and_no_number_comes_again(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(book_tables, "MOST_EVENTS", 3)
+    book = AlertBook.open(home, now=NOW)
+    for block in range(1, 7):
+        book.apply(poll(raised(7, block) if block % 2 else cleared(7, block)), NOW)
+
+    assert [one.number for one in book.events_after(0)] == [4, 5, 6]

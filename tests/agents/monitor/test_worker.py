@@ -185,7 +185,7 @@ async def test_a_stop_loss_reads_what_went_in_and_is_told_at_its_level(
     async with watchtower.running() as watchman:
         await watchman.poll()
         numbers = watchman.book.state(watchman.watch.place).baselines.keys() - {0}
-        losses = (await watchman.watch.reader.read(None, (), numbers, NOW)).losses
+        losses = (await watchman.watch.reader.read(None, (), numbers, NOW)).losses.shares
         worst = max(losses, key=lambda number: losses[number])
         least = min(losses, key=lambda number: losses[number])
         level = Thresholds(loss=losses[worst] - 1e-9)
