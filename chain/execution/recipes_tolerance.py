@@ -112,17 +112,3 @@ def _liquidity(
 def _tolerance(parts: int) -> Tolerance:
     # Nothing is left to chance within the drift: the whole of it is survived.
     return Tolerance(Fraction(parts, _PARTS), idle_bips=BIPS)
-
-
-def widest_tolerance(liquidity_at: Callable[[Tolerance], int]) -> Tolerance:
-    enough = liquidity_at(_tolerance(0)) * (BIPS - RE_RANGE_IDLE_BIPS) // BIPS
-    return _widest(
-        lambda tolerance: liquidity_at(tolerance) >= enough,
-        int(Tolerance().slippage_bips * _PARTS),
-    )
-
-
-def liquidity_after_swap(
-    pool: PoolFacts, span: Span, funds: Amounts, swap: QuotedSwap, tolerance: Tolerance
-) -> int:
-    return _liquidity(pool, span, funds, swap, tolerance)

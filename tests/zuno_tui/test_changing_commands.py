@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chain.networks import NATIVE
-from tests.zuno_tui.gate.desk import REFUSED
+from tests.zuno_tui.gate.desk import REFUSED, assert_nothing_left
 from tests.zuno_tui.gate.taken_back import applied, desk_at
 
 if TYPE_CHECKING:
@@ -171,3 +171,24 @@ def _same_transactions(
         assert int(unsigned["value"], 16) == int(batched["value"]) == int(shown["value"])
         assert int(unsigned["nonce"], 16) == shown["nonce"]
         assert int(unsigned["gas"], 16) == shown["gas"]
+
+
+def test_a_move_with_a_swap_goes_through_while_the_price_moves_as_far_as_it_says(
+    desk: Desk,
+) -> None:
+    plan = desk.recommended("above its range")
+    move = next(one for one in plan["candidates"] if one["prepAction"] is not None)
+    approval = desk.approved("approve", plan["planId"], "--candidate", str(move["index"]))
+    assert approval["driftBips"] > 10
+
+    desk.raise_price(move["poolId"], bips=int(approval["driftBips"]) - 1)
+    spoken = desk.apply(plan["planId"], "--confirm", approval["hash"], "--json")
+
+    assert spoken.code == 0, spoken.words
+    result = spoken.data
+    new = desk.positions()[result["newTokenId"]]
+    assert (new["tickLower"], new["tickUpper"]) == (move["tickLower"], move["tickUpper"])
+    bounds = approval["bounds"][-1]
+    for place, token in enumerate(approval["tokens"]):
+        assert int(result["realised"][token]) >= -int(bounds[f"besides{place}"])
+    assert_nothing_left(desk, approval["tokens"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain.execution.building import build, with_gas
@@ -67,7 +67,6 @@ async def prepare(
     """Everything a person is shown, read at the block of the wish; refused where it must not be."""
     block, pool = wish.subject.block, wish.subject.pool
     facts = await read_chain_facts(sources.client, sources.network, wallet, wish.tokens, block)
-    facts = replace(facts, tolerance=wish.tolerance)
     unlimited = await _built(sources, wish, facts)
     built, simulation = await _tried(sources, unlimited, block.hash, wish.tokens)
     steps = tuple(decode(transaction) for transaction in built.transactions)

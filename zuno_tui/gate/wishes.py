@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from chain.checksum import checksummed
-from chain.execution.building_facts import Tolerance
 from chain.networks import NATIVE
 from chain.positions.reader import read_positions
 from zuno_tui.gate.refusal import GateRefusedError
@@ -38,7 +37,6 @@ class Wish:
     usd_per_unit: Mapping[Address, float] = field(default_factory=dict)
     """Of the tokens whose worth is known."""
     usd_per_wei: float | None = None
-    tolerance: Tolerance = field(default_factory=Tolerance)
     quotes: SwapQuotes | None = None
     """Of the swap in the request, where there is one."""
 

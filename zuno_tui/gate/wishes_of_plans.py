@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chain.execution.building_facts import BIPS, Span, Tolerance, position_facts
+from chain.execution.building_facts import BIPS, Span, position_facts
 from chain.execution.building_requests import Close, QuotedSwap, ReRange
-from chain.execution.recipes_sizing import guaranteed_by_exit
-from chain.execution.recipes_tolerance import liquidity_after_swap, widest_tolerance
+from chain.execution.recipes_tolerance import RE_RANGE_IDLE_BIPS
 from chain.math.liquidity import Amounts
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.subjects import subject_of
@@ -82,19 +81,17 @@ async def _wish_to_change(
         wish,
         headline=f"Move position #{token_id} to ticks {span.tick_lower} to {span.tick_upper}",
     )
-    request, tolerance = _re_range(context, facts, span, None)
+    request = _re_range(context, facts, span, None)
     if request.swap is None:
-        return replace(moving, request=request, tolerance=tolerance)
+        return replace(moving, request=request)
     others = await read_other_pools(sources, facts.pool.key, context.block_hash)
     swap = request.swap
     if (better := best_elsewhere(others, swap)) is not None:
-        there, drift = _re_range(context, facts, span, better)
-        swap, tolerance = (swap, tolerance) if there.swap is None else (there.swap, drift)
+        there = _re_range(context, facts, span, better)
+        request, swap = (request, swap) if there.swap is None else (there, there.swap)
     quotes = await ask_quoter(sources, swap, facts.pool, others, context.block_hash)
     refuse_worse_than_planned(candidate, quotes.swap)
-    return replace(
-        moving, request=replace(request, swap=quotes.swap), tolerance=tolerance, quotes=quotes
-    )
+    return replace(moving, request=replace(request, swap=quotes.swap), quotes=quotes)
 
 
 def refuse_worse_than_planned(candidate: Candidate, swap: QuotedSwap) -> None:
@@ -112,39 +109,16 @@ def refuse_worse_than_planned(candidate: Candidate, swap: QuotedSwap) -> None:
 
 def _re_range(
     context: MarketContext, position: PositionFacts, span: Span, elsewhere: Depth | None
-) -> tuple[ReRange, Tolerance]:
-    """With the swap the range needs, sold out of what leaving is sure to pay."""
-    if not position.liquidity or _balancing_swap(context, position, span, None, elsewhere) is None:
-        return ReRange(position, span, None), Tolerance()
-
-    def liquidity_at(tolerance: Tolerance) -> int:
-        swap = _balancing_swap(context, position, span, tolerance, elsewhere)
-        if swap is None:
-            return 0
-        funds = guaranteed_by_exit(position, tolerance)
-        return liquidity_after_swap(position.pool, span, funds, swap, tolerance)
-
-    tolerance = widest_tolerance(liquidity_at)
-    swap = _balancing_swap(context, position, span, tolerance, elsewhere)
-    return ReRange(position, span, swap), tolerance
-
-
-def _balancing_swap(
-    context: MarketContext,
-    position: PositionFacts,
-    span: Span,
-    tolerance: Tolerance | None,
-    elsewhere: Depth | None,
-) -> QuotedSwap | None:
-    """Of all that is there, or of what an exit within the tolerance is sure to pay."""
+) -> ReRange:
+    """With the swap the range needs; a small part is not put in, so that drift is survived."""
     from agents.evaluation import allocation_for
     from agents.ground import ground_of
     from agents.numbers.edges import TickRange
     from agents.numbers.inventory import allocate_inventory
 
+    if not position.liquidity:
+        return ReRange(position, span, None)
     ground, ticks = ground_of(context), TickRange(span.tick_lower, span.tick_upper)
-    if tolerance is not None:
-        ground = replace(ground, available=guaranteed_by_exit(position, tolerance))
     if elsewhere is None:
         pool, allocation = position.pool.key, allocation_for(ground, ticks)
     else:
@@ -152,4 +126,7 @@ def _balancing_swap(
         allocation = allocate_inventory(
             ground.sqrt_price, ticks, ground.available, Amounts(0, 0), terms
         )
-    return None if allocation.swap is None else quoted_swap(pool, allocation.swap)
+    if allocation.swap is None:
+        return ReRange(position, span, None)
+    liquidity = allocation.liquidity * (BIPS - RE_RANGE_IDLE_BIPS) // BIPS
+    return ReRange(position, span, quoted_swap(pool, allocation.swap), liquidity)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from chain.execution.building_facts import PoolFacts, Tolerance
+from chain.execution.building_facts import PoolFacts
 from chain.execution.building_requests import Create
-from chain.execution.recipes_tolerance import liquidity_after_swap, widest_tolerance
 from chain.math.fees import swap_fee
 from chain.math.liquidity import Amounts
 from chain.pools.depth import read_depths
@@ -62,9 +60,6 @@ async def wish_to_open(sources: Sources, plan: Plan, candidate: Candidate, owner
         tokens,
         worth.usd_per_unit,
         worth.usd_per_wei,
-        Tolerance()
-        if swap is None
-        else widest_tolerance(partial(liquidity_after_swap, pool, span, capital, swap)),
         quotes,
     )
 
