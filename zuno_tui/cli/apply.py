@@ -50,7 +50,7 @@ async def _apply(session: Session, arguments: Namespace) -> int:
                 if finding.open:
                     say(finding.sentence)
             approval, dispatch = unused_approval(outbox, arguments.plan_id, arguments.confirm)
-            await refuse_drift(sources, connections, approval, dispatch)
+            await refuse_drift(sources, connections, approval, dispatch, told=say)
             waiting = await told_again(sources, approval, dispatch)
             if arguments.confirm is None:
                 _ask(waiting)

@@ -94,7 +94,12 @@ async def told_again(sources: Sources, approval: Approval, dispatch: Dispatch) -
 
 
 async def refuse_drift(
-    sources: Sources, connections: Connections, approval: Approval, dispatch: Dispatch
+    sources: Sources,
+    connections: Connections,
+    approval: Approval,
+    dispatch: Dispatch,
+    *,
+    told: Callable[[str], None] = lambda _: None,
 ) -> int:
     """The network's time, if nothing moved further than it may since the approval."""
     if dispatch.chain_id != sources.network.chain_id:
@@ -115,9 +120,11 @@ async def refuse_drift(
     ):
         raise _changed(approval, moved)
     called = called_contracts(sources.network, approval.tokens)
-    await require_agreement(
+    agreement = await require_agreement(
         sources, connections.witnesses, subject, dispatch.sender, found=after, called=called
     )
+    if agreement.silent and agreement.words is not None:
+        told(agreement.words)
     await refuse_silent_route(route)
     transactions = [step.transaction for step in dispatch.steps]
     simulation = await simulate(sources.client, transactions, block.hash, approval.tokens)

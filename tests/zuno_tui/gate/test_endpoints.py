@@ -129,6 +129,7 @@ def test_one_that_cannot_be_reached_is_said_and_the_other_vouches_alone(desk: De
     assert approval["agreement"]["silent"] == ["127.0.0.1:9"]
     assert "127.0.0.1:9 cannot be reached: only" in shown.out
     assert applied.code == 0, applied.words
+    assert "127.0.0.1:9 cannot be reached: only" in applied.words
 
 
 def _changed(desk: Desk, method: str, change: Callable[[Any], Any]) -> Callable[[Call], Answer]:
