@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +13,12 @@ from zuno_tui.ages import ago, coarse_age
 from zuno_tui.gauge import survival_bar
 from zuno_tui.keys import ALL, KeymapError, keymap_from
 from zuno_tui.panes.range_picture import range_line, scale_of
+from zuno_tui.panes.row_layout import laid_out
+from zuno_tui.panes.row_table import Column
 from zuno_tui.themes import fitting_theme
+
+if TYPE_CHECKING:
+    from random import Random
 
 
 @pytest.mark.parametrize(
@@ -94,3 +102,33 @@ def test_every_range_draws_on_the_common_scale(edges: list[tuple[int, int]], wid
         places.add(price)
         assert (line[price] == "●") == (each[0] <= 0 < each[1])
     assert len(places) == 1
+
+
+columns = st.lists(
+    st.builds(Column, st.just("T"), st.integers(0, 9), st.integers(1, 30), grows=st.booleans()),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(columns, st.integers(32, 200), st.randoms(use_true_random=False))
+def test_columns_never_take_more_than_there_is(
+    columns: list[Column], room: int, chance: Random
+) -> None:
+    columns = [
+        replace(column, grows=column.grows and not place) for place, column in enumerate(columns)
+    ]
+    widths = [chance.randint(0, column.most) for column in columns]
+
+    layout = laid_out(columns, widths, room)
+
+    taken = sum(place.width for place in layout.places) + layout.gap * (len(layout.places) - 1)
+    assert taken <= room
+    assert all(place.width >= 1 for place in layout.places)
+    ranks = [columns[place.column].rank for place in layout.places]
+    given_up = [
+        column.rank
+        for place, (column, width) in enumerate(zip(columns, widths, strict=True))
+        if width and place not in {each.column for each in layout.places}
+    ]
+    assert not given_up or max(ranks, default=0) <= min(given_up)

@@ -103,8 +103,9 @@ def _row(row: AlertRow, now: float) -> Row:
     cells = (
         Cell(state, tone if waiting else "dim"),
         Cell("" if row.token_id is None else f"#{row.token_id}", "strong" if waiting else "dim"),
-        Cell(coarse_age(now - row.since), "dim"),
-        Cell(row.message, "plain" if waiting else "dim"),
+        Cell(coarse_age(now - row.since).removeprefix("just "), "dim"),
+        # Which position it is about stands in its own column already.
+        Cell(row.message.removeprefix(f"#{row.token_id} "), "plain" if waiting else "dim"),
         Cell(row.next_command, "good" if waiting else "dim"),
     )
     return Row(row.alert_id, cells)

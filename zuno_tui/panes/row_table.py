@@ -14,6 +14,7 @@ from textual.strip import Strip
 
 from chain.clean_text import DROP
 from zuno_tui.keys import MOVING
+from zuno_tui.panes.row_layout import fitted, laid_out, text_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,11 +22,10 @@ if TYPE_CHECKING:
     from rich.style import Style
     from textual.binding import BindingType
 
+    from zuno_tui.panes.row_layout import Layout
+
 _MARK = 2
 """The cells of the cursor's mark."""
-_GROWS_FROM = 12
-"""What a growing column has at least before others are given up."""
-_WIDEST_GAP = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,7 @@ class RowTable(ScrollView, can_focus=True):
         self._rows: tuple[Row, ...] = ()
         self._cursor = 0
         self._widths = [0] * len(self._columns)
-        self._shown: tuple[tuple[int, Column, int], ...] = ()
-        self._gap = 1
+        self._layouts: dict[int, Layout] = {}
         self._empty: tuple[str, ...] = ()
 
     @property
@@ -224,45 +223,28 @@ class RowTable(ScrollView, can_focus=True):
         """The columns' widths by their words; while the rows go on they grow and never shrink."""
         widths = []
         for place, column in enumerate(self._columns):
-            longest = max((_size(row.cells[place].text) for row in self._rows), default=0)
+            longest = max((text_size(row.cells[place].text) for row in self._rows), default=0)
             width = min(column.most, max(longest, len(column.title))) if longest else 0
             widths.append(max(width, self._widths[place]) if keep else width)
         return widths
 
     def _measure(self) -> None:
-        """Choose the columns that fit, and share out what room is left."""
-        width = self.scrollable_content_region.width
-        room = width - _MARK
-        kept: list[int] = []
-        for place, column in sorted(enumerate(self._columns), key=lambda each: each[1].rank):
-            wanted = min(self._widths[place], _GROWS_FROM) if column.grows else self._widths[place]
-            if kept and wanted + 1 > room + 1:
-                break
-            if wanted:
-                kept.append(place)
-                room -= wanted + 1
-        spare = max(0, room + 1)
-        grows = any(self._columns[place].grows for place in kept)
-        self._gap = 1 if grows or not kept else 1 + min(_WIDEST_GAP, spare // len(kept))
-        self._shown = tuple(
-            (
-                place,
-                column,
-                min(self._widths[place], _GROWS_FROM) + spare
-                if column.grows
-                else self._widths[place],
-            )
-            for place, column in enumerate(self._columns)
-            if place in kept
-        )
-        self.virtual_size = Size(width, len(self._rows) + 1)
+        self._layouts.clear()
+        self.virtual_size = Size(self.scrollable_content_region.width, len(self._rows) + 1)
+
+    def _layout(self, width: int) -> Layout:
+        """By the width of the line: a scroll bar takes a cell without a word."""
+        if width not in self._layouts:
+            self._layouts[width] = laid_out(self._columns, self._widths, width - _MARK)
+        return self._layouts[width]
 
     def _line(self, cells: Sequence[Cell], style: Style, width: int, *, mark: str) -> Strip:
         segments = [Segment(f"{mark} ", style)]
-        for place, column, room in self._shown:
-            cell = cells[place]
-            text = _fitted(cell.text, room, right=column.right)
-            segments.append(Segment(text + " " * self._gap, style + self._style(cell.tone)))
+        places, gap = self._layout(width)
+        for place in places:
+            cell = cells[place.column]
+            text = fitted(cell.text, place.width, right=place.right)
+            segments.append(Segment(text + " " * gap, style + self._style(cell.tone)))
         return Strip(segments).adjust_cell_length(width, style)
 
     def _empty_line(self, y: int, width: int) -> Strip:
@@ -275,16 +257,3 @@ class RowTable(ScrollView, can_focus=True):
 
     def _style(self, name: str) -> Style:
         return self.get_component_rich_style(f"rows--{name}", partial=True)
-
-
-def _size(text: str) -> int:
-    return len(text) if text.isascii() else cell_len(text)
-
-
-def _fitted(text: str, width: int, *, right: bool) -> str:
-    """The text in exactly so many cells; an ellipsis marks what was cut."""
-    text = text.translate(DROP)
-    size = _size(text)
-    if size > width:
-        return set_cell_size(text, width - 1) + "…"
-    return " " * (width - size) + text if right else text + " " * (width - size)

@@ -63,7 +63,10 @@ class Asking(Screen[None]):
             case PositionsPane():
                 self.ask(Inspect(int(event.key)))
             case AlertsPane() as alerts if alerts.selected is not None:
-                self.offer(alerts.selected.next_command)
+                if alerts.selected.next_command:
+                    self.offer(alerts.selected.next_command)
+                else:
+                    self.say(Said("That one is over: there is nothing to do about it."))
             case _:
                 pass
 

@@ -11,6 +11,7 @@ from textual.geometry import Region
 from tests.zuno_tui.screen.scenes import ALERTS, NOW, POSITIONS, desk_app, play, position
 from zuno_tui.desk.events import AlertsChanged, PositionsChanged
 from zuno_tui.desk.views import PositionsView
+from zuno_tui.panes.alerts import AlertsPane
 from zuno_tui.panes.positions import PositionsPane
 
 if TYPE_CHECKING:
@@ -140,3 +141,18 @@ async def test_an_age_that_grew_redraws_the_line_it_stands_in_and_no_more(
 
         # The first line, its border: one above the content.
         assert drawn == [(Region(-1, -1, pane.outer_size.width, 1),)]
+
+
+async def test_a_scroll_bar_takes_no_letter_of_the_last_column() -> None:
+    rows = tuple(
+        replace(ALERTS.rows[0], alert_id=str(each), token_id=each, next_command=f"recommend {each}")
+        for each in range(100, 140)
+    )
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, AlertsChanged(replace(ALERTS, rows=rows)))
+        await pilot.pause()
+        pane = pilot.app.screen.query_one(AlertsPane)
+        assert pane.show_vertical_scrollbar
+        _, first, *_ = lines_of(pane)
+
+        assert first.rstrip().endswith("recommend 100")
