@@ -1,70 +1,153 @@
-"""`make screenshots`: the pictures of the README, taken from the running commands."""
+"""`make screenshots`: the pictures of the README, taken from the running desk on its real chain."""
 
 from __future__ import annotations
 
-import os
+import asyncio
 import re
 import subprocess
 import sys
 import tempfile
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chain.devnet.launch import devnet_process
+from chain.devnet.launch import running_devnet
+from chain.home import Home
+from zuno_tui.app import ZunoApp
+from zuno_tui.cli.session import Session
+from zuno_tui.desk.backroom import BackRoom
+from zuno_tui.desk.intents import Apply, Approve, Inspect, Recommend
+from zuno_tui.desk.opening import DeskOpening
+from zuno_tui.screens.confirm import ConfirmScreen
+from zuno_tui.screens.position import PositionScreen
+from zuno_tui.settings import Flags, load_settings
+from zuno_tui.themes import COLOURLESS, DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Callable
 
-    from rich.text import Text
+    from textual.pilot import Pilot
+
+    from chain.devnet.launch import DevnetReady
+    from zuno_tui.desk.events import Event
 
 FOLDER = Path("screenshots")
-_MARGIN = 2
-_COLUMNS = 118
+_USUAL = (120, 36)
+_SMALL = (80, 24)
+_MOVED = 26
+"""The demo's position that has left its range."""
+_EARNING = 28
+_PATIENCE = 90.0
 
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
-    with devnet_process() as devnet, tempfile.TemporaryDirectory() as home:
-        shared = ["--network", "devnet", "--rpc", devnet.url, "--home", home]
-        _take("positions", ["positions", "--since-entry"], shared)
-        _take("position", ["inspect", "28"], shared)
-        _take("pools", ["pools"], shared)
-        _take("debate", ["recommend", "26", "--stream", "--deterministic"], shared)
+    asyncio.run(_take_all())
 
 
-def _take(name: str, command: Sequence[str], shared: Sequence[str]) -> None:
-    from rich.console import Console
+async def _take_all() -> None:
+    # The market stands still, so that the same pictures show the same prices.
+    async with running_devnet(speed=0, stderr=subprocess.DEVNULL) as devnet:
+        async with _sitting(devnet, _USUAL) as desk:
+            await desk.debate()
+            desk.take("desk")
+            await desk.zoomed("3", "debate")
+            await desk.zoomed("4", "plan")
+            await desk.inspected("position")
+            await desk.asked_to_sign("confirmation")
+        for name, size, theme in (
+            ("narrow", _SMALL, DEFAULT),
+            ("light", _USUAL, "zuno-light"),
+            ("colourless", _USUAL, COLOURLESS),
+        ):
+            async with _sitting(devnet, size, theme) as desk:
+                await desk.debate()
+                await desk.pilot.press("1")
+                desk.take(name)
 
-    done = subprocess.run(  # noqa: S603 - our own command
-        [sys.executable, "-m", "zuno_tui", *command, *shared],
-        check=True,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env={**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": str(_COLUMNS)},
-    )
-    lines = [f"$ zuno {' '.join(command)}", *done.stdout.splitlines()]
-    width = max(len(line) for line in lines) + _MARGIN
-    with Path(os.devnull).open("w") as nowhere:
-        console = Console(record=True, width=width, file=nowhere)
-        console.print(_page(lines))
-        picture = console.export_svg(title="zuno")
-    # The template fetches its font from a server; a picture should ask nobody for anything.
-    picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)
-    (FOLDER / f"{name}.svg").write_text(picture, "utf-8")
+
+@dataclass(frozen=True, slots=True)
+class _Sitting:
+    app: ZunoApp
+    pilot: Pilot[None]
+
+    async def debate(self) -> None:
+        await self._until(lambda: bool(self.app.told.alerts.rows), "alerts")
+        await self._until(self._all_is_told, "positions")
+        self.app.link.ask(Recommend(_MOVED))
+        await self._until(lambda: self.app.told.plan is not None, "a plan")
+        await self.pilot.pause(1.0)
+
+    async def zoomed(self, pane: str, name: str) -> None:
+        await self.pilot.press(pane, "z")
+        await self.pilot.pause(0.5)
+        self.take(name)
+        await self.pilot.press("z", "1")
+
+    async def inspected(self, name: str) -> None:
+        self.app.link.ask(Inspect(_EARNING))
+        await self._until(lambda: isinstance(self.app.screen, PositionScreen), "the position")
+        await self.pilot.pause(0.5)
+        self.take(name)
+        await self.pilot.press("escape")
+
+    async def asked_to_sign(self, name: str) -> None:
+        """The page before the signature; nothing is typed on it."""
+        self.app.link.ask(Approve())
+        await self._until(self._is_approved, "an approval")
+        self.app.link.ask(Apply())
+        await self._until(lambda: isinstance(self.app.screen, ConfirmScreen), "the confirmation")
+        await self.pilot.pause(0.5)
+        self.take(name)
+
+    def take(self, name: str) -> None:
+        picture = self.app.export_screenshot(title="zuno")
+        # The template fetches its font from a server; a picture should ask nobody for anything.
+        picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)
+        (FOLDER / f"{name}.svg").write_text(picture, "utf-8")
+        sys.stdout.write(f"{FOLDER / name}.svg\n")
+
+    def _all_is_told(self) -> bool:
+        rows = self.app.told.positions.rows
+        return bool(rows) and all(row.against_holding != "…" for row in rows)
+
+    def _is_approved(self) -> bool:
+        plan = self.app.told.plan
+        return plan is not None and plan.approval is not None
+
+    async def _until(self, there: Callable[[], bool], what: str) -> None:
+        for _ in range(int(_PATIENCE / 0.1)):
+            if there():
+                return
+            await self.pilot.pause(0.1)
+        raise TimeoutError(f"The desk did not come to show {what}.")
 
 
-def _page(lines: Sequence[str]) -> Text:
-    """The lines as a picture needs them: an indent is a piece of its own, or SVG would drop it."""
-    from rich.text import Text
+@asynccontextmanager
+async def _sitting(
+    devnet: DevnetReady, size: tuple[int, int], theme: str = DEFAULT
+) -> AsyncIterator[_Sitting]:
+    def hear(event: Event) -> None:
+        app.hear(event)
 
-    page = Text()
-    for line in lines:
-        text = line.lstrip(" ")
-        page.append(" " * (len(line) - len(text)), style="dim")
-        page.append(f"{text}\n")
-    page.rstrip()
-    return page
+    with tempfile.TemporaryDirectory() as folder:
+        room = BackRoom(lambda: _opening(devnet, Path(folder)), hear)
+        app = ZunoApp(room, theme=theme, after_first_paint=room.start)
+        async with app.run_test(size=size) as pilot:
+            yield _Sitting(app, pilot)
+        room.close()
+        await asyncio.to_thread(room.wait_closed, _PATIENCE)
+
+
+@asynccontextmanager
+async def _opening(devnet: DevnetReady, folder: Path) -> AsyncIterator[DeskOpening]:
+    home = Home.locate({}, folder)
+    home.prepare()
+    flags = Flags(network="devnet", rpc=devnet.url, address=devnet.wallet)
+    settings = load_settings(home.settings, {}, flags)
+    session = Session(home, settings, settings.chosen_network(), as_json=False)
+    yield DeskOpening(session, demo=True, deterministic=True, environment={})
 
 
 if __name__ == "__main__":
