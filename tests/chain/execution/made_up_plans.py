@@ -51,7 +51,7 @@ PINNED = "0x" + "ab" * 32
 _PLENTY = 10**40
 _KINDS = (
     "move", "swap", "close", "collect", "decrease", "increase", "compound", "create",
-    "create with swap", "wrap", "unwrap", "revoke",
+    "create with swap", "swap carried by the wallet", "wrap", "unwrap", "revoke",
 )  # fmt: skip
 
 
@@ -144,6 +144,10 @@ def _request(draw: Random) -> Request:
         case "swap":
             funds = guaranteed_by_exit(position, Tolerance())
             return ReRange(position, span, _swap(draw, pool, funds))
+        case "swap carried by the wallet":
+            funds = guaranteed_by_exit(position, Tolerance())
+            liquidity = 1 + draw.getrandbits(draw.randint(50, 90))
+            return ReRange(position, span, _swap(draw, pool, funds), liquidity)
         case "close":
             return Close(position)
         case "collect":
