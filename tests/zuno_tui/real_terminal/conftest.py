@@ -1,0 +1,31 @@
+"""A world each test may change at a real terminal: what it did is taken back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from chain.devnet.launch import DevnetReady
+
+    Node = Callable[..., Any]
+
+
+@pytest.fixture
+def node(devnet: DevnetReady) -> Iterator[Node]:
+    """The embedded chain, mining as it is told to, and afterwards as it was."""
+
+    def ask(method: str, *params: object) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = httpx2.post(devnet.url, json=body, timeout=30).json()
+        assert "result" in answer, answer
+        return answer["result"]
+
+    taken = ask("evm_snapshot")
+    yield ask
+    ask("evm_setAutomine", True)
+    assert ask("evm_revert", taken)

@@ -1,0 +1,126 @@
+"""The desk over real SSH: worked at, left, and cut off in the middle of an apply."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.zuno_tui.real_terminal.ssh_server import ssh_server
+from tests.zuno_tui.screen_terminal import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+    from tests.zuno_tui.conftest import CommandLine
+    from tests.zuno_tui.real_terminal.conftest import Node
+    from tests.zuno_tui.real_terminal.ssh_server import SshServer
+
+PATIENCE = 60.0
+"""Seconds: everything here passes two terminals and a cipher, beside whatever else is tested."""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[SshServer]:
+    if shutil.which("ssh") is None:
+        pytest.skip("the real client is asked for: apt install openssh-client")
+    folder = tmp_path / "keys"
+    folder.mkdir()
+    with ssh_server(folder) as running:
+        yield running
+
+
+def _login(server: SshServer, devnet: DevnetReady, home: Path) -> Terminal:
+    desk = (sys.executable, "-m", "zuno_tui", "--deterministic", "--home", str(home))
+    chosen = ("--network", "devnet", "--rpc", devnet.url)
+    return Terminal(server.client(shlex.join((*desk, *chosen))), 120, 36)
+
+
+def test_a_day_at_the_desk_over_ssh(
+    server: SshServer, devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["below its range"]
+    counted = _sent(node, devnet)
+    with _login(server, devnet, tmp_path / "home") as terminal:
+        terminal.wait_for(rf"#{token_id} ", PATIENCE)
+        terminal.resize(80, 24)
+        terminal.wait_for("2 Alerts", PATIENCE)
+        terminal.resize(140, 40)
+        terminal.wait_for("4 Plan", PATIENCE)
+        terminal.send(f":recommend rebalance {token_id}\r")
+        terminal.wait_for("type approve", PATIENCE)
+        assert "critic" in terminal.text
+        terminal.send(":approve 0\r")
+        terminal.wait_for("approved: type apply", PATIENCE)
+        terminal.send(":apply\r")
+        terminal.wait_for("Sign and send", PATIENCE)
+        terminal.settle()
+        assert _sent(node, devnet) == counted
+        terminal.type("apply\r")
+        terminal.wait_for(r"Done\. escape goes back", PATIENCE)
+        terminal.send("\x1b")
+        terminal.wait_for("RESULT +included", PATIENCE)
+        terminal.send(":quit\r")
+
+        assert terminal.end() == 0
+        assert terminal.restored()
+    (session,) = server.sessions
+    assert session.after == session.before
+    assert terminal.raw.rindex(b"\x1b[?1049l") > terminal.raw.rindex(b"\x1b[?1049h")
+    assert _sent(node, devnet) > counted
+
+
+def test_a_line_cut_in_the_middle_of_an_apply_has_one_effect(
+    server: SshServer, devnet: DevnetReady, node: Node, zuno: CommandLine
+) -> None:
+    token_id = node("zuno_status")["positions"]["healthy"]
+    counted = _sent(node, devnet)
+    flags = ("--network", "devnet", "--rpc", devnet.url)
+    with _login(server, devnet, zuno.home) as terminal:
+        terminal.wait_for(rf"#{token_id} ", PATIENCE)
+        node("evm_setAutomine", False)
+        terminal.send(f":collect {token_id}\r")
+        terminal.wait_for("approved: type apply", PATIENCE)
+        terminal.send(":apply\r")
+        terminal.wait_for("Sign and send", PATIENCE)
+        terminal.settle()
+        terminal.type("apply\r")
+        terminal.wait_for(": sent", PATIENCE)
+        terminal.process.kill()
+        server.sessions[0].process.wait(PATIENCE)
+
+    assert _told(zuno, flags) == ["sent"]
+    assert _sent(node, devnet) == counted
+    with _login(server, devnet, zuno.home) as again:
+        again.wait_for("See: outbox", PATIENCE)
+        again.send(":apply\r")
+        again.wait_for("was applied before. Nothing was sent now", PATIENCE)
+        again.send(":outbox\r")
+        again.wait_for("Outbox", PATIENCE)
+        again.wait_for("sent", PATIENCE)
+        node("evm_mine")
+        again.send("\x1b")
+        again.wait_for("1 Positions", PATIENCE)
+        again.send(":outbox\r")
+        again.wait_for("included", PATIENCE)
+        again.send("\x11")
+        assert again.end() == 0
+    node("evm_mine")
+    assert _told(zuno, flags) == ["included"]
+    assert _sent(node, devnet) == counted + 1
+
+
+def _told(zuno: CommandLine, flags: tuple[str, ...]) -> list[str]:
+    """How every plan stands, by the command that a person asks after a broken line."""
+    spoken = zuno("outbox", *flags, "--json")
+    assert spoken.code == 0, spoken.words
+    return [one["state"] for one in spoken.data["dispatches"]]
+
+
+def _sent(node: Node, devnet: DevnetReady) -> int:
+    return int(node("eth_getTransactionCount", devnet.wallet, "latest"), 16)
