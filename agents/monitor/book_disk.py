@@ -73,7 +73,10 @@ def renew_view(
         if tables.read_revision(connection) != revision:
             page = tables.read_page(connection)
         drop_leftovers(path)
-        write_atomically(path, view.render(page.alerts.values()))
+        content = view.render(page.alerts.values())
+        # Whoever only opens the book to read it finds the file as it should be.
+        if not path.exists() or path.read_bytes() != content:
+            write_atomically(path, content)
 
 
 def _anew(database: Path, notices: list[str], now: float) -> sqlite3.Connection:

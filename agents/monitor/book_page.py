@@ -61,6 +61,7 @@ class Page:
     polls: list[Poll] = field(default_factory=list)
 
     def poll(self, poll: Poll, now: float) -> None:
+        now = life.to_milliseconds(now)
         for change in poll.changes:
             alert = self.alerts.get(change.subject)
             if alert is not None:
@@ -71,10 +72,12 @@ class Page:
         self.polls.append(poll)
 
     def ack(self, alert_id: int, now: float) -> None:
+        now = life.to_milliseconds(now)
         for alert in [one for one in self.alerts.values() if one.id == alert_id]:
             self._take(life.acked(alert, now))
 
     def mute(self, mute: Mute, now: float) -> None:
+        now = life.to_milliseconds(now)
         self.mutes.append(mute)
         self.new_mutes.append(mute)
         for alert in [one for one in self.alerts.values() if mute.matches(one.subject)]:

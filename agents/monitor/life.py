@@ -96,7 +96,7 @@ def opened(number: int, raised: Raised, mutes: Iterable[Mute], now: float) -> Li
         numbers={},
         episode=1,
         block=raised.block,
-        since=raised.time,
+        since=to_milliseconds(raised.time),
         created_at=now,
         updated_at=now,
         muted_until=muted_until(raised.subject, mutes, now),
@@ -115,7 +115,7 @@ def after(alert: Alert, change: Change, now: float) -> Lived | None:
             severity=change.finding.severity,
             episode=alert.episode + 1,
             block=change.block,
-            since=change.time,
+            since=to_milliseconds(change.time),
             acked_at=None,
             resolved_at=None,
             resolution=None,
@@ -149,7 +149,7 @@ def acked(alert: Alert, now: float) -> Lived | None:
 
 def muted(alert: Alert, until: float, now: float) -> Lived | None:
     """Silence until then; a time that has passed ends it."""
-    wanted = until if until > now else None
+    wanted = to_milliseconds(until) if until > now else None
     if alert.muted_until == wanted:
         return None
     return Lived(replace(alert, muted_until=wanted, updated_at=now), EventKind.MUTED)
@@ -162,13 +162,18 @@ def muted_until(subject: Subject, mutes: Iterable[Mute], now: float) -> float | 
     )
 
 
+def to_milliseconds(time: float) -> float:
+    """As exact as times are written down, so that who reads an alert sees what its writer does."""
+    return round(time, 3)
+
+
 def _resolved(alert: Alert, cleared: Cleared, now: float) -> Lived:
     over = replace(
         alert,
         state=AlertState.RESOLVED,
         block=cleared.block,
         updated_at=now,
-        resolved_at=cleared.time,
+        resolved_at=to_milliseconds(cleared.time),
         resolution=clean_line(cleared.resolution),
     )
     return Lived(over, EventKind.RESOLVED)

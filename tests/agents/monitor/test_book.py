@@ -36,12 +36,14 @@ def test_another_process_sees_the_same_alerts_at_once(home: Home) -> None:
     writer, reader = AlertBook.open(home, now=NOW), AlertBook.open(home, now=NOW)
     before = reader.revision
 
-    writer.apply(poll(raised(7, 1)), NOW)
+    writer.apply(poll(raised(7, 1)), NOW + 0.123456)
 
     assert reader.revision != before
     assert reader.current() == writer.current()
-    reader.ack(1, NOW + 5)
+    reader.ack(1, NOW + 5.000999)
+    reader.mute(Mute(NOW + 60.7654321, position_id=7), NOW + 6.1)
     assert writer.find(1).state is AlertState.ACKED
+    assert reader.current() == writer.current()
 
 
 def test_the_file_tells_what_the_book_tells(home: Home) -> None:
@@ -198,3 +200,11 @@ def test_the_oldest_events_are_forgotten_and_no_number_comes_again(
         book.apply(poll(raised(7, block) if block % 2 else cleared(7, block)), NOW)
 
     assert [one.number for one in book.events_after(0)] == [4, 5, 6]
+
+
+def test_opening_the_book_to_read_it_writes_nothing(home: Home) -> None:
+    AlertBook.open(home, now=NOW).apply(poll(raised(7, 1), raised(8, 1)), NOW + 0.1234)
+    written = home.alerts.stat().st_mtime_ns
+
+    assert len(AlertBook.open(home, now=NOW).current()) == 2
+    assert home.alerts.stat().st_mtime_ns == written
