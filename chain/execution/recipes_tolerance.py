@@ -44,9 +44,9 @@ _GAS_KEPT = 5_000_000
 def survivable(request: Request, facts: ChainFacts) -> Tolerance:
     """The most drift the request can be built for, up to what the facts allow."""
     match request:
-        case ReRange(position, span, QuotedSwap(), int()):
+        case ReRange(position, span, QuotedSwap() as swap, int()):
             most = _most(facts, position.span, span)
-            return _widest(partial(_covers_entry, request, facts), most)
+            return _widest(partial(_covers_entry, request, swap, facts), most)
         case Create(pool, span, budget, QuotedSwap() as swap):
             now = _liquidity(pool, span, budget, swap, _tolerance(0))
             enough = now * (BIPS - _CREATE_IDLE_BIPS) // BIPS
@@ -84,15 +84,15 @@ def _widest(survives: Callable[[Tolerance], bool], most: int) -> Tolerance:
     return _tolerance(survived)
 
 
-def _covers_entry(moving: ReRange, facts: ChainFacts, tolerance: Tolerance) -> bool:
+def _covers_entry(
+    moving: ReRange, swap: QuotedSwap, facts: ChainFacts, tolerance: Tolerance
+) -> bool:
     """Whether an exit within the drift, and the wallet besides, surely pay for the entry."""
-    if moving.swap is None:
-        return True
-    pool, swap, liquidity = moving.position.pool, moving.swap, moving.liquidity
+    pool = moving.position.pool
     sure = guaranteed_by_exit(moving.position, tolerance)
     funds = with_besides(sure, pool.key, facts)
     try:
-        size_swap_entry(pool, moving.span, funds, swap, tolerance, liquidity=liquidity)
+        size_swap_entry(pool, moving.span, funds, swap, tolerance, liquidity=moving.liquidity)
     except BuildError:
         return False
     return True

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from chain.execution.recipes import Bounds
+    from chain.math.liquidity import Amounts
     from zuno_tui.cli.output import Json
     from zuno_tui.cli.session import Session
     from zuno_tui.gate.approving import Approved, Rehearsal
@@ -107,25 +108,16 @@ def _swap(rehearsal: Rehearsal) -> Iterator[str]:
 
 
 def _bounds(rehearsal: Rehearsal) -> Iterator[str]:
-    pair = rehearsal.prepared.wish.tokens[:2]
     for step in rehearsal.prepared.built.bounds:
         least = step.bounds
         for promise, amounts in (("pays at least", least.paid), ("takes at most", least.taken)):
             if any(amounts):
-                told = " and ".join(
-                    amount_text(amount, rehearsal.tokens[token])
-                    for amount, token in zip(amounts, pair, strict=True)
-                )
-                yield f"  {step.step} {promise} {told}."
+                yield f"  {step.step} {promise} {_both(amounts, rehearsal)}."
         if any(least.besides):
-            told = " and ".join(
-                amount_text(amount, rehearsal.tokens[token])
-                for amount, token in zip(least.besides, pair, strict=True)
-                if amount
-            )
             yield (
-                f"  {step.step} moves up to {told} along of what you hold besides, so that a "
-                "moving price does not stop it; what the range does not take comes back."
+                f"  {step.step} moves up to {_both(least.besides, rehearsal)} along of what you "
+                "hold besides, so that a moving price does not stop it; what the range does not "
+                "take comes back."
             )
     if rehearsal.prepared.wish.subject.pool is not None:
         drift = float(rehearsal.prepared.built.tolerance.slippage_bips) / 100
@@ -134,6 +126,14 @@ def _bounds(rehearsal: Rehearsal) -> Iterator[str]:
         told = amount_text(grant.amount, rehearsal.tokens[grant.token])
         ends = datetime.fromtimestamp(grant.expiration, UTC)
         yield f"  Allowed through Permit2: {told} until {ends:%H:%M:%S} UTC."
+
+
+def _both(amounts: Amounts, rehearsal: Rehearsal) -> str:
+    pair = rehearsal.prepared.wish.tokens[:2]
+    return " and ".join(
+        amount_text(amount, rehearsal.tokens[token])
+        for amount, token in zip(amounts, pair, strict=True)
+    )
 
 
 def _cost(rehearsal: Rehearsal) -> Iterator[str]:
