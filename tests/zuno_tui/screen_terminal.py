@@ -119,11 +119,19 @@ class Terminal:
 
     def wait_for(self, pattern: str, seconds: float = SECONDS) -> str:
         """The screen, once a regular expression is found on it."""
+        return self._wait(pattern, seconds, found=True)
+
+    def wait_gone(self, pattern: str, seconds: float = SECONDS) -> str:
+        """The screen, once a regular expression is found on it no more."""
+        return self._wait(pattern, seconds, found=False)
+
+    def _wait(self, pattern: str, seconds: float, *, found: bool) -> str:
         deadline = time.monotonic() + seconds
-        while re.search(pattern, self.text) is None:
+        while (re.search(pattern, self.text) is not None) is not found:
             if time.monotonic() > deadline or not self._more(deadline):
                 shown = "\n".join(self.lines)
-                raise AssertionError(f"{pattern!r} never came. The screen was:\n{shown}")
+                never = "never came" if found else "never went"
+                raise AssertionError(f"{pattern!r} {never}. The screen was:\n{shown}")
         return "\n".join(self.lines)
 
     def settle(self, quiet: float = 0.3, seconds: float = SECONDS) -> str:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx2
 import pytest
 
 from tests.zuno_tui.screen_terminal import Terminal
@@ -41,10 +42,9 @@ def test_it_opens_is_typed_at_and_gives_the_terminal_back(
         terminal.send(":help")
         terminal.wait_for("› help")
         terminal.send("\r")
-        terminal.wait_for("Help")
+        terminal.wait_for("PHRASES")
         terminal.send("\x1b")
-        terminal.wait_for("Positions")
-        terminal.settle()
+        terminal.wait_gone("PHRASES")
         terminal.paste("inspect 7\nclose 7\n")
         terminal.wait_for("› inspect 7")
         terminal.wait_for("Only the first line")
@@ -56,6 +56,38 @@ def test_it_opens_is_typed_at_and_gives_the_terminal_back(
         assert terminal.restored()
     assert (tmp_path / "home" / "history").read_text("utf-8") == "help\nquit\n"
     assert b"\x1b[?1049l" in terminal.raw
+
+
+def test_the_word_signs_when_fingers_type_it_and_not_before(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
+    taken = _ask(devnet, "evm_snapshot")
+    counted = _sent_by_the_wallet(devnet)
+    try:
+        with _desk(devnet, tmp_path / "home", size=(120, 36)) as terminal:
+            position = terminal.wait_for(r"#\d+ +\S+ .*● in")
+            named = re.search(r"#(\d+) +\S+ .*● in", position)
+            assert named is not None
+            terminal.send(f":collect {named[1]}\r")
+            terminal.wait_for("approved: type apply")
+            terminal.send(":apply\r")
+            terminal.wait_for("Enter after the word signs")
+            terminal.paste("apply\r")
+            terminal.wait_for("That was pasted, and ignored")
+            terminal.send("\r")
+            terminal.wait_for("That was not the word apply")
+            assert _sent_by_the_wallet(devnet) == counted
+
+            terminal.type("apply\r")
+            screen = terminal.wait_for(r"Done\. escape goes back")
+            assert "included in block" in screen
+            terminal.send("\x1b")
+            terminal.wait_for("RESULT")
+            terminal.send("\x11")
+            assert terminal.end() == 0
+        assert _sent_by_the_wallet(devnet) == counted + 1
+    finally:
+        _ask(devnet, "evm_revert", taken)
 
 
 def test_a_dropped_line_ends_it_cleanly(devnet: DevnetReady, tmp_path: Path) -> None:
@@ -185,3 +217,12 @@ def test_the_demo_takes_its_chain_along_when_it_ends(tmp_path: Path) -> None:
 
 def _children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _ask(devnet: DevnetReady, method: str, *params: object) -> str:
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return str(httpx2.post(devnet.url, json=body, timeout=30).json()["result"])
+
+
+def _sent_by_the_wallet(devnet: DevnetReady) -> int:
+    return int(_ask(devnet, "eth_getTransactionCount", devnet.wallet, "latest"), 16)
