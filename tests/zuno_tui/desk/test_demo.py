@@ -1,0 +1,52 @@
+"""The demo at the desk: hints that lead to the end, and a market that waits for a decision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.desk.events import ConfirmationAsked, HintChanged, PlanChanged, PositionsChanged
+from zuno_tui.desk.intents import Apply, Approve, Change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+    from tests.zuno_tui.desk.conftest import Node
+
+
+@pytest.fixture
+def hurrying(node: Node, changed_world: None) -> Iterator[None]:
+    node("zuno_setSpeed", 60)
+    yield
+    node("zuno_pause")
+
+
+@pytest.mark.usefixtures("hurrying")
+async def test_the_market_waits_while_a_person_decides(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["healthy"]
+    async with sitting(opening(tmp_path, devnet.url, demo=True)) as desk:
+        await desk.until(PositionsChanged, lambda told: bool(told.view.rows))
+        await desk.ask(Approve("plan_0000000000000000"))
+        await desk.desk.idle()
+        refused = node("zuno_status")["speed"]
+        await desk.ask(Change("collect", (str(token_id),)))
+        await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
+        deciding = node("zuno_status")["speed"]
+        await desk.ask(Apply())
+        approval = (await desk.until(ConfirmationAsked)).approval
+        await desk.desk.confirm(approval.hash, "apply", None)
+        await desk.until(PlanChanged, lambda told: bool(told.view and told.view.result))
+        await desk.desk.idle()
+        decided = node("zuno_status")["speed"]
+
+    assert (refused, deciding, decided) == (60, 1, 60)
+    hints = [event.words for event in desk.all_heard(HintChanged)]
+    assert "Reading the chain" in hints[0]
+    assert any("type apply" in words for words in hints)
+    assert hints[-1].startswith("Applied.")
