@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 from chain.execution.journal import OutboxError
 from chain.execution.journal_records import SUCCEEDED, StepState
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from chain.execution.sending_route import Route
     from chain.execution.transaction import SignedTransaction, UnsignedTransaction
     from chain.rpc.reader import Reader
-
-
-T = TypeVar("T")
 
 
 class Signer(Protocol):
@@ -155,36 +152,42 @@ class Sender:
         return await self._included(dispatch.hash, step.position)
 
     async def _is_late(self, step: Step) -> bool:
-        """Whether no block to come may run it."""
-        head = await self._answered(step, lambda: self.reads.ask(requests.block("latest")))
-        return head is None or (step.deadline is not None and head.timestamp >= step.deadline)
+        """Whether no block to come may run it; a silence only ends a plan that has not begun."""
+        ends = self.clock() + self.patience.inclusion_seconds
+        while True:
+            try:
+                head = await self.reads.ask(requests.block("latest"))
+            except RpcError:
+                if step.position == 0 or self.clock() >= ends:
+                    raise
+                await self.sleep(self.patience.poll_seconds)
+                continue
+            return head is None or (step.deadline is not None and head.timestamp >= step.deadline)
 
     async def _is_objected_to(self, step: Step) -> bool:
         """Whether a later step, tried where the one before it now stands, must not be signed."""
         if step.position == 0:
             return False
-        before = self.outbox.dispatch(step.dispatch).steps[step.position - 1].inclusion
-        if before is None:
-            raise OutboxError(f"{step.name} waits for the step before it.")
-        reason = await self._answered(
-            step, lambda: self.objection(step.transaction, before.block_hash)
-        )
+        ends = self.clock() + self.patience.inclusion_seconds
+        while True:
+            before = self.outbox.dispatch(step.dispatch).steps[step.position - 1].inclusion
+            if before is None:
+                raise OutboxError(f"{step.name} waits for the step before it.")
+            try:
+                reason = await self.objection(step.transaction, before.block_hash)
+                break
+            except RpcError:
+                if self.clock() >= ends:
+                    raise
+            await self.sleep(self.patience.poll_seconds)
+            # A reorg may have moved the step before it to another block, or out of all of them.
+            if not await self._included(step.dispatch, step.position - 1):
+                return True
         if reason is None:
             return False
         ended = self.outbox.discard_unsigned(step.dispatch, now=self.clock(), reason=reason)
         self._told(ended.steps[step.position])
         return True
-
-    async def _answered(self, step: Step, ask: Callable[[], Awaitable[T]]) -> T:
-        """The chain's answer; a silence only ends a plan that has not begun."""
-        ends = self.clock() + self.patience.inclusion_seconds
-        while True:
-            try:
-                return await ask()
-            except RpcError:
-                if step.position == 0 or self.clock() >= ends:
-                    raise
-                await self.sleep(self.patience.poll_seconds)
 
     async def _first_send(self, dispatch: Dispatch, step: Step) -> None:
         ends = self.clock() + self.patience.resend_seconds
