@@ -70,6 +70,8 @@ class ZunoApp(SafeApp[None]):
         super().__init__(ansi_color=True if chosen in (COLOURLESS, SIXTEEN) else None)
         self.link = link
         self.told = Told()
+        self._early: list[Event] | None = []
+        """What was told before there was a pane to draw it."""
         self._bell = bell
         self._clock = clock
         self._after_first_paint = after_first_paint
@@ -112,7 +114,17 @@ class ZunoApp(SafeApp[None]):
         self.post_message(DeskSpoke(event))
 
     def on_desk_spoke(self, message: DeskSpoke) -> None:
-        event = message.event
+        if self._early is None:
+            self._pass_on(message.event)
+        else:
+            self._early.append(message.event)
+
+    def on_desk_screen_composed(self) -> None:
+        early, self._early = self._early or [], None
+        for event in early:
+            self._pass_on(event)
+
+    def _pass_on(self, event: Event) -> None:
         self.told.hear(event)
         match event:
             case QuitAsked():

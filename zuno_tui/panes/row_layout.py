@@ -46,15 +46,17 @@ def laid_out(columns: Sequence[Column], widths: Sequence[int], room: int) -> Lay
             break
         spare -= wanted[place] + bool(kept)
         kept.append(place)
-    spare = max(0, spare)
-    grows = any(columns[place].grows for place in kept)
+    shares = dict.fromkeys(kept, 0)
+    for place in kept:
+        if columns[place].grows:
+            shares[place] = max(0, min(spare, widths[place] - wanted[place]))
+            spare -= shares[place]
     return Layout(
         tuple(
-            Place(place, wanted[place] + spare * column.grows, column.right)
-            for place, column in enumerate(columns)
-            if place in kept
+            Place(place, wanted[place] + shares[place], columns[place].right)
+            for place in sorted(kept)
         ),
-        gap=1 if grows or not kept else 1 + min(_WIDEST_GAP, spare // len(kept)),
+        gap=1 + min(_WIDEST_GAP, max(0, spare) // len(kept)) if kept else 1,
     )
 
 

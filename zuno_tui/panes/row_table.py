@@ -37,7 +37,7 @@ class Column:
     """The widest it gets, however long its words; one without any words takes no room."""
     right: bool = False
     grows: bool = False
-    """Takes what the others leave."""
+    """Gives up its own room before others go, and takes back what they leave."""
 
 
 class Cell(NamedTuple):

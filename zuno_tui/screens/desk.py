@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
+from textual.message import Message
 
 from zuno_tui.ages import REDRAW_SECONDS
 from zuno_tui.desk.events import (
@@ -62,6 +63,9 @@ class DeskScreen(Asking):
     ]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (40, "-tall")]  # noqa: RUF012
 
+    class Composed(Message):
+        """There is a pane now for whatever is told."""
+
     def __init__(
         self,
         link: DeskLink,
@@ -86,8 +90,6 @@ class DeskScreen(Asking):
         self._clock = clock
         self.context = Context()
         self.front: PaneName = "positions"
-        self._early: list[Event] | None = []
-        """What was told before there was a pane to draw it."""
 
     def compose(self) -> ComposeResult:
         yield TabLine(id="tabs")
@@ -109,15 +111,10 @@ class DeskScreen(Asking):
     def on_mount(self) -> None:
         self.set_interval(REDRAW_SECONDS, self.show_ages)
         self.show_ages()
-        early, self._early = self._early, None
-        for event in early or ():
-            self.hear(event)
+        self.post_message(self.Composed())
 
     def hear(self, event: Event) -> bool:
         """Give what the desk told to whatever draws it."""
-        if self._early is not None:
-            self._early.append(event)
-            return True
         now = self._clock()
         self.context = self.context.heard(event)
         taken = self._tell_panes(event, now) or self._tell_lines(event, now)
