@@ -29,8 +29,10 @@ def _place(progress: float, inner: int) -> int:
 
 def survival_bar(part: float | None, cells: int) -> str:
     """`██████░░ 84%`: the chance to stay in range; a dash where there is no range."""
-    if part is None:
-        return "–"
-    # Rounded down: a chance of 97% must not look like certainty.
+    return "–" if part is None else f"{bar(part, cells)} {percent(part):>5}"
+
+
+def bar(part: float, cells: int) -> str:
+    """Rounded down: a chance of 97% must not look like certainty."""
     full = int(part * cells)
-    return f"{'█' * full}{'░' * (cells - full)} {percent(part):>5}"
+    return "█" * full + "░" * (cells - full)

@@ -8,6 +8,7 @@ from agents.plan import Candidate, Plan
 from agents.words import UNKNOWN, hours, percent, usd
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.cli.transcript import wrapped
+from zuno_tui.gauge import bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -109,19 +110,16 @@ def _buffer(multiple: int) -> Callable[[Candidate], str]:
     return tell
 
 
-def _bar(part: float) -> str:
-    full = round(part * _BAR_CELLS)
-    return "█" * full + "░" * (_BAR_CELLS - full)
-
-
 def _day(one: Candidate) -> str:
-    return "–" if one.survival is None else f"{_bar(one.survival.day)} {percent(one.survival.day)}"
+    if one.survival is None:
+        return "–"
+    return f"{bar(one.survival.day, _BAR_CELLS)} {percent(one.survival.day)}"
 
 
 def _week(one: Candidate) -> str:
     if one.survival is None:
         return "–"
-    return f"{_bar(one.survival.week)} {percent(one.survival.week)}"
+    return f"{bar(one.survival.week, _BAR_CELLS)} {percent(one.survival.week)}"
 
 
 def _swap(one: Candidate) -> str:
