@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _WORD = re.compile(r"[a-z][a-z-]{3,15}", re.ASCII)
+_GOOD_ENDS = ("included", "final")
 _LEAVES = "escape leaves, and nothing is signed"
 
 
@@ -163,7 +164,10 @@ class ConfirmScreen(Screen[None]):
         progress.update(Content("\n").join(_progress(plan)))
         if plan.result is not None:
             self._ended = True
-            self._say("Done. escape goes back to the desk.", "bold $success")
+            if plan.result.state in _GOOD_ENDS:
+                self._say("Done. escape goes back to the desk.", "bold $success")
+            else:
+                self._say("It stopped there. escape goes back to the desk.", "bold $warning")
         else:
             self._say("On its way. escape goes back to the desk; the sending goes on.")
 
@@ -206,11 +210,12 @@ class ConfirmScreen(Screen[None]):
             yield TypedWord(id="confirm-word")
 
     def _sheet(self) -> Iterator[Static]:
+        """What it comes to first, then every step that leads there."""
+        yield _title("What comes of it")
+        yield from map(_sentence, self._approval.outcome)
         for place, step in enumerate(self._approval.steps, 1):
             yield _title(f"{place}  {step.name}")
             yield from map(_sentence, step.sentences)
-        yield _title("What comes of it")
-        yield from map(_sentence, self._approval.outcome)
 
 
 def _can_confirm(approval: ApprovalView) -> bool:
@@ -234,7 +239,8 @@ def _progress(plan: PlanView) -> Iterator[Content]:
     for line in plan.progress:
         yield literal(f"✓ {line}")
     if plan.result is not None:
-        yield literal(plan.result.state, "bold $success")
+        went_well = plan.result.state in _GOOD_ENDS
+        yield literal(plan.result.state, "bold $success" if went_well else "bold $warning")
         for line in plan.result.lines:
             yield literal(f"  {line}")
         minted = plan.result.new_token_id
