@@ -17,40 +17,12 @@ from chain.execution.outbox import Outbox
 from chain.execution.outbox_guard import applying
 from chain.store import Store
 from tests.chain.execution import outbox_driver
-from tests.chain.execution.outbox_kit import KeySigner, planned, transfer
+from tests.chain.execution.former_home import former_home, written
+from tests.chain.execution.outbox_kit import planned, transfer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from chain.execution.journal_records import Dispatch, PlannedDispatch
-
-
-def _written(path: Path, plan: PlannedDispatch) -> Dispatch:
-    with Outbox.open(path) as outbox:
-        outbox.plan(plan, now=1)
-        outbox.approve(plan.hash, now=2)
-        outbox.consume(plan.hash, now=3)
-        signed = KeySigner().sign(plan.steps[0].transaction)
-        step = outbox.record_signed(plan.hash, 0, signed, now=4)
-        outbox.mark_sent(step, signed.hash, now=5)
-        return outbox.dispatch(plan.hash)
-
-
-def _make_former(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
-        connection.execute("ALTER TABLE outbox_dispatches DROP COLUMN private_host")
-        connection.execute("UPDATE outbox_version SET version = 1")
-    connection.close()
-
-
-def _former_home(folder: Path) -> tuple[Path, Dispatch]:
-    database = folder / "zuno.db"
-    with Store.open(database, now=0)[0] as store:
-        store.put("cursor", "a", 1, now=0)
-    dispatch = _written(database, planned(transfer(0), transfer(1)))
-    _make_former(database)
-    return database, dispatch
 
 
 def _tables(database: Path) -> set[str]:
@@ -117,7 +89,7 @@ def test_a_damaged_journal_is_refused_with_a_way_on_and_left_as_it_is(
     tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
     path = tmp_path / "outbox.db"
-    _written(path, planned(transfer(0)))
+    written(path, planned(transfer(0)))
     damage(path)
     content = path.read_bytes()
 
@@ -130,7 +102,7 @@ def test_a_damaged_journal_is_refused_with_a_way_on_and_left_as_it_is(
 
 def test_damage_found_while_reading_is_refused_with_words(tmp_path: Path) -> None:
     path = tmp_path / "outbox.db"
-    _written(path, planned(transfer(0)))
+    written(path, planned(transfer(0)))
     with Outbox.open(path) as outbox:
         outbox._connection.execute("DROP TABLE outbox_versions")
         with pytest.raises(OutboxError, match="cannot be read"):
@@ -151,7 +123,7 @@ def test_a_journal_of_another_version_and_a_link_are_left_alone(tmp_path: Path) 
 
 
 def test_a_journal_in_zuno_db_is_moved_out_once(tmp_path: Path) -> None:
-    database, before = _former_home(tmp_path)
+    database, before = former_home(tmp_path)
     journal = tmp_path / "outbox.db"
 
     assert move_journal(database, journal)
@@ -173,7 +145,7 @@ def test_a_journal_in_zuno_db_is_moved_out_once(tmp_path: Path) -> None:
 def test_a_move_that_was_cut_off_is_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database, before = _former_home(tmp_path)
+    database, before = former_home(tmp_path)
     journal = tmp_path / "outbox.db"
     copy = journal_moving._copy
 
@@ -199,7 +171,7 @@ def test_a_move_that_was_cut_off_is_finished(
 
 
 def test_nothing_is_moved_from_under_a_zuno_that_applies(tmp_path: Path) -> None:
-    database, _ = _former_home(tmp_path)
+    database, _ = former_home(tmp_path)
 
     with applying(database), pytest.raises(OutboxError, match="earlier version"):
         move_journal(database, tmp_path / "outbox.db")
@@ -209,7 +181,7 @@ def test_nothing_is_moved_from_under_a_zuno_that_applies(tmp_path: Path) -> None
 
 def test_a_damaged_zuno_db_leaves_the_journal_alone(tmp_path: Path) -> None:
     database, journal = tmp_path / "zuno.db", tmp_path / "outbox.db"
-    before = _written(journal, planned(transfer(0)))
+    before = written(journal, planned(transfer(0)))
     Store.open(database, now=0)[0].close()
     _garbage(database)
 
