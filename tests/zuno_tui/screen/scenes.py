@@ -254,7 +254,7 @@ APPLYING = replace(
 APPLIED = replace(
     APPLYING,
     result=ResultView(
-        PLAN.plan_id, "done", ("WETH shown −0.012, realised −0.0119", "Gas: 412,002"), 41
+        PLAN.plan_id, "included", ("WETH shown −0.012, realised −0.0119", "Gas: 412,002"), 41
     ),
 )
 
