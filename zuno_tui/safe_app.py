@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-import sys
 from typing import TYPE_CHECKING, TypeVar
 
 from rich.text import Text
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 _LOG = logging.getLogger("zuno.screen")
+# Without a file to write to, Python would print the log's lines in the middle of the screen.
+logging.getLogger("zuno").addHandler(logging.NullHandler())
 _ENDING = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 
 
@@ -47,10 +48,9 @@ class SafeApp(App[Answer]):
     def _handle_exception(self, error: Exception) -> None:
         _LOG.error("the screen failed", exc_info=error)
         super()._handle_exception(error)
-        # Whatever else was to be printed may show values; one page is enough.
-        self._exit_renderables[:] = [Text(crash_page(error, self.log_path))]
+        # Whatever else was to be printed may show values; the first fault's page is enough.
+        self._exit_renderables[:] = [Text(crash_page(self._exception or error, self.log_path))]
 
     def _fatal_error(self) -> None:
-        error = sys.exception() or RuntimeError()
-        self._exit_renderables[:] = [Text(crash_page(error, self.log_path))]
+        """Textual would print a traceback with every variable here."""
         self._close_messages_no_wait()

@@ -176,10 +176,9 @@ def fail():
     secret = "PRIVATE" + "_KEY_0xabc"
     raise ValueError(f"at https://rpc.example/{secret}")
 
-log = Path(sys.argv[1])
-open_log(log)
 app = ZunoApp(Nobody(), after_first_paint=fail)
-app.log_path = log
+if open_log(Path(sys.argv[1])) is not None:
+    app.log_path = Path(sys.argv[1])
 app.run(mouse=False)
 sys.exit(app.return_code)
 """
@@ -199,6 +198,17 @@ def test_a_crash_is_one_page_without_a_value_on_it(tmp_path: Path) -> None:
     assert "rpc.example" not in everything
     assert "Traceback" not in page
     assert "fail" in log.read_text("utf-8")
+
+
+def test_a_crash_with_no_log_to_write_prints_no_more(tmp_path: Path) -> None:
+    with Terminal([sys.executable, "-c", CRASHING, str(tmp_path)], 100, 40) as terminal:
+        assert terminal.end() == 1
+        page = terminal.text
+
+    assert "zuno met a fault of its own (ValueError)" in page
+    assert "is written in" not in page
+    assert b"PRIVATE_KEY" not in terminal.raw
+    assert "Traceback" not in page
 
 
 @pytest.mark.soak

@@ -30,7 +30,7 @@ from zuno_tui.screens.first_words import (
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
@@ -39,6 +39,25 @@ if TYPE_CHECKING:
     from chain.wallet.concealed import Passphrase, PrivateKey
 
 FirstChoice = Literal["demo", "desk"]
+_HERE, _NOT_HERE = Content("› "), Content("  ")
+
+
+class Pointed(OptionList):
+    """A list whose chosen line has a mark before it, so that no colour need tell it."""
+
+    _pointed_at: int | None = None
+
+    def __init__(self, rows: Sequence[Content], *, id: str) -> None:  # noqa: A002
+        # Before the list itself, which points at its first line while it is being made.
+        self._rows = rows
+        super().__init__(*(Option(_NOT_HERE + row) for row in rows), id=id, markup=False)
+
+    def watch_highlighted(self, highlighted: int | None) -> None:
+        super().watch_highlighted(highlighted)
+        for place, mark in ((self._pointed_at, _NOT_HERE), (highlighted, _HERE)):
+            if place is not None:
+                self.replace_option_prompt_at_index(place, mark + self._rows[place])
+        self._pointed_at = highlighted
 
 
 class FirstRunScreen(Screen[FirstChoice | None]):
@@ -80,10 +99,9 @@ class FirstRunScreen(Screen[FirstChoice | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="first"):
             yield Static("", markup=False, id="first-words")
-            choices = (Option(choice_row(title, means), id=name) for name, title, means in CHOICES)
-            yield OptionList(*choices, id="first-choice", markup=False)
-            networks = (Option(network_row(network)) for network in self._networks)
-            yield OptionList(*networks, id="first-network", markup=False)
+            choices = [choice_row(title, means) for _, title, means in CHOICES]
+            yield Pointed(choices, id="first-choice")
+            yield Pointed(list(map(network_row, self._networks)), id="first-network")
             line = Input(id="first-line", select_on_focus=False)
             # A blinking cursor would send bytes for as long as nobody types.
             line.cursor_blink = False
@@ -101,10 +119,12 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         if event.option_list.id == "first-network":
             self._network = self._networks[event.option_index]
             self._show(Step.ENDPOINT)
-        elif event.option.id == "demo":
+            return
+        name, *_ = CHOICES[event.option_index]
+        if name == "demo":
             self.dismiss("demo")
         else:
-            self._brings_key = event.option.id == "key"
+            self._brings_key = name == "key"
             self._show(Step.NETWORK)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
