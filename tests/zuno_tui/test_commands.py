@@ -174,8 +174,8 @@ def test_a_journal_from_before_is_moved_at_the_next_start(
     zuno.home.mkdir(mode=0o700)
     _, before = former_home(zuno.home)
 
-    first = zuno("balances", *on_devnet, "--json")
-    second = zuno("balances", *on_devnet, "--json")
+    first = zuno("positions", *on_devnet, "--json")
+    second = zuno("positions", *on_devnet, "--json")
 
     place = zuno("locate", "--json").data["outbox"]
     assert f"What was sent is written in a file of its own now: {place}" in first.words
