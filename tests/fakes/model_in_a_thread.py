@@ -1,0 +1,41 @@
+"""The model's endpoint in a thread of its own, for programs that are watched without a loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tests.fakes.model_endpoint import model_endpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.fakes.model_endpoint import Conduct
+
+_SECONDS = 20.0
+
+
+@contextmanager
+def model_in_a_thread(*conducts: Conduct) -> Iterator[dict[str, str]]:
+    """What a program's environment says of it, for as long as it answers."""
+    ready, stop = threading.Event(), asyncio.Event()
+    loop = asyncio.new_event_loop()
+    environment = {"OPENAI_API_KEY": "sk-none", "ZUNO_DETERMINISTIC": ""}
+
+    async def serve() -> None:
+        async with model_endpoint(*conducts) as endpoint:
+            environment["OPENAI_BASE_URL"] = endpoint.url
+            ready.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
+    thread.start()
+    assert ready.wait(_SECONDS), "the endpoint never listened"
+    try:
+        yield environment
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(_SECONDS)
+        loop.close()
