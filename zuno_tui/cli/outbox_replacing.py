@@ -35,8 +35,8 @@ async def replace_waiting(
     dispatch = waiting_dispatch(outbox, session.network.chain_id, arguments.plan_id)
     replacement = await replacement_of(sources, dispatch, action, limits)
     say(replacement.words)
-    if dispatch.private_host is not None:
-        say(f"It goes through {dispatch.private_host} alone.")
+    if connections.route.private_host is not None:
+        say(f"It goes through {connections.route.private_host} alone.")
     if arguments.confirm is None:
         require_typed(action, f"Type {action} to sign and send this: ")
     elif arguments.confirm != dispatch.hash:
