@@ -1,4 +1,7 @@
-"""Every key of the desk by its id, so that settings can give it another and help can list it."""
+"""Every key of the desk by its id, so that settings can give it another and help can list it.
+
+The page that asks for the typed word is not among them: its keys stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -95,6 +98,36 @@ DESK = (
     _key("desk.copy", "y", "copy", "", "Copy what is selected (OSC 52)"),
     _key("desk.refresh", "ctrl+r", "refresh_views", "", "Read everything anew"),
 )
+PROMPT = (
+    _key("prompt.complete", "tab", "complete", "complete", "Take the completion"),
+    _key("prompt.earlier", "up", "earlier", "earlier", "What was typed before"),
+    _key("prompt.later", "down", "later", "", "And after that"),
+    _key("prompt.leave", "escape", "leave", "leave", "Back to the panes"),
+)
+SEARCH = (_key("search.leave", "escape", "give_up", "leave", "Look for nothing"),)
+HELP = (
+    _key("help.close", "escape,q,question_mark,enter", "dismiss", "close", "Back to the desk"),
+    _key("help.down", "j,down", "scroll(1)", "", "One line down"),
+    _key("help.up", "k,up", "scroll(-1)", "", "One line up"),
+    _key("help.page-down", "space,pagedown", "scroll(10)", "", "Ten lines down"),
+    _key("help.page-up", "b,pageup", "scroll(-10)", "", "Ten lines up"),
+)
+LEAVING = (
+    _key("leaving.leave", "y,enter,q", "answer(True)", "leave", "Leave the desk"),
+    _key("leaving.stay", "n,escape", "answer(False)", "stay", "Stay"),
+)
+PAGE = (
+    _key("page.close", "escape,q", "dismiss", "close", "Back to the desk"),
+    _key("page.down", "j,down", "scroll(1)", "", "One line down"),
+    _key("page.up", "k,up", "scroll(-1)", "", "One line up"),
+    _key("page.page-down", "pagedown,space", "page(1)", "page down", "One page down"),
+    _key("page.page-up", "pageup,b", "page(-1)", "page up", "One page up"),
+    _key("page.first", "g,home", "edge(0)", "", "To the first line"),
+    _key("page.last", "G,end", "edge(1)", "", "To the last line"),
+    _key("page.left", "h,left", "sideways(-1)", "", "To the left"),
+    _key("page.right", "l,right", "sideways(1)", "", "To the right"),
+    _key("page.copy", "y", "copy_page", "copy", "Copy the page (OSC 52)"),
+)
 VISIT = (
     _key("visit.close", "escape,q", "close", "back", "Back to the desk"),
     _key("visit.help", "question_mark", "help", "help", "The keys of this screen"),
@@ -145,6 +178,11 @@ ALL = (
     *DEBATE,
     *PLAN,
     *DESK,
+    *PROMPT,
+    *SEARCH,
+    *HELP,
+    *LEAVING,
+    *PAGE,
     *VISIT,
     *DETAIL,
     *NARROWING,

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.binding import Binding
+from textual.widget import Widget
 
 from zuno_tui.ages import ago, coarse_age
 from zuno_tui.gauge import survival_bar
@@ -18,7 +22,10 @@ from zuno_tui.panes.row_table import Column
 from zuno_tui.themes import fitting_theme
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from random import Random
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.mark.parametrize(
@@ -53,6 +60,30 @@ def test_every_key_has_an_id_of_its_own_a_tooltip_and_keys_that_survive_ssh() ->
         for each in key.key.split(","):
             assert each not in {"ctrl+i", "ctrl+m", "ctrl+h", "ctrl+space", "ctrl+enter"}
             assert not each.startswith(("alt+", "shift+enter"))
+
+
+def test_every_key_a_pane_or_screen_has_can_be_given_another() -> None:
+    for module in ("panes", "screens"):
+        for path in (ROOT / "zuno_tui" / module).glob("*.py"):
+            import_module(f"zuno_tui.{module}.{path.stem}")
+    fixed = {"confirm", "first"}
+    found = {
+        binding.id
+        for widget in _subclasses(Widget)
+        if widget.__module__.startswith("zuno_tui.")
+        for binding in widget.BINDINGS
+        if isinstance(binding, Binding) and binding.id is not None
+    }
+
+    assert {name for name in found if name.partition(".")[0] not in fixed} == {
+        key.id for key in ALL
+    }
+
+
+def _subclasses(kind: type[Widget]) -> Iterator[type[Widget]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _subclasses(each)
 
 
 def test_a_keymap_names_what_it_does_not_know() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
@@ -12,6 +11,7 @@ from textual.suggester import Suggester
 from textual.widgets import Input, Static
 
 from chain.clean_text import DROP
+from zuno_tui.keys import PROMPT
 from zuno_tui.panes.frame import literal
 from zuno_tui.phrases.context import Context
 from zuno_tui.phrases.history import History
@@ -38,12 +38,7 @@ def _completions(text: str, context: Context) -> Sequence[Completion]:
 
 
 class Prompt(Input):
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "complete", "complete", id="prompt.complete", tooltip="Take the completion"),
-        Binding("up", "earlier", "earlier", id="prompt.earlier", tooltip="What was typed before"),
-        Binding("down", "later", "later", id="prompt.later", show=False, tooltip="And after that"),
-        Binding("escape", "leave", "leave", id="prompt.leave", tooltip="Back to the panes"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*PROMPT]
 
     class Submitted(Message):
         """A phrase was typed and sent by the person's own Enter."""

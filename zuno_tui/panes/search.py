@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding
 from textual.message import Message
 from textual.widgets import Input
+
+from zuno_tui.keys import SEARCH
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
 
 
 class SearchField(Input):
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "give_up", "leave", id="search.leave", tooltip="Look for nothing"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*SEARCH]
 
     class Ended(Message):
         """The words to look for; None when there was nothing to look for after all."""

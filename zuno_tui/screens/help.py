@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from zuno_tui.keys import HELP
 from zuno_tui.panes.frame import literal
 from zuno_tui.phrases.verbs import VERBS, verb_named
 
@@ -67,13 +67,7 @@ _WITH_IDS = 86
 
 
 class HelpScreen(ModalScreen[None]):
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,question_mark,enter", "dismiss", "close", id="help.close"),
-        Binding("j,down", "scroll(1)", "down", id="help.down", show=False),
-        Binding("k,up", "scroll(-1)", "up", id="help.up", show=False),
-        Binding("space,pagedown", "scroll(10)", "page", id="help.page-down", show=False),
-        Binding("b,pageup", "scroll(-10)", "page", id="help.page-up", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*HELP]
 
     def __init__(self, topic: str | None, pane: str = "", keys: Sequence[ActiveKey] = ()) -> None:
         super().__init__()

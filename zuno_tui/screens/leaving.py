@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from zuno_tui.keys import LEAVING
 from zuno_tui.panes.frame import literal
 
 if TYPE_CHECKING:
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 
 class LeavingScreen(ModalScreen[bool]):
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y,enter,q", "answer(True)", "leave", id="leaving.leave"),
-        Binding("n,escape", "answer(False)", "stay", id="leaving.stay"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*LEAVING]
 
     def __init__(self, jobs: Sequence[JobView]) -> None:
         super().__init__()

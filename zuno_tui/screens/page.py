@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding
 from textual.containers import ScrollableContainer
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
 from zuno_tui.desk.events import PageReady
+from zuno_tui.keys import PAGE
 from zuno_tui.panes.frame import literal
 
 if TYPE_CHECKING:
@@ -25,18 +25,7 @@ _NOTHING = "It printed nothing."
 
 
 class PageScreen(Screen[None]):
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "dismiss", "close", id="page.close"),
-        Binding("j,down", "scroll(1)", "down", id="page.down", show=False),
-        Binding("k,up", "scroll(-1)", "up", id="page.up", show=False),
-        Binding("pagedown,space", "page(1)", "page down", id="page.page-down"),
-        Binding("pageup,b", "page(-1)", "page up", id="page.page-up"),
-        Binding("g,home", "edge(0)", "first line", id="page.first", show=False),
-        Binding("G,end", "edge(1)", "last line", id="page.last", show=False),
-        Binding("h,left", "sideways(-1)", "left", id="page.left", show=False),
-        Binding("l,right", "sideways(1)", "right", id="page.right", show=False),
-        Binding("y", "copy_page", "copy", id="page.copy"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*PAGE]
     CSS = """
     PageScreen { background: $background; }
     #page {
