@@ -140,8 +140,12 @@ class Failover:
         if not waits:
             return False
         pause = self.limits.pause_seconds * 2.0 ** (turn - 1) * (0.5 + self.jitter())
-        delay = max(pause, min(waits))
-        if delay >= run.ends - now:
+        rest = min(waits)
+        delay = max(pause, rest)
+        # One probe decides how long an endpoint rests on: given only what is left over after its
+        # rest it would fail again and again, and the rest would never end.
+        least = self.limits.reserve_seconds if rest else 0.0
+        if delay + least >= run.ends - now:
             return False
         await asyncio.sleep(delay)
         return True

@@ -240,6 +240,28 @@ async def test_an_attempt_of_many_requests_has_one_limit(base: Network) -> None:
     assert time.monotonic() - started < 1.0
 
 
+async def test_whoever_asks_all_the_time_sees_an_endpoint_return(base: Network) -> None:
+    """A probe squeezed into what a run has left would fail, and double the rest, for ever."""
+    limits = replace(QUICK, faults_to_rest=1, rest_seconds=0.25, total_seconds=0.4, rounds=3)
+    limits = replace(limits, reserve_seconds=0.2, most_rest_seconds=0.5)
+    [endpoint] = endpoints_of(["http://127.0.0.1:1"], limits)
+    failover = Failover(base, [endpoint], limits, time.monotonic, lambda: 0.5)
+    endpoint.breaker.failed(time.monotonic())
+
+    async def attempt(asked: Endpoint, seconds: float) -> list[Outcome]:
+        await asyncio.sleep(0.15)
+        return []
+
+    async with asyncio.timeout(5):
+        while endpoint.breaker.faults:
+            try:
+                await failover.run(attempt)
+            except NoEndpoint:
+                await asyncio.sleep(0.001)
+            except TimedOut:
+                pytest.fail("the probe was given too little time")
+
+
 async def test_a_batch_comes_whole_from_one_endpoint(base: Network) -> None:
     """Half from here and half from there could be of two different moments."""
     pruned = faults.error(-32000, "missing trie node")
