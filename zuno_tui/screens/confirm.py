@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
@@ -18,7 +19,7 @@ from zuno_tui.panes.hidden_field import HiddenField
 from zuno_tui.panes.typed_word import TypedWord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _WORD = re.compile(r"[a-z][a-z-]{3,15}", re.ASCII)
 _GOOD_ENDS = ("included", "final")
+_APPROVAL_SECONDS = 600.0
 _LEAVES = "escape leaves, and nothing is signed"
 
 
@@ -64,8 +66,11 @@ class ConfirmScreen(Screen[None]):
     #confirm-said { height: auto; min-height: 1; padding: 0 2; }
     """
 
-    def __init__(self, link: DeskLink, approval: ApprovalView) -> None:
+    def __init__(
+        self, link: DeskLink, approval: ApprovalView, clock: Callable[[], float] = time.time
+    ) -> None:
         super().__init__()
+        self._clock = clock
         self._link = link
         self._approval = approval
         self._confirmed = False
@@ -91,6 +96,7 @@ class ConfirmScreen(Screen[None]):
             self._say(f"Nothing here can sign: {self._approval.signs_with}", "$warning")
             return
         self._say(f"Enter after the word signs and sends; {_LEAVES}.")
+        self.set_timer(self._seconds_left(), self._expire)
         if self._approval.needs_passphrase:
             self.set_focus(self.query_one(HiddenField))
         else:
@@ -170,6 +176,15 @@ class ConfirmScreen(Screen[None]):
                 self._say("It stopped there. escape goes back to the desk.", "bold $warning")
         else:
             self._say("On its way. escape goes back to the desk; the sending goes on.")
+
+    def _seconds_left(self) -> float:
+        """By our clock; a network whose clock is its own has the whole time from now."""
+        left = self._approval.expires_at - self._clock()
+        return left if 0 < left <= _APPROVAL_SECONDS else _APPROVAL_SECONDS
+
+    def _expire(self) -> None:
+        if not self._confirmed and not self._ended:
+            self._end("The approval has expired. Nothing was signed. Type approve again.")
 
     def _end(self, words: str) -> None:
         self._ended = True

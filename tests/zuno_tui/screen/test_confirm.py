@@ -232,6 +232,20 @@ async def test_an_approval_that_ended_cannot_be_confirmed(
         assert not screen.query_one("#confirm-fields").display
 
 
+async def test_an_approval_expires_while_it_is_looked_at() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        screen = ConfirmScreen(link, KEYLESS, clock=lambda: KEYLESS.expires_at - 0.2)
+        pilot.app.push_screen(screen)
+        await pilot.press(*"appl")
+        await pilot.pause(0.3)
+        await pilot.press("y", "enter")
+        await pilot.pause()
+
+        assert link.confirmed == []
+        assert "expired" in _said(screen)
+
+
 async def test_another_plans_end_changes_nothing_here() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
