@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from chain.overview import Sources
     from chain.rpc.types import Block
     from zuno_tui.gate.connections import Witness
+    from zuno_tui.gate.contract_code import CodeHashes
     from zuno_tui.gate.drift import Circumstances
     from zuno_tui.gate.subjects import Subject
 
@@ -50,8 +51,8 @@ class Agreement:
     @property
     def words(self) -> str | None:
         if self.silent:
-            told = " and ".join(self.agreed) or "nobody else"
-            return f"{' and '.join(self.silent)} cannot be reached: only {told} vouches for this."
+            told = f"only {' and '.join(self.agreed)}" if self.agreed else "nobody"
+            return f"{' and '.join(self.silent)} cannot be reached: {told} vouches for this."
         if self.agreed:
             return f"{' and '.join(self.agreed)} agree on block, position, nonce and contracts."
         return None
@@ -64,16 +65,15 @@ async def require_agreement(
     wallet: Address,
     *,
     found: Circumstances,
-    called: Sequence[Address],
+    codes: CodeHashes,
 ) -> Agreement:
     """Ask each endpoint for the subject at its very block; refuse when any tells it differently."""
     if not witnesses:
         return Agreement()
-    codes = await read_code_hashes(sources, called, subject.block.hash)
-    told = {_OURS: _statement(subject, found, called, codes.now)}
+    told = {_OURS: _statement(subject, found, codes.now)}
     silent: list[str] = []
     answers = await asyncio.gather(
-        *(_told(sources, one, subject, wallet, called) for one in witnesses)
+        *(_told(sources, one, subject, wallet, tuple(codes.now)) for one in witnesses)
     )
     for witness, answer in zip(witnesses, answers, strict=True):
         if answer is None:
@@ -121,7 +121,7 @@ async def _told(
             f"{witness.host} could not be compared with the others: {error.sentence} "
             "Nothing was signed. Try again, or leave it out: --rpc URL"
         ) from error
-    return _statement(again, circumstances, called, codes.now)
+    return _statement(again, circumstances, {each: codes.now.get(each) for each in called})
 
 
 async def _block_at(witness: Witness, number: int) -> Block | None:
@@ -135,15 +135,12 @@ async def _block_at(witness: Witness, number: int) -> Block | None:
 
 
 def _statement(
-    subject: Subject,
-    circumstances: Circumstances,
-    called: Sequence[Address],
-    codes: Mapping[Address, str],
+    subject: Subject, circumstances: Circumstances, codes: Mapping[Address, str | None]
 ) -> dict[str, object]:
     told: dict[str, object] = {"block": subject.block.hash, str(subject.about): "there"}
     for field in fields(circumstances):
         told[field.name.replace("_", " ")] = getattr(circumstances, field.name)
-    return told | {f"code of {address}": codes.get(address) for address in called}
+    return told | {f"code of {address}": code for address, code in codes.items()}
 
 
 def _differences(told: Mapping[str, Mapping[str, object]]) -> Iterator[str]:

@@ -21,7 +21,11 @@ from zuno_tui.gate.approvals import (
 )
 from zuno_tui.gate.circumstances import network_time, read_circumstances
 from zuno_tui.gate.connections import refuse_silent_route
-from zuno_tui.gate.contract_code import called_contracts
+from zuno_tui.gate.contract_code import (
+    called_contracts,
+    read_code_hashes,
+    refuse_other_protocol,
+)
 from zuno_tui.gate.drift import Drift, drifts, kept_drifts
 from zuno_tui.gate.preparing import refuse_failing
 from zuno_tui.gate.refusal import GateRefusedError
@@ -120,8 +124,10 @@ async def refuse_drift(
     ):
         raise _changed(approval, moved)
     called = called_contracts(sources.network, approval.tokens)
+    codes = await read_code_hashes(sources, called, block.hash)
+    refuse_other_protocol(sources.network, codes)
     agreement = await require_agreement(
-        sources, connections.witnesses, subject, dispatch.sender, found=after, called=called
+        sources, connections.witnesses, subject, dispatch.sender, found=after, codes=codes
     )
     if agreement.silent and agreement.words is not None:
         told(agreement.words)

@@ -12,7 +12,6 @@ from chain.tokens import read_tokens
 from zuno_tui.gate.agreement import require_agreement
 from zuno_tui.gate.approvals import approval_of, keep_approval, notional_of_today
 from zuno_tui.gate.circumstances import network_time
-from zuno_tui.gate.contract_code import called_contracts
 from zuno_tui.gate.preparing import prepare
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.sealing import dispatch_of
@@ -72,7 +71,7 @@ async def rehearse(
         wish.subject,
         wallet,
         found=prepared.circumstances,
-        called=called_contracts(sources.network, wish.tokens),
+        codes=prepared.codes,
     )
     tokens = await read_tokens(
         sources.client,

@@ -192,20 +192,26 @@ def test_endpoints_that_disagree_are_refused_at_approve_and_at_apply(
 
 
 @pytest.mark.parametrize("name", ["pool_manager", "permit2"])
-def test_code_other_than_the_shipped_is_refused_at_the_first_meeting(desk: Desk, name: str) -> None:
+def test_code_other_than_the_shipped_is_refused_at_approve_and_at_apply(
+    desk: Desk, name: str
+) -> None:
     address = getattr(desk.devnet.contracts, name)
 
     def lies(call: Call) -> Answer | None:
         asked = call["method"] == "eth_getCode" and call["params"][0] == address
         return {"result": "0x5f5ffd"} if asked else None
 
+    approval = _collected(desk)
     with Proxy(desk.devnet.url, lies) as liar:
         alone = replace(desk, rpc=liar.url)
-        refused = alone.here("collect", str(desk.token_id("transferred in")))
+        approving = alone.here("collect", str(desk.token_id("transferred in")))
+        applying = alone.here("apply", *_confirmed(approval))
 
-    assert refused.code == REFUSED
-    assert "is not what it is known to be" in refused.words
-    assert desk.here("outbox", "--json").data["dispatches"] == []
+    for refused in (approving, applying):
+        assert refused.code == REFUSED
+        assert "is not what it is known to be" in refused.words
+    (dispatch,) = desk.here("outbox", "--json").data["dispatches"]
+    assert dispatch["state"] == "approved, not applied"
 
 
 def test_an_endpoint_that_lags_cannot_vouch(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
