@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, cast
 
 from agents.monitor.alert import event_document, iso_time
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from agents.monitor.supervisor import Supervisor
     from agents.monitor.worker import PollReport
     from zuno_tui.cli.output import Json
+
+
+_FIGURES = re.compile(r"[0-9]+")
 
 
 class Aloud:
@@ -95,14 +99,15 @@ class Speaker:
         self._supervisor.doing(_status(beat, seconds))
 
     def _on_change(self, about: str, trouble: str | None) -> None:
-        """Say a trouble once, not every minute, and say that it is over."""
-        if self._troubles.get(about) == trouble:
+        """Say a trouble once, not whenever its seconds have passed, and say that it is over."""
+        kind = None if trouble is None else _FIGURES.sub("", trouble)
+        if self._troubles.get(about) == kind:
             return
         if trouble is not None:
             say(f"{about}: {trouble}" if about else trouble)
         else:
             say(f"{about or 'The monitor'} is well again.")
-        self._troubles[about] = trouble
+        self._troubles[about] = kind
 
     def _channel(self, step: Sent | Postponed | Stopped) -> None:
         if isinstance(step, Sent):
