@@ -44,6 +44,7 @@ class DebatePane(VerticalScroll, can_focus=True):
         self._sourced = self._folded = False
         self._needle = ""
         self._found = -1
+        self._followed = True
 
     def compose(self) -> ComposeResult:
         # An anchored pane pulls what is shorter than itself down to its end, unless it fills it.
@@ -106,6 +107,9 @@ class DebatePane(VerticalScroll, can_focus=True):
 
     def action_search(self) -> None:
         if not self.query(SearchField):
+            # What is anchored does not reckon with a field at its foot, and slides up under it.
+            self._followed = self.scroll_y >= self.max_scroll_y
+            self.anchor(False)
             self.mount(SearchField())
         self.query_one(SearchField).focus()
 
@@ -113,10 +117,12 @@ class DebatePane(VerticalScroll, can_focus=True):
         event.stop()
         self.query(SearchField).remove()
         self.focus()
-        if event.text is not None:
-            self._needle, self._found = event.text, -1
-            self._draw_all()
-            self.action_find(1)
+        if event.text is None:
+            self.anchor(self._followed)
+            return
+        self._needle, self._found = event.text, -1
+        self._draw_all()
+        self.action_find(1)
 
     def action_find(self, step: int) -> None:
         wanted = self._needle.lower()
@@ -132,14 +138,14 @@ class DebatePane(VerticalScroll, can_focus=True):
         self._retitle(f"{self._found + 1} of {len(blocks)} turns with {self._needle!r}")
 
     def action_down(self) -> None:
-        self.scroll_down(animate=False)
+        self.scroll_down(animate=False, on_complete=self._follow_at_the_end)
 
     def action_up(self) -> None:
         self.release_anchor()
         self.scroll_up(animate=False)
 
     def action_page_down(self) -> None:
-        self.scroll_page_down(animate=False)
+        self.scroll_page_down(animate=False, on_complete=self._follow_at_the_end)
 
     def action_page_up(self) -> None:
         self.release_anchor()
@@ -151,6 +157,10 @@ class DebatePane(VerticalScroll, can_focus=True):
 
     def action_last(self) -> None:
         self.anchor()
+
+    def _follow_at_the_end(self) -> None:
+        if self.scroll_y >= self.max_scroll_y:
+            self.anchor()
 
     def _flush(self) -> None:
         self._flushing = None

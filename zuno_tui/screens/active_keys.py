@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from textual.keys import key_to_character
-
 if TYPE_CHECKING:
     from textual.screen import Screen
 
@@ -24,9 +22,9 @@ def active_keys(screen: Screen[None]) -> list[ActiveKey]:
     found: dict[str, ActiveKey] = {}
     for key, active in screen.active_bindings.items():
         binding = active.binding
-        if not active.enabled or not binding.id or _typed(screen, key):
-            continue
         shown = screen.app.get_key_display(binding)
+        if not active.enabled or not binding.id or _typed(screen, key, shown):
+            continue
         if binding.id in found:
             before = found[binding.id]
             found[binding.id] = before._replace(key=f"{before.key} {shown}")
@@ -37,7 +35,7 @@ def active_keys(screen: Screen[None]) -> list[ActiveKey]:
     return list(found.values())
 
 
-def _typed(screen: Screen[None], key: str) -> bool:
+def _typed(screen: Screen[None], key: str, shown: str) -> bool:
     """Whether the key is a letter for the field that has the focus, and so no command."""
-    focused = screen.focused
-    return focused is not None and focused.check_consume_key(key, key_to_character(key))
+    letter = shown if len(shown) == 1 else None
+    return screen.focused is not None and screen.focused.check_consume_key(key, letter)

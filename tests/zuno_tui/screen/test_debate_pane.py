@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tests.zuno_tui.screen.scenes import DEBATE, TURNS, desk_app, play
+from tests.zuno_tui.screen.scenes import DEBATE, TURNS, desk_app, play, text_of
 from zuno_tui.desk.events import DebateChanged, ProseHeard, TurnEnded
 from zuno_tui.desk.views import DebateView, Struck, TurnView
 from zuno_tui.panes.debate import FLUSH_SECONDS, MOST_TURNS, DebatePane
@@ -93,10 +93,11 @@ async def test_scrolling_up_is_left_in_peace_until_the_reader_returns() -> None:
         await play(pilot, TurnEnded(long))
         await pilot.pause()
         assert pane.scroll_y == 0
-        await pilot.press("G")
-        await play(pilot, TurnEnded(long))
-        await pilot.pause()
-        assert pane.scroll_y == pane.max_scroll_y
+        for keys in (("G",), ("g", *("pagedown",) * 20)):
+            await pilot.press(*keys)
+            await play(pilot, TurnEnded(long))
+            await pilot.pause()
+            assert pane.scroll_y == pane.max_scroll_y
 
 
 async def test_sources_and_folding() -> None:
@@ -119,6 +120,7 @@ async def test_a_word_is_found_and_the_next_one_too() -> None:
         pane = _pane(pilot)
         assert pane.has_focus
         assert "1 of 1 turns with 'FLOOR'" in str(pane.border_subtitle)
+        assert pane.scroll_y >= 0
         await pilot.press("slash", *"the", "enter", "n")
         await pilot.pause()
         assert "2 of 2" in str(pane.border_subtitle)
@@ -127,7 +129,9 @@ async def test_a_word_is_found_and_the_next_one_too() -> None:
         await pilot.press("slash", *"nowhere", "enter")
         await pilot.pause()
         assert "nowhere in the debate" in str(pane.border_subtitle)
-        await pilot.press("slash", "x", "escape")
+        await pilot.press("slash", "x")
+        assert text_of(pilot, "#keys") == "esc leave"
+        await pilot.press("escape")
         await pilot.pause()
         assert pane.has_focus
         assert not pane.query("#search")
