@@ -110,7 +110,7 @@ async def test_the_card_follows_the_plan_from_choice_to_result() -> None:
 
         await play(pilot, PlanChanged(APPLIED))
         told = text_of(pilot, "#card")
-        assert told.startswith("RESULT  done")
+        assert told.startswith("RESULT  included")
         assert "The new position is #41." in told
         await play(pilot, PlanChanged(None))
         assert "No plan yet" in text_of(pilot, "#card")
