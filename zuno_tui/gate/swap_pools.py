@@ -50,17 +50,19 @@ class SwapQuotes:
             return f"No quoter answers here: the swap pays {replayed} by a replay on its pool."
         asked = self.by_quoter.get(self.swap.pool)
         said = "nothing" if asked is None else amount(asked)
+        count = len(self.by_quoter)
+        rank = "the only one that quotes it" if count == 1 else f"the best of {count} that quote it"
         if self.swap.pool == self.own:
             return (
-                f"The swap goes through the pool that is entered, the best of {len(self.by_quoter)}"
-                f" that quote it: {replayed} as it is when its turn comes, {said} by V4Quoter now."
+                f"The swap goes through the pool that is entered, {rank}: {replayed} as it is "
+                f"when its turn comes, {said} by V4Quoter now."
             )
         beside = self.by_quoter.get(self.own)
         instead = "no quote" if beside is None else amount(beside)
         return (
-            f"The swap goes through the {self.pool.lp_fee / 10_000:g} % pool, the best of "
-            f"{len(self.by_quoter)} that quote it: {said} by V4Quoter, {replayed} by a replay on "
-            f"its depth, against {instead} in the pool that is entered."
+            f"The swap goes through the {self.pool.lp_fee / 10_000:g} % pool, {rank}: {said} by "
+            f"V4Quoter, {replayed} by a replay on its depth, against {instead} in the pool that "
+            "is entered."
         )
 
 
