@@ -144,4 +144,5 @@ class ZunoApp(SafeApp[None]):
             return
         self.bell()
         named = "" if row.token_id is None else f"#{row.token_id} "
-        self._driver.write(f"\x1b]9;zuno: {named}{clean_text(row.message)}\x1b\\")
+        words = clean_text(row.message).removeprefix(named)
+        self._driver.write(f"\x1b]9;zuno: {named}{words}\x1b\\")

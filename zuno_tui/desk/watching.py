@@ -44,6 +44,8 @@ class Watching:
         self._bench = bench
         self._book = AlertBook.open(bench.session.home, now=bench.clock())
         self._view = AlertsView()
+        self._alerts: tuple[Alert, ...] = ()
+        """What the rows were drawn from; the book gives the same again until something changes."""
         self._watched_by: Literal["desk", "daemon", "nobody"] = "nobody"
         self._last_seen: float | None = None
         self._trouble: str | None = None
@@ -139,8 +141,10 @@ class Watching:
     def _drawn(self) -> AlertsView:
         revision, network = self._book.revision, self._bench.session.network
         rows = self._view.rows
-        if revision != self._view.revision:
-            ours = [one for one in self._book.current() if self._is_ours(one)]
+        # While another thread writes, the book may tell the new revision and the old alerts.
+        if (alerts := self._book.current()) is not self._alerts:
+            self._alerts = alerts
+            ours = [one for one in alerts if self._is_ours(one)]
             rows = tuple(alert_row(one, network) for one in ours[:_MOST_ROWS])
         return AlertsView(
             rows=rows,

@@ -18,6 +18,7 @@ from zuno_tui.desk.intents import Acknowledge, Mute
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agents.monitor.alert import Alert
     from chain.devnet.launch import DevnetReady
     from tests.zuno_tui.desk.conftest import Node
 
@@ -66,6 +67,23 @@ async def test_a_daemon_that_watches_is_left_to_it(devnet: DevnetReady, tmp_path
     assert mine.view.watched_by == "desk"
     with closing(AlertBook.open(home, now=0.0)) as book:
         assert len(book.current()) == len(mine.view.rows)
+
+
+async def test_alerts_that_were_late_are_drawn_all_the_same(
+    devnet: DevnetReady, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A book that is written to gives the new revision and the old alerts, until it is free."""
+    current, asked = AlertBook.current, 0
+
+    def late(book: AlertBook) -> tuple[Alert, ...]:
+        nonlocal asked
+        alerts = current(book)
+        asked += bool(alerts)
+        return () if asked <= 2 else alerts
+
+    monkeypatch.setattr(AlertBook, "current", late)
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.until(AlertsChanged, lambda told: bool(told.view.rows))
 
 
 def _file(home: Path) -> bytes:

@@ -1,0 +1,70 @@
+"""Desk and `zuno monitor` on one home, a fast market, a chain that fails: one truth on both."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.devnet.launch import devnet_process
+from chain.home import Home
+from tests.fakes.flaky_proxy import FlakyProxy
+from tests.zuno_tui.monitor_process import MonitorProcess, command
+from tests.zuno_tui.real_terminal.alerts_on_screen import AgreementWatch
+from tests.zuno_tui.screen_terminal import Terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SEED = 7
+SPEED = 600.0
+"""Ten minutes of the market a second."""
+FAILING_SHARE = 0.2
+INTERVAL = 0.5
+BETWEEN_LOOKS = 0.2
+PATIENCE = 60.0
+
+
+@pytest.mark.parametrize(
+    "minutes",
+    [0.1, *(pytest.param(minutes, marks=pytest.mark.soak) for minutes in (2.5, 10.0))],
+)
+def test_pane_and_file_always_agree(tmp_path: Path, minutes: float) -> None:
+    home = Home(tmp_path / "home", tmp_path / "cache")
+    home.prepare()
+    with (
+        devnet_process(seed=SEED, world="small", speed=SPEED) as chain,
+        FlakyProxy(chain.url, FAILING_SHARE, SEED) as proxy,
+        MonitorProcess.running(command(home.root, proxy.url, interval=INTERVAL)) as monitor,
+    ):
+        monitor.until(lambda: bool(home.alerts.exists() and json.loads(home.alerts.read_bytes())))
+        flags = ("--network", "devnet", "--rpc", proxy.url, "--home", str(home.root))
+        argv = [sys.executable, "-m", "zuno_tui", "--deterministic", *flags]
+        with Terminal(argv, 160, 100) as terminal:
+            terminal.wait_for("monitor: running", PATIENCE)
+            terminal.send("2z")
+            terminal.wait_gone("1 Positions", PATIENCE)
+            watch = AgreementWatch(terminal, home.alerts)
+            deadline = time.monotonic() + minutes * 60
+            while time.monotonic() < deadline:
+                watch.look()
+                time.sleep(BETWEEN_LOOKS)
+            terminal.send(" ")
+            terminal.wait_for("· acked", PATIENCE)
+            watch.look()
+            terminal.send("\x11")
+            assert terminal.end() == 0
+        polls = len(monitor.of("poll"))
+        assert monitor.end() == 0
+
+    print(  # noqa: T201 - the soak's table
+        f"\n{minutes:g} min: {watch.looks} looks at pane and file, {watch.revisions} versions of "
+        f"the file, at most {watch.most_rows} rows, the pane at most {watch.most_lag:.1f} s "
+        f"behind, {polls} polls, requests {dict(proxy.answered)}"
+    )
+    assert watch.faults == [], watch.faults[0]
+    assert watch.most_rows > 0
+    assert watch.looks > 5
