@@ -62,7 +62,9 @@ class AlertsPane(RowTable):
         if view is None:
             frame(self, pane_title("2 Alerts"))
             return
-        self.fill([_row(row, now) for row in view.rows], empty=("Nothing needs you.",))
+        rows = [_row(row, now) for row in view.rows]
+        # While nobody reads them the cursor waits at its place: what is over sinks to the end.
+        self.fill(rows, empty=("Nothing needs you.",), stays=self.has_focus)
         waiting = sum(row.state in ("open", "reopened") for row in view.rows)
         seen = "" if view.last_seen is None else f"seen {ago(now - view.last_seen)}"
         frame(

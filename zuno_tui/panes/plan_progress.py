@@ -48,20 +48,20 @@ def next_step(plan: PlanView) -> str:
 
 def _result(result: ResultView, width: int) -> Iterator[Content]:
     yield heading(f"RESULT  {result.state}")
+    new = None if result.new_token_id is None else f"#{result.new_token_id}"
     for line in result.lines:
-        yield from bulleted(line, width, " ")
-    if result.new_token_id is not None:
-        yield literal(f"The new position is #{result.new_token_id}.", "bold $success")
+        style = "bold $success" if new is not None and new in line else ""
+        yield from bulleted(line.strip(), width, " ", style)
 
 
 def _approval(approval: ApprovalView, width: int, *, waits: bool) -> Iterator[Content]:
     """What comes of it first, then the bytes' own words, for who wants to check them here."""
     ends = datetime.fromtimestamp(approval.expires_at, UTC)
     yield heading(f"APPROVED  {approval.headline}")
-    for line in approval.outcome:
-        yield from bulleted(line, width, "→")
     if waits and approval.can_sign:
         yield literal("Nothing is signed yet. Type apply to see it once more.", "bold $accent")
+    for line in approval.outcome:
+        yield from bulleted(line, width, "→")
     yield from _fact("expires", f"{ends:%H:%M:%S} UTC by the network's clock", width)
     yield from _fact("key", approval.signs_with, width)
     yield from _fact("wallet", approval.wallet, width)

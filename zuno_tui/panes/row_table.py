@@ -115,8 +115,8 @@ class RowTable(ScrollView, can_focus=True):
         """The key of the row the cursor is on."""
         return self._rows[self._cursor].key if self._rows else None
 
-    def fill(self, rows: Sequence[Row], *, empty: Sequence[str] = ()) -> None:
-        """Show these rows; the cursor stays with its key, or as near as there is."""
+    def fill(self, rows: Sequence[Row], *, empty: Sequence[str] = (), stays: bool = True) -> None:
+        """Show these rows; the cursor stays with its key if it `stays`, else with its place."""
         before, key = self._rows, self.key
         self._rows, self._empty = tuple(rows), tuple(empty)
         widths = self._widen(keep=any(row.key == key for row in self._rows))
@@ -127,7 +127,8 @@ class RowTable(ScrollView, can_focus=True):
                     self._refresh_row(place)
             return
         places = {row.key: place for place, row in enumerate(self._rows)}
-        self._cursor = places.get(key or "", min(self._cursor, max(0, len(self._rows) - 1)))
+        near = min(self._cursor, max(0, len(self._rows) - 1))
+        self._cursor = places.get(key or "", near) if stays else near
         self._widths = widths
         self._measure()
         self.refresh()

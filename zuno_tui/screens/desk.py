@@ -90,6 +90,7 @@ class DeskScreen(Asking):
         self._clock = clock
         self.context = Context()
         self.front: PaneName = "positions"
+        self._pointed_at: int | None = None
 
     def compose(self) -> ComposeResult:
         yield TabLine(id="tabs")
@@ -126,6 +127,7 @@ class DeskScreen(Asking):
         match event:
             case PositionsChanged(view):
                 self.query_one(PositionsPane).show(view, now)
+                self._point_at_the_new()
             case AlertsChanged(view):
                 self.query_one(AlertsPane).show(view, now)
             case DebateChanged(view):
@@ -142,6 +144,14 @@ class DeskScreen(Asking):
             case _:
                 return False
         return True
+
+    def _point_at_the_new(self) -> None:
+        """Once, when a plan has made a position of its own: it is what one wants to see next."""
+        plan = self.told.plan
+        new = None if plan is None or plan.result is None else plan.result.new_token_id
+        if new is not None and new != self._pointed_at and new in self.context.positions:
+            self._pointed_at = new
+            self.query_one(PositionsPane).point_at(str(new))
 
     def _tell_lines(self, event: Event, now: float) -> bool:
         match event:

@@ -254,7 +254,15 @@ APPLYING = replace(
 APPLIED = replace(
     APPLYING,
     result=ResultView(
-        PLAN.plan_id, "included", ("WETH shown −0.012, realised −0.0119", "Gas: 412,002"), 41
+        PLAN.plan_id,
+        "included",
+        (
+            "TOKEN    SHOWN  REALISED  DIFFERENCE",
+            "WETH    −0.012   −0.0119     +0.0001",
+            "  Gas: 412,002 for 0.000835 of the chain's coin.",
+            "  The new position is #41.",
+        ),
+        41,
     ),
 )
 

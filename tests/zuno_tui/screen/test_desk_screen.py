@@ -19,6 +19,7 @@ from tests.zuno_tui.screen.scenes import (
     ScriptedLink,
     desk_app,
     play,
+    position,
     text_of,
 )
 from zuno_tui.desk.events import (
@@ -44,6 +45,8 @@ from zuno_tui.desk.intents import (
     Refresh,
     Show,
 )
+from zuno_tui.panes.alerts import AlertsPane
+from zuno_tui.panes.positions import PositionsPane
 from zuno_tui.panes.prompt import Prompt
 from zuno_tui.screens.desk import DeskScreen
 from zuno_tui.screens.help import HelpScreen
@@ -317,3 +320,28 @@ async def test_ages_grow_in_coarse_steps_without_anything_being_told() -> None:
         app.screen.show_ages()
 
         assert "3 min ago" in str(positions.border_title)
+
+
+async def test_the_position_a_plan_has_made_is_pointed_at_once() -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, *MORNING, PlanChanged(APPLIED))
+        made = replace(POSITIONS, rows=(*POSITIONS.rows[1:], position(41)))
+        await play(pilot, PositionsChanged(made))
+        pane = pilot.app.screen.query_one(PositionsPane)
+        assert pane.key == "41"
+
+        await pilot.press("1", "g")
+        await play(pilot, PositionsChanged(replace(made, block=31_204_119)))
+        assert pane.key == "9"
+
+
+async def test_an_alert_that_is_over_takes_the_cursor_along_only_for_its_reader() -> None:
+    over = replace(ALERTS, rows=(*ALERTS.rows[1:], replace(ALERTS.rows[0], state="resolved")))
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, AlertsChanged(ALERTS), AlertsChanged(over))
+        pane = pilot.app.screen.query_one(AlertsPane)
+        assert pane.key == "a2"
+
+        await pilot.press("2")
+        await play(pilot, AlertsChanged(ALERTS))
+        assert pane.key == "a2"
