@@ -127,5 +127,5 @@ def _plan_state(plan: PlanView | None) -> str:
     if plan is None:
         return ""
     if plan.result is not None:
-        return "done"
+        return plan.result.state
     return "ready" if plan.approval is None else "approved"

@@ -25,7 +25,7 @@ def standing(plan: PlanView, width: int) -> Iterator[Content]:
         yield from _result(plan.result, width)
         yield Content("")
     if plan.progress:
-        yield heading("APPLYING" if plan.result is None else "APPLIED")
+        yield heading("APPLYING" if plan.result is None else "STEPS")
         for line in plan.progress:
             yield from bulleted(line, width, "✓")
         yield Content("")
@@ -37,7 +37,7 @@ def standing(plan: PlanView, width: int) -> Iterator[Content]:
 def next_step(plan: PlanView) -> str:
     """What the border says to do now."""
     if plan.result is not None:
-        return "done"
+        return plan.result.state
     if plan.progress:
         return "applying"
     if plan.approval is not None:

@@ -138,4 +138,8 @@ def test_the_border_says_the_next_step() -> None:
     assert next_step(APPROVED) == "approved: type apply"
     assert next_step(watching) == "approved, but nothing here can sign"
     assert next_step(APPLYING) == "applying"
-    assert next_step(APPLIED) == "done"
+    assert APPLIED.result is not None
+    halted = replace(APPLIED, result=replace(APPLIED.result, state="halted"))
+    # Never a word that is kinder than what happened.
+    assert next_step(APPLIED) == "included"
+    assert next_step(halted) == "halted"
