@@ -59,12 +59,12 @@ def no_desk_here() -> str | None:
 def _opening(arguments: Namespace) -> Opening:
     @asynccontextmanager
     async def opening(_tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
-        from zuno_tui.cli.session import Session
+        from zuno_tui.cli.session import Session, flags_of
         from zuno_tui.desk.opening import DeskOpening
 
         # Read here, since the first run may have written them a moment ago.
         session = Session.start(arguments)
-        yield DeskOpening(session, deterministic=arguments.deterministic)
+        yield DeskOpening(session, deterministic=arguments.deterministic, flags=flags_of(arguments))
 
     return opening
 

@@ -123,7 +123,7 @@ class Signing:
             with Outbox.open(session.home.outbox) as outbox:
                 approval, dispatch = unused_approval(outbox, plan_id, None)
             try:
-                await refuse_drift(bench.sources, connections, approval, dispatch)
+                await refuse_drift(bench.sources, connections, approval, dispatch, told=self._warn)
             except GateRefusedError as refusal:
                 lines = tuple(str(refusal).splitlines())
                 self._card.refused(ResultView(approval.plan_id, "refused", lines, None))
@@ -162,7 +162,9 @@ class Signing:
             async with session.connections(bench.sources) as connections:
                 with Outbox.open(session.home.outbox) as outbox:
                     approval, dispatch = unused_approval(outbox, view.plan_id, view.hash)
-                    now = await refuse_drift(bench.sources, connections, approval, dispatch)
+                    now = await refuse_drift(
+                        bench.sources, connections, approval, dispatch, told=self._warn
+                    )
                     waiting = await told_again(bench.sources, approval, dispatch)
                     with await self._signer(dispatch.sender, passphrase) as signer:
                         dispatch = await apply(
@@ -197,6 +199,9 @@ class Signing:
             replacement.transaction.digest,
             f"{step.name}: {replacement.action} {step.state}. Follow it: outbox",
         )
+
+    def _warn(self, words: str) -> None:
+        self._bench.tell(Said(words, "warn"))
 
     async def _signer(self, wallet: Address, passphrase: Passphrase | None) -> Signer:
         """Opened on another thread: a keystore takes its time on purpose."""
