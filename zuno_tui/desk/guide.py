@@ -11,17 +11,18 @@ if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.views import PlanView, PositionRow, PositionsView, Standing
 
+# What is to be typed stands whole on a line of 80 columns: 76 of them are left for a hint.
 _READING = "Reading the chain: the demo wallet and a week of its market."
 _ARGUING = "Four agents argue about it. Watch the debate; the plan comes in a moment."
-_APPROVED = "Approved, and nothing is signed yet. To read the transactions: press : and type apply"
-_REFUSED = "Nothing was signed: things moved. Press : and type approve again, or recommend anew."
+_APPROVED = "Nothing is signed yet. To read the transactions: press : and type apply"
+_REFUSED = "Nothing was signed: things moved. Press : and type approve again"
 _HOLD = "The plan says hold, so there is nothing to sign. Ask about another position."
-_MORE = "Applied. More at the prompt: inspect, create 1 WETH/USDC, records, exit drill, help"
+_MORE = "Applied. More at the prompt: inspect, create, records, exit drill, help"
 
 _MATTERS: dict[Standing, str] = {
     "out of range": "is out of range and earns nothing",
     "near edge": "is near the edge of its range",
-    "in range": "is in range; the agents may still know better",
+    "in range": "is in range; the agents may know better",
     "empty": "is empty",
 }
 _URGENCY: tuple[Standing, ...] = tuple(_MATTERS)
