@@ -82,6 +82,22 @@ class Baseline:
         }
 
 
+class Baselines:
+    """Baselines from their documents, each read once for as long as the document is the same."""
+
+    def __init__(self) -> None:
+        self._read: dict[int, tuple[Mapping[str, object], Baseline | None]] = {}
+
+    def of(self, number: int, document: Mapping[str, object] | None) -> Baseline | None:
+        """None for a position that has none, or none that can be read."""
+        if document is None:
+            return None
+        kept = self._read.get(number)
+        if kept is None or kept[0] is not document:
+            kept = self._read[number] = (document, read_baseline(document))
+        return kept[1]
+
+
 def read_baseline(document: Mapping[str, object]) -> Baseline | None:
     """None for a document of another time: the position is then met anew."""
     match document:

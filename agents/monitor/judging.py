@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor import change_risks, range_risks
 from agents.monitor.alert import AlertKind, AlertState, Finding, Subject
-from agents.monitor.baseline import WALLET, Baseline, read_baseline
+from agents.monitor.baseline import WALLET, Baseline
 from agents.monitor.excursions import (
     BlockTick,
     Bounds,
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from agents.monitor.alert import Alert
-    from agents.monitor.book_page import Cursor, Place
+    from agents.monitor.baseline import Baselines
+    from agents.monitor.book import WatchState
+    from agents.monitor.book_page import Place
     from agents.monitor.life import Change
     from agents.monitor.thresholds import Thresholds, WatchSettings
     from agents.monitor.watching import Reading
@@ -73,11 +75,12 @@ class Judgment:
 def follow_positions(
     network: Network,
     reading: Reading,
-    baselines: Mapping[int, Mapping[str, object]],
+    state: WatchState,
     settings: WatchSettings,
-    cursor: Cursor | None,
+    known: Baselines,
 ) -> dict[int, Followed]:
     """Every position with liquidity, with each turn of its price since the cursor."""
+    cursor = state.cursor
     head = reading.block.number
     followed: dict[int, Followed] = {}
     for position in reading.wallet.positions:
@@ -86,8 +89,7 @@ def follow_positions(
         number, identity = position.token_id, position.identity
         thresholds = settings.thresholds(network.name, number)
         bounds = bounds_of(identity.tick_lower, identity.tick_upper, thresholds, network)
-        document = baselines.get(number)
-        before = None if document is None else read_baseline(document)
+        before = known.of(number, state.baselines.get(number))
         if before is None or reading.ticks is None or cursor is None:
             # The watch begins here: what was before is not its to tell.
             course = Course(first_standing(bounds, position.pool.tick), ())

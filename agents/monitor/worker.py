@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agents.monitor.alert import AlertKind, EventKind, Finding, Severity, Subject
-from agents.monitor.baseline import WALLET
+from agents.monitor.baseline import WALLET, Baselines
 from agents.monitor.book_page import Cursor, Place, Poll
 from agents.monitor.judging import follow_positions, judge, turn_blocks
 from agents.monitor.life import Raised
@@ -67,6 +67,7 @@ class Watch:
     sources: Sources
     wallet_address: Address
     reader: WatchReader = field(init=False)
+    baselines: Baselines = field(default_factory=Baselines)
     failures: int = 0
     """Polls in a row that could not see the chain."""
     failing_since: float | None = None
@@ -174,7 +175,7 @@ async def _poll(
     }
     watched = state.baselines.keys() - {WALLET}
     reading = await watch.reader.read(cursor, watched, with_loss, now)
-    followed = follow_positions(network, reading, state.baselines, settings, cursor)
+    followed = follow_positions(network, reading, state, settings, watch.baselines)
     head = reading.block
     times = {head.number: head.timestamp}
     blocks = turn_blocks(followed)

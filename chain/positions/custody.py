@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from chain import abi
@@ -21,6 +22,7 @@ SUBSCRIBER = abi.selector("subscriber(uint256)")
 INFO = abi.selector("positionInfo(uint256)")
 POOL_AND_INFO = abi.selector("getPoolAndPositionInfo(uint256)")
 
+_QUESTIONS_KEPT = 50_000
 _WORD = 32
 _KEY_LENGTH = _WORD * len(POOL_KEY_TYPES)
 
@@ -34,6 +36,8 @@ class Custody:
     """A contract that is told of every change, and can refuse it."""
 
 
+# A monitor puts the same questions about thousands of tokens on every poll.
+@lru_cache(maxsize=_QUESTIONS_KEPT)
 def about(position_manager: Address, selector: bytes, token_id: int) -> Call:
     """One of the questions above, about one token."""
     return Call(position_manager, selector + token_id.to_bytes(_WORD, "big"))

@@ -32,6 +32,10 @@ class PositionIdentity:
     tick_lower: int
     tick_upper: int
 
+    def __hash__(self) -> int:
+        # The pool's id stands for its key, whose five parts would be hashed anew every time.
+        return hash((self.token_id, self.pool_id))
+
     def agrees_with(self, info: PositionInfo) -> bool:
         """Whether the word the PositionManager keeps for this token tells the same position.
 
@@ -58,23 +62,8 @@ class Layout:
     position: PositionSlots
     sqrt_price_lower: int
     sqrt_price_upper: int
-
-    @property
-    def slots(self) -> tuple[int, ...]:
-        """Every word that amounts, fees and range status are computed from."""
-        return (
-            self.pool.slot0,
-            self.pool.fee_growth_global0,
-            self.pool.fee_growth_global1,
-            self.pool.liquidity,
-            self.lower.fee_growth_outside0,
-            self.lower.fee_growth_outside1,
-            self.upper.fee_growth_outside0,
-            self.upper.fee_growth_outside1,
-            self.position.liquidity,
-            self.position.fee_growth_inside0_last,
-            self.position.fee_growth_inside1_last,
-        )
+    slots: tuple[int, ...]
+    """Every word that amounts, fees and range status are computed from."""
 
 
 # Eight hashes a position: computed once, because a monitor asks for thousands on every poll.
@@ -83,13 +72,30 @@ def layout_of(identity: PositionIdentity, position_manager: Address) -> Layout:
     key = position_key(
         position_manager, identity.tick_lower, identity.tick_upper, identity.token_id
     )
+    pool = _pool_slots(identity.pool_id)
+    lower = tick_slots(identity.pool_id, identity.tick_lower)
+    upper = tick_slots(identity.pool_id, identity.tick_upper)
+    position = position_slots(identity.pool_id, key)
     return Layout(
-        pool=_pool_slots(identity.pool_id),
-        lower=tick_slots(identity.pool_id, identity.tick_lower),
-        upper=tick_slots(identity.pool_id, identity.tick_upper),
-        position=position_slots(identity.pool_id, key),
+        pool=pool,
+        lower=lower,
+        upper=upper,
+        position=position,
         sqrt_price_lower=sqrt_price_at_tick(identity.tick_lower),
         sqrt_price_upper=sqrt_price_at_tick(identity.tick_upper),
+        slots=(
+            pool.slot0,
+            pool.fee_growth_global0,
+            pool.fee_growth_global1,
+            pool.liquidity,
+            lower.fee_growth_outside0,
+            lower.fee_growth_outside1,
+            upper.fee_growth_outside0,
+            upper.fee_growth_outside1,
+            position.liquidity,
+            position.fee_growth_inside0_last,
+            position.fee_growth_inside1_last,
+        ),
     )
 
 

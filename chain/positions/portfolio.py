@@ -65,7 +65,7 @@ def price_question(
 
     Their own pools count too.
     """
-    keys = dict.fromkeys(one.pool_key for one in identities)
+    keys = {one.pool_id: one.pool_key for one in identities}.values()
     wanted = with_ether(network, (*currencies(identities), *beside))
     return ask_pool_prices(network, wanted, keys)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from agents.monitor.baseline import Baselines
 from agents.monitor.book_page import Cursor, Place, Poll
 from agents.monitor.judging import follow_positions, judge
 from agents.monitor.loss import Losses
@@ -76,7 +77,7 @@ class MadeUpChain:
             collect_usd=None,
             losses=Losses({}, None),
         )
-        followed = follow_positions(NETWORK, reading, state.baselines, self.settings, cursor)
+        followed = follow_positions(NETWORK, reading, state, self.settings, Baselines())
         times = {number: block(number).timestamp for number in range(self.head + 1)}
         judgment = judge(
             NETWORK,
