@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from chain.overview import Sources
     from chain.store import Store
     from zuno_tui.cli.session import Session
-    from zuno_tui.debate_settings import DebateSettings
+    from zuno_tui.settings.debates import DebateSettings
 
 
 @dataclass(frozen=True, slots=True)

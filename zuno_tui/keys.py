@@ -5,10 +5,11 @@ The page that asks for the typed word is not among them: its keys stay as they a
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from textual.binding import Binding
+
+from zuno_tui.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -199,8 +200,8 @@ def keymap_from(table: Mapping[str, object]) -> dict[str, str]:
     keymap: dict[str, str] = {}
     for name, keys in table.items():
         if name not in known:
-            nearest = get_close_matches(name, known, 1)
-            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+            meant = nearest(name, known)
+            hint = "" if meant is None else f" Did you mean {meant!r}?"
             raise KeymapError(f"[keys] names {name!r}, which no key has.{hint}")
         if not isinstance(keys, str) or not keys.strip():
             raise KeymapError(f'[keys] {name!r} must be a text, like "ctrl+r" or "j,down".')

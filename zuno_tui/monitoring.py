@@ -15,9 +15,9 @@ from chain.rpc.client import RpcClient
 from chain.store import Store, StoreError
 from chain.wallet.book import read_book
 from chain.wallet.errors import WalletError
-from zuno_tui.channel_settings import channel_settings
-from zuno_tui.monitor_settings import monitor_settings
 from zuno_tui.settings import SettingsError, load_settings
+from zuno_tui.settings.channels import channel_settings
+from zuno_tui.settings.monitor import monitor_settings
 from zuno_tui.watchlist import Target, targets
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from agents.monitor.thresholds import WatchSettings
     from agents.monitor.worker import PollReport
     from chain.home import Home
-    from zuno_tui.channel_settings import ChannelSettings
     from zuno_tui.settings import Flags, Settings
+    from zuno_tui.settings.channels import ChannelSettings
 
 
 @dataclass(frozen=True, slots=True)

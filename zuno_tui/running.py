@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from chain.home import Home
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.opening import DeskOpening
-    from zuno_tui.look import Look
     from zuno_tui.screens.first_run import FirstChoice
+    from zuno_tui.settings.look import Look
 
 _CLOSING_SECONDS = 5.0
 """What the back room gets to put its things away; what was sent is on disk long before."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chain.wallet.book import Keeping, Wallet, WalletBook
-from zuno_tui.channel_settings import channel_settings
 from zuno_tui.settings import Flags, Settings, SettingsError
+from zuno_tui.settings.channels import channel_settings
 from zuno_tui.watchlist import targets
 
 MINE = "0x" + "11" * 20

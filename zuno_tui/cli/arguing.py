@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agents.envelope import Role
     from agents.payloads import FlowCreateStart, FlowStart
     from zuno_tui.cli.session import Session
-    from zuno_tui.debate_settings import DebateSettings
+    from zuno_tui.settings.debates import DebateSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from agents.payloads import FlowCreateStart
 from zuno_tui.cli.arguing import Arguing, argue
 from zuno_tui.cli.session import Session, say
-from zuno_tui.debate_settings import debate_settings
 from zuno_tui.phrases.create_phrase import parse_create
 from zuno_tui.settings import SettingsError
+from zuno_tui.settings.debates import debate_settings
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -35,8 +35,8 @@ _RUNNING = "The embedded chain runs, and its market moves a minute every second.
 def run(arguments: Namespace) -> int:
     if arguments.text or arguments.json or no_desk_here() is not None:
         return _print(arguments)
-    from zuno_tui.look import read_look
     from zuno_tui.running import run_desk
+    from zuno_tui.settings.look import read_look
 
     # Keys and colours are the person's own; everything else belongs to the demo.
     look = read_look(Session.start(arguments).settings, os.environ, arguments)

@@ -31,8 +31,8 @@ def run(arguments: Namespace) -> int:
         sys.stderr.write(refusal)
         return USAGE
     from zuno_tui.cli.session import Session
-    from zuno_tui.look import read_look
     from zuno_tui.running import run_desk
+    from zuno_tui.settings.look import read_look
 
     session = Session.start(arguments)
     session.home.prepare()

@@ -18,16 +18,16 @@ from zuno_tui.cli import DONE, FAILED
 from zuno_tui.cli.output import print_json, print_lines
 from zuno_tui.cli.session import Session, say
 from zuno_tui.cli.transcript import turn_line
-from zuno_tui.debate_settings import debate_settings
 from zuno_tui.debating import live_model
 from zuno_tui.settings import SettingsError
+from zuno_tui.settings.debates import debate_settings
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from agents.debate import Ended
     from agents.replay import Record, ReplayReport
-    from zuno_tui.debate_settings import DebateSettings
+    from zuno_tui.settings.debates import DebateSettings
 
 
 def run(arguments: Namespace) -> int:

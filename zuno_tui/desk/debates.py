@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from agents.model.budget import BudgetReport
     from agents.payloads import FlowCreateStart, FlowStart
     from agents.shelf import PlanDocument
-    from zuno_tui.debate_settings import DebateSettings
     from zuno_tui.desk.bench import Bench
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.intents import Create, Recommend
+    from zuno_tui.settings.debates import DebateSettings
 
 DEBATE = "debate"
 _PATIENCE = 150.0
@@ -74,7 +74,7 @@ class Debates:
         self._begin(settings, start, "a new position", asked.twin)
 
     def _settings(self, profile: str | None) -> DebateSettings:
-        from zuno_tui.debate_settings import debate_settings
+        from zuno_tui.settings.debates import debate_settings
 
         opening = self._bench.opening
         settings = debate_settings(

@@ -34,7 +34,7 @@ from zuno_tui.desk.post import Post
 from zuno_tui.desk.settings_rows import setting_rows
 from zuno_tui.desk.views import AlertsView, PositionsView, StatusView
 from zuno_tui.settings import SettingsError
-from zuno_tui.settings_file import keep_setting
+from zuno_tui.settings.keeping import keep_setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable

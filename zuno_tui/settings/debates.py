@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
@@ -13,12 +12,17 @@ from agents.model.budget import NANO, BudgetLimits, Price
 from agents.model.settings import DEFAULT_MODEL, OPENAI_URL, ModelSettings
 from agents.numbers.profiles import RiskProfile
 from agents.payloads import MOST_ROUNDS
-from zuno_tui.settings import SettingsError
+from zuno_tui.settings.checking import (
+    SettingsError,
+    checked_switch,
+    checked_url,
+    refuse_unknown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from zuno_tui.settings import Settings
+    from zuno_tui.settings.loading import Settings
 
 _DEBATE_KEYS = {"profile", "rounds", "deterministic"}
 _MODEL_KEYS = {"name", "prices", "budget", *(role.value for role in Role if role is not Role.CLI)}
@@ -38,8 +42,8 @@ class DebateSettings:
 def debate_settings(
     settings: Settings, environment: Mapping[str, str], *, profile: str | None, deterministic: bool
 ) -> DebateSettings:
-    _refuse_unknown("debate", settings.debate, _DEBATE_KEYS)
-    _refuse_unknown("model", settings.model, _MODEL_KEYS)
+    refuse_unknown("debate", settings.debate, _DEBATE_KEYS)
+    refuse_unknown("model", settings.model, _MODEL_KEYS)
     chosen = profile or environment.get("ZUNO_RISK_PROFILE") or settings.debate.get("profile")
     rounds = environment.get("ZUNO_MAX_DEBATE_ROUNDS") or settings.debate.get("rounds")
     rules_only = deterministic or _rules_only(settings.debate, environment)
@@ -64,17 +68,14 @@ def _rules_only(table: Mapping[str, object], environment: Mapping[str, str]) -> 
         if told.lower() not in ("true", "false"):
             raise SettingsError(f"ZUNO_DETERMINISTIC is {told!r}, but it may be true or false.")
         return told.lower() == "true"
-    wanted = table.get("deterministic", False)
-    if not isinstance(wanted, bool):
-        raise SettingsError(f"debate.deterministic is {wanted!r}, but it may be true or false.")
-    return wanted
+    return checked_switch(table.get("deterministic", False), "debate.deterministic")
 
 
 def _model(table: Mapping[str, object], environment: Mapping[str, str]) -> ModelSettings:
     named = environment.get("ZUNO_AGENT_MODEL") or table.get("name", DEFAULT_MODEL)
     return ModelSettings(
         api_key=_key(environment.get("OPENAI_API_KEY", "")),
-        base_url=_base_url(environment.get("OPENAI_BASE_URL") or OPENAI_URL),
+        base_url=checked_url(environment.get("OPENAI_BASE_URL") or OPENAI_URL, "OPENAI_BASE_URL"),
         default_model=_name(named, "model.name"),
         models={
             role: _name(table[role.value], f"model.{role.value}")
@@ -89,13 +90,6 @@ def _key(text: str) -> str:
     if not key.isascii() or not key.isprintable() or " " in key:
         raise SettingsError("OPENAI_API_KEY holds a character that no key has. Copy it again.")
     return key
-
-
-def _base_url(text: str) -> str:
-    # It may hold a key: the message does not repeat it.
-    if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", text):
-        raise SettingsError("OPENAI_BASE_URL must start with http:// or https://.")
-    return text
 
 
 def _name(value: object, place: str) -> str:
@@ -135,7 +129,7 @@ def _rounds(value: object) -> int:
 def _limits(table: object) -> BudgetLimits:
     if not isinstance(table, dict):
         raise SettingsError(f"model.budget must be a table of {', '.join(sorted(_BUDGET_KEYS))}.")
-    _refuse_unknown("model.budget", table, _BUDGET_KEYS)
+    refuse_unknown("model.budget", table, _BUDGET_KEYS)
     default = BudgetLimits()
     return BudgetLimits(
         debate_tokens=_tokens(table.get("debate_tokens", default.debate_tokens)),
@@ -174,10 +168,3 @@ def _dollars(value: object) -> Decimal:
     if not amount.is_finite() or amount < 0:
         raise SettingsError(f"{value!r} is not an amount of dollars.")
     return amount
-
-
-def _refuse_unknown(name: str, table: Mapping[str, object], known: set[str]) -> None:
-    for key in table:
-        if key not in known:
-            may = ", ".join(sorted(known))
-            raise SettingsError(f"[{name}] has an unknown setting {key!r}. It may hold {may}.")

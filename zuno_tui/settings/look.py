@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from zuno_tui.settings import SettingsError
+from zuno_tui.settings.checking import SettingsError, checked_switch, refuse_unknown
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping
 
-    from zuno_tui.settings import Settings
+    from zuno_tui.settings.loading import Settings
 
 _SCREEN_KEYS = ("theme", "ascii", "bell")
 
@@ -27,18 +27,15 @@ class Look:
 def read_look(settings: Settings, environment: Mapping[str, str], arguments: Namespace) -> Look:
     from zuno_tui.keys import KeymapError, keymap_from
 
-    for name in settings.screen:
-        if name not in _SCREEN_KEYS:
-            known = ", ".join(_SCREEN_KEYS)
-            raise SettingsError(f"[screen] has an unknown setting {name!r}. It may hold: {known}.")
+    refuse_unknown("screen", settings.screen, _SCREEN_KEYS)
     try:
         keymap = keymap_from(settings.keys)
     except KeymapError as error:
         raise SettingsError(str(error)) from error
     theme = arguments.theme or environment.get("ZUNO_THEME") or settings.screen.get("theme")
     return Look(
-        ascii_only=arguments.ascii or _is_on(settings.screen, "ascii", default=False),
-        bell=not arguments.no_bell and _is_on(settings.screen, "bell", default=True),
+        ascii_only=arguments.ascii or _is_on(settings, "ascii", default=False),
+        bell=not arguments.no_bell and _is_on(settings, "bell", default=True),
         theme=None if theme is None else _theme(theme),
         keymap=keymap,
     )
@@ -54,8 +51,5 @@ def _theme(name: object) -> str:
     return name
 
 
-def _is_on(table: Mapping[str, object], name: str, *, default: bool) -> bool:
-    chosen = table.get(name, default)
-    if not isinstance(chosen, bool):
-        raise SettingsError(f"screen.{name} is {chosen!r}, but it may be true or false.")
-    return chosen
+def _is_on(settings: Settings, name: str, *, default: bool) -> bool:
+    return checked_switch(settings.screen.get(name, default), f"screen.{name}")

@@ -11,8 +11,8 @@ from agents.envelope import Role
 from agents.model.budget import BudgetLimits, Price
 from agents.model.settings import DEFAULT_MODEL, OPENAI_URL, ModelSettings
 from agents.numbers.profiles import RiskProfile
-from zuno_tui.debate_settings import DebateSettings, debate_settings
 from zuno_tui.settings import Flags, SettingsError, load_settings
+from zuno_tui.settings.debates import DebateSettings, debate_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,8 +162,8 @@ def test_a_bad_setting_is_named_with_what_it_may_be_key_or_no_key(
         ({"ZUNO_MAX_DEBATE_ROUNDS": "many"}, "'many', but may be 1 to 6"),
         ({"ZUNO_DETERMINISTIC": "1"}, "ZUNO_DETERMINISTIC is '1', but it may be true or false"),
         ({"ZUNO_AGENT_MODEL": " "}, "model.name is ' '"),
-        ({"OPENAI_BASE_URL": "localhost/CANARY"}, "OPENAI_BASE_URL must start with http://"),
-        ({"OPENAI_BASE_URL": "ftp://CANARY"}, "OPENAI_BASE_URL must start with http://"),
+        ({"OPENAI_BASE_URL": "localhost/CANARY"}, "OPENAI_BASE_URL must be a URL"),
+        ({"OPENAI_BASE_URL": "ftp://CANARY"}, "OPENAI_BASE_URL must be a URL"),
         ({"OPENAI_API_KEY": "sk-CANARY 2"}, "OPENAI_API_KEY holds a character that no key has"),
         ({"OPENAI_API_KEY": "sk-CANARY\n2"}, "OPENAI_API_KEY holds a character"),
         ({"OPENAI_API_KEY": "ключ-CANARY"}, "OPENAI_API_KEY holds a character"),

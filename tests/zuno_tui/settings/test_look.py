@@ -6,8 +6,8 @@ from argparse import Namespace
 
 import pytest
 
-from zuno_tui.look import Look, read_look
 from zuno_tui.settings import Settings, SettingsError
+from zuno_tui.settings.look import Look, read_look
 
 
 def _flags(**chosen: object) -> Namespace:
@@ -36,7 +36,7 @@ def test_the_last_word_wins() -> None:
     ("settings", "words"),
     [
         (Settings(screen={"theme": "pink"}), "There is no theme called 'pink'"),
-        (Settings(screen={"colour": "pink"}), "It may hold: theme, ascii, bell"),
+        (Settings(screen={"colour": "pink"}), "It may hold ascii, bell, theme"),
         (Settings(screen={"bell": "no"}), "may be true or false"),
         (Settings(keys={"desk.zom": "z"}), "Did you mean 'desk.zoom'"),
     ],

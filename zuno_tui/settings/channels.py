@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from agents.monitor.telegram import TELEGRAM_URL, Telegram, TelegramSettings
 from agents.monitor.webhook import Webhook, WebhookSettings
-from zuno_tui.settings import SettingsError, checked_url
+from zuno_tui.settings.checking import SettingsError, checked_text, checked_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agents.monitor.channel import Channel
-    from zuno_tui.settings import Settings
+    from zuno_tui.settings.loading import Settings
 
 _TELEGRAM_KEYS = ("token", "chat", "url")
 _WEBHOOK_KEYS = ("url", "secret")
@@ -71,9 +71,10 @@ def _webhook(table: Mapping[str, object], environment: Mapping[str, str]) -> Web
         if secret is None:
             return None
         raise SettingsError("The webhook has a secret but no url. Set [webhook] url.")
-    if secret is not None and (not isinstance(secret, str) or not secret):
-        raise SettingsError("webhook.secret must be a text.")
-    return WebhookSettings(checked_url(url, "webhook.url"), secret)
+    return WebhookSettings(
+        checked_url(url, "webhook.url"),
+        None if secret is None else checked_text(secret, "webhook.secret"),
+    )
 
 
 def _matching(pattern: re.Pattern[str], value: object, place: str, wanted: str) -> str:

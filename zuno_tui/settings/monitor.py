@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from agents.monitor.thresholds import LEAST_INTERVAL_SECONDS, Thresholds, WatchSettings
 from chain.networks import UnknownNetworkError, network_named
-from zuno_tui.settings import SettingsError
+from zuno_tui.settings.checking import SettingsError, refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from zuno_tui.settings import Settings
+    from zuno_tui.settings.loading import Settings
 
 _SHARES = ("near_edge", "survival", "clearly_inside", "drained", "disagreement", "loss")
 _AMOUNTS = (
@@ -30,7 +30,7 @@ _LONGEST_INTERVAL = 86_400.0
 def monitor_settings(settings: Settings) -> WatchSettings:
     """Raises `SettingsError` at the first thing that cannot be meant."""
     table = settings.monitor
-    _refuse_unknown("monitor", table, (*_THRESHOLDS, "interval", "blind_polls", "positions"))
+    refuse_unknown("monitor", table, (*_THRESHOLDS, "interval", "blind_polls", "positions"))
     default = WatchSettings()
     everywhere = _thresholds("monitor", table, default.everywhere)
     return WatchSettings(
@@ -62,7 +62,7 @@ def _positions(tables: object, everywhere: Thresholds) -> dict[tuple[str | None,
         place = f"monitor.positions.{name}"
         if not isinstance(table, dict):
             raise SettingsError(f"[{place}] must be a table of thresholds.")
-        _refuse_unknown(place, table, _THRESHOLDS)
+        refuse_unknown(place, table, _THRESHOLDS)
         chosen[_position(str(name), place)] = _thresholds(place, table, everywhere)
     return chosen
 
@@ -105,10 +105,3 @@ def _count(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise SettingsError(f"monitor.blind_polls is {value!r}, but may be 1 or more.")
     return value
-
-
-def _refuse_unknown(name: str, table: Mapping[str, object], known: tuple[str, ...]) -> None:
-    for key in table:
-        if key not in known:
-            may = ", ".join(sorted(known))
-            raise SettingsError(f"[{name}] has an unknown setting {key!r}. It may hold {may}.")

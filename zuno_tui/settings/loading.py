@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, cast
 
 from chain.networks import Network, UnknownNetworkError, network_named
 from chain.prices.price import Unit
+from zuno_tui.settings.checking import SettingsError, checked_text, checked_url
+from zuno_tui.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,10 +26,6 @@ _KNOWN_KEYS = (
 )
 
 
-class SettingsError(ValueError):
-    """A setting that cannot be used; the message names it, its place and what it may be."""
-
-
 @dataclass(frozen=True, slots=True)
 class Settings:
     network: str = "ethereum"
@@ -42,14 +39,14 @@ class Settings:
     coingecko_key: str | None = field(default=None, repr=False)
     debate: Mapping[str, object] = field(default_factory=dict)
     model: Mapping[str, object] = field(default_factory=dict, repr=False)
-    """The tables of these names as they were written; `debate_settings` reads them."""
+    """The tables of these names as they were written; `debates` reads them."""
     limits: Mapping[str, object] = field(default_factory=dict)
     """Likewise; the gate reads it."""
     monitor: Mapping[str, object] = field(default_factory=dict)
-    """Likewise; `monitor_settings` reads it."""
+    """Likewise; `monitor` reads it."""
     telegram: Mapping[str, object] = field(default_factory=dict, repr=False)
     webhook: Mapping[str, object] = field(default_factory=dict, repr=False)
-    """Likewise; `channel_settings` reads them."""
+    """Likewise; `channels` reads them."""
     screen: Mapping[str, object] = field(default_factory=dict)
     keys: Mapping[str, object] = field(default_factory=dict)
     """Likewise; `look` reads them."""
@@ -101,16 +98,16 @@ def _from_file(path: Path) -> Settings:
         ) from error
     for key in table:
         if key not in _KNOWN_KEYS:
-            nearest = get_close_matches(key, _KNOWN_KEYS, 1)
-            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+            meant = nearest(key, _KNOWN_KEYS)
+            hint = "" if meant is None else f" Did you mean {meant!r}?"
             raise SettingsError(f"{path} has an unknown setting {key!r}.{hint}")
     settings = Settings()
     if "network" in table:
-        settings = replace(settings, network=_text(table["network"], "network"))
+        settings = replace(settings, network=checked_text(table["network"], "network"))
     if "address" in table:
-        settings = replace(settings, address=_address(_text(table["address"], "address")))
+        settings = replace(settings, address=_address(checked_text(table["address"], "address")))
     if "unit" in table:
-        settings = replace(settings, unit=_unit(_text(table["unit"], "unit")))
+        settings = replace(settings, unit=_unit(checked_text(table["unit"], "unit")))
     if "rpc" in table:
         settings = replace(settings, endpoints=_endpoints(table["rpc"]))
     if "send" in table:
@@ -206,21 +203,8 @@ def _coingecko(settings: Settings, table: object) -> Settings:
     if "url" in entries:
         settings = replace(settings, coingecko_url=checked_url(entries["url"], "coingecko.url"))
     if "key" in entries:
-        settings = replace(settings, coingecko_key=_text(entries["key"], "coingecko.key"))
+        settings = replace(settings, coingecko_key=checked_text(entries["key"], "coingecko.key"))
     return settings
-
-
-def _text(value: object, place: str) -> str:
-    if not isinstance(value, str) or not value:
-        raise SettingsError(f"{place} must be a text.")
-    return value
-
-
-def checked_url(value: object, place: str) -> str:
-    text = _text(value, place).strip()
-    if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", text):
-        raise SettingsError(f"{place} must be a URL that starts with http:// or https://.")
-    return text
 
 
 def _address(text: str) -> Address:

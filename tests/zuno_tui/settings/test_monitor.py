@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from zuno_tui.monitor_settings import monitor_settings
 from zuno_tui.settings import Flags, SettingsError, load_settings
+from zuno_tui.settings.monitor import monitor_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
