@@ -27,8 +27,8 @@ from chain.networks import network_named
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
 from tests.zuno_tui.monitor_process import command
-from zuno_tui.monitoring import Chosen, HomeLookout
 from zuno_tui.settings import Flags
+from zuno_tui.watch.lookout import Chosen, HomeLookout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,14 +16,14 @@ from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.cli.session import Session, say
 from zuno_tui.phrases.durations import read_duration
 from zuno_tui.settings import SettingsError
-from zuno_tui.watch_health import watch_health
+from zuno_tui.watch.health import watch_health
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from agents.monitor.alert import Alert
     from zuno_tui.cli.output import Json
-    from zuno_tui.watch_health import WatchHealth
+    from zuno_tui.watch.health import WatchHealth
 
 _COLUMNS = (
     Column("ID", "right"),

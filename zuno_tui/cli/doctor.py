@@ -216,7 +216,7 @@ def _home_check(session: Session) -> Check:
 def _watch_checks(session: Session) -> list[Check]:
     """Whether somebody watches, and whether alerts get where the settings send them."""
     from zuno_tui.settings.channels import channel_settings
-    from zuno_tui.watch_health import Vigil, watch_health
+    from zuno_tui.watch.health import Vigil, watch_health
 
     health = watch_health(session.home, now=time.time())
     well = health.vigil in (Vigil.KEPT, Vigil.NEVER)

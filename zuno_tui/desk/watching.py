@@ -17,9 +17,9 @@ from zuno_tui.desk.alert_rows import alert_row
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.views import AlertsView
-from zuno_tui.monitoring import Chosen, HomeLookout
 from zuno_tui.phrases.phrase_error import PhraseError
 from zuno_tui.settings import Flags
+from zuno_tui.watch.lookout import Chosen, HomeLookout
 from zuno_tui.words import age_text
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from chain.wallet.errors import WalletError
 from zuno_tui.settings import SettingsError, load_settings
 from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.monitor import monitor_settings
-from zuno_tui.watchlist import Target, targets
+from zuno_tui.watch.targets import Target, targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

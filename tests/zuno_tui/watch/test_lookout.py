@@ -12,8 +12,8 @@ import pytest
 from agents.monitor.book import AlertBook
 from agents.monitor.notes import Troubled
 from chain.home import Home
-from zuno_tui.monitoring import Chosen, HomeLookout
 from zuno_tui.settings import Flags, SettingsError
+from zuno_tui.watch.lookout import Chosen, HomeLookout
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
