@@ -98,6 +98,11 @@ class Terminal:
             pass
         return "\n".join(self.lines)
 
+    def ink(self, words: str) -> str:
+        """The colour these words are drawn in, where they stand first."""
+        row = next(place for place, line in enumerate(self.lines) if words in line)
+        return str(self._screen.buffer[row][self.lines[row].index(words)].fg)
+
     def restored(self) -> bool:
         """Whether the terminal's own settings are as the program found them."""
         return termios.tcgetattr(self._slave) == self.before

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from chain.overview import read_overview
 from chain.store import StoreError
-from zuno_tui.desk.events import PositionsChanged
+from zuno_tui.desk.events import PositionsChanged, Said
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.position_rows import Won, positions_view, won_by_position
 from zuno_tui.desk.remembering import remember, remembered
@@ -107,12 +107,17 @@ class PositionReader:
             bench.status.reading(None)
             self._show(replace(self._view, stale=words))
             bench.status.troubled(words)
+            if self._faults == 1:
+                # Borders and the status line may be too short for the next step it ends with.
+                bench.tell(Said(words, "warn"))
         finally:
             self.tried.set()
 
     def _take(self, overview: Overview) -> None:
         bench = self._bench
         now = bench.clock()
+        if self._faults:
+            bench.tell(Said(f"{bench.session.network.title} is being read again.", "good"))
         self._faults = 0
         bench.status.reading(None)
         self._show(self._drawn(overview, now))

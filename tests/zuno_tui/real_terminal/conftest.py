@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
+from chain.networks import network_named
+from tests.chain.moves import Moves
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -29,3 +32,9 @@ def node(devnet: DevnetReady) -> Iterator[Node]:
     yield ask
     ask("evm_setAutomine", True)
     assert ask("evm_revert", taken)
+
+
+@pytest.fixture
+def moves(devnet: DevnetReady) -> Iterator[Moves]:
+    with httpx2.Client() as http:
+        yield Moves(http, devnet.url, network_named("devnet"))

@@ -1,0 +1,170 @@
+"""What fails around the desk, as it looks there: a calm line, a next step, and it goes on."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from chain.abi import encode_call
+from chain.devnet.world.accounts import DEMO_WALLET
+from chain.home import Home
+from chain.networks import network_named
+from chain.wallet.book import Keeping, Wallet, change_book
+from tests.chain.wallet.canary import ADDRESS
+from tests.fakes.model_endpoint import fails
+from tests.fakes.model_in_a_thread import model_in_a_thread
+from tests.fakes.proxy import Proxy
+from tests.zuno_tui.desktop_session import desktop_session, require_gnome_keyring
+from tests.zuno_tui.screen_terminal import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+    from tests.chain.moves import Moves
+    from tests.fakes.proxy import Answer, Call
+    from tests.zuno_tui.real_terminal.conftest import Node
+
+PATIENCE = 60.0
+SLOW_SECONDS = 3.0
+MOST_KEY_SECONDS = 1.5
+"""A letter stands at the prompt well before a slow node answers, on a busy machine too."""
+
+
+def _desk(
+    home: Path, url: str, *before: str, environment: Mapping[str, str] | None = None
+) -> Terminal:
+    flags = ("--network", "devnet", "--rpc", url, "--home", str(home))
+    argv = [*before, sys.executable, "-m", "zuno_tui", *flags]
+    return Terminal(argv, 120, 36, environment or {"ZUNO_DETERMINISTIC": "true"})
+
+
+def _goes_on(terminal: Terminal) -> None:
+    """It answers, and it leaves when it is asked to."""
+    terminal.send("\x1b")
+    terminal.settle()
+    terminal.send("?")
+    terminal.wait_for("Help", PATIENCE)
+    terminal.send("\x1b")
+    terminal.wait_for("1 Positions", PATIENCE)
+    terminal.send("\x11")
+    assert terminal.end() == 0
+    assert terminal.restored()
+
+
+def test_a_node_that_is_slow_gone_back_again_and_another(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    row = f"#{node('zuno_status')['positions']['healthy']} "
+    fault = ""
+
+    def answer(call: Call) -> Answer | None:
+        if fault == "slow":
+            time.sleep(SLOW_SECONDS)
+        elsewhere = fault == "elsewhere" and call["method"] == "eth_chainId"
+        return {"result": "0x1"} if elsewhere else None
+
+    with Proxy(devnet.url, answer) as proxy:
+        with _desk(tmp_path, proxy.url) as terminal:
+            terminal.wait_for(row, PATIENCE)
+            terminal.wait_for("critical", PATIENCE)
+            fresh = terminal.ink(row.strip())
+            fault = "slow"
+            terminal.send("\x12:")
+            began = time.monotonic()
+            terminal.send("insp")
+            terminal.wait_for("› insp", PATIENCE)
+            assert time.monotonic() - began < MOST_KEY_SECONDS
+            terminal.send("\x15\x1b")
+            terminal.settle()
+            fault = ""
+            proxy.__exit__(None, None, None)
+            terminal.send("\x12")
+            down = terminal.wait_for("zuno doctor", PATIENCE)
+            assert row in down
+            assert "is not reachable" in down
+            assert terminal.ink(row.strip()) != fresh, "what is old is greyed"
+            with proxy:
+                terminal.send("\x12")
+                terminal.wait_for("is being read again", PATIENCE)
+                terminal.wait_gone("is not reachable", PATIENCE)
+                assert terminal.ink(row.strip()) == fresh
+                _goes_on(terminal)
+        fault = "elsewhere"
+        with proxy, _desk(tmp_path, proxy.url) as terminal:
+            terminal.wait_for("The RPC answered for chain 1", PATIENCE)
+            assert row in terminal.text, "what is remembered stays"
+            assert "remembered" in terminal.text
+            _goes_on(terminal)
+
+
+def test_a_model_that_is_down_leaves_the_rules_speaking(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["healthy"]
+    with (
+        model_in_a_thread(fails(503)) as model,
+        _desk(tmp_path, devnet.url, environment=model) as terminal,
+    ):
+        terminal.wait_for(f"#{token_id} ", PATIENCE)
+        terminal.send(f":recommend {token_id}\r")
+        terminal.wait_for("The rules speak instead", PATIENCE)
+        terminal.wait_for("type approve", PATIENCE)
+        _goes_on(terminal)
+
+
+def test_a_disk_that_fills_up_and_is_cleared(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["healthy"]
+    with _desk(tmp_path, devnet.url) as terminal:
+        terminal.wait_for(f"#{token_id} ", PATIENCE)
+        terminal.wait_for("critical", PATIENCE)
+        _let_files_grow(terminal, to=0)
+        terminal.send(f":collect {token_id}\r")
+        full = terminal.wait_for("(?i)✗ .*disk", PATIENCE)
+        assert f"#{token_id} " in full
+        _let_files_grow(terminal, to=resource.RLIM_INFINITY)
+        terminal.send(f":collect {token_id}\r")
+        terminal.wait_for("approved: type apply", PATIENCE)
+        _goes_on(terminal)
+
+
+def _let_files_grow(terminal: Terminal, *, to: int) -> None:
+    """That no file may grow is what a full disk comes to, for this one program."""
+    most = resource.prlimit(terminal.process.pid, resource.RLIMIT_FSIZE)[1]
+    resource.prlimit(terminal.process.pid, resource.RLIMIT_FSIZE, (to, most))
+
+
+def test_a_keyring_that_is_locked_signs_nothing_and_says_so(
+    devnet: DevnetReady, node: Node, moves: Moves, tmp_path: Path
+) -> None:
+    require_gnome_keyring()
+    token_id = int(node("zuno_status")["positions"]["transferred in"])
+    given = encode_call(
+        "transferFrom(address,address,uint256)", DEMO_WALLET.address, ADDRESS, token_id
+    )
+    moves.send(DEMO_WALLET, network_named("devnet").contracts.position_manager, given)
+    node("anvil_setBalance", ADDRESS, hex(10**18))
+    home = tmp_path / "zuno"
+    wallet = Wallet(ADDRESS, "wallet-1", Keeping.KEYRING)
+    change_book(Home(home, home).keystore, lambda book: book.holding(wallet))
+    with desktop_session(tmp_path, unlock=None) as session:
+        environment = {**session.environment, "ZUNO_DETERMINISTIC": "true"}
+        with _desk(home, devnet.url, environment=environment) as terminal:
+            terminal.wait_for(f"#{token_id} ", PATIENCE)
+            terminal.send(f":collect {token_id}\r")
+            terminal.wait_for("approved: type apply", PATIENCE)
+            terminal.send(":apply\r")
+            terminal.wait_for("wallet-1, in the system's keyring", PATIENCE)
+            terminal.wait_for("type apply", PATIENCE)
+            terminal.settle()
+            terminal.type("apply\r")
+            terminal.wait_for("Secret Service is locked", PATIENCE)
+            terminal.send("\x1b")
+            terminal.wait_for("1 Positions", PATIENCE)
+            _goes_on(terminal)
+    assert int(node("eth_getTransactionCount", ADDRESS, "latest"), 16) == 0
