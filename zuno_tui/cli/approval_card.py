@@ -57,11 +57,11 @@ def rehearsal_lines(rehearsal: Rehearsal) -> Iterator[str]:
     yield from word_lines(rehearsal.words)
     yield from warning_lines(rehearsal.warnings)
     yield ""
-    yield from outcome_lines(rehearsal)
+    yield from (wrapped(line, indent=2) for line in outcome_lines(rehearsal))
 
 
 def outcome_lines(rehearsal: Rehearsal) -> Iterator[str]:
-    """What leaves and what comes, within which bounds, at what cost, on whose word."""
+    """What leaves and what comes, within which bounds, at what cost, on whose word; unbroken."""
     yield from _outcome(rehearsal)
     yield from _swap(rehearsal)
     yield from _bounds(rehearsal)
@@ -104,7 +104,7 @@ def _swap(rehearsal: Rehearsal) -> Iterator[str]:
     if quotes is not None:
         key, swap = quotes.pool.key, quotes.swap
         bought = rehearsal.tokens[key.currency1 if swap.zero_for_one else key.currency0]
-        yield wrapped(f"  {quotes.words(lambda units: amount_text(units, bought))}", indent=2)
+        yield f"  {quotes.words(lambda units: amount_text(units, bought))}"
 
 
 def _bounds(rehearsal: Rehearsal) -> Iterator[str]:
@@ -151,7 +151,7 @@ def _trust(rehearsal: Rehearsal) -> Iterator[str]:
         yield f"  {rehearsal.agreement.words}"
     prepared = rehearsal.prepared
     for words in trust_words(prepared.facts.network, prepared.codes):
-        yield wrapped(f"  {words}", indent=2)
+        yield f"  {words}"
 
 
 def _document(rehearsal: Rehearsal) -> dict[str, Json]:

@@ -69,8 +69,10 @@ async def test_a_recommendation_ends_in_a_plan_on_the_card(
 
 
 async def test_the_typed_word_has_one_effect(
-    devnet: DevnetReady, node: Node, tmp_path: Path
+    devnet: DevnetReady, node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A width to print for is no reason to break the sentences that the panes break themselves.
+    monkeypatch.setenv("COLUMNS", "40")
     token_id = node("zuno_status")["positions"]["below its range"]
     before = int(node("eth_getTransactionCount", devnet.wallet, "latest"), 16)
     async with sitting(opening(tmp_path, devnet.url)) as desk:
@@ -86,6 +88,7 @@ async def test_the_typed_word_has_one_effect(
     assert done.view.result.state == "included"
     assert done.view.result.new_token_id is not None
     assert len(done.view.progress) == len(approval.steps)
+    assert not [line for line in approval.outcome if "\n" in line or "  " in line]
     assert all("included in block" in line for line in done.view.progress)
     after = int(node("eth_getTransactionCount", devnet.wallet, "latest"), 16)
     assert after - before == len(approval.steps)
