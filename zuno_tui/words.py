@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 UNKNOWN = "unknown"
 _SMALL_ETHER_PLACES = 6
 _JSON_PLACES = 8
+_CENT = Fraction(1, 100)
 
 
 def amount_of(units: int, token: Token) -> str:
@@ -38,7 +39,7 @@ def money(value: Fraction, unit: Unit) -> str:
         places = 4 if size >= 1 else _SMALL_ETHER_PLACES
         return f"{sign}{_fixed(size, places)} ETH"
     # Below a cent two decimals would call something nothing.
-    places = 2 if size >= Fraction(1, 100) or size == 0 else 6
+    places = 2 if size >= _CENT or size == 0 else 6
     return f"{sign}${_fixed(size, places)}"
 
 
@@ -48,6 +49,13 @@ def signed_money(value: Quantity[Fraction], unit: Unit) -> str:
         return UNKNOWN
     text = money(value.value, unit)
     return text if value.value < 0 else f"+{text}"
+
+
+def short_gain(value: Quantity[Fraction], unit: Unit) -> str:
+    """As `signed_money`, for a column: parts of a cent would push others off the pane."""
+    if unit is Unit.USD and not isinstance(value, Unknown) and 0 < abs(value.value) < _CENT:
+        return "−<$0.01" if value.value < 0 else "+<$0.01"
+    return signed_money(value, unit)
 
 
 def fee_text(pips: int) -> str:

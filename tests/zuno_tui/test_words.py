@@ -5,7 +5,16 @@ import pytest
 from chain.prices.price import Unit
 from chain.quantity import Known, Unknown
 from zuno_tui.gauge import WIDTH, range_gauge
-from zuno_tui.words import age_text, fee_text, money, number, percent, signed_money, worth
+from zuno_tui.words import (
+    age_text,
+    fee_text,
+    money,
+    number,
+    percent,
+    short_gain,
+    signed_money,
+    worth,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,6 +36,18 @@ def test_what_is_unknown_is_said_so_and_is_null_for_programs() -> None:
     assert worth(Unknown("no pool"), Unit.USD) == "unknown"
     assert number(Unknown("no pool")) is None
     assert signed_money(Known(Fraction(2), "test"), Unit.USD) == "+$2.00"
+
+
+def test_parts_of_a_cent_take_no_more_room_in_a_column_than_cents() -> None:
+    gains = [Fraction(2937, 10**6), Fraction(-1, 10**6), Fraction(0), Fraction(1, 100)]
+    assert [short_gain(Known(gain, "test"), Unit.USD) for gain in gains] == [
+        "+<$0.01",
+        "−<$0.01",
+        "+$0.00",
+        "+$0.01",
+    ]
+    assert short_gain(Known(Fraction(1, 1000), "test"), Unit.ETH) == "+0.001000 ETH"
+    assert short_gain(Unknown("no pool"), Unit.USD) == "unknown"
 
 
 def test_fees_and_parts() -> None:

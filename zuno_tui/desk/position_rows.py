@@ -12,7 +12,7 @@ from chain.performance import gains
 from chain.pool_key import DYNAMIC_FEE
 from chain.quantity import Unknown
 from zuno_tui.desk.views import PositionRow, PositionsView
-from zuno_tui.words import fee_text, money, signed_money, worth
+from zuno_tui.words import fee_text, money, short_gain, worth
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,9 +85,9 @@ def _won(
         unit,
     )
     return Won(
-        signed_money(gained.against_holding, unit),
+        short_gain(gained.against_holding, unit),
         _tone(gained.against_holding),
-        signed_money(gained.net_a_day, unit),
+        short_gain(gained.net_a_day, unit),
     )
 
 
