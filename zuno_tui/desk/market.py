@@ -63,7 +63,7 @@ class Market:
                 now = await self._ask("zuno_status")
                 trading = await self._ask("zuno_setSpeed", next_speed(now.speed, asked.action))
         self._show(trading)
-        self._bench.tell(Said(f"The {trading.words}.", twin=asked.twin))
+        self._bench.tell(Said(f"{trading.words.capitalize()}.", twin=asked.twin))
 
     async def give_time(self) -> None:
         """Real time while a person decides: at sixty times it an approval would last seconds."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.execution.outbox import Outbox
-from chain.execution.resuming import Choice
+from chain.execution.resuming import Choice, Situation
 from zuno_tui.cli.outbox import resolve_half_done, resume_outbox
 from zuno_tui.desk.events import OutboxReady, Said
 from zuno_tui.desk.views import DispatchView
@@ -82,7 +82,8 @@ def _row(outbox: Outbox, dispatch: Dispatch, findings: Sequence[Told]) -> Dispat
         headline=dispatch.plan_id if approval is None else approval.headline,
         state=stands(dispatch),
         steps=steps,
-        advice=tuple(one.sentence for one in about),
+        # Of what is done for good its state says all.
+        advice=tuple(one.sentence for one in about if one.situation != Situation.FINAL),
         actions=tuple(_actions(dispatch, about)),
     )
 

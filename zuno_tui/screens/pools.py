@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     Column("POOL", 0, 24),
-    Column("FEE", 1, 10, right=True),
+    Column("FEE", 1, 13, right=True),
     Column("PRICE", 2, 14, right=True),
     Column("LIQUIDITY", 3, 16, right=True),
     Column("HOOK", 4, 40, grows=True),

@@ -79,4 +79,4 @@ async def test_the_markets_clock_is_turned_and_told(
 
     assert slowed == 1
     assert node("zuno_status")["speed"] == 0
-    assert "market paused" in desk.heard_last(Said).words
+    assert "Market paused" in desk.heard_last(Said).words
