@@ -75,7 +75,12 @@ def plan_in(document: PlanDocument) -> Plan:
 
 def headline(plan: Plan) -> str:
     what = f"position #{plan.position}" if plan.position is not None else "a new position"
-    return f"{what} · {plan.profile.value} · {plan.regime.value} market · block {plan.block:,}"
+    return f"{what} · {circumstances(plan)}"
+
+
+def circumstances(plan: Plan) -> str:
+    """For whom, in what market and when it was argued."""
+    return f"{plan.profile.value} · {plan.regime.value} market · block {plan.block:,}"
 
 
 def recommendation(plan: Plan) -> str:

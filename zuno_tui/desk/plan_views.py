@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.cli.plan_card import FIGURES, headline, model_talk, plan_in, reasons, recommendation
+from zuno_tui.cli.plan_card import (
+    FIGURES,
+    circumstances,
+    headline,
+    model_talk,
+    plan_in,
+    reasons,
+    recommendation,
+)
 from zuno_tui.desk.views import OptionView, PlanView
 from zuno_tui.words import fee_text
 
@@ -23,7 +31,7 @@ def plan_view(document: PlanDocument, pools: Mapping[str, PlanPool], *, made_at:
     plan = plan_in(document)
     return PlanView(
         plan_id=plan.plan_id,
-        headline=f"{_pool_words(plan, pools)}{headline(plan)}",
+        headline=_headline(plan, pools),
         recommendation=recommendation(plan),
         options=tuple(_options(plan, pools)),
         reasons=(*reasons(plan), *model_talk(document)),
@@ -75,6 +83,10 @@ def _option(
     )
 
 
-def _pool_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
+def _headline(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
+    """Which position comes first: a narrow border shows little more."""
     pool = pools.get(plan.recommended.pool_id)
-    return "" if pool is None else f"{pool.pair.name} {fee_text(pool.fee)} · "
+    if pool is None:
+        return headline(plan)
+    which = "new" if plan.position is None else f"#{plan.position}"
+    return f"{which} {pool.pair.name} {fee_text(pool.fee)} · {circumstances(plan)}"

@@ -43,6 +43,8 @@ def next_step(plan: PlanView) -> str:
     if plan.approval is not None:
         signs = plan.approval.can_sign
         return "approved: type apply" if signs else "approved, but nothing here can sign"
+    if any(option.recommended and option.candidate is None for option in plan.options):
+        return "hold: nothing to sign"
     return "type approve" if plan.options else ""
 
 

@@ -134,7 +134,11 @@ async def test_the_keys_walk_the_options_from_the_advised_one_and_stop_at_the_en
 def test_the_border_says_the_next_step() -> None:
     watching = replace(PLAN, approval=replace(APPROVAL, can_sign=False))
 
+    hold = replace(PLAN.options[0], recommended=True)
+    moves = [replace(option, recommended=False) for option in PLAN.options[1:]]
+
     assert next_step(PLAN) == "type approve"
+    assert next_step(replace(PLAN, options=(hold, *moves))) == "hold: nothing to sign"
     assert next_step(APPROVED) == "approved: type apply"
     assert next_step(watching) == "approved, but nothing here can sign"
     assert next_step(APPLYING) == "applying"
