@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from chain.devnet.launch import running_devnet
 from chain.home import Home
-from zuno_tui.app import ZunoApp
+from zuno_tui.app.app import ZunoApp
 from zuno_tui.cli.session import Session
 from zuno_tui.desk.backroom import BackRoom
 from zuno_tui.desk.intents import Apply, Approve, Inspect, Recommend

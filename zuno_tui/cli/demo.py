@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from chain.devnet.launch import DevnetReady
+    from zuno_tui.app.running import Opening
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.opening import DeskOpening
-    from zuno_tui.running import Opening
 
 _STARTING = "Starting the embedded chain: the real Uniswap v4 contracts, a week of market history."
 _RUNNING = "The embedded chain runs, and its market moves a minute every second."
@@ -35,7 +35,7 @@ _RUNNING = "The embedded chain runs, and its market moves a minute every second.
 def run(arguments: Namespace) -> int:
     if arguments.text or arguments.json or no_desk_here() is not None:
         return _print(arguments)
-    from zuno_tui.running import run_desk
+    from zuno_tui.app.running import run_desk
     from zuno_tui.settings.look import read_look
 
     # Keys and colours are the person's own; everything else belongs to the demo.

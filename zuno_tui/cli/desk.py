@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import AsyncIterator, Callable
 
+    from zuno_tui.app.running import Opening
     from zuno_tui.cli.session import Session
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.opening import DeskOpening
-    from zuno_tui.running import Opening
     from zuno_tui.screens.first_run import FirstChoice
 
 _NO_TERMINAL = "The desk needs a terminal: ssh -t host zuno. For scripts: zuno positions --json\n"
@@ -30,8 +30,8 @@ def run(arguments: Namespace) -> int:
     if (refusal := no_desk_here()) is not None:
         sys.stderr.write(refusal)
         return USAGE
+    from zuno_tui.app.running import run_desk
     from zuno_tui.cli.session import Session
-    from zuno_tui.running import run_desk
     from zuno_tui.settings.look import read_look
 
     session = Session.start(arguments)

@@ -13,9 +13,9 @@ from zuno_tui.panes.frame import joined, literal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from zuno_tui.app.told import Told
     from zuno_tui.desk.events import Said
     from zuno_tui.desk.views import PlanView, StatusView
-    from zuno_tui.told import Told
 
 _TONES = {"plain": "", "good": "$success", "warn": "$warning", "bad": "$error"}
 _TONE_MARKS = {"plain": "", "good": "✓ ", "warn": "▲ ", "bad": "✗ "}

@@ -14,13 +14,13 @@ from zuno_tui.phrases.misunderstood import Misunderstood
 from zuno_tui.screens.active_keys import active_keys
 
 if TYPE_CHECKING:
+    from zuno_tui.app.told import Told
     from zuno_tui.desk.intents import Intent, ViewName
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.panes.plan import PlanPane
     from zuno_tui.panes.prompt import Prompt
     from zuno_tui.panes.row_table import RowTable
     from zuno_tui.phrases.context import Context
-    from zuno_tui.told import Told
 
 _Verb = Literal["plan", "diff", "explain", "simulate", "export"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.widgets import Static
 
-from zuno_tui.app import ZunoApp
+from zuno_tui.app.app import ZunoApp
 from zuno_tui.desk.events import (
     AlertsChanged,
     DebateChanged,

@@ -19,7 +19,7 @@ from tests.zuno_tui.screen.scenes import (
     desk_app,
     play,
 )
-from zuno_tui.app import ZunoApp
+from zuno_tui.app.app import ZunoApp
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, PlanChanged, Said
 from zuno_tui.desk.views import StepView
 from zuno_tui.panes.typed_word import TypedWord

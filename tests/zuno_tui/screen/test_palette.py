@@ -15,10 +15,10 @@ from tests.zuno_tui.screen.scenes import (
     desk_app,
     play,
 )
-from zuno_tui.app import ZunoApp
+from zuno_tui.app.app import ZunoApp
+from zuno_tui.app.palette import DeskCommands
 from zuno_tui.desk.events import PlanChanged, StatusChanged
 from zuno_tui.desk.intents import Apply, Page
-from zuno_tui.palette import DeskCommands
 from zuno_tui.panes.prompt import Prompt
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from zuno_tui.app import ZunoApp
+    from zuno_tui.app.app import ZunoApp
     from zuno_tui.desk.events import Event
 
 

@@ -13,14 +13,14 @@ from textual.filter import NoColor
 from textual.reactive import Reactive
 
 from chain.clean_text import clean_text
+from zuno_tui.app.last_gate import AsciiOnly, ControlGuard
+from zuno_tui.app.messages import DeskSpoke, Hearing
+from zuno_tui.app.safe_app import SafeApp
+from zuno_tui.app.told import Told
 from zuno_tui.desk.events import AlertRaised, QuitAsked
-from zuno_tui.last_gate import AsciiOnly, ControlGuard
-from zuno_tui.messages import DeskSpoke, Hearing
-from zuno_tui.safe_app import SafeApp
 from zuno_tui.screens.desk import DeskScreen
 from zuno_tui.screens.doors import screen_for
 from zuno_tui.themes import COLOURLESS, DEFAULT, SIXTEEN, THEMES, fitting_theme
-from zuno_tui.told import Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ _KEY_NAMES = {"enter": "enter", "space": "space", "tab": "tab", "escape": "esc"}
 
 
 def _desk_commands() -> type[Provider]:
-    from zuno_tui.palette import DeskCommands
+    from zuno_tui.app.palette import DeskCommands
 
     return DeskCommands
 

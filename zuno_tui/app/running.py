@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from zuno_tui.app import ZunoApp
+from zuno_tui.app.app import ZunoApp
+from zuno_tui.app.log import close_log, open_log
 from zuno_tui.desk.backroom import BackRoom
-from zuno_tui.desk_log import close_log, open_log
 from zuno_tui.phrases.history import open_history
 
 if TYPE_CHECKING:
