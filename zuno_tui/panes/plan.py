@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from zuno_tui.desk.views import OptionView, PlanView
 
-_NOTHING = "No plan yet. Press r on a position, or type: recommend 7"
+_NOTHING = "No plan yet. Press r on a position: it comes of what the agents argue."
 
 
 class PlanPane(VerticalScroll, can_focus=True):

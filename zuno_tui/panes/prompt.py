@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from zuno_tui.phrases.completion import Completion
 
-_PLACEHOLDER = "type what you want, like recommend 7 · help tells the rest"
+_PLACEHOLDER = "type what you want · help tells what there is"
+_WITH_EXAMPLE = "type what you want, like recommend {token_id} · help tells the rest"
 _ONE_LINE = "Only the first line of the paste was taken, and nothing was asked yet."
 
 
@@ -84,6 +85,12 @@ class Prompt(Input):
         # A blinking cursor would send bytes all night.
         self.cursor_blink = False
 
+    def exemplify(self, token_id: int | None) -> None:
+        """While nothing is typed, an example that would work: with a position that is there."""
+        self.placeholder = (
+            _PLACEHOLDER if token_id is None else _WITH_EXAMPLE.format(token_id=token_id)
+        )
+
     def offer(self, phrase: str) -> None:
         """Put a phrase where it can be read, changed and sent.
 
@@ -133,6 +140,11 @@ class Prompt(Input):
         Left to bubble as bindings they would act after letters that were typed later, when a
         slow line delivers several at once; what has an id may be remapped, and does bubble.
         """
+        if event.character == "?" and not self.value:
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Submitted("help"))
+            return
         if event.is_printable:
             if self._offered and event.character == self._offered[1:2]:
                 self._put(self._offered[0])

@@ -207,6 +207,7 @@ class DeskScreen(Asking):
             case PositionsPane() as positions:
                 selected = None if event.key is None else int(event.key)
                 self.context = replace(self.context, selected=selected)
+                self.query_one(Prompt).exemplify(selected)
                 positions.show_age(self._clock())
             case AlertsPane() as alerts:
                 self.context = replace(self.context, selected_alert=event.key)

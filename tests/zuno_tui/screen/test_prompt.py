@@ -9,7 +9,7 @@ from textual.events import Key, Paste
 
 from tests.zuno_tui.screen.scenes import APPROVED, POSITIONS, ScriptedLink, desk_app, play
 from zuno_tui.desk.events import PlanChanged, PositionsChanged
-from zuno_tui.desk.intents import Apply, Approve, Inspect, Recommend
+from zuno_tui.desk.intents import Apply, Approve, Help, Inspect, Recommend
 from zuno_tui.panes.lines import SaidLine
 from zuno_tui.panes.prompt import Offers, Prompt
 from zuno_tui.phrases.history import MOST_KEPT, History, open_history
@@ -73,6 +73,28 @@ async def test_what_is_not_understood_asks_nothing() -> None:
 
         assert link.intents == []
         assert "typed exactly" in _said(pilot)
+
+
+async def test_a_question_mark_in_an_empty_prompt_is_the_question_for_help() -> None:
+    link, history = ScriptedLink(), History()
+    async with desk_app(link, history=history).run_test() as pilot:
+        await pilot.press("colon", *"why", "question_mark")
+        assert _prompt(pilot).value == "why?"
+        await pilot.press("ctrl+u", "question_mark")
+        await pilot.pause()
+
+        assert link.intents == [Help()]
+        assert history.phrases == ()
+
+
+async def test_the_example_in_an_empty_prompt_names_a_position_that_is_there() -> None:
+    async with desk_app().run_test() as pilot:
+        assert "recommend" not in _prompt(pilot).placeholder
+        await play(pilot, PositionsChanged(POSITIONS))
+        await pilot.press("down")
+        await pilot.pause()
+
+        assert f"recommend {POSITIONS.rows[1].token_id} " in str(_prompt(pilot).placeholder)
 
 
 async def test_up_and_down_walk_through_what_was_typed() -> None:
