@@ -4,7 +4,7 @@ import pytest
 
 from chain.prices.price import Unit
 from chain.quantity import Known, Unknown
-from zuno_tui.gauge import WIDTH, range_gauge
+from zuno_tui.drawing.gauge import WIDTH, range_gauge
 from zuno_tui.words import (
     age_text,
     fee_text,

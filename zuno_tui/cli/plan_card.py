@@ -8,7 +8,7 @@ from agents.plan import Candidate, Plan
 from agents.words import UNKNOWN, hours, percent, usd
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.cli.transcript import wrapped
-from zuno_tui.gauge import bar
+from zuno_tui.drawing.gauge import bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from zuno_tui.drawing.pieces import Line, Piece, figure, merged
+from zuno_tui.words import age_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,12 +136,5 @@ def _labels(view: ChartView, scale: _Scale) -> dict[int, tuple[str, Tone]]:
 
 
 def _time_axis(times: Sequence[float], columns: int) -> str:
-    ago = _ago(times[-1] - times[0])
-    return f"{ago} ago".ljust(columns - len("now")) + "now"
-
-
-def _ago(seconds: float) -> str:
-    for name, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds / size:.2g} {name}"
-    return f"{seconds:.0f} s"
+    age = age_text(int(times[-1] - times[0]))
+    return f"{age} ago".ljust(columns - len("now")) + "now"

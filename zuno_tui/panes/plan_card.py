@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
 from chain.clean_text import DROP
-from zuno_tui.gauge import survival_bar
+from zuno_tui.drawing.gauge import survival_bar
 from zuno_tui.panes.frame import literal
 from zuno_tui.panes.range_picture import range_line, scale_of
 
