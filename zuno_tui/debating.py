@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agents.shelf import PlanDocument
     from chain.overview import Sources
     from chain.store import Store
-    from zuno_tui.cli.session import Session
+    from zuno_tui.session import Session
     from zuno_tui.settings.debates import DebateSettings
 
 

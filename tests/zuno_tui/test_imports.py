@@ -77,7 +77,7 @@ def test_looking_at_alerts_asks_no_network(tmp_path: Path) -> None:
 
 
 def test_the_desk_paints_before_it_imports_what_is_heavy() -> None:
-    desk = "zuno_tui.cli.desk, zuno_tui.cli.session, zuno_tui.settings.look, zuno_tui.app.running"
+    desk = "zuno_tui.cli.desk, zuno_tui.session, zuno_tui.settings.look, zuno_tui.app.running"
     told = f"import sys, {desk}; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", told], capture_output=True, text=True, timeout=60, check=True

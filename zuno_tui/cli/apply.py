@@ -15,7 +15,6 @@ from zuno_tui.cli.approval_card import warning_lines, word_lines
 from zuno_tui.cli.confirming import require_typed
 from zuno_tui.cli.outbox import resume_outbox
 from zuno_tui.cli.result_card import show_result
-from zuno_tui.cli.session import Session, say
 from zuno_tui.cli.wallet_secrets import ask_passphrase
 from zuno_tui.gate.applying import (
     InterruptedApplyError,
@@ -25,6 +24,7 @@ from zuno_tui.gate.applying import (
     unused_approval,
 )
 from zuno_tui.gate.results import read_result
+from zuno_tui.session import Session, say
 
 if TYPE_CHECKING:
     from argparse import Namespace

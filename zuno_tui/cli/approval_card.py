@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from chain.execution.recipes import Bounds
     from chain.math.liquidity import Amounts
     from zuno_tui.cli.output import Json
-    from zuno_tui.cli.session import Session
     from zuno_tui.gate.approving import Approved, Rehearsal
     from zuno_tui.gate.swap_pools import SwapQuotes
+    from zuno_tui.session import Session
 
 
 def show_approval(session: Session, approved: Approved) -> None:

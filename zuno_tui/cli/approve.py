@@ -9,12 +9,12 @@ from agents.shelf import PlanShelf
 from zuno_tui.cli import DONE
 from zuno_tui.cli.approval_card import show_approval
 from zuno_tui.cli.plan_card import plan_in
-from zuno_tui.cli.session import Session
 from zuno_tui.gate.approving import approve, rehearse
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.wishes_of_plans import wish_of_plan
+from zuno_tui.session import Session
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -12,14 +12,14 @@ from agents.debate import Listener
 from agents.envelope import FailureCause
 from zuno_tui.cli import FAILED, NETWORK
 from zuno_tui.cli.plan_card import show_plan
-from zuno_tui.cli.session import say
 from zuno_tui.cli.transcript import LiveTranscript
 from zuno_tui.debating import Debating, debate
+from zuno_tui.session import say
 
 if TYPE_CHECKING:
     from agents.envelope import Role
     from agents.payloads import FlowCreateStart, FlowStart
-    from zuno_tui.cli.session import Session
+    from zuno_tui.session import Session
     from zuno_tui.settings.debates import DebateSettings
 
 

@@ -11,7 +11,7 @@ from chain.prices.ladder import read_prices
 from chain.quantity import Quantity, Unknown
 from chain.tokens import Token, listed_tokens
 from zuno_tui.cli.output import Column, Json, print_json, print_lines, table
-from zuno_tui.cli.session import Session, say
+from zuno_tui.session import Session, say
 from zuno_tui.words import amount_of, number, units, worth
 
 if TYPE_CHECKING:

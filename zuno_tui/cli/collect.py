@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zuno_tui.cli.approve import approve_wish
-from zuno_tui.cli.session import Session
 from zuno_tui.gate.wishes_about_positions import wish_to_collect
+from zuno_tui.session import Session
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from agents.payloads import FlowCreateStart
 from zuno_tui.cli.arguing import Arguing, argue
-from zuno_tui.cli.session import Session, say
 from zuno_tui.phrases.create_phrase import parse_create
+from zuno_tui.session import Session, say
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import debate_settings
 

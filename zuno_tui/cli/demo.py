@@ -17,7 +17,7 @@ from chain.devnet.defaults import DEMO_SPEED
 from chain.devnet.launch import DevnetError, devnet_process, running_devnet
 from chain.home import Home
 from zuno_tui.cli.desk import no_desk_here
-from zuno_tui.cli.session import Session, say
+from zuno_tui.session import Session, say
 
 if TYPE_CHECKING:
     from argparse import Namespace

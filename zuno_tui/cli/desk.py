@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from zuno_tui.app.running import Opening
-    from zuno_tui.cli.session import Session
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.opening import DeskOpening
     from zuno_tui.screens.first_run import FirstChoice
+    from zuno_tui.session import Session
 
 _NO_TERMINAL = "The desk needs a terminal: ssh -t host zuno. For scripts: zuno positions --json\n"
 _PLAIN_TERMINAL = (
@@ -31,7 +31,7 @@ def run(arguments: Namespace) -> int:
         sys.stderr.write(refusal)
         return USAGE
     from zuno_tui.app.running import run_desk
-    from zuno_tui.cli.session import Session
+    from zuno_tui.session import Session
     from zuno_tui.settings.look import read_look
 
     session = Session.start(arguments)
@@ -59,8 +59,8 @@ def no_desk_here() -> str | None:
 def _opening(arguments: Namespace) -> Opening:
     @asynccontextmanager
     async def opening(_tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
-        from zuno_tui.cli.session import Session, flags_of
         from zuno_tui.desk.opening import DeskOpening
+        from zuno_tui.session import Session, flags_of
 
         # Read here, since the first run may have written them a moment ago.
         session = Session.start(arguments)

@@ -14,10 +14,10 @@ from zuno_tui.cli import DONE
 from zuno_tui.cli.approve import same_network
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.cli.plan_card import plan_in
-from zuno_tui.cli.session import Session
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.wishes_to_open import capital_of, find_pool
+from zuno_tui.session import Session
 from zuno_tui.words import amount_of
 
 if TYPE_CHECKING:

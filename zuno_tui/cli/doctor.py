@@ -18,7 +18,7 @@ from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from zuno_tui.cli import DONE, FAILED, NETWORK
 from zuno_tui.cli.output import Column, print_json, print_lines, table
-from zuno_tui.cli.session import Session
+from zuno_tui.session import Session
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:

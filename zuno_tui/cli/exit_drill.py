@@ -20,8 +20,8 @@ from chain.pair import pair_of
 from zuno_tui.cli import DONE, FAILED
 from zuno_tui.cli.output import Column, Json, print_json, print_lines, table
 from zuno_tui.cli.positions import say_progress
-from zuno_tui.cli.session import Session, say
 from zuno_tui.cli.transcript import wrapped
+from zuno_tui.session import Session, say
 from zuno_tui.words import amount_of
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from agents.payloads import Thought
 from agents.shelf import PlanShelf
 from zuno_tui.cli.output import print_json, print_lines
 from zuno_tui.cli.plan_card import plan_in
-from zuno_tui.cli.session import Session
 from zuno_tui.cli.transcript import turn_line
+from zuno_tui.session import Session
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zuno_tui.cli.approve import approve_wish
-from zuno_tui.cli.session import Session
 from zuno_tui.gate.wishes_about_positions import wish_to_increase
 from zuno_tui.phrases.amounts import NumeralError, read_numeral
 from zuno_tui.phrases.phrase_error import PhraseError
+from zuno_tui.session import Session
 
 if TYPE_CHECKING:
     from argparse import Namespace

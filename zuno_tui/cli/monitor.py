@@ -18,8 +18,8 @@ from chain.home import Home, HomeError
 from zuno_tui.cli import DONE, FAILED, NETWORK
 from zuno_tui.cli.monitor_output import Aloud, Speaker
 from zuno_tui.cli.output import print_lines
-from zuno_tui.cli.session import flags_of, say
 from zuno_tui.cli.systemd_unit import unit_text
+from zuno_tui.session import flags_of, say
 from zuno_tui.settings.monitor import monitor_interval
 from zuno_tui.watch.lookout import Chosen, HomeLookout
 

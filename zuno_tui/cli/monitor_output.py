@@ -12,7 +12,7 @@ from agents.monitor.courier import Postponed, Sent, Stopped
 from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
 from chain.checksum import shortened
 from zuno_tui.cli.output import print_json_line
-from zuno_tui.cli.session import say
+from zuno_tui.session import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

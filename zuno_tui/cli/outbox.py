@@ -9,9 +9,9 @@ from chain.execution.outbox import Outbox
 from chain.execution.resuming import resume
 from zuno_tui.cli import DONE
 from zuno_tui.cli.output import Column, print_json, print_lines, table
-from zuno_tui.cli.session import Session, say
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.standing import stands, told
+from zuno_tui.session import Session, say
 
 if TYPE_CHECKING:
     from argparse import Namespace

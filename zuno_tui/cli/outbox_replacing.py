@@ -8,19 +8,19 @@ from chain.wallet.keeping import open_signer
 from zuno_tui.cli import DONE
 from zuno_tui.cli.confirming import require_typed
 from zuno_tui.cli.output import print_json
-from zuno_tui.cli.session import say
 from zuno_tui.cli.wallet_secrets import ask_passphrase
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.replacing import replacement_of, send_replacement, waiting_dispatch
+from zuno_tui.session import say
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from chain.execution.outbox import Outbox
     from chain.overview import Sources
-    from zuno_tui.cli.session import Session
     from zuno_tui.gate.connections import Connections
+    from zuno_tui.session import Session
 
 
 async def replace_waiting(

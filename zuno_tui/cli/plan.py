@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agents.shelf import PlanShelf
 from zuno_tui.cli.plan_card import show_plan
-from zuno_tui.cli.session import Session
+from zuno_tui.session import Session
 
 if TYPE_CHECKING:
     from argparse import Namespace

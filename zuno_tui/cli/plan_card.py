@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from agents.shelf import PlanDocument
-    from zuno_tui.cli.session import Session
+    from zuno_tui.session import Session
 
 _BAR_CELLS = 8
 _EXTRAS = ("requestId", "transcript", "claims", "budget")

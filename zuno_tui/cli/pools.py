@@ -12,7 +12,7 @@ from chain.pool_key import DYNAMIC_FEE
 from chain.pools.discovery import SurveyPlan, discover_pools
 from chain.prices.price import Unit
 from zuno_tui.cli.output import Column, Json, print_json, print_lines, table
-from zuno_tui.cli.session import Session, say
+from zuno_tui.session import Session, say
 from zuno_tui.words import fee_text, number, worth
 
 if TYPE_CHECKING:

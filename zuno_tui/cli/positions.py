@@ -14,8 +14,8 @@ from chain.pool_key import DYNAMIC_FEE
 from chain.positions.snapshot import RangeStatus
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.cli.position_document import wallet_document
-from zuno_tui.cli.session import Session, say
 from zuno_tui.drawing.gauge import range_gauge
+from zuno_tui.session import Session, say
 from zuno_tui.words import fee_text, money, percent, signed_money, worth
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agents.payloads import FlowStart
 from zuno_tui.cli.arguing import Arguing, argue
-from zuno_tui.cli.session import Session
+from zuno_tui.session import Session
 from zuno_tui.settings.debates import debate_settings
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from agents.redaction import Redactor
 from agents.replay import read_record
 from zuno_tui.cli import DONE, FAILED
 from zuno_tui.cli.output import print_json, print_lines
-from zuno_tui.cli.session import Session, say
 from zuno_tui.cli.transcript import turn_line
 from zuno_tui.debating import live_model
+from zuno_tui.session import Session, say
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import debate_settings
 

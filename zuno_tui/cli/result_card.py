@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from chain.networks import Address
     from chain.tokens import Token
     from zuno_tui.cli.output import Json
-    from zuno_tui.cli.session import Session
     from zuno_tui.gate.results import Result
+    from zuno_tui.session import Session
 
 _COLUMNS = (
     Column("TOKEN"),

@@ -11,10 +11,10 @@ from zuno_tui.cli import DONE
 from zuno_tui.cli.allowance_lines import allowance_document, allowance_rows
 from zuno_tui.cli.approve import approve_wish
 from zuno_tui.cli.output import Column, print_json, print_lines, table
-from zuno_tui.cli.session import Session, say
 from zuno_tui.gate.allowances import known_tokens, read_given, spenders
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.wishes_about_wallets import wish_to_revoke
+from zuno_tui.session import Session, say
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from zuno_tui.cli import DONE
 from zuno_tui.cli.approval_card import show_rehearsal
 from zuno_tui.cli.approve import rehearsed, wishing_for
-from zuno_tui.cli.session import Session
+from zuno_tui.session import Session
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -10,7 +10,7 @@ from chain.wallet.errors import WalletError, WalletRefusedError
 from chain.wallet.process_guard import guard_process
 from zuno_tui.cli import DONE
 from zuno_tui.cli.output import Column, print_json, print_lines, table
-from zuno_tui.cli.session import Session, say
+from zuno_tui.session import Session, say
 
 if TYPE_CHECKING:
     from argparse import Namespace

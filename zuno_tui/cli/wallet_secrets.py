@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from chain.wallet.concealed import Passphrase, PrivateKey
 from chain.wallet.errors import WalletError, WalletRefusedError
 from chain.wallet.private_files import read_private
-from zuno_tui.cli.session import say
+from zuno_tui.session import say
 
 if TYPE_CHECKING:
     from pathlib import Path

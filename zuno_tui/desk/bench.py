@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     from chain.networks import Address
     from chain.overview import Sources
-    from zuno_tui.cli.session import Session
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.intents import ViewName
     from zuno_tui.desk.jobs import Jobs
     from zuno_tui.desk.opening import DeskOpening
     from zuno_tui.desk.status import StatusBoard
+    from zuno_tui.session import Session
 
     Tell = Callable[[Event], None]
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from zuno_tui.cli.approve import Wishing
-    from zuno_tui.cli.session import Session
     from zuno_tui.desk.intents import Change
+    from zuno_tui.session import Session
 
 
 def wish_of_change(session: Session, asked: Change) -> Wishing:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from zuno_tui.cli.session import Session
+    from zuno_tui.session import Session
     from zuno_tui.settings import Flags
 
 

@@ -19,10 +19,10 @@ from zuno_tui.desk.views import StatusView
 if TYPE_CHECKING:
     from chain.networks import Address
     from chain.overview import Overview
-    from zuno_tui.cli.session import Session
     from zuno_tui.desk.bench import Tell
     from zuno_tui.desk.counter import Counter
     from zuno_tui.desk.opening import DeskOpening
+    from zuno_tui.session import Session
 
 _HEAD_START = 2.0
 """Seconds the first read gets before the heavy parts are loaded."""

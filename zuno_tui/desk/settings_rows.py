@@ -13,7 +13,7 @@ from zuno_tui.settings import Flags, Settings, load_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from zuno_tui.cli.session import Session
+    from zuno_tui.session import Session
 
 _SECRET_TABLES = ("telegram", "webhook")
 _OPEN_TABLES = ("debate", "limits", "monitor", "screen", "keys")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from zuno_tui.cli.session import Session
 from zuno_tui.desk.settings_rows import setting_rows
+from zuno_tui.session import Session
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""What one command works with: settings, home, memory and the connection to a network."""
+"""What a command or a desk works with: settings, home, memory and the way to a network."""
 
 from __future__ import annotations
 
