@@ -1,22 +1,23 @@
-"""The desk at a real terminal: its first paint, its keys while much goes on, its silence."""
+"""The desk at a real terminal: its first paint, keys and loop while much goes on, its silence."""
 
 from __future__ import annotations
 
-import asyncio
 import statistics
 import sys
 import tempfile
-import threading
 import time
-from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.desk import bare
+import httpx2
+
+from benchmarks.desk import bare, three_speakers
 from benchmarks.round_trips import minted
 from chain.devnet.launch import devnet_process
 from chain.networks import network_named
 from tests.agents.honest_model import honest
-from tests.fakes.model_endpoint import model_endpoint, says
+from tests.fakes.model_endpoint import says
+from tests.fakes.model_in_a_thread import model_in_a_thread
 from tests.zuno_tui.screen_terminal import Terminal
 
 if TYPE_CHECKING:
@@ -30,12 +31,14 @@ KEYS = 120
 TOKENS_A_SECOND = 100
 IDLE_SECONDS = 60.0
 _SIZE = (120, 36)
+_RESUME = {"jsonrpc": "2.0", "id": 1, "method": "zuno_resume", "params": []}
 _NOWHERE = "http://127.0.0.1:1"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def run() -> Iterator[str]:
     yield from _first_paint()
+    yield _loop_lag()
     with devnet_process(world="small") as devnet:
         yield _idle(devnet)
         yield from _under_load(devnet)
@@ -74,65 +77,62 @@ def _idle(devnet: DevnetReady) -> str:
     return f"idle for a minute, market paused       {sent:8,} bytes   asked: under 2,048"
 
 
+def _loop_lag() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "late"
+        argv = [sys.executable, "-m", "benchmarks.desk.three_speakers", str(report)]
+        with Terminal(argv, *_SIZE) as desk:
+            desk.wait_for(three_speakers.MARKER)
+            desk.end(three_speakers.SECONDS * 4)
+        late = sorted(float(line) for line in report.read_text("utf-8").splitlines())
+    p95 = late[int(len(late) * 0.95)]
+    speaking = f"{len(three_speakers.ROLES)} agents at {three_speakers.TOKENS_A_SECOND} tokens/s"
+    return (
+        f"event loop's lag, {speaking}: p50 {statistics.median(late):.1f} ms, p95 {p95:.1f} ms, "
+        f"max {late[-1]:.0f} ms   asked: p95 under 50 ms ({len(late):,} looks)"
+    )
+
+
 def _under_load(devnet: DevnetReady) -> Iterator[str]:
     """Keys typed at the prompt while a model speaks and hundreds of positions are read."""
     from chain.devnet.world.accounts import MEDIUM_PROVIDER
 
-    minted(devnet.url, network_named("devnet"), POSITIONS)
-    with tempfile.TemporaryDirectory() as home, _talking() as model:
+    token_id, *_ = minted(devnet.url, network_named("devnet"), POSITIONS)
+    with (
+        tempfile.TemporaryDirectory() as home,
+        model_in_a_thread(says(honest, size=4, pause=1 / TOKENS_A_SECOND)) as model,
+    ):
         argv = _zuno(home, devnet.url, "--address", MEDIUM_PROVIDER.address)
-        with Terminal(
-            argv, *_SIZE, {"OPENAI_API_KEY": "sk-none", "OPENAI_BASE_URL": model}
-        ) as desk:
+        with Terminal(argv, *_SIZE, model) as desk:
             desk.wait_for(r"(\d+) of \1 found", seconds=120)
-            desk.send("r")
-            desk.wait_for("speaking", seconds=60)
-            desk.send("i")
-            waits = sorted(_waits(desk))
+            httpx2.post(devnet.url, json=_RESUME)
+            waits = sorted(_waits(desk, token_id))
     spoken = f"{TOKENS_A_SECOND} tokens/s, {POSITIONS} positions refreshing"
     p95 = waits[int(len(waits) * 0.95)]
     yield f"key to paint, {spoken}: p50 {statistics.median(waits):.0f} ms"
     yield f"key to paint, {spoken}: p95 {p95:.0f} ms   asked: 50 ms ({len(waits)} keys)"
 
 
-def _waits(desk: Terminal) -> Iterator[float]:
-    """For each letter typed, how long until it stands in the prompt."""
+def _waits(desk: Terminal, token_id: int) -> Iterator[float]:
+    """For each letter typed while somebody speaks, how long until it stands in the prompt."""
     typed = ""
     for count in range(KEYS):
-        letter = _LETTERS[count % len(_LETTERS)]
-        typed = (typed + letter)[-24:]
+        if "speaking" not in desk.text:
+            desk.send(f"\x15\x1b:recommend {token_id}\r")
+            desk.wait_for("speaking", seconds=60)
+            desk.send(":")
+            desk.settle(quiet=0.05, seconds=1.0)
+            typed = ""
+        typed += _LETTERS[count % len(_LETTERS)]
         start = time.perf_counter()
-        desk.send(letter)
-        desk.wait_for(f"› .*{typed}")
+        desk.send(typed[-1])
+        desk.wait_for(f"› {typed}")
         yield (time.perf_counter() - start) * 1000
         if len(typed) == 24:
-            desk.send("\x15" if count % 2 else "\x01\x0b")
+            desk.send("\x15")
             typed = ""
             desk.settle(quiet=0.05, seconds=1.0)
         time.sleep(0.04)
-
-
-@contextmanager
-def _talking() -> Iterator[str]:
-    """An endpoint that says what an honest model would, at the pace of a fast one."""
-    ready, stop = threading.Event(), asyncio.Event()
-    told: list[str] = []
-    loop = asyncio.new_event_loop()
-
-    async def serve() -> None:
-        async with model_endpoint(says(honest, size=4, pause=1 / TOKENS_A_SECOND)) as endpoint:
-            told.append(endpoint.url)
-            ready.set()
-            await stop.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
-    thread.start()
-    ready.wait()
-    try:
-        yield told[0]
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join()
 
 
 def _zuno(home: str, url: str, *flags: str) -> list[str]:
