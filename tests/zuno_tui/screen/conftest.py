@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 
-# Textual reads these while it is imported, so they go before anything imports it.
-for name in [name for name in os.environ if name.startswith("TEXTUAL") or name == "NO_COLOR"]:
-    del os.environ[name]
+# Textual reads these while it is imported, so they go before anything imports it. What the
+# pictures' own plugin tells its workers is no wish, and stays.
+for name in list(os.environ):
+    wish = name.startswith("TEXTUAL_") and not name.startswith("TEXTUAL_SNAPSHOT_")
+    if wish or name == "NO_COLOR":
+        del os.environ[name]
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
