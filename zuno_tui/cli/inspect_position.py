@@ -10,7 +10,6 @@ from chain.checksum import checksummed
 from chain.overview import OnePosition, Sources, read_one
 from chain.pair import Pair, pair_of
 from chain.performance import Performance, gains, read_performance
-from chain.pool_key import DYNAMIC_FEE
 from chain.quantity import Quantity, Unknown
 from zuno_tui.cli import FAILED
 from zuno_tui.cli.output import print_json, print_lines
@@ -88,7 +87,7 @@ class PositionPage:
 
     def lines(self) -> Iterator[tuple[str, str]]:
         position, pool = self._position, self._position.pool
-        kind = " dynamic" if pool.key.fee == DYNAMIC_FEE else ""
+        kind = " dynamic" if pool.key.has_dynamic_fee else ""
         yield (
             f"#{position.token_id}",
             f"{self._pair.name} {fee_text(pool.lp_fee)}{kind} · {state_words(position)}",

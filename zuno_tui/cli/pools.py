@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from chain.hooks import Danger
 from chain.pair import pair_of
-from chain.pool_key import DYNAMIC_FEE
 from chain.pools.discovery import SurveyPlan, discover_pools
 from chain.prices.price import Unit
 from zuno_tui.cli.output import Column, Json, print_json, print_lines, table
@@ -90,7 +89,7 @@ class PoolWords(NamedTuple):
 def pool_words(survey: PoolSurvey, pool: Pool) -> PoolWords:
     state = pool.state
     pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
-    dynamic = " dynamic" if pool.key.fee == DYNAMIC_FEE else ""
+    dynamic = " dynamic" if pool.key.has_dynamic_fee else ""
     hook = "" if not pool.hook.present else _HOOK_WORDS[pool.hook.danger]
     return PoolWords(
         pair.name,

@@ -10,7 +10,6 @@ from chain.checksum import shortened
 from chain.overview import Overview, Sources, read_overview
 from chain.pair import pair_of
 from chain.performance import Performance, gains, read_performance
-from chain.pool_key import DYNAMIC_FEE
 from chain.positions.snapshot import RangeStatus
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.cli.position_document import wallet_document
@@ -129,7 +128,7 @@ def _row(
     return (
         str(position.token_id),
         pair.name,
-        fee_text(pool.lp_fee) + ("*" if pool.key.fee == DYNAMIC_FEE else ""),
+        fee_text(pool.lp_fee) + ("*" if pool.key.has_dynamic_fee else ""),
         low,
         range_gauge(pair.progress(pool.tick, *ticks)),
         high,

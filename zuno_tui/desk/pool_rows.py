@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.pool_key import DYNAMIC_FEE
 from chain.pools.discovery import discover_pools
 from zuno_tui.cli.pools import pool_words
 from zuno_tui.desk.events import PoolsReady
@@ -56,5 +55,5 @@ def _phrase(pool: Pool, told: PoolWords) -> str:
     """Something to go on from; nothing where a token has no name to be trusted."""
     if not (pool.token0.verified and pool.token1.verified):
         return ""
-    fee = "" if pool.key.fee == DYNAMIC_FEE else f" {told.fee}"
+    fee = "" if pool.key.has_dynamic_fee else f" {told.fee}"
     return f"create 1 {told.pair}{fee}"

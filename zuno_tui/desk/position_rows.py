@@ -9,7 +9,6 @@ from agents.monitor.thresholds import Thresholds
 from chain.hooks import Danger
 from chain.pair import pair_of
 from chain.performance import gains
-from chain.pool_key import DYNAMIC_FEE
 from chain.quantity import Unknown
 from zuno_tui.desk.views import PositionRow, PositionsView
 from zuno_tui.words import fee_text, money, short_gain, worth
@@ -104,7 +103,7 @@ def _row(
     return PositionRow(
         token_id=position.token_id,
         pair=pair.name,
-        fee=fee_text(pool.lp_fee) + ("*" if pool.key.fee == DYNAMIC_FEE else ""),
+        fee=fee_text(pool.lp_fee) + ("*" if pool.key.has_dynamic_fee else ""),
         standing=standing(position, progress),
         notes=_notes(position),
         progress=progress,
