@@ -27,8 +27,6 @@ class SafeApp(App[Answer]):
     """Left to itself, Textual dies of a hang-up without a word, and prints variables in a crash."""
 
     log_path: Path | None = None
-    hung_up = False
-    """Whether the terminal is gone: then there is nobody to tell anything."""
 
     def on_load(self) -> None:
         loop = asyncio.get_running_loop()
@@ -42,7 +40,6 @@ class SafeApp(App[Answer]):
 
     def _end_by(self, number: signal.Signals) -> None:
         _LOG.info("ended by %s", number.name)
-        self.hung_up = number is signal.SIGHUP
         self.exit(return_code=128 + number)
 
     def _handle_exception(self, error: Exception) -> None:

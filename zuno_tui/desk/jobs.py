@@ -32,11 +32,9 @@ class Jobs:
         self,
         tell: Callable[[Event], None],
         changed: Callable[[tuple[JobView, ...]], None],
-        clock: Callable[[], float],
     ) -> None:
         self._tell = tell
         self._changed = changed
-        self._clock = clock
         self._running: dict[str, _Running] = {}
 
     @property
@@ -53,7 +51,7 @@ class Jobs:
         if name in self._running:
             self._tell(Said(f"{self._running[name].view.words}: wait for it, or cancel.", "warn"))
             return False
-        view = JobView(name, words, self._clock(), cancellable)
+        view = JobView(name, words, cancellable)
         task = asyncio.create_task(self._run(name, work, seconds), name=f"zuno {name}")
         self._running[name] = _Running(view, task)
         self._changed(self.views)

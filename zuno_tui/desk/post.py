@@ -46,8 +46,8 @@ class Post:
         view = StatusView(network=session.network.title, wallet=_named(session, wallet))
         async with AsyncExitStack() as stack:
             sources = await stack.enter_async_context(session.sources())
-            status = StatusBoard(view, tell, opening.clock)
-            jobs = Jobs(tell, status.working, opening.clock)
+            status = StatusBoard(view, tell)
+            jobs = Jobs(tell, status.working)
             bench = Bench(opening, session, wallet, sources, tell, jobs, status)
             return cls(bench, stack.pop_all())
 

@@ -18,12 +18,9 @@ _COARSE_SECONDS = 10.0
 
 
 class StatusBoard:
-    def __init__(
-        self, view: StatusView, tell: Callable[[Event], None], clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, view: StatusView, tell: Callable[[Event], None]) -> None:
         self._view = view
         self._tell = tell
-        self._clock = clock
         self._jobs: tuple[JobView, ...] = ()
         self._reading: tuple[JobView, ...] = ()
         tell(StatusChanged(view))
@@ -49,7 +46,7 @@ class StatusBoard:
 
     def reading(self, words: str | None) -> None:
         """The desk's own reading, which nobody asked for and nobody can cancel."""
-        view = JobView("positions", words or "", self._clock(), cancellable=False)
+        view = JobView("positions", words or "", cancellable=False)
         self._reading = () if words is None else (view,)
         self._show(replace(self._view, jobs=(*self._jobs, *self._reading)))
 

@@ -172,7 +172,6 @@ class PlanView:
 class JobView:
     name: str
     words: str
-    started_at: float
     cancellable: bool = True
 
 

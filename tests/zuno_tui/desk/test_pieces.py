@@ -66,7 +66,6 @@ class Listening:
         self.jobs = Jobs(
             lambda event: self.said.append(event) if isinstance(event, Said) else None,
             lambda views: self.names.append(tuple(view.words for view in views)),
-            lambda: 0.0,
         )
 
 

@@ -274,7 +274,7 @@ STATUS = StatusView(
     model="rules alone",
     market="market ×60, calm",
 )
-BUSY = replace(STATUS, jobs=(JobView("recommend 7", "critic is judging, round 1", NOW - 8),))
+BUSY = replace(STATUS, jobs=(JobView("recommend 7", "critic is judging, round 1"),))
 
 MORNING: tuple[Event, ...] = (
     StatusChanged(STATUS),
