@@ -25,6 +25,12 @@ def amount_of(units: int, token: Token) -> str:
     return format_amount(units, token.decimals)
 
 
+def signed_amount(units: int, token: Token) -> str:
+    """What came or left, as `+1.25` or `−1.25`."""
+    sign = "−" if units < 0 else "+" if units else ""
+    return sign + amount_of(abs(units), token)
+
+
 def worth(value: Quantity[Fraction], unit: Unit) -> str:
     """A value in the unit a person counts in, as `$1,204.50` or `0.4013 ETH`."""
     if isinstance(value, Unknown):

@@ -4,6 +4,7 @@ import pytest
 
 from chain.prices.price import Unit
 from chain.quantity import Known, Unknown
+from chain.tokens import unlisted_token
 from zuno_tui.drawing.gauge import WIDTH, range_gauge
 from zuno_tui.words import (
     age_text,
@@ -12,6 +13,7 @@ from zuno_tui.words import (
     number,
     percent,
     short_gain,
+    signed_amount,
     signed_money,
     worth,
 )
@@ -48,6 +50,12 @@ def test_parts_of_a_cent_take_no_more_room_in_a_column_than_cents() -> None:
     ]
     assert short_gain(Known(Fraction(1, 1000), "test"), Unit.ETH) == "+0.001000 ETH"
     assert short_gain(Unknown("no pool"), Unit.USD) == "unknown"
+
+
+def test_what_came_and_what_left_have_signs_and_nothing_has_none() -> None:
+    token = unlisted_token("0x" + "11" * 20, b"", 18)
+    amounts = (25 * 10**17, -(10**18), 0)
+    assert [signed_amount(amount, token) for amount in amounts] == ["+2.5", "−1", "0"]
 
 
 def test_fees_and_parts() -> None:

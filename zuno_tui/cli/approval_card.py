@@ -11,7 +11,7 @@ from zuno_tui.cli.output import print_json, print_lines
 from zuno_tui.cli.transcript import wrapped
 from zuno_tui.gate.approvals import quoted_changes
 from zuno_tui.gate.contract_code import trust_words
-from zuno_tui.words import UNKNOWN, amount_of
+from zuno_tui.words import UNKNOWN, signed_amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,8 +95,7 @@ def _outcome(rehearsal: Rehearsal) -> Iterator[str]:
         if not amount and token not in pair:
             continue
         known = rehearsal.tokens[token]
-        sign = "−" if amount < 0 else "+"
-        yield f"    {sign}{amount_of(abs(amount), known)} {known.label}"
+        yield f"    {signed_amount(amount, known)} {known.label}"
 
 
 def _swap(rehearsal: Rehearsal) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from zuno_tui.cli.allowance_lines import allowance_document, leftover_lines
 from zuno_tui.cli.output import Column, print_json, print_lines, table
-from zuno_tui.words import UNKNOWN, amount_of
+from zuno_tui.words import UNKNOWN, signed_amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,7 +46,10 @@ def result_lines(result: Result, tokens: Mapping[Address, Token]) -> Iterator[st
         if not shown and not realised and token not in result.approval.tokens[:2]:
             continue
         difference = None if shown is None or realised is None else realised - shown
-        amounts = (_signed(amount, known) for amount in (shown, realised, difference))
+        amounts = (
+            UNKNOWN if amount is None else signed_amount(amount, known)
+            for amount in (shown, realised, difference)
+        )
         rows.append((known.label, *amounts))
     yield from table(_COLUMNS, rows)
     yield ""
@@ -56,13 +59,6 @@ def result_lines(result: Result, tokens: Mapping[Address, Token]) -> Iterator[st
     for token_id in result.minted:
         yield f"  The new position is #{token_id}."
     yield from leftover_lines(result.allowances, tokens)
-
-
-def _signed(amount: int | None, token: Token) -> str:
-    if amount is None:
-        return UNKNOWN
-    sign = "−" if amount < 0 else "+" if amount else ""
-    return sign + amount_of(abs(amount), token)
 
 
 def _document(result: Result) -> Json:

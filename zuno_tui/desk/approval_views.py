@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from chain.checksum import checksummed
 from zuno_tui.cli.approval_card import outcome_lines
 from zuno_tui.desk.views import ApprovalView, StepView
-from zuno_tui.words import amount_of
+from zuno_tui.words import signed_amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,7 +91,7 @@ def _kept_outcome(waiting: Waiting) -> Iterator[str]:
     if approval.quoted is not None:
         yield "Tried when it was approved, the wallet would see:"
         for token, amount in approval.quoted.items():
-            known, sign = waiting.tokens[token], "−" if amount < 0 else "+"
-            yield f"{sign}{amount_of(abs(amount), known)} {known.label}"
+            known = waiting.tokens[token]
+            yield f"{signed_amount(amount, known)} {known.label}"
     if waiting.dispatch.private_host is not None:
         yield f"Sent through {waiting.dispatch.private_host} alone."

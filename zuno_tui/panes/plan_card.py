@@ -5,13 +5,14 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from textual.content import Content
 
 from chain.clean_text import DROP
 from zuno_tui.drawing.gauge import survival_bar
 from zuno_tui.panes.frame import literal
 from zuno_tui.panes.range_picture import range_line, scale_of
+from zuno_tui.panes.row_layout import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,7 +59,7 @@ def _picture(options: Sequence[OptionView], chosen: int, width: int) -> Iterator
             continue
         style = _option_style(option, chosen=place == chosen)
         yield Content.assemble(
-            (_padded(_name(option), label), style),
+            (fitted(_name(option), label), style),
             (range_line(option.edges, scale), style),
         )
 
@@ -74,10 +75,10 @@ def _table(options: Sequence[OptionView], chosen: int, width: int) -> Iterator[C
 
     def line(name: str, words: Sequence[str], styles: Sequence[str]) -> Content:
         cells = [
-            (_padded(word, column - 1, right=True) + " ", style)
+            (fitted(word, column - 1, right=True) + " ", style)
             for word, style in zip(words, styles, strict=True)
         ]
-        return Content.assemble((_padded(name, label), "$quiet"), *cells)
+        return Content.assemble((fitted(name, label), "$quiet"), *cells)
 
     plain = [""] * len(told)
     yield line(
@@ -118,14 +119,6 @@ def _name(option: OptionView) -> str:
 def _option_style(option: OptionView, *, chosen: bool) -> str:
     colour = "$success" if option.recommended else "$foreground"
     return f"{colour} bold" if chosen else colour
-
-
-def _padded(text: str, width: int, *, right: bool = False) -> str:
-    clean = text.translate(DROP)
-    size = cell_len(clean)
-    if size > width:
-        return set_cell_size(clean, width - 1) + "…"
-    return " " * (width - size) + clean if right else clean + " " * (width - size)
 
 
 def heading(words: str) -> Content:

@@ -60,7 +60,7 @@ def laid_out(columns: Sequence[Column], widths: Sequence[int], room: int) -> Lay
     )
 
 
-def fitted(text: str, width: int, *, right: bool) -> str:
+def fitted(text: str, width: int, *, right: bool = False) -> str:
     """The text in exactly so many cells; an ellipsis marks what was cut."""
     text = text.translate(DROP)
     size = text_size(text)
