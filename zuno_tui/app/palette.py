@@ -68,19 +68,13 @@ def _intents(desk: DeskScreen) -> Iterator[tuple[Intent, str]]:
         yield AboutPlan("diff", told.plan.plan_id), "The old range against the new one"
         yield AboutPlan("simulate", told.plan.plan_id), "Try it without approving anything"
         yield AboutPlan("export", told.plan.plan_id), "Unsigned, for a hardware wallet or a Safe"
-    for view, does in (
-        ("records", "The debates that were held"),
-        ("outbox", "What was sent, and where it stands"),
-        ("settings", "What is set, and where"),
-    ):
-        yield Show(view), does  # type: ignore[arg-type]
-    for page, does in (
-        ("balances", "What the wallet holds"),
-        ("pools", "Pools to enter"),
-        ("doctor", "Is everything well here?"),
-        ("exit-drill", "Try to leave every position, sending nothing"),
-    ):
-        yield Page(page), does  # type: ignore[arg-type]
+    yield Show("records"), "The debates that were held"
+    yield Show("outbox"), "What was sent, and where it stands"
+    yield Show("settings"), "What is set, and where"
+    yield Page("balances"), "What the wallet holds"
+    yield Page("pools"), "Pools to enter"
+    yield Page("doctor"), "Is everything well here?"
+    yield Page("exit-drill"), "Try to leave every position, sending nothing"
     yield Refresh(), "Read everything anew"
     if told.status.market is not None:
         yield Market("resume" if told.status.market_paused else "pause"), "The demo's market"
