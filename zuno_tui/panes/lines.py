@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.content import Content
 from textual.widgets import Static
 
-from zuno_tui.ages import coarse_age
+from zuno_tui.panes.ages import coarse_age
 from zuno_tui.panes.frame import joined, literal
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from zuno_tui.ages import ago
 from zuno_tui.keys import MOVING, PLAN
+from zuno_tui.panes.ages import ago
 from zuno_tui.panes.frame import frame, literal, pane_title
 from zuno_tui.panes.plan_card import bulleted, comparison, heading, reasons
 from zuno_tui.panes.plan_progress import next_step, standing

@@ -9,7 +9,6 @@ from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.message import Message
 
-from zuno_tui.ages import REDRAW_SECONDS
 from zuno_tui.desk.events import (
     AlertsChanged,
     DebateChanged,
@@ -24,6 +23,7 @@ from zuno_tui.desk.events import (
     ViewAsked,
 )
 from zuno_tui.keys import DESK
+from zuno_tui.panes.ages import REDRAW_SECONDS
 from zuno_tui.panes.alerts import AlertsPane
 from zuno_tui.panes.debate import DebatePane
 from zuno_tui.panes.frame import Copied
