@@ -1,4 +1,4 @@
-"""`zuno demo` for somebody who knows nothing: does what the hint line says, and nothing else."""
+"""`zuno demo` for somebody who knows nothing: what the hint line says is enough to get through."""
 
 from __future__ import annotations
 
@@ -18,6 +18,53 @@ _HINT = re.compile(r"^ → (.*[Pp]ress : and type ([a-z]+(?: \d+)?).*)$", re.MUL
 _PATIENCE = 240.0
 _MOST_STEPS = 12
 """The market lives: a plan may be overtaken and asked for again, but not for ever."""
+_WALK = (
+    (
+        "The desk",
+        "",
+        r"#26 WETH/USDC 0\.3% +✗ out",
+        r"critical #26",
+        r"→ #26 is out of range and earns nothing\. Press : and type recommend 26",
+    ),
+    ("The debate", ":recommend 26\r", r"· position #26 · speaking[\s\S]+▌ [A-Z]+"),
+    (
+        "The plan",
+        "",
+        r"4 Plan · just now · #26 WETH/USDC 0\.3%",
+        r"★ MOVE \d · approve",
+        r"→ The plan says \d \w+\. To build and try it: press : and type approve",
+    ),
+    (
+        "The approval",
+        ":approve\r",
+        r"APPROVED  Move position #26",
+        r"→ Nothing is signed yet\. To read the transactions: press : and type apply",
+    ),
+    (
+        "The confirmation",
+        ":apply\r",
+        r"━ Sign and send ━",
+        r"┃ recipient 0x2A66090e5fBa13C69cC270a0b48A8EE5c73a6F4f +┃",
+        r"Enter after the word signs and sends; escape leaves, and nothing is signed",
+    ),
+    ("Another word", "yes\r", r"That was not the word apply\. Nothing was signed\."),
+    (
+        "The word",
+        "apply\r",
+        r"✓ exit: included in block \d+",
+        r"✓ enter: included in block \d+",
+        r"The new position is #39\.",
+        r"Done\. escape goes back to the desk\.",
+    ),
+    (
+        "The desk afterwards",
+        "\x1b",
+        r"#39 WETH/USDC 0\.3% +● in",
+        r"resolved #26",
+        r"→ Applied\. More at the prompt: inspect, create, records, exit drill, help",
+    ),
+)
+"""What is done, the keys it takes, and what the screen must show then."""
 
 
 @pytest.mark.soak
@@ -55,6 +102,25 @@ def test_the_hints_lead_from_the_start_to_an_applied_plan(
     assert typed[0].startswith("recommend ")
     assert {"approve", "apply"} <= set(typed)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.soak
+def test_the_walkthrough_types_what_it_says_and_sees_what_it_shows(tmp_path: Path) -> None:
+    """The keystrokes of docs/walkthrough.md; `-s` prints the screens that it shows."""
+    demo = [sys.executable, "-m", "zuno_tui", "demo", "--deterministic"]
+    with Terminal(demo, 120, 36, {"TMPDIR": str(tmp_path)}) as terminal:
+        for caption, keys, *shown in _WALK:
+            terminal.type(keys, pause=0.08)
+            for pattern in shown:
+                terminal.wait_for(pattern, _PATIENCE)
+            print(f"\n## {caption}: {_spelled(keys)}\n{terminal.text}")  # noqa: T201
+        terminal.type(":quit\r")
+        assert terminal.end() == 0
+        assert terminal.restored()
+
+
+def _spelled(keys: str) -> str:
+    return keys.replace("\r", " Enter").replace("\x1b", "Escape") or "no key"
 
 
 def _new_hint(terminal: Terminal, last: str) -> tuple[str, str] | None:
