@@ -152,6 +152,27 @@ def test_doctor_finds_the_devnet_well_and_names_what_is_missing(
     assert "all 7 have code, 4 as shipped with zuno" in spoken.out
 
 
+def test_doctor_takes_the_model_from_the_settings_as_a_debate_does(
+    zuno: CommandLine, on_devnet: tuple[str, ...]
+) -> None:
+    zuno.home.mkdir(mode=0o700)
+    asked = ("doctor", *on_devnet, "--json")
+
+    (zuno.home / "settings.toml").write_text("[debate]\ndeterministic = true\n")
+    rules = zuno(*asked, OPENAI_API_KEY="sk-CANARY", OPENAI_BASE_URL="http://127.0.0.1:9")
+    (zuno.home / "settings.toml").write_text('[model]\nnmae = "x"\n')
+    mistaken = zuno(*asked, OPENAI_API_KEY="sk-CANARY")
+
+    model, broken = (
+        next(check for check in spoken.data["checks"] if check["name"] == "model")
+        for spoken in (rules, mistaken)
+    )
+    assert (model["state"], broken["state"]) == ("ok", "broken")
+    assert "deterministic is chosen" in model["finding"]
+    assert "unknown setting 'nmae'" in broken["finding"]
+    assert "CANARY" not in rules.out + mistaken.out
+
+
 def test_doctor_names_a_private_endpoint_that_is_down_and_a_damaged_journal(
     zuno: CommandLine, on_devnet: tuple[str, ...]
 ) -> None:
