@@ -26,7 +26,6 @@ _MATTERS: dict[Standing, str] = {
     "empty": "is empty",
 }
 _URGENCY: tuple[Standing, ...] = tuple(_MATTERS)
-_FAILED = ("refused", "interrupted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,7 @@ def _about(plan: PlanView) -> str:
 
 def _went_well(plan: PlanView | None) -> bool:
     result = None if plan is None else plan.result
-    return result is not None and result.state not in _FAILED
+    return result is not None and result.done
 
 
 def _most_urgent(view: PositionsView) -> PositionRow:

@@ -183,7 +183,7 @@ class Signing:
         minted = result.minted[0] if result.minted else None
         # The first line is the card's own headline; the card leaves no lines empty.
         lines = tuple(line for line in list(result_lines(result, waiting.tokens))[1:] if line)
-        card.ended(ResultView(view.plan_id, result.state, lines, minted))
+        card.ended(ResultView(view.plan_id, result.state, lines, minted, result.done))
         bench.tell(Said(f"{view.headline}: {result.state}.", "good" if result.done else "bad"))
 
     async def _replace(self, replacement: Replacement, passphrase: Passphrase | None) -> None:

@@ -150,6 +150,8 @@ class ResultView:
     state: str
     lines: tuple[str, ...]
     new_token_id: int | None
+    done: bool = False
+    """Whether every step did what it was made for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,6 @@ class Asking(Screen[None]):
         self.link.ask(intent)
 
     def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
-
         from zuno_tui.phrases.understanding import understand
 
         meant = understand(event.text, self.context)

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _WORD = re.compile(r"[a-z][a-z-]{3,15}", re.ASCII)
-_GOOD_ENDS = ("included", "final")
 _APPROVAL_SECONDS = 600.0
 _LEAVES = "escape leaves, and nothing is signed"
 
@@ -170,7 +169,7 @@ class ConfirmScreen(Screen[None]):
         progress.update(Content("\n").join(_progress(plan)))
         if plan.result is not None:
             self._ended = True
-            if plan.result.state in _GOOD_ENDS:
+            if plan.result.done:
                 self._say("Done. escape goes back to the desk.", "bold $success")
             else:
                 self._say("It stopped there. escape goes back to the desk.", "bold $warning")
@@ -254,8 +253,8 @@ def _progress(plan: PlanView) -> Iterator[Content]:
     for line in plan.progress:
         yield literal(f"✓ {line}")
     if plan.result is not None:
-        went_well = plan.result.state in _GOOD_ENDS
-        yield literal(plan.result.state, "bold $success" if went_well else "bold $warning")
+        style = "bold $success" if plan.result.done else "bold $warning"
+        yield literal(plan.result.state, style)
         for line in plan.result.lines:
             yield literal(f"  {line}")
         minted = plan.result.new_token_id

@@ -164,7 +164,7 @@ def plan(**changes: object) -> PlanView:
 
 def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:
     approval = ApprovalView("plan_1", "", "h", 0.0, (), (), "", "", True, False)
-    done = ResultView("plan_1", "included", (), 9)
+    done = ResultView("plan_1", "included", (), 9, done=True)
     steps: list[tuple[Event, str]] = [
         (PositionsChanged(PositionsView()), "Reading the chain"),
         (PositionsChanged(PositionsView(rows=(row(3), row(7, "out of range")))), "recommend 7"),
@@ -173,7 +173,9 @@ def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:
         (DebateChanged(DebateView("r", "position #7", (), "done")), "recommend 7"),
         (PlanChanged(plan()), "type approve"),
         (PlanChanged(plan(approval=approval)), "type apply"),
-        (PlanChanged(plan(result=replace(done, state="refused"))), "type approve again"),
+        (PlanChanged(plan(result=ResultView("plan_1", "refused", (), None))), "approve again"),
+        (PlanChanged(plan(approval=approval)), "type apply"),
+        (PlanChanged(plan(result=ResultView("plan_1", "reverted", (), None))), "type outbox"),
         (PlanChanged(plan(approval=approval)), "type apply"),
         (PlanChanged(plan(result=done)), "Applied."),
         (PlanChanged(None), "Applied."),

@@ -263,6 +263,7 @@ APPLIED = replace(
             "  The new position is #41.",
         ),
         41,
+        done=True,
     ),
 )
 
