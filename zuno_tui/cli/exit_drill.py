@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -75,13 +74,11 @@ def run(arguments: Namespace) -> int:
 
 
 async def _drill(session: Session) -> int:
-    with session.open_store() as store:
-        async with session.connect() as client, session.market() as coingecko:
-            sources = Sources(client, session.network, store, coingecko, time.time)
-            overview = await read_overview(
-                sources, session.address, session.settings.unit, watch=say_progress
-            )
-            drills = [await _try(sources, overview, one) for one in overview.wallet.positions]
+    async with session.sources() as sources:
+        overview = await read_overview(
+            sources, session.address, session.settings.unit, watch=say_progress
+        )
+        drills = [await _try(sources, overview, one) for one in overview.wallet.positions]
     shut = [drill for drill in drills if not drill.open and drill.position.liquidity]
     if session.as_json:
         print_json(_document(session, overview, drills))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING, TypeVar
 
 from chain.checksum import checksummed
-from chain.overview import OnePosition, Sources, read_one
+from chain.overview import OnePosition, read_one
 from chain.pair import Pair, pair_of
 from chain.performance import Performance, gains, read_performance
 from chain.quantity import Quantity, Unknown
@@ -45,14 +44,12 @@ def run(arguments: Namespace) -> int:
 
 
 async def _inspect(session: Session, token_id: int) -> int:
-    with session.open_store() as store:
-        async with session.connect() as client, session.market() as coingecko:
-            sources = Sources(client, session.network, store, coingecko, time.time)
-            one = await read_one(sources, token_id, session.settings.unit)
-            if one is None:
-                say(f"{session.network.title} has no position #{token_id}, or it was burned.")
-                return FAILED
-            performance = await read_performance(sources, [one.snapshot])
+    async with session.sources() as sources:
+        one = await read_one(sources, token_id, session.settings.unit)
+        if one is None:
+            say(f"{session.network.title} has no position #{token_id}, or it was burned.")
+            return FAILED
+        performance = await read_performance(sources, [one.snapshot])
     if session.as_json:
         document = position_document(
             session.network, one.snapshot, one.tokens, one.prices, one.worth

@@ -35,11 +35,15 @@ def run(arguments: Namespace) -> int:
 
 async def _pools(session: Session, arguments: Namespace) -> int:
     plan = SurveyPlan(most_age=0.0) if arguments.refresh else SurveyPlan()
-    with session.open_store() as store:
-        async with session.connect() as client, session.market() as coingecko:
-            survey = await discover_pools(
-                client, session.network, store, clock=time.time, coingecko=coingecko, plan=plan
-            )
+    async with session.sources() as sources:
+        survey = await discover_pools(
+            sources.client,
+            sources.network,
+            sources.store,
+            clock=sources.clock,
+            coingecko=sources.coingecko,
+            plan=plan,
+        )
     pools = [pool for pool in survey.pools if _holds(pool, arguments.token)]
     if session.as_json:
         print_json(_document(survey, pools))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING
 
 from chain.checksum import shortened
-from chain.overview import Overview, Sources, read_overview
+from chain.overview import Overview, read_overview
 from chain.pair import pair_of
 from chain.performance import Performance, gains, read_performance
 from chain.positions.snapshot import RangeStatus
@@ -45,15 +44,11 @@ def run(arguments: Namespace) -> int:
 
 
 async def _positions(session: Session, *, deep: bool) -> int:
-    with session.open_store() as store:
-        async with session.connect() as client, session.market() as coingecko:
-            sources = Sources(client, session.network, store, coingecko, time.time)
-            overview = await read_overview(
-                sources, session.address, session.settings.unit, watch=say_progress
-            )
-            performance = (
-                await read_performance(sources, overview.wallet.positions) if deep else None
-            )
+    async with session.sources() as sources:
+        overview = await read_overview(
+            sources, session.address, session.settings.unit, watch=say_progress
+        )
+        performance = await read_performance(sources, overview.wallet.positions) if deep else None
     if session.as_json:
         print_json(wallet_document(session.network, overview, performance))
         return 0
