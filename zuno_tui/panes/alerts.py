@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 _COLUMNS = (
     Column("ALERT", 0, 10),
     Column("ID", 1, 9),
-    Column("AGE", 4, 8, right=True),
+    Column("AGE", 4, 8, least=6, right=True),
     Column("MESSAGE", 2, 80, grows=True),
     Column("NEXT", 3, 22),
 )
+_NEW_SECONDS = 300
 _SEVERITIES = {
     "critical": ("✗ critical", "bad"),
     "warning": ("▲ warning", "warn"),
@@ -105,9 +106,14 @@ def _row(row: AlertRow, now: float) -> Row:
     cells = (
         Cell(state, tone if waiting else "dim"),
         Cell("" if row.token_id is None else f"#{row.token_id}", "strong" if waiting else "dim"),
-        Cell(coarse_age(now - row.since).removeprefix("just "), "dim"),
+        Cell(_age(now - row.since), "dim"),
         # Which position it is about stands in its own column already.
         Cell(row.message.removeprefix(f"#{row.token_id} "), "plain" if waiting else "dim"),
         Cell(row.next_command, "good" if waiting else "dim"),
     )
     return Row(row.alert_id, cells)
+
+
+def _age(seconds: float) -> str:
+    """Coarser than elsewhere: alerts come many at once, and would all be drawn anew each minute."""
+    return "<5 min" if seconds < _NEW_SECONDS else coarse_age(seconds)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -35,6 +35,8 @@ class Column:
     """The order in which columns are given up when the width is short, the highest first."""
     most: int
     """The widest it gets, however long its words; one without any words takes no room."""
+    least: int = 0
+    """The narrowest it gets: where words come and go, a steady width leaves the others alone."""
     right: bool = False
     grows: bool = False
     """Gives up its own room before others go, and takes back what they leave."""
@@ -124,7 +126,7 @@ class RowTable(ScrollView, can_focus=True):
         if same and widths == self._widths:
             for place in self._in_sight:
                 if before[place] != self._rows[place]:
-                    self._refresh_row(place)
+                    self._refresh_changed(place, before[place])
             return
         places = {row.key: place for place, row in enumerate(self._rows)}
         near = min(self._cursor, max(0, len(self._rows) - 1))
@@ -220,12 +222,26 @@ class RowTable(ScrollView, can_focus=True):
     def _refresh_row(self, place: int) -> None:
         self.refresh_line(place + 1)
 
+    def _refresh_changed(self, place: int, before: Row) -> None:
+        """The cells that changed: an age that moves on is no reason to send a line again."""
+        row = self._rows[place]
+        if row.stale != before.stale:
+            self._refresh_row(place)
+            return
+        shown, gap = self._layout(self.scrollable_content_region.width)
+        x, y = _MARK, place + 1 - self.scroll_offset.y
+        for each in shown:
+            if row.cells[each.column] != before.cells[each.column]:
+                self.refresh(Region(x, y, each.width, 1))
+            x += each.width + gap
+
     def _widen(self, *, keep: bool) -> list[int]:
         """The columns' widths by their words; while the rows go on they grow and never shrink."""
         widths = []
         for place, column in enumerate(self._columns):
             longest = max((text_size(row.cells[place].text) for row in self._rows), default=0)
-            width = min(column.most, max(longest, len(column.title))) if longest else 0
+            fit = min(column.most, max(longest, len(column.title), column.least))
+            width = fit if longest else 0
             widths.append(max(width, self._widths[place]) if keep else width)
         return widths
 

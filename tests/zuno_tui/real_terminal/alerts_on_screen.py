@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MOST_LAG_SECONDS = 10.0
 """How long the pane may tell what the file told before, on a machine that is busy."""
-_ROW = re.compile(r"^│[ ›▌]*((?:✗|▲|·) \w+) +(?:#(\d+) +)?(?:now|<?\d+ \w+) +(.*?) *[▁-█]? *│$")
+_ROW = re.compile(r"^│[ ›▌]*((?:✗|▲|·) \w+) +(?:#(\d+) +)?(?:<?\d+ \w+) +(.*?) *[▁-█]? *│$")
 _MARKS = {"critical": "✗ critical", "warning": "▲ warning", "info": "· info"}
 
 Told = tuple[str, str, str]

@@ -39,7 +39,7 @@ def test_memory_is_flat_over_many_debates(devnet: DevnetReady, node: Node, tmp_p
         planned = ""
         for _ in range(DEBATES):
             terminal.send(f":recommend {token_id}\r")
-            terminal.wait_for("speaking|Reading", PATIENCE)
+            terminal.wait_gone(r"Debate · .*ended", PATIENCE)
             ended = terminal.wait_for(r"Debate · .*ended", PATIENCE)
             told = re.search(r"plan_[0-9a-f]+", ended)
             planned = told[0] if told else planned
