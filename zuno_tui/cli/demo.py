@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import tempfile
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from chain.clean_text import clean_text
 from chain.devnet.defaults import DEMO_SPEED
 from chain.devnet.launch import DevnetError, devnet_process, running_devnet
 from chain.home import Home
+from zuno_tui.cli import DONE, FAILED
 from zuno_tui.cli.desk import no_desk_here
 from zuno_tui.session import Session, say
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.opening import DeskOpening
 
+_PREFIX = "zuno-demo-"
 _STARTING = "Starting the embedded chain: the real Uniswap v4 contracts, a week of market history."
 _RUNNING = "The embedded chain runs, and its market moves a minute every second."
 
@@ -40,11 +43,18 @@ def run(arguments: Namespace) -> int:
 
     # Keys and colours are the person's own; everything else belongs to the demo.
     look = read_look(Session.start(arguments).settings, os.environ, arguments)
-    with _home_of_its_own(arguments.home) as folder:
+    folder = arguments.home or Path(tempfile.mkdtemp(prefix=_PREFIX))
+    code = DONE
+    try:
         home = Home.locate(os.environ, folder)
         home.prepare()
         within = argparse.Namespace(**{**vars(arguments), "home": home.root})
-        return run_desk(home, look, demo_opening(within))
+        code = run_desk(home, look, demo_opening(within))
+    finally:
+        # The page of a crash names the log: then the home stays for who wants to read it.
+        if arguments.home is None and code != FAILED:
+            shutil.rmtree(folder, ignore_errors=True)
+    return code
 
 
 def demo_opening(arguments: Namespace) -> Opening:
@@ -71,7 +81,7 @@ def _home_of_its_own(chosen: Path | None) -> Iterator[Path]:
     if chosen is not None:
         yield chosen
         return
-    with tempfile.TemporaryDirectory(prefix="zuno-demo-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
