@@ -1,4 +1,4 @@
-"""All positions of a wallet, found without an indexer and counted against `balanceOf`.
+"""All positions of wallets, found without an indexer and counted against `balanceOf`.
 
 The PositionManager cannot list a wallet's tokens. Its Transfer logs can; `ownerOf` confirms each
 token at the block of the snapshot, and `balanceOf` at that block proves that none is missing.
@@ -6,37 +6,30 @@ token at the block of the snapshot, and `balanceOf` at that block proves that no
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain.positions.custody import balance_call, decode_count, decode_flag, operator_call
 from chain.positions.gathering import AlsoWords, Gathering, no_more_words
-from chain.positions.holdings import Holdings, custody_topics, kept, minted_in
-from chain.reading.log_scan import NARROWABLE, ScanProgress, in_chain_order, scan_logs
-from chain.reading.one_block import BlockMovedError, OneBlock, expected, sound_answers
-from chain.rpc import requests
-from chain.rpc.errors import Reorged, RpcError
-from chain.rpc.types import Block, LogFilter
+from chain.positions.holdings import Holdings, kept, minted_in
+from chain.positions.news import NewsQuestion, by_block, by_owner, filters_of
+from chain.reading.log_scan import NARROWABLE, ScanProgress, scan_logs
+from chain.reading.one_block import BlockMovedError, OneBlock, sound_answers
+from chain.rpc.errors import Reorged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from chain.multicall import Call
     from chain.networks import Address, Network
     from chain.positions.memory import PositionMemory
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.client import RpcClient
-    from chain.rpc.requests import Request
-    from chain.rpc.types import Log
+    from chain.rpc.types import Block
 
 _MOST_SETBACKS = 3
 """Moved heads and refused ranges: past these the node is not to be relied on."""
-
-_OVERLAP = 3
-"""Blocks whose logs are read again: the machine that gave them may have been behind the others.
-
-No more, because some nodes give the logs of five blocks at once and not of six.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,118 +91,184 @@ class Discovery:
 
         One request when nothing arrived since the last time, three when nothing is remembered.
         """
-        checkpoints = [Holdings.before(self._network.first_block), *self._memory.checkpoints(owner)]
-        from_the_start = len(checkpoints) == 1
+        [wallet] = await self.read_all([owner])
+        return wallet
+
+    async def read_all(self, owners: Sequence[Address]) -> tuple[WalletPositions, ...]:
+        """Every position of several wallets at one block, in the requests that one would take."""
+        trails = [self._trail(owner) for owner in owners]
         setbacks = 0
         while True:
             try:
                 with sound_answers():
-                    wallet = await self._look(owner, checkpoints)
+                    wallets = await self._look(trails)
             except (BlockMovedError, Reorged, *NARROWABLE) as setback:
                 setbacks += 1
                 if setbacks > _MOST_SETBACKS:
                     raise
                 if isinstance(setback, NARROWABLE):
-                    checkpoints.append(await self._scan(owner, checkpoints))
+                    await self._scan(trails)
             else:
-                if wallet is None:
-                    checkpoints.pop()
-                elif wallet.complete or from_the_start:
-                    return wallet
-                else:
+                if wallets is None:
+                    continue
+                doubtful = [
+                    trail
+                    for trail, wallet in zip(trails, wallets, strict=True)
+                    if not (wallet.complete or trail.from_the_start)
+                ]
+                if not doubtful:
+                    return wallets
+                for trail in doubtful:
                     # What was remembered, or a log since, left something out: read all again.
-                    del checkpoints[1:]
-                from_the_start = len(checkpoints) == 1
+                    trail.begin_again()
 
-    async def _look(
-        self, owner: Address, checkpoints: Sequence[Holdings]
-    ) -> WalletPositions | None:
-        """The wallet by its last checkpoint and the logs since; None if it is of another chain."""
-        holdings = checkpoints[-1]
+    def _trail(self, owner: Address) -> _Trail:
+        remembered = self._memory.checkpoints(owner)
+        start = Holdings.before(self._network.first_block)
+        return _Trail(owner, [start, *remembered], from_the_start=not remembered)
+
+    async def _look(self, trails: Sequence[_Trail]) -> tuple[WalletPositions, ...] | None:
+        """The wallets by their last checkpoints and the logs since.
+
+        None if a checkpoint is of another chain: its trail then ends with the one before.
+        """
+        before = {trail.owner: trail.last for trail in trails}
         at = OneBlock(self._client, self._network)
         gathering = Gathering(at, self._network, self._memory, self._also)
-        operators = sorted(holdings.operators)
+        question = NewsQuestion(self._network, before)
+        known = _operators(before)
         answers = await gathering.advance(
-            holdings.held,
-            (balance_call(self._position_manager, owner), *self._approvals(owner, operators)),
-            self._news_since(owner, holdings),
-        )
-        balance, *approvals = answers.outcomes
-        news = _news(holdings, answers.beside)
-        if news is None:
-            return None
-        now = holdings.after(news.logs, owner, at.block.number, at.block.hash)
-        newcomers = sorted(now.operators - holdings.operators)
-        if newcomers:
-            more = await gathering.advance(now.held, self._approvals(owner, newcomers))
-            approvals += more.outcomes
-        await gathering.complete(holdings.held | now.held)
-
-        mine = [one for one in gathering.snapshots().values() if one.owner == owner]
-        wallet = WalletPositions(
-            owner=owner,
-            block=at.block,
-            positions=tuple(mine),
-            balance_of=decode_count(balance),
-            operators=tuple(
-                operator
-                for operator, approval in zip((*operators, *newcomers), approvals, strict=True)
-                if decode_flag(approval)
+            _held(before),
+            (
+                *(balance_call(self._position_manager, owner) for owner in before),
+                *self._approvals(known),
             ),
-            unconfirmed=tuple(sorted(now.held - {one.token_id for one in mine})),
+            question.requests,
+        )
+        balances = answers.outcomes[: len(before)]
+        approvals = dict(zip(known, answers.outcomes[len(before) :], strict=True))
+        news = question.answered(answers.beside)
+        if news.lost:
+            for trail in trails:
+                if trail.owner in news.lost:
+                    trail.step_back()
+            return None
+        logs, block = by_owner(news.logs), at.block
+        now = {
+            owner: one.after(logs.get(owner, ()), owner, block.number, block.hash)
+            for owner, one in before.items()
+        }
+        newcomers = [one for one in _operators(now) if one not in approvals]
+        if newcomers:
+            more = await gathering.advance(_held(now), self._approvals(newcomers))
+            approvals |= zip(newcomers, more.outcomes, strict=True)
+        await gathering.complete(_held(before) | _held(now))
+
+        allowed: dict[Address, list[Address]] = defaultdict(list)
+        for (owner, operator), approval in approvals.items():
+            if decode_flag(approval):
+                allowed[owner].append(operator)
+        snapshots = gathering.snapshots()
+        wallets = tuple(
+            self._wallet(
+                gathering,
+                [snapshots[one] for one in sorted(was.held | now[owner].held) if one in snapshots],
+                now[owner],
+                owner=owner,
+                balance_of=decode_count(balance),
+                operators=tuple(allowed[owner]),
+            )
+            for (owner, was), balance in zip(before.items(), balances, strict=True)
+        )
+        final = -1 if news.finalized is None else news.finalized.number
+        proven = {
+            trail.owner: kept((*trail.checkpoints[1:], now[trail.owner]), final)
+            for trail, wallet in zip(trails, wallets, strict=True)
+            if wallet.complete and now[trail.owner] != trail.last
+        }
+        if proven:
+            self._memory.remember_checkpoints(proven)
+            self._memory.remember_minted(minted_in(news.logs))
+        return wallets
+
+    def _wallet(
+        self,
+        gathering: Gathering,
+        snapshots: Sequence[PositionSnapshot],
+        holdings: Holdings,
+        *,
+        owner: Address,
+        balance_of: int,
+        operators: tuple[Address, ...],
+    ) -> WalletPositions:
+        mine = tuple(one for one in snapshots if one.owner == owner)
+        return WalletPositions(
+            owner=owner,
+            block=gathering.at.block,
+            positions=mine,
+            balance_of=balance_of,
+            operators=operators,
+            unconfirmed=tuple(sorted(holdings.held - {one.token_id for one in mine})),
             scanned_from=self._network.first_block,
             words=gathering.words,
         )
-        if wallet.complete and now != holdings:
-            final = -1 if news.finalized is None else news.finalized.number
-            self._memory.remember_checkpoints(owner, kept((*checkpoints[1:], now), final))
-            self._memory.remember_minted(minted_in(news.logs))
-        return wallet
 
-    def _approvals(self, owner: Address, operators: Sequence[Address]) -> tuple[Call, ...]:
-        return tuple(operator_call(self._position_manager, owner, one) for one in operators)
+    def _approvals(self, operators: Iterable[tuple[Address, Address]]) -> tuple[Call, ...]:
+        return tuple(operator_call(self._position_manager, *one) for one in operators)
 
-    def _news_since(self, owner: Address, holdings: Holdings) -> list[Request[object]]:
-        first = max(self._network.first_block, holdings.through - _OVERLAP)
-        filters = [
-            LogFilter(self._position_manager, topics, first, "latest")
-            for topics in custody_topics(owner)
-        ]
-        landmark = [] if holdings.block_hash is None else [requests.block(holdings.through)]
-        return [requests.block("finalized"), *landmark, *map(requests.logs, filters)]
-
-    async def _scan(self, owner: Address, checkpoints: Sequence[Holdings]) -> Holdings:
-        """The holdings at the newest block, by logs read range after range."""
+    async def _scan(self, trails: Sequence[_Trail]) -> None:
+        """Lead the trails to the newest block, by logs read range after range."""
         head = await self._client.head()
-        holdings = checkpoints[-1]
-        first = holdings.through + 1
-        scanned = scan_logs(
-            self._client, self._position_manager, custody_topics(owner), first, head.number
-        )
-        async for part in scanned:
-            holdings = holdings.after(part.logs, owner, part.last.number, part.last.hash)
-            # However the scan ends, the next one goes on from here.
-            self._memory.remember_checkpoints(owner, (*checkpoints[1:], holdings))
-            self._memory.remember_minted(minted_in(part.logs))
-            self._watch(ScanProgress(first, head.number, holdings.through, len(holdings.held)))
-        return holdings
+        of = {trail.owner: trail for trail in trails}
+        for through, owners in by_block({one.owner: one.last for one in trails}).items():
+            holdings = {owner: of[owner].last for owner in owners}
+            first = through + 1
+            scanned = scan_logs(
+                self._client, self._position_manager, filters_of(owners), first, head.number
+            )
+            async for part in scanned:
+                logs, last = by_owner(part.logs), part.last
+                holdings = {
+                    owner: one.after(logs.get(owner, ()), owner, last.number, last.hash)
+                    for owner, one in holdings.items()
+                }
+                # However the scan ends, the next one goes on from here.
+                self._memory.remember_checkpoints(
+                    {owner: (*of[owner].checkpoints[1:], one) for owner, one in holdings.items()}
+                )
+                self._memory.remember_minted(minted_in(part.logs))
+                self._watch(ScanProgress(first, head.number, last.number, len(_held(holdings))))
+            for owner, one in holdings.items():
+                of[owner].checkpoints.append(one)
 
 
-@dataclass(frozen=True, slots=True)
-class _News:
-    finalized: Block | None
-    """None where the node does not say."""
-    logs: tuple[Log, ...]
+@dataclass(slots=True)
+class _Trail:
+    """What is known of one wallet while it is read."""
+
+    owner: Address
+    checkpoints: list[Holdings]
+    """Oldest first; the first is the one before anything happened."""
+    from_the_start: bool
+    """Whether every log of it was read in this reading."""
+
+    @property
+    def last(self) -> Holdings:
+        return self.checkpoints[-1]
+
+    def step_back(self) -> None:
+        self.checkpoints.pop()
+        self.from_the_start = len(self.checkpoints) == 1
+
+    def begin_again(self) -> None:
+        del self.checkpoints[1:]
+        self.from_the_start = True
 
 
-def _news(holdings: Holdings, answers: Sequence[object]) -> _News | None:
-    """What happened since the holdings, or None when their block is not of this chain."""
-    finalized, *others = answers
-    if holdings.block_hash is not None:
-        landmark = others.pop(0)
-        if isinstance(landmark, RpcError):
-            raise landmark
-        if not isinstance(landmark, Block) or landmark.hash != holdings.block_hash:
-            return None
-    logs = in_chain_order([expected(answer, tuple) for answer in others])
-    return _News(finalized if isinstance(finalized, Block) else None, logs)
+def _held(holdings: Mapping[Address, Holdings]) -> frozenset[int]:
+    return frozenset[int]().union(*(one.held for one in holdings.values()))
+
+
+def _operators(holdings: Mapping[Address, Holdings]) -> list[tuple[Address, Address]]:
+    """Each wallet with each stranger that was allowed to move its positions."""
+    return [(owner, one) for owner, held in holdings.items() for one in sorted(held.operators)]

@@ -56,7 +56,7 @@ class Holdings:
                     held.discard(token_id)
                 if _address(log.topics[2]) == owner:
                     held.add(token_id)
-            else:
+            elif _address(log.topics[1]) == owner:
                 operator = _address(log.topics[2])
                 (operators.add if int.from_bytes(log.data, "big") else operators.discard)(operator)
         return replace(
@@ -79,10 +79,11 @@ def kept(checkpoints: Sequence[Holdings], final: int) -> tuple[Holdings, ...]:
     return tuple(dict.fromkeys((*settled[-1:], *open_ones[:1], *open_ones[-1:])))
 
 
-def custody_topics(owner: Address) -> tuple[Topics, Topics]:
+def custody_topics(*owners: Address) -> tuple[Topics, Topics]:
     """The filters that catch what arrives, and what leaves or is given into others' hands."""
-    word = "0x" + "00" * 12 + owner.removeprefix("0x")
-    return (TRANSFER, None, word), ((TRANSFER, APPROVAL_FOR_ALL), word)
+    words = tuple("0x" + "00" * 12 + owner.removeprefix("0x") for owner in owners)
+    any_of = words[0] if len(words) == 1 else words
+    return (TRANSFER, None, any_of), ((TRANSFER, APPROVAL_FOR_ALL), any_of)
 
 
 def minted_in(logs: Iterable[Log]) -> dict[int, int]:

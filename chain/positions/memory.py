@@ -68,17 +68,20 @@ class PositionMemory:
         found = map(_holdings, value) if isinstance(value, list) else ()
         return tuple(one for one in found if one is not None)
 
-    def remember_checkpoints(self, owner: Address, checkpoints: Sequence[Holdings]) -> None:
-        value = [
-            {
-                "through": one.through,
-                "hash": one.block_hash,
-                "held": sorted(one.held),
-                "operators": sorted(one.operators),
-            }
-            for one in checkpoints
-        ]
-        self._store.put(_HOLDINGS, f"{self._place}/{owner}", value, now=self._clock())
+    def remember_checkpoints(self, of_owners: Mapping[Address, Sequence[Holdings]]) -> None:
+        values = {
+            f"{self._place}/{owner}": [
+                {
+                    "through": one.through,
+                    "hash": one.block_hash,
+                    "held": sorted(one.held),
+                    "operators": sorted(one.operators),
+                }
+                for one in checkpoints
+            ]
+            for owner, checkpoints in of_owners.items()
+        }
+        self._store.put_many(_HOLDINGS, values, now=self._clock())
 
     def minted(self, token_ids: Iterable[int]) -> dict[int, int]:
         """The blocks in which those tokens came to be, as far as a scan has met them."""
