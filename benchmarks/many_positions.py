@@ -1,9 +1,10 @@
-"""A node that replays one wallet with thousands of positions: made-up storage, real encodings."""
+"""A node that replays wallets with thousands of positions: made-up storage, real encodings."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
@@ -23,9 +24,9 @@ from chain.storage import EXTSLOAD
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from chain.networks import Address
     from chain.positions.identity import PositionIdentity
 
-WALLET = "0x" + "a1" * 20
 POOLS = 200
 _FIRST_BLOCK = 1
 _MINTED_IN = 10
@@ -38,28 +39,34 @@ _SWAPS_A_BLOCK = 5
 
 class Node(NamedTuple):
     url: str
+    wallets: tuple[Address, ...]
 
 
 @contextmanager
-def many_positions(count: int) -> Iterator[Node]:
+def many_positions(count: int, *, wallets: int = 1) -> Iterator[Node]:
     """The node as a process of its own, so that its work is not counted as the reader's."""
-    command = [sys.executable, "-m", "benchmarks.many_positions", str(count)]
+    command = [sys.executable, "-m", "benchmarks.many_positions", str(count), str(wallets)]
     with Popen(command, stdout=PIPE, text=True) as child:
         try:
             assert child.stdout is not None
-            yield Node(json.loads(child.stdout.readline())["url"])
+            url = json.loads(child.stdout.readline())["url"]
+            yield Node(url, tuple(_wallet(number) for number in range(wallets)))
         finally:
             child.terminate()
 
 
 class _World:
-    """The storage of `count` positions in a few hundred pools, and a head that moves."""
+    """The storage of `count` positions in a few hundred pools, and a head that moves.
 
-    def __init__(self, count: int) -> None:
+    The wallets hold them in turn.
+    """
+
+    def __init__(self, count: int, wallets: int) -> None:
         self.network = network_named("devnet")
         self.random = Random(7)
         self.head = _HEAD
-        self.count = count
+        self.owners = {number: _wallet(number % wallets) for number in range(1, count + 1)}
+        self.balances = Counter(self.owners.values())
         self.words: dict[bytes, bytes] = {}
         self.infos: dict[int, bytes] = {}
         self.logs: list[dict[str, object]] = []
@@ -92,7 +99,7 @@ class _World:
         info = int.from_bytes(prefix, "big") << 56
         info |= (one.tick_upper % 2**24) << 32 | (one.tick_lower % 2**24) << 8
         self.infos[number] = info.to_bytes(32, "big")
-        wallet = "0x" + WALLET[2:].rjust(64, "0")
+        wallet = "0x" + self.owners[number][2:].rjust(64, "0")
         topics = [TRANSFER, "0x" + "00" * 32, wallet, f"0x{number:064x}"]
         manager = self.network.contracts.position_manager
         self.logs.append(self._log(manager, topics, "0x", _MINTED_IN, number))
@@ -137,15 +144,18 @@ class _World:
         def number(value: int) -> bytes:
             return value.to_bytes(32, "big")
 
-        owner = bytes(12) + bytes.fromhex(WALLET[2:])
         return {
             abi.selector("getCurrentBlockTimestamp()"): lambda _: number(
                 _START + self.head * _BLOCK_SECONDS
             ),
             abi.selector("getBlockNumber()"): lambda _: number(self.head),
             abi.selector("getLastBlockHash()"): lambda _: bytes.fromhex(_hash(self.head - 1)[2:]),
-            abi.selector("balanceOf(address)"): lambda _: number(self.count),
-            abi.selector("ownerOf(uint256)"): lambda _: owner,
+            abi.selector("balanceOf(address)"): lambda given: number(
+                self.balances["0x" + given[-20:].hex()]
+            ),
+            abi.selector("ownerOf(uint256)"): lambda given: number(
+                int(self.owners[_integer(given)], 16)
+            ),
             abi.selector("getApproved(uint256)"): lambda _: bytes(32),
             abi.selector("positionInfo(uint256)"): lambda given: self.infos[_integer(given)],
             abi.selector("getPoolAndPositionInfo(uint256)"): self._pool_and_info,
@@ -227,6 +237,10 @@ class _World:
         )
 
 
+def _wallet(number: int) -> Address:
+    return f"0x{'a1' * 16}{number:08x}"
+
+
 def _slot0(tick: int, fee: int) -> int:
     return fee << 208 | (tick % 2**24) << 160 | sqrt_price_at_tick(tick)
 
@@ -239,8 +253,8 @@ def _hash(number: int) -> str:
     return "0x" + keccak(number.to_bytes(32, "big")).hex()
 
 
-def _serve(count: int) -> None:
-    world = _World(count)
+def _serve(count: int, wallets: int) -> None:
+    world = _World(count, wallets)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -273,4 +287,4 @@ def _serve(count: int) -> None:
 
 
 if __name__ == "__main__":
-    _serve(int(sys.argv[1]))
+    _serve(*map(int, sys.argv[1:]))

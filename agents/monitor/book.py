@@ -14,7 +14,7 @@ from agents.monitor.book_page import Page, in_order
 from agents.monitor.book_view import View, read_view
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from agents.monitor.alert import Alert, AlertEvent
@@ -39,6 +39,14 @@ class WatchState(NamedTuple):
     """None before the first poll."""
     baselines: Mapping[int, Mapping[str, object]]
     """By position: what it is compared with."""
+
+    def after(self, poll: Poll) -> WatchState:
+        cursor = poll.cursor or self.cursor
+        if not poll.baselines:
+            return WatchState(cursor, self.baselines)
+        baselines = {**self.baselines, **poll.baselines}
+        kept = {number: one for number, one in baselines.items() if one is not None}
+        return WatchState(cursor, kept)
 
 
 class AlertBook:
@@ -129,18 +137,18 @@ class AlertBook:
             self._states[place] = kept
             return kept
 
-    def apply(self, poll: Poll, now: float) -> tuple[AlertEvent, ...]:
-        """Write one poll's changes, cursor and baselines together; the events it caused."""
+    def apply(self, polls: Sequence[Poll], now: float) -> tuple[AlertEvent, ...]:
+        """Write the polls' changes, cursors and baselines together; the events they caused."""
         with self._lock:
-            before = self.state(poll.place)
-            events = self._write(lambda page: page.poll(poll, now), now)
-            baselines = {**before.baselines, **poll.baselines} if poll.baselines else None
-            self._states[poll.place] = WatchState(
-                poll.cursor or before.cursor,
-                before.baselines
-                if baselines is None
-                else {number: one for number, one in baselines.items() if one is not None},
-            )
+            before = [self.state(poll.place) for poll in polls]
+
+            def writing(page: Page) -> None:
+                for poll in polls:
+                    page.poll(poll, now)
+
+            events = self._write(writing, now)
+            for poll, state in zip(polls, before, strict=True):
+                self._states[poll.place] = state.after(poll)
             return events
 
     def ack(self, alert_id: int, now: float) -> Alert:

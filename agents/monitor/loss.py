@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Losses(NamedTuple):
     shares: Mapping[int, float]
     """By position, of what went in at present prices; a gain is negative."""
-    unknown: str | None
-    """Why some of those asked for are not among them; None when all are."""
+    unknown: Mapping[int, str]
+    """By position, why one that was asked for is not among them."""
 
 
 async def read_losses(
@@ -30,23 +30,25 @@ async def read_losses(
 ) -> Losses:
     """What these positions lost; a stop-loss that cannot be judged is told, not passed over."""
     if not positions:
-        return Losses({}, None)
+        return Losses({}, {})
     changes = ChangeMemory(sources.store, sources.network, sources.clock)
     reader = ChangeReader(sources.client, sources.network, memory, changes)
     try:
         accounts = await reader.since_entry(positions)
     except RpcError as error:
-        return Losses({}, f"No loss could be judged: {error.sentence}")
+        why = f"No loss could be judged: {error.sentence}"
+        return Losses({}, {one.token_id: why for one in positions})
     shares: dict[int, float] = {}
-    unknown: str | None = None
+    unknown: dict[int, str] = {}
     for position in positions:
-        account = accounts[position.token_id]
+        number = position.token_id
+        account = accounts[number]
         if isinstance(account.against_holding, Unknown):
             reason = account.against_holding.reason
-            unknown = f"The loss of #{position.token_id} is unknown: {reason}."
+            unknown[number] = f"The loss of #{number} is unknown: {reason}."
         elif isinstance(account.deposited, Unknown):
-            unknown = f"The loss of #{position.token_id} is unknown: {account.deposited.reason}."
+            unknown[number] = f"The loss of #{number} is unknown: {account.deposited.reason}."
         else:
             deposited = worth(account.deposited.value, position.pool.sqrt_price_x96)
-            shares[position.token_id] = -float(account.against_holding.value / deposited)
+            shares[number] = -float(account.against_holding.value / deposited)
     return Losses(shares, unknown)

@@ -1,7 +1,8 @@
-"""Reading one wallet for the watch: few requests a poll, and what changes slowly not every time."""
+"""Reading wallets for the watch: few requests a poll, and what changes slowly not every time."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -74,7 +75,9 @@ class Reading:
     @property
     def trouble(self) -> str | None:
         """What could not be seen, though the rest could."""
-        return self.wallet.missing or self.losses.unknown
+        unknown = self.losses.unknown
+        held = (one.token_id for one in self.wallet.positions)
+        return self.wallet.missing or next((unknown[one] for one in held if one in unknown), None)
 
     def hook_code(self, position: PositionSnapshot) -> str | None:
         """What runs as the hook of a position's pool, as a text that changes when that does."""
@@ -84,12 +87,28 @@ class Reading:
         return " ".join((hook.code.code_hash, *self.hook_targets.get(hook.address, ())))
 
 
-class WatchReader:
-    """Reads one wallet again and again, remembering what never or slowly changes."""
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A wallet to be read, and what was known of it before."""
 
-    def __init__(self, sources: Sources, owner: Address) -> None:
+    owner: Address
+    cursor: Cursor | None
+    watched: Collection[int]
+    """Positions whose whereabouts are asked for should they be gone."""
+
+    @property
+    def landmarks(self) -> tuple[tuple[int, str], ...]:
+        """Blocks by number and hash from which its pools can be followed, newest first."""
+        if self.cursor is None:
+            return ()
+        return ((self.cursor.block, self.cursor.block_hash), *self.cursor.earlier)
+
+
+class WatchReader:
+    """Reads wallets of one network again and again, remembering what never or slowly changes."""
+
+    def __init__(self, sources: Sources) -> None:
         self.sources = sources
-        self.owner = owner
         self._memory = sources.memory
         self._volatilities: dict[PoolId, Volatility] = {}
         self._volatilities_read = float("-inf")
@@ -97,41 +116,74 @@ class WatchReader:
         self._gas_read = float("-inf")
 
     async def read(
-        self,
-        cursor: Cursor | None,
-        watched: Collection[int],
-        with_loss: Collection[int],
-        now: float,
-    ) -> Reading:
-        """All of the wallet; raises `RpcError` when any of it cannot be seen."""
+        self, sought: Sequence[Sought], with_loss: Collection[int], now: float
+    ) -> tuple[Reading, ...]:
+        """All of the wallets at one block; raises `RpcError` when any of it cannot be seen.
+
+        What several of them need is asked once, so that many take as many requests as one.
+        """
         sources, network, client = self.sources, self.sources.network, self.sources.client
         discovery = Discovery(client, network, self._memory, also=price_words(network, _COIN))
-        wallet = await discovery.read(self.owner)
-        provided = [one for one in wallet.positions if one.liquidity]
-        tokens, prices = await read_values(sources, wallet.positions, wallet.words, beside=_COIN)
+        wallets = await discovery.read_all([one.owner for one in sought])
+        head, words = wallets[0].block, wallets[0].words
+        positions = [one for wallet in wallets for one in wallet.positions]
+        provided = [one for one in positions if one.liquidity]
+        tokens, prices = await read_values(sources, positions, words, beside=_COIN)
         pools = {one.pool.pool_id: one.pool.key for one in provided}
-        ticks = None
-        if cursor is not None:
-            _refuse_the_past(wallet.block, cursor, live=network.clock == "wall")
-            landmarks = ((cursor.block, cursor.block_hash), *cursor.earlier)
-            ticks = await read_end_ticks(client, network, pools, landmarks, wallet.block)
-        held = {one.token_id for one in wallet.positions}
+        ticks = await self._end_ticks(sought, wallets, head)
+        gone = [
+            set(one.watched) - {each.token_id for each in wallet.positions}
+            for one, wallet in zip(sought, wallets, strict=True)
+        ]
         hooks = {one.pool.hook.address for one in provided if passes_calls_on(one.pool.hook)}
-        await self._renew_volatilities(pools, wallet.block, now)
+        await self._renew_volatilities(pools, head, now)
         await self._renew_gas(now)
-        return Reading(
-            wallet=wallet,
-            tokens=tokens,
-            prices=prices,
-            ticks=ticks,
-            owners_of_gone=await self._owners(wallet.block, sorted(set(watched) - held)),
-            volatilities=self._volatilities,
-            collect_usd=self._collect_usd(prices),
-            losses=await read_losses(
-                sources, self._memory, [one for one in provided if one.token_id in with_loss]
-            ),
-            hook_targets=await read_hook_targets(client.at(wallet.block), sorted(hooks)),
+        owners = await self._owners(head, sorted(set().union(*gone)))
+        losses = await read_losses(
+            sources, self._memory, [one for one in provided if one.token_id in with_loss]
         )
+        hook_targets = await read_hook_targets(client.at(head), sorted(hooks))
+        return tuple(
+            Reading(
+                wallet=wallet,
+                tokens=tokens,
+                prices=prices,
+                ticks=ticks[wallet.owner],
+                owners_of_gone={number: owners[number] for number in missed},
+                volatilities=self._volatilities,
+                collect_usd=self._collect_usd(prices),
+                losses=losses,
+                hook_targets=hook_targets,
+            )
+            for wallet, missed in zip(wallets, gone, strict=True)
+        )
+
+    async def _end_ticks(
+        self, sought: Sequence[Sought], wallets: Sequence[WalletPositions], head: Block
+    ) -> dict[Address, EndTicks | None]:
+        """By wallet; those that were read up to the same block are asked about together."""
+        found: dict[Address, EndTicks | None] = {one.owner: None for one in sought}
+        groups: dict[tuple[int, str], list[Sought]] = defaultdict(list)
+        for one in sought:
+            if one.landmarks:
+                groups[one.landmarks[0]].append(one)
+        pools = {
+            wallet.owner: {one.pool.pool_id for one in wallet.positions if one.liquidity}
+            for wallet in wallets
+        }
+        for group in groups.values():
+            ticks = await read_end_ticks(
+                self.sources.client,
+                self.sources.network,
+                set().union(*(pools[one.owner] for one in group)),
+                max((one.landmarks for one in group), key=len),
+                head,
+            )
+            for one in group:
+                # A wallet that came later was not watched at every block the others were.
+                if ticks is not None and (ticks.since.number, ticks.since.hash) in one.landmarks:
+                    found[one.owner] = ticks
+        return found
 
     async def times(
         self, blocks: Iterable[int], known: Sequence[tuple[int, int]]
@@ -210,8 +262,8 @@ class WatchReader:
         return None if isinstance(cost, Unknown) else float(cost.value)
 
 
-def _refuse_the_past(head: Block, cursor: Cursor, *, live: bool) -> None:
+def refuse_the_past(head: Block, cursor: Cursor | None, *, live: bool) -> None:
     """A live network does not shrink: a head before the cursor is a node that lags."""
-    if live and head.number < cursor.block:
+    if live and cursor is not None and head.number < cursor.block:
         age = float(cursor.time - head.timestamp)
         raise StaleHead(head.number, age, 0.0, endpoint="the RPC")

@@ -1,30 +1,34 @@
-"""The worker: polls every wallet on every network, one after the other, and never itself twice."""
+"""The worker: polls network after network, all wallets of one at once, and never itself twice."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
 import time
+from collections import defaultdict
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
-from agents.monitor.alert import AlertKind, EventKind, Finding, Severity, Subject
-from agents.monitor.baseline import WALLET, Baselines
+from agents.monitor.alert import EventKind
+from agents.monitor.baseline import WALLET
+from agents.monitor.blindness import WatchedWallet, blindness
 from agents.monitor.book_page import Cursor, Place, Poll
 from agents.monitor.judging import follow_positions, judge, turn_blocks
-from agents.monitor.life import Raised
-from agents.monitor.watching import WatchReader
+from agents.monitor.watching import Sought, WatchReader, refuse_the_past
 from chain.rpc.errors import RpcError
 from chain.store import Store, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agents.monitor.alert import AlertEvent
-    from agents.monitor.book import AlertBook
+    from agents.monitor.alert import Alert, AlertEvent
+    from agents.monitor.baseline import Baselines
+    from agents.monitor.book import AlertBook, WatchState
+    from agents.monitor.judging import Followed
     from agents.monitor.thresholds import WatchSettings
-    from chain.networks import Address
+    from agents.monitor.watching import Reading
+    from chain.networks import Address, Network
     from chain.overview import Sources
 
 _LANDMARKS = 8
@@ -33,7 +37,7 @@ _LANDMARKS = 8
 
 @dataclass(frozen=True, slots=True)
 class PollReport:
-    """What one poll of one wallet on one network saw and did."""
+    """What one poll saw of one wallet on one network, and did."""
 
     network: str
     chain_id: int
@@ -43,7 +47,7 @@ class PollReport:
     positions: int
     """With liquidity."""
     requests: int
-    """HTTP requests to the chain."""
+    """HTTP requests to the chain, for all wallets of the network together."""
     events: tuple[AlertEvent, ...]
     """What became of alerts, already committed."""
     trouble: str | None
@@ -60,67 +64,65 @@ class PollReport:
         return sum(one.kind is EventKind.RESOLVED for one in self.events)
 
 
-@dataclass(slots=True)
 class Watch:
-    """One wallet on one network, and what is remembered of it between polls."""
+    """The wallets of one network, which are read together."""
 
-    sources: Sources
-    wallet_address: Address
-    reader: WatchReader = field(init=False)
-    baselines: Baselines = field(default_factory=Baselines)
-    failures: int = 0
-    """Polls in a row that could not see the chain."""
-    failing_since: float | None = None
-
-    def __post_init__(self) -> None:
-        self.reader = WatchReader(self.sources, self.wallet_address)
+    def __init__(self, sources: Sources, owners: Sequence[Address]) -> None:
+        self.sources = sources
+        self.reader = WatchReader(sources)
+        chain_id = sources.network.chain_id
+        self.wallets = tuple(WatchedWallet(Place(chain_id, owner)) for owner in owners)
 
     def remember_in_memory(self) -> None:
         self.sources = replace(self.sources, store=Store.in_memory())
-        self.reader = WatchReader(self.sources, self.wallet_address)
+        self.reader = WatchReader(self.sources)
 
-    @property
-    def place(self) -> Place:
-        return Place(self.sources.network.chain_id, self.wallet_address)
+
+class _Looked(NamedTuple):
+    """What became of the look at one wallet."""
+
+    poll: Poll
+    positions: int = 0
+    trouble: str | None = None
 
 
 async def poll_once(
     watch: Watch, settings: WatchSettings, book: AlertBook, now: float
-) -> PollReport:
-    """Look at one wallet and write down what changed; a chain that cannot be read is reported.
+) -> tuple[PollReport, ...]:
+    """Look at a network's wallets and write down what changed; a report for each of them.
 
-    Nothing is told twice: alerts and the cursor up to which the chain was read are one commit.
+    A chain that cannot be read is reported. Nothing is told twice: alerts and the cursors up to
+    which the chain was read are one commit.
     """
     client, started = watch.sources.client, time.monotonic()
     before = client.round_trips
-    block, positions, trouble = None, 0, None
     try:
         try:
-            poll, positions, trouble = await _poll(watch, settings, book, now)
+            looks = await _look(watch, settings, book, now)
         except (StoreError, sqlite3.Error):
             # A full or broken disk must not blind the watch: what it remembers there can be read
             # again, and the book says by itself that it cannot be written.
             watch.remember_in_memory()
-            poll, positions, trouble = await _poll(watch, settings, book, now)
-        block = None if poll.cursor is None else poll.cursor.block
+            looks = await _look(watch, settings, book, now)
     except RpcError as error:
-        watch.failures += 1
-        watch.failing_since = now if watch.failing_since is None else watch.failing_since
-        trouble = str(error).splitlines()[0]
-        poll = Poll(watch.place, _blindness(watch, settings, error, now))
-    else:
-        watch.failures, watch.failing_since = 0, None
-    events = await asyncio.to_thread(book.apply, poll, now)
-    return PollReport(
-        network=watch.sources.network.name,
-        chain_id=watch.place.chain_id,
-        wallet_address=watch.wallet_address,
-        block=block,
-        positions=positions,
-        requests=client.round_trips - before,
-        events=events,
-        trouble=book.trouble or trouble,
-        seconds=time.monotonic() - started,
+        network = watch.sources.network
+        looks = [_blinded(network, wallet, settings, error, now) for wallet in watch.wallets]
+    events = await asyncio.to_thread(book.apply, [look.poll for look in looks], now)
+    told = _by_place(events, looks)
+    requests, seconds = client.round_trips - before, time.monotonic() - started
+    return tuple(
+        PollReport(
+            network=watch.sources.network.name,
+            chain_id=poll.place.chain_id,
+            wallet_address=poll.place.wallet_address,
+            block=None if poll.cursor is None else poll.cursor.block,
+            positions=positions,
+            requests=requests,
+            events=tuple(told[poll.place]),
+            trouble=book.trouble or trouble,
+            seconds=seconds,
+        )
+        for poll, positions, trouble in looks
     )
 
 
@@ -148,9 +150,10 @@ class Watcher:
         reports: list[PollReport] = []
         async with self._round:
             for watch in self._watches:
-                report = await poll_once(watch, self._settings, self._book, self._clock())
-                self._report(report)
-                reports.append(report)
+                polled = await poll_once(watch, self._settings, self._book, self._clock())
+                for report in polled:
+                    self._report(report)
+                reports += polled
         return tuple(reports)
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -161,41 +164,92 @@ class Watcher:
                 await asyncio.wait_for(stop.wait(), self._settings.interval_seconds)
 
 
-async def _poll(
+async def _look(
     watch: Watch, settings: WatchSettings, book: AlertBook, now: float
-) -> tuple[Poll, int, str | None]:
-    network, place = watch.sources.network, watch.place
-    state = book.state(place)
-    alerts = book.current()
-    cursor = state.cursor
+) -> list[_Looked]:
+    network, reader = watch.sources.network, watch.reader
+    states = [book.state(wallet.place) for wallet in watch.wallets]
     with_loss = {
         number
         for (name, number), one in settings.of_positions.items()
         if one.loss is not None and name in (None, network.name)
     }
-    watched = state.baselines.keys() - {WALLET}
-    reading = await watch.reader.read(cursor, watched, with_loss, now)
-    followed = follow_positions(network, reading, state, settings, watch.baselines)
-    head = reading.block
-    times = {head.number: head.timestamp}
-    blocks = turn_blocks(followed)
-    if blocks and reading.ticks is not None:
-        since = reading.ticks.since
-        times = await watch.reader.times(
-            blocks, ((since.number, since.timestamp), (head.number, head.timestamp))
+    sought = [
+        Sought(wallet.place.wallet_address, state.cursor, state.baselines.keys() - {WALLET})
+        for wallet, state in zip(watch.wallets, states, strict=True)
+    ]
+    readings = await reader.read(sought, with_loss, now)
+    followed = [
+        _followed(network, reading, state, settings, wallet.baselines)
+        for wallet, state, reading in zip(watch.wallets, states, readings, strict=True)
+    ]
+    times = await _times(reader, readings, followed)
+    alerts: dict[Place, list[Alert]] = defaultdict(list)
+    for alert in book.current():
+        alerts[Place(alert.chain_id, alert.wallet_address)].append(alert)
+    looks: list[_Looked] = []
+    for wallet, state, reading, one in zip(watch.wallets, states, readings, followed, strict=True):
+        if isinstance(one, RpcError):
+            looks.append(_blinded(network, wallet, settings, one, now))
+            continue
+        wallet.seen()
+        judgment = judge(
+            network,
+            wallet.place,
+            reading,
+            followed=one,
+            times=times,
+            baselines=state.baselines,
+            alerts=alerts[wallet.place],
         )
-    judgment = judge(
-        network,
-        place,
-        reading,
-        followed=followed,
-        times=times,
-        baselines=state.baselines,
-        alerts=alerts,
-    )
-    later = Cursor(head.number, head.hash, head.timestamp, _landmarks(cursor, head.number))
-    poll = Poll(place, judgment.changes, later, judgment.baselines)
-    return poll, len(followed), reading.trouble
+        head = reading.block
+        earlier = _landmarks(state.cursor, head.number)
+        later = Cursor(head.number, head.hash, head.timestamp, earlier)
+        poll = Poll(wallet.place, judgment.changes, later, judgment.baselines)
+        looks.append(_Looked(poll, len(one), reading.trouble))
+    return looks
+
+
+def _followed(
+    network: Network,
+    reading: Reading,
+    state: WatchState,
+    settings: WatchSettings,
+    known: Baselines,
+) -> dict[int, Followed] | RpcError:
+    """The error where what was read of this wallet cannot be believed: the others can be."""
+    try:
+        refuse_the_past(reading.block, state.cursor, live=network.clock == "wall")
+        return follow_positions(network, reading, state, settings, known)
+    except RpcError as error:
+        return error
+
+
+async def _times(
+    reader: WatchReader,
+    readings: Sequence[Reading],
+    followed: Sequence[dict[int, Followed] | RpcError],
+) -> dict[int, int]:
+    """When the blocks were made in which a price left a range or came back."""
+    head = readings[0].block
+    blocks: set[int] = set()
+    known = {head.number: head.timestamp}
+    for reading, one in zip(readings, followed, strict=True):
+        if reading.ticks is not None and not isinstance(one, RpcError):
+            blocks |= turn_blocks(one)
+            known[reading.ticks.since.number] = reading.ticks.since.timestamp
+    return await reader.times(blocks, sorted(known.items())) if blocks else known
+
+
+def _by_place(
+    events: Sequence[AlertEvent], looks: Sequence[_Looked]
+) -> dict[Place, list[AlertEvent]]:
+    told: dict[Place, list[AlertEvent]] = {look.poll.place: [] for look in looks}
+    for event in events:
+        place = Place(event.alert.chain_id, event.alert.wallet_address)
+        # What waited for the disk may be about a network that was polled before this one.
+        told[place if place in told else looks[0].poll.place].append(event)
+    return told
 
 
 def _landmarks(cursor: Cursor | None, head: int) -> tuple[tuple[int, str], ...]:
@@ -205,22 +259,10 @@ def _landmarks(cursor: Cursor | None, head: int) -> tuple[tuple[int, str], ...]:
     return tuple(one for one in known if one[0] < head)[:_LANDMARKS]
 
 
-def _blindness(
-    watch: Watch, settings: WatchSettings, error: RpcError, now: float
-) -> tuple[Raised, ...]:
-    """ "I cannot see" is an alert too, once it has lasted."""
-    if watch.failures < settings.blind_polls:
-        return ()
-    network = watch.sources.network
-    since = now if watch.failing_since is None else watch.failing_since
-    finding = Finding(
-        AlertKind.BLIND,
-        Severity.CRITICAL,
-        f"{network.title} cannot be read for {(now - since) / 60:.0f} min: {error.sentence}"
-        " Nobody is watching these positions meanwhile.",
-        "the chain cannot be read",
-        f"zuno --network {network.name} doctor",
-        {"failedPolls": watch.failures},
-    )
-    subject = Subject(network.chain_id, watch.wallet_address, None, AlertKind.BLIND)
-    return (Raised(subject, network.name, finding, None, since),)
+def _blinded(
+    network: Network, wallet: WatchedWallet, settings: WatchSettings, error: RpcError, now: float
+) -> _Looked:
+    wallet.not_seen(now)
+    lasting = wallet.failures >= settings.blind_polls
+    changes = (blindness(network, wallet, error, now),) if lasting else ()
+    return _Looked(Poll(wallet.place, changes), trouble=str(error).splitlines()[0])

@@ -138,7 +138,7 @@ class HomeLookout:
             # Test coins are traded nowhere but on their own network.
             coingecko = None if network.testnet else market
             sources = Sources(client, network, store, coingecko, self._clock)
-            watches += [Watch(sources, wallet) for wallet in target.wallets]
+            watches.append(Watch(sources, target.wallets))
         return Watcher(watches, self._wanted.watching, self._book, clock=self._clock)
 
     def _store(self) -> Store:

@@ -61,7 +61,7 @@ class Watchtower:
         with store:
             async with RpcClient(network, [self.url]) as client:
                 sources = Sources(client, network, store, None, lambda: self.now)
-                yield Watchman(self, Watch(sources, self.wallet), book)
+                yield Watchman(self, Watch(sources, [self.wallet]), book)
         book.close()
 
 
@@ -73,7 +73,8 @@ class Watchman:
 
     async def poll(self) -> PollReport:
         self.tower.now += 60
-        return await poll_once(self.watch, self.tower.settings, self.book, self.tower.now)
+        [report] = await poll_once(self.watch, self.tower.settings, self.book, self.tower.now)
+        return report
 
 
 @pytest.fixture

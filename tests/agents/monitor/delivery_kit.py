@@ -68,7 +68,7 @@ def cleared(position: int, *, block: int = 31_204_200, time: float = START) -> C
 
 
 def happen(book: AlertBook, *changes: Raised | Cleared, now: float) -> tuple[AlertEvent, ...]:
-    return book.apply(Poll(Place(8453, WALLET), changes), now)
+    return book.apply([Poll(Place(8453, WALLET), changes)], now)
 
 
 def telegram(

@@ -41,5 +41,5 @@ def cleared(position: int | None, block: int) -> Cleared:
     return Cleared(subject(position), block, NOW + block, "back inside")
 
 
-def poll(*changes: Raised | Cleared, block: int = 1) -> Poll:
-    return Poll(HERE, changes, Cursor(block, f"0x{block:064x}", int(NOW) + block))
+def polls(*changes: Raised | Cleared, block: int = 1) -> tuple[Poll]:
+    return (Poll(HERE, changes, Cursor(block, f"0x{block:064x}", int(NOW) + block)),)

@@ -75,7 +75,7 @@ class MadeUpChain:
             owners_of_gone=gone or {},
             volatilities={},
             collect_usd=None,
-            losses=Losses({}, None),
+            losses=Losses({}, {}),
         )
         followed = follow_positions(NETWORK, reading, state, self.settings, Baselines())
         times = {number: block(number).timestamp for number in range(self.head + 1)}
@@ -91,4 +91,4 @@ class MadeUpChain:
         now = block(self.head)
         later = Cursor(now.number, now.hash, now.timestamp)
         changes = Poll(PLACE, judgment.changes, later, judgment.baselines)
-        return self.book.apply(changes, NOW + self.head)
+        return self.book.apply([changes], NOW + self.head)

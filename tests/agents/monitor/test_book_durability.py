@@ -22,7 +22,7 @@ from agents.monitor.book_page import Place, Poll
 from agents.monitor.life import Raised
 from chain.home import Home
 from tests.agents.monitor.forked import forked
-from tests.agents.monitor.made_up_alerts import CHAIN_ID, NOW, cleared, finding, poll, raised
+from tests.agents.monitor.made_up_alerts import CHAIN_ID, NOW, cleared, finding, polls, raised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ def keep_writing(home: Home, first: int, say: Callable[[str], None]) -> None:
     for number in range(first, first + 100_000):
         position = number % 40
         change = cleared(position, number) if number % 3 == 0 else raised(position, number)
-        for event in book.apply(poll(change, block=number), NOW + number):
+        for event in book.apply(polls(change, block=number), NOW + number):
             say(f"{event.number} {event.kind} {event.alert.position_id} {event.alert.block}")
 
 
@@ -84,7 +84,7 @@ def test_four_writers_at_once_lose_nothing_and_the_file_never_goes_back(home: Ho
                 change = raised(number, number)
                 subject = Subject(CHAIN_ID, wallet, number, change.subject.kind)
                 mine = Raised(subject, "base", change.finding, number, change.time)
-                [event] = book.apply(Poll(Place(CHAIN_ID, wallet), (mine,)), NOW)
+                [event] = book.apply([Poll(Place(CHAIN_ID, wallet), (mine,))], NOW)
                 say(str(event.number))
                 book.ack(event.alert.id, NOW)
             assert book.trouble is None
@@ -111,16 +111,16 @@ def test_four_writers_at_once_lose_nothing_and_the_file_never_goes_back(home: Ho
 def test_a_full_disk_is_survived_in_memory_and_written_later(home: Home) -> None:
     def work(say: Callable[[str], None]) -> None:
         book = AlertBook.open(home, now=NOW)
-        book.apply(poll(raised(1, 1)), NOW)
+        book.apply(polls(raised(1, 1)), NOW)
         hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
         resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))
-        assert book.apply(poll(raised(2, 2), block=2), NOW) == ()
+        assert book.apply(polls(raised(2, 2), block=2), NOW) == ()
         assert book.trouble is not None
         assert "kept in memory" in book.trouble
         book.ack(1, NOW)
         assert {one.position_id for one in book.current()} == {1, 2}
         assert len(book.events_after(0)) == 1
-        cursor = book.state(poll().place).cursor
+        cursor = book.state(polls()[0].place).cursor
         assert cursor is not None
         assert cursor.block == 2
         assert [one["id"] for one in json.loads(home.alerts.read_bytes())] == [1]
@@ -147,7 +147,7 @@ def test_a_home_that_cannot_be_written_is_survived_in_memory(everyones_folder: P
     home = Home(everyones_folder / "home", everyones_folder)
     home.root.mkdir()
     with_one = AlertBook.open(home, now=NOW)
-    with_one.apply(poll(raised(1, 1)), NOW)
+    with_one.apply(polls(raised(1, 1)), NOW)
     with_one.close()
 
     def work(say: Callable[[str], None]) -> None:
@@ -162,7 +162,7 @@ def test_a_home_that_cannot_be_written_is_survived_in_memory(everyones_folder: P
         book = AlertBook.open(home, now=NOW)
         assert book.trouble is not None
         assert {one.position_id for one in book.current()} == {1}
-        book.apply(poll(raised(2, 2)), NOW)
+        book.apply(polls(raised(2, 2)), NOW)
         assert {one.position_id for one in book.current()} == {1, 2}
         home.root.chmod(0o700)
         for path in home.root.iterdir():
@@ -179,7 +179,7 @@ def test_ten_thousand_alerts_are_opened_read_and_seen_again_quickly(home: Home) 
     book = AlertBook.open(home, now=NOW)
     many = tuple(raised(number, 1) for number in range(10_000))
     start = time.process_time()
-    book.apply(poll(*many), NOW)
+    book.apply(polls(*many), NOW)
     opened = time.process_time() - start
     start = time.process_time()
     for _ in range(1_000):

@@ -66,10 +66,10 @@ async def _polled(url: str, home: Home, wallet: str, polls: list[int]) -> Excurs
     book = AlertBook.open(home, now=NOW)
     with Store.in_memory() as store:
         async with PastClient(network, [url]) as client:
-            watch = Watch(Sources(client, network, store, None, lambda: NOW), wallet)
+            watch = Watch(Sources(client, network, store, None, lambda: NOW), [wallet])
             for block in polls:
                 client.now = block
-                report = await poll_once(watch, WatchSettings(THRESHOLDS), book, NOW + block)
+                [report] = await poll_once(watch, WatchSettings(THRESHOLDS), book, NOW + block)
                 assert (report.trouble, report.block) == (None, block)
     return told_excursions(book)
 

@@ -1,13 +1,14 @@
-"""A service's wallet on a replayed node: few requests, and nothing fixed asked for twice."""
+"""A service's wallets on a replayed node: few requests, and nothing fixed asked for twice."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor.book import AlertBook
 from agents.monitor.thresholds import WatchSettings
 from agents.monitor.worker import Watch, poll_once
-from benchmarks.many_positions import WALLET, many_positions
+from benchmarks.many_positions import many_positions
+from chain.home import Home
 from chain.networks import network_named
 from chain.overview import Sources
 from chain.positions import custody
@@ -18,12 +19,15 @@ from tests.agents.monitor.made_up_alerts import NOW
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     import pytest
 
-    from chain.home import Home
+    from agents.monitor.alert import AlertKind, AlertState
+    from agents.monitor.worker import PollReport
 
 POSITIONS = 1_500
+SPREAD = 240
 
 
 async def test_a_poll_takes_three_requests_for_fifteen_hundred_positions(
@@ -42,11 +46,11 @@ async def test_a_poll_takes_three_requests_for_fifteen_hundred_positions(
 
     with many_positions(POSITIONS) as node, Store.in_memory() as store:
         async with RpcClient(network, [node.url]) as client:
-            watch = Watch(Sources(client, network, store, None, lambda: NOW), WALLET)
-            first = await poll_once(watch, WatchSettings(), book, NOW)
+            watch = Watch(Sources(client, network, store, None, lambda: NOW), node.wallets)
+            [first] = await poll_once(watch, WatchSettings(), book, NOW)
             await client.ask(Request("bench_move", (), lambda _: None))
             monkeypatch.setattr(RpcClient, "with_head", noted)
-            second = await poll_once(watch, WatchSettings(), book, NOW + 60)
+            [second] = await poll_once(watch, WatchSettings(), book, NOW + 60)
 
     assert (first.trouble, second.trouble) == (None, None)
     assert first.positions == second.positions == POSITIONS
@@ -54,3 +58,42 @@ async def test_a_poll_takes_three_requests_for_fifteen_hundred_positions(
     assert any(custody.OWNER.hex() in one for one in asked)
     assert not any(custody.POOL_AND_INFO.hex() in one for one in asked)
     assert len(book.current()) > POSITIONS / 4
+
+
+async def test_twenty_wallets_take_the_requests_of_one(tmp_path: Path) -> None:
+    alone = await _polled(_home_in(tmp_path / "alone"), wallets=1)
+    spread = await _polled(_home_in(tmp_path / "spread"), wallets=20)
+
+    assert [len(one) for one in spread.rounds] == [20, 20, 20]
+    for together, single in zip(spread.rounds, alone.rounds, strict=True):
+        assert {one.trouble for one in (*together, *single)} == {None}
+        assert {one.requests for one in together} == {one.requests for one in single}
+        assert {one.block for one in together} == {one.block for one in single}
+        assert [one.positions for one in together] == [SPREAD // 20] * 20
+    assert {one.requests for one in spread.rounds[-1]} == {2}
+    assert spread.alerts == alone.alerts
+    assert len(spread.alerts) > 20
+
+
+class _Polled(NamedTuple):
+    rounds: list[tuple[PollReport, ...]]
+    alerts: set[tuple[int | None, AlertKind, AlertState, str]]
+
+
+def _home_in(folder: Path) -> Home:
+    folder.mkdir()
+    return Home(folder, folder)
+
+
+async def _polled(home: Home, *, wallets: int) -> _Polled:
+    network = network_named("devnet")
+    book = AlertBook.open(home, now=NOW)
+    rounds = []
+    with many_positions(SPREAD, wallets=wallets) as node, Store.in_memory() as store:
+        async with RpcClient(network, [node.url]) as client:
+            watch = Watch(Sources(client, network, store, None, lambda: NOW), node.wallets)
+            for number in range(3):
+                rounds.append(await poll_once(watch, WatchSettings(), book, NOW + 60 * number))
+                await client.ask(Request("bench_move", (), lambda _: None))
+    told = {(one.position_id, one.kind, one.state, one.message) for one in book.current()}
+    return _Polled(rounds, told)

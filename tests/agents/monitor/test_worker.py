@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agents.monitor.alert import AlertKind, AlertState, EventKind
 from agents.monitor.book import AlertBook
 from agents.monitor.thresholds import Thresholds, WatchSettings
+from agents.monitor.watching import Sought
 from agents.monitor.worker import Watch, Watcher, poll_once
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
@@ -113,17 +114,17 @@ async def test_not_seeing_for_several_polls_is_an_alert_until_it_sees_again(
             RpcClient(network, [NOBODY_LISTENS], limits=quick) as dead,
             RpcClient(network, [devnet.url]) as alive,
         ):
-            watch = Watch(Sources(dead, network, store, None, lambda: NOW), devnet.wallet)
+            watch = Watch(Sources(dead, network, store, None, lambda: NOW), [devnet.wallet])
             kinds = []
             for minute in range(4):
-                report = await poll_once(watch, WatchSettings(), book, NOW + 60 * minute)
+                [report] = await poll_once(watch, WatchSettings(), book, NOW + 60 * minute)
                 assert report.block is None
                 assert report.trouble is not None
                 kinds.append([one.alert.kind for one in report.events])
             assert kinds == [[], [], [AlertKind.BLIND], []]
             assert book.current()[0].next_command == "zuno --network devnet doctor"
 
-            seeing = Watch(replace(watch.sources, client=alive), devnet.wallet)
+            seeing = Watch(replace(watch.sources, client=alive), [devnet.wallet])
             await poll_once(seeing, WatchSettings(), book, NOW + 300)
 
     [blind] = [one for one in book.current() if one.kind is AlertKind.BLIND]
@@ -143,9 +144,9 @@ async def test_a_full_disk_does_not_blind_it(devnet: DevnetReady, home: Home) ->
     book = AlertBook.open(home, now=NOW)
     full = FullStore(Store.in_memory()._connection)
     async with RpcClient(network, [devnet.url]) as client:
-        watch = Watch(Sources(client, network, full, None, lambda: NOW), devnet.wallet)
+        watch = Watch(Sources(client, network, full, None, lambda: NOW), [devnet.wallet])
         for minute in range(2):
-            report = await poll_once(watch, WatchSettings(), book, NOW + 60 * minute)
+            [report] = await poll_once(watch, WatchSettings(), book, NOW + 60 * minute)
             assert report.trouble is None
             assert report.positions > 5
 
@@ -158,7 +159,7 @@ async def test_two_rounds_never_overlap(devnet: DevnetReady, home: Home) -> None
     with Store.in_memory() as store:
         async with RpcClient(network, [devnet.url]) as client:
             sources = Sources(client, network, store, None, lambda: NOW)
-            watches = [Watch(sources, devnet.wallet), Watch(sources, "0x" + "77" * 20)]
+            watches = [Watch(sources, [devnet.wallet]), Watch(sources, ["0x" + "77" * 20])]
             for watch in watches:
                 read = watch.reader.read
 
@@ -184,8 +185,10 @@ async def test_a_stop_loss_reads_what_went_in_and_is_told_at_its_level(
 ) -> None:
     async with watchtower.running() as watchman:
         await watchman.poll()
-        numbers = watchman.book.state(watchman.watch.place).baselines.keys() - {0}
-        losses = (await watchman.watch.reader.read(None, (), numbers, NOW)).losses.shares
+        numbers = watchman.book.state(watchman.watch.wallets[0].place).baselines.keys() - {0}
+        sought = [Sought(watchtower.wallet, None, ())]
+        [reading] = await watchman.watch.reader.read(sought, numbers, NOW)
+        losses = reading.losses.shares
         worst = max(losses, key=lambda number: losses[number])
         least = min(losses, key=lambda number: losses[number])
         level = Thresholds(loss=losses[worst] - 1e-9)

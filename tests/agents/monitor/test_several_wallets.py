@@ -1,0 +1,109 @@
+"""Wallets that are polled together: each has its own alerts, troubles and beginning."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agents.monitor.alert import AlertKind, EventKind
+from agents.monitor.book import AlertBook
+from agents.monitor.thresholds import WatchSettings
+from agents.monitor.worker import Watch, poll_once
+from chain.devnet.world.accounts import MEDIUM_PROVIDER
+from chain.devnet.world.pools import WETH_USDC_LOW
+from chain.history.end_ticks import EndTicks
+from chain.networks import network_named
+from chain.overview import Sources
+from chain.rpc.client import RpcClient
+from chain.store import Store
+from tests.agents.monitor.made_up_alerts import NOW
+from tests.agents.monitor.walked_market import WalkedPool
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    import pytest
+
+    from agents.monitor.watching import Reading, Sought
+    from chain.devnet.launch import DevnetReady
+    from chain.home import Home
+    from tests.chain.moves import Moves
+
+EARLY, LATE = "0x" + "0e" * 20, "0x" + "1e" * 20
+
+
+@asynccontextmanager
+async def sources_of(devnet: DevnetReady) -> AsyncIterator[Sources]:
+    network = network_named("devnet")
+    with Store.in_memory() as store:
+        async with RpcClient(network, [devnet.url]) as client:
+            yield Sources(client, network, store, None, lambda: NOW)
+
+
+def minted(changing: Moves, pool: WalkedPool, wallet: str) -> int:
+    spacing = pool.key.tick_spacing
+    near = pool.tick // spacing * spacing
+    ticks = (near - 3 * spacing, near + 3 * spacing)
+    [number] = changing.mint(MEDIUM_PROVIDER, pool.key, [ticks], 10**12, wallet)
+    return number
+
+
+async def test_a_wallet_whose_swaps_are_left_out_is_blind_alone(
+    devnet: DevnetReady, home: Home, changing: Moves, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = WalkedPool(changing, WETH_USDC_LOW.key)
+    minted(changing, pool, EARLY)
+    number = minted(changing, pool, LATE)
+    book = AlertBook.open(home, now=NOW)
+    async with sources_of(devnet) as sources:
+        watch = Watch(sources, [EARLY, LATE])
+        await poll_once(watch, WatchSettings(), book, NOW)
+        read = watch.reader.read
+
+        async def left_out(
+            sought: Sequence[Sought], with_loss: Sequence[int], now: float
+        ) -> tuple[Reading, ...]:
+            first, *others = await read(sought, with_loss, now)
+            assert first.ticks is not None
+            return replace(first, ticks=EndTicks({}, first.ticks.since)), *others
+
+        pool.push(60)
+        monkeypatch.setattr(watch.reader, "read", left_out)
+        reports = [
+            await poll_once(watch, WatchSettings(blind_polls=2), book, NOW + 60 * minute)
+            for minute in (1, 2)
+        ]
+
+    early, late = zip(*reports, strict=True)
+    assert [one.block for one in early] == [None, None]
+    assert [[each.alert.kind for each in one.events] for one in early] == [[], [AlertKind.BLIND]]
+    assert [one.trouble for one in late] == [None, None]
+    left, *_ = [one for one in late[0].events if one.alert.kind is AlertKind.OUT_OF_RANGE]
+    assert (left.kind, left.alert.position_id) == (EventKind.OPENED, number)
+    assert {one.alert.wallet_address for one in late[0].events} == {LATE}
+
+
+async def test_a_wallet_that_came_later_begins_there_also_after_a_reorganisation(
+    devnet: DevnetReady, home: Home, changing: Moves
+) -> None:
+    pool = WalkedPool(changing, WETH_USDC_LOW.key)
+    numbers = {minted(changing, pool, EARLY), minted(changing, pool, LATE)}
+    book = AlertBook.open(home, now=NOW)
+    async with sources_of(devnet) as sources:
+        await poll_once(Watch(sources, [EARLY]), WatchSettings(), book, NOW)
+        with changing.undone():
+            pool.push(1)
+            both = Watch(sources, [EARLY, LATE])
+            await poll_once(both, WatchSettings(), book, NOW + 60)
+            pool.push(1)
+            same = await poll_once(both, WatchSettings(), book, NOW + 120)
+        pool.push(60)
+        pool.push(1)
+        early, late = await poll_once(both, WatchSettings(), book, NOW + 180)
+
+    assert {one.requests for one in same} == {2}
+    assert (early.trouble, late.trouble) == (None, None)
+    assert early.block == late.block
+    out = {one.position_id for one in book.current() if one.kind is AlertKind.OUT_OF_RANGE}
+    assert out == numbers
