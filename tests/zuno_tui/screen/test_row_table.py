@@ -143,6 +143,26 @@ async def test_an_age_that_grew_redraws_the_line_it_stands_in_and_no_more(
         assert drawn == [(Region(-1, -1, pane.outer_size.width, 1),)]
 
 
+async def test_an_alert_that_grew_older_redraws_its_age_and_nothing_beside_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = tuple(replace(row, since=NOW) for row in ALERTS.rows)
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        pane = pilot.app.screen.query_one(AlertsPane)
+        await play(pilot, AlertsChanged(replace(ALERTS, rows=rows)))
+        at = lines_of(pane)[0].index("AGE") - len("<5 min") + len("AGE")
+        drawn: list[Region] = []
+        with monkeypatch.context() as patched:
+            patched.setattr(pane, "refresh", lambda *regions: drawn.extend(regions))
+            pane.show_age(NOW + 299)
+            pane.show_age(NOW + 300)
+
+    within = [region for region in drawn if region.y >= 0 and region.height == 1]
+    cells = [region for region in within if region.width == len("<5 min")]
+    assert cells == [Region(at, y, len("<5 min"), 1) for y in range(1, len(rows) + 1)]
+    assert [region for region in drawn if region.y in range(1, len(rows) + 1)] == cells
+
+
 async def test_a_scroll_bar_takes_no_letter_of_the_last_column() -> None:
     rows = tuple(
         replace(ALERTS.rows[0], alert_id=str(each), token_id=each, next_command=f"recommend {each}")
