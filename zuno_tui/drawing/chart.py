@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from zuno_tui.drawing.pieces import Line, Piece, figure, merged
-from zuno_tui.words import age_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -136,5 +135,13 @@ def _labels(view: ChartView, scale: _Scale) -> dict[int, tuple[str, Tone]]:
 
 
 def _time_axis(times: Sequence[float], columns: int) -> str:
-    age = age_text(int(times[-1] - times[0]))
-    return f"{age} ago".ljust(columns - len("now")) + "now"
+    span = _span(times[-1] - times[0])
+    return f"{span} ago".ljust(columns - len("now")) + "now"
+
+
+def _span(seconds: float) -> str:
+    """Rounded, where an age would be cut: 167 hours of swaps are a week's."""
+    for name, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.2g} {name}"
+    return f"{seconds:.0f} s"
