@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 ProfileName = Literal["conservative", "balanced", "aggressive"]
+PlanVerb = Literal["plan", "diff", "explain", "simulate", "export"]
 PageName = Literal["balances", "pools", "doctor", "exit-drill", "locate", "revoke"]
 ChangeVerb = Literal[
     "collect", "compound", "close", "increase", "decrease", "wrap", "unwrap", "revoke"
@@ -61,7 +62,7 @@ class Create:
 class AboutPlan:
     """Read what a plan holds, says or would do; nothing is approved."""
 
-    verb: Literal["plan", "diff", "explain", "simulate", "export"]
+    verb: PlanVerb
     plan_id: str | None = None
     candidate: str | None = None
 

@@ -12,13 +12,15 @@ from textual.widgets import Static
 from zuno_tui.keys import MOVING, PLAN
 from zuno_tui.panes.ages import ago
 from zuno_tui.panes.frame import frame, literal, pane_title
-from zuno_tui.panes.plan_card import bulleted, comparison, heading, reasons
+from zuno_tui.panes.headings import heading
+from zuno_tui.panes.plan_card import bulleted, comparison, reasons
 from zuno_tui.panes.plan_progress import next_step, standing
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
+    from zuno_tui.desk.intents import PlanVerb
     from zuno_tui.desk.views import OptionView, PlanView
 
 _NOTHING = "No plan yet. Press r on a position: it comes of what the agents argue."
@@ -35,7 +37,7 @@ class PlanPane(VerticalScroll, can_focus=True):
             super().__init__()
 
     class AskedAbout(Message):
-        def __init__(self, verb: str, option: OptionView | None) -> None:
+        def __init__(self, verb: PlanVerb, option: OptionView | None) -> None:
             self.verb = verb
             self.option = option
             super().__init__()
@@ -96,7 +98,7 @@ class PlanPane(VerticalScroll, can_focus=True):
         if self.option is not None and self.option.candidate is not None:
             self.post_message(self.Taken(self.option))
 
-    def action_about(self, verb: str) -> None:
+    def action_about(self, verb: PlanVerb) -> None:
         if self._view is not None:
             self.post_message(self.AskedAbout(verb, self.option))
 

@@ -10,7 +10,6 @@ from textual.content import Content
 
 from chain.clean_text import DROP
 from zuno_tui.drawing.gauge import survival_bar
-from zuno_tui.panes.frame import literal
 from zuno_tui.panes.range_picture import range_line, scale_of
 from zuno_tui.panes.row_layout import fitted
 
@@ -119,7 +118,3 @@ def _name(option: OptionView) -> str:
 def _option_style(option: OptionView, *, chosen: bool) -> str:
     colour = "$success" if option.recommended else "$foreground"
     return f"{colour} bold" if chosen else colour
-
-
-def heading(words: str) -> Content:
-    return literal(words, "bold $primary")

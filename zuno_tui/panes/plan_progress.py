@@ -9,7 +9,8 @@ from textual.content import Content
 
 from chain.clean_text import DROP
 from zuno_tui.panes.frame import literal
-from zuno_tui.panes.plan_card import bulleted, heading
+from zuno_tui.panes.headings import heading
+from zuno_tui.panes.plan_card import bulleted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

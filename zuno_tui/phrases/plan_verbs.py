@@ -12,7 +12,7 @@ from zuno_tui.phrases.verb import Verb
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from zuno_tui.desk.intents import Intent
+    from zuno_tui.desk.intents import Intent, PlanVerb
     from zuno_tui.phrases.context import Context
     from zuno_tui.phrases.remaining import Remaining
 
@@ -37,9 +37,7 @@ def _plan(said: Remaining) -> Intent:
     return Show("plan") if plan_id is None else AboutPlan("plan", plan_id)
 
 
-def _reading(
-    verb: Literal["diff", "explain", "simulate", "export"], *fillers: str
-) -> Callable[[Remaining], AboutPlan]:
+def _reading(verb: PlanVerb, *fillers: str) -> Callable[[Remaining], AboutPlan]:
     def read(said: Remaining) -> AboutPlan:
         plan_id = said.plan()
         # The words of a debate are about the whole plan, whichever move they led to.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from textual.screen import Screen
 from textual.widgets import Input
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from zuno_tui.panes.prompt import Prompt
     from zuno_tui.panes.row_table import RowTable
     from zuno_tui.phrases.context import Context
-
-_Verb = Literal["plan", "diff", "explain", "simulate", "export"]
 
 
 class Asking(Screen[None]):
@@ -88,7 +86,7 @@ class Asking(Screen[None]):
         plan = self.told.plan
         candidate = None if event.option is None else event.option.candidate
         if plan is not None:
-            self.ask(AboutPlan(cast("_Verb", event.verb), plan.plan_id, candidate))
+            self.ask(AboutPlan(event.verb, plan.plan_id, candidate))
 
     def action_recommend(self) -> None:
         from zuno_tui.desk.intents import Recommend

@@ -16,8 +16,9 @@ from zuno_tui.drawing.days import day_bars
 from zuno_tui.drawing.depth import depth_picture
 from zuno_tui.keys import DETAIL
 from zuno_tui.panes.frame import literal
+from zuno_tui.panes.headings import heading
 from zuno_tui.panes.lines import KeyLine
-from zuno_tui.screens.visit import Visit, drawn, heading
+from zuno_tui.screens.visit import Visit, drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -88,7 +88,3 @@ def drawn(lines: Iterable[Line]) -> Content:
         Content("").join(literal(piece.text, _STYLES[piece.tone]) for piece in line)
         for line in lines
     )
-
-
-def heading(text: str, beside: str = "") -> Content:
-    return Content.assemble((text, "bold $primary"), (f"  {beside}" if beside else "", "$quiet"))
