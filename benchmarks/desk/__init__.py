@@ -33,6 +33,9 @@ IDLE_SECONDS = 60.0
 _SIZE = (120, 36)
 _RESUME = {"jsonrpc": "2.0", "id": 1, "method": "zuno_resume", "params": []}
 _NOWHERE = "http://127.0.0.1:1"
+_UNIQUE = "zq"
+"""What nothing else on the screen begins with."""
+_MOST_TYPED = 24
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -114,24 +117,23 @@ def _under_load(devnet: DevnetReady) -> Iterator[str]:
 
 
 def _waits(desk: Terminal, token_id: int) -> Iterator[float]:
-    """For each letter typed while somebody speaks, how long until it stands in the prompt."""
+    """For each letter typed while somebody speaks, how long until the terminal is sent it."""
     typed = ""
     for count in range(KEYS):
         if "speaking" not in desk.text:
             desk.send(f"\x15\x1b:recommend {token_id}\r")
             desk.wait_for("speaking", seconds=60)
-            desk.send(":")
-            desk.settle(quiet=0.05, seconds=1.0)
-            typed = ""
+            desk.send(f":{_UNIQUE}")
+            desk.wait_for(f"› {_UNIQUE}")
+            typed = _UNIQUE
         typed += _LETTERS[count % len(_LETTERS)]
-        start = time.perf_counter()
+        before, start = len(desk.raw), time.perf_counter()
         desk.send(typed[-1])
-        desk.wait_for(f"› {typed}")
-        yield (time.perf_counter() - start) * 1000
-        if len(typed) == 24:
-            desk.send("\x15")
-            typed = ""
-            desk.settle(quiet=0.05, seconds=1.0)
+        yield (desk.hear(typed, before) - start) * 1000
+        if len(typed) == _MOST_TYPED:
+            desk.send(f"\x15{_UNIQUE}")
+            desk.wait_for(rf"(?m)› {_UNIQUE}$")
+            typed = _UNIQUE
         time.sleep(0.04)
 
 

@@ -139,6 +139,23 @@ class Terminal:
                 raise AssertionError(f"{pattern!r} {never}. The screen was:\n{shown}")
         return "\n".join(self.lines)
 
+    def hear(self, words: str, since: int, seconds: float = SECONDS) -> float:
+        """When these words had arrived, by the performance counter; drawn only afterwards.
+
+        Drawing takes this emulator longer than any terminal, and is none of the program's time.
+        """
+        deadline = time.monotonic() + seconds
+        pieces = []
+        while self.raw.find(words.encode(), since) < 0:
+            assert time.monotonic() < deadline, f"{words!r} was never sent"
+            if select.select([self._master], [], [], 0.05)[0]:
+                pieces.append(os.read(self._master, _READ_AT_ONCE))
+                self.raw += pieces[-1]
+        heard = time.perf_counter()
+        for piece in pieces:
+            self._draw(self._decoder.decode(piece))
+        return heard
+
     def settle(self, quiet: float = 0.3, seconds: float = SECONDS) -> str:
         """The screen, once nothing more has been drawn for a moment."""
         deadline = time.monotonic() + seconds
