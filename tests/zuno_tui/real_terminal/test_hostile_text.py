@@ -62,10 +62,11 @@ def test_names_and_prose_are_words_and_nothing_else(
         desk = _Walk(terminal)
         desk.sees(rf"#{named_badly} ")
         desk.sees(rf"critical +#{named_badly} ")
-        desk.types(f"recommend {named_badly}", "type approve")
+        desk.types(f"recommend {named_badly}", "nothing to sign|type approve")
         desk.presses("3", "z", "s", "f")
         desk.presses("f", "z")
-        for phrase in ("why", "diff", "balances", "pools", f"inspect {named_badly}"):
+        desk.types("why", "Debate · why .*ended")
+        for phrase in ("diff", "balances", "pools", f"inspect {named_badly}"):
             desk.visits(phrase)
         desk.visits("records")
         desk.types(f"collect {named_badly}", "approved: type apply")
