@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from typing import TYPE_CHECKING
 
-from chain.home import FILE_MODE, set_aside
+from chain.home import begin_database, set_aside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -129,7 +128,7 @@ class Store:
 
 def _connect(path: Path) -> sqlite3.Connection:
     # sqlite would create the file readable by all under a lax umask.
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, FILE_MODE))
+    begin_database(path)
     connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MILLISECONDS / 1000)
     try:
         connection.execute("PRAGMA journal_mode = WAL")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from agents.monitor.alert import (
 from agents.monitor.alert_reading import AlertDocumentError, read_alert
 from agents.monitor.book_page import Cursor, Page, Place
 from agents.monitor.life import Mute
-from chain.home import FILE_MODE
+from chain.home import begin_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,7 +78,7 @@ class NewerBookError(Exception):
 def connect(path: Path) -> sqlite3.Connection:
     """Open or create the tables; every commit is on disk before it returns."""
     # sqlite would create the file readable by all under a lax umask.
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, FILE_MODE))
+    begin_database(path)
     # The desk writes from worker threads; the book's own lock keeps them one at a time.
     connection = sqlite3.connect(
         path, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False

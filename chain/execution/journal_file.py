@@ -5,8 +5,10 @@ It is never set aside and begun anew: it may hold the only copy of signed bytes.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+import stat
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -95,12 +97,14 @@ def _begin(path: Path) -> None:
 
 
 def _size(path: Path) -> int:
-    """Of the file itself, never of one it leads to."""
-    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
-    try:
-        return os.fstat(descriptor).st_size
-    finally:
-        os.close(descriptor)
+    """Of the file itself, never of one it leads to; asked without opening it.
+
+    Closing a descriptor of the journal would drop the locks of whoever applies in this process.
+    """
+    found = path.lstat()
+    if stat.S_ISLNK(found.st_mode):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return found.st_size
 
 
 def _damaged(path: Path, why: str) -> OutboxError:
