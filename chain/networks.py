@@ -14,6 +14,9 @@ Address = str
 NATIVE: Address = "0x" + "00" * 20
 """Uniswap v4 writes a chain's own coin as the zero address, hence always currency0."""
 
+_GWEI = 10**9
+_COINS_WITHOUT_PRICE = 100
+
 
 class UnknownNetworkError(ValueError):
     """A network name that is not in the data."""
@@ -46,6 +49,10 @@ class Network:
     first_block: int
     """Where PoolManager was deployed: no log of ours can be older."""
     block_seconds: float
+    max_fee_per_gas: int
+    """Wei a unit of gas may cost at most where the settings name no other cap."""
+    value_without_price: int
+    """Whole coins one step may send along while nobody knows what a coin is worth."""
     clock: Literal["wall", "head"]
     """Whose time tells how old a head is: the wall's on live networks, its own on the devnet."""
     stack: Literal["plain", "op", "arbitrum"]
@@ -92,6 +99,8 @@ def _network(name: str, entry: dict[str, object], common: dict[str, str]) -> Net
         stable=_optional(entry.get("stable")),
         first_block=_integer(entry.get("first_block", 0)),
         block_seconds=float(str(entry["block_seconds"])),
+        max_fee_per_gas=_integer(entry["max_fee_gwei"]) * _GWEI,
+        value_without_price=_integer(entry.get("value_without_price", _COINS_WITHOUT_PRICE)),
         clock="head" if entry.get("clock") == "head" else "wall",
         stack=_stack(str(entry.get("stack", "plain"))),
         endpoints=tuple(str(url) for url in _list(entry.get("endpoints", []))),

@@ -122,7 +122,11 @@ def _envelope_faults(step: DecodedStep, place: int, context: PolicyContext) -> I
     if transaction.max_priority_fee_per_gas > transaction.max_fee_per_gas:
         yield "its tip is larger than its whole fee"
     if not 0 <= transaction.value <= limits.value:
-        yield f"it sends {transaction.value} wei along, over {limits.value}"
+        coin = context.network.native_symbol
+        yield (
+            f"it sends {transaction.value / 10**18:.6g} {coin} along, over the"
+            f" {limits.value / 10**18:.6g} {coin} that limits.value_usd in the settings lets go"
+        )
 
 
 def _targets(call: Call, context: PolicyContext) -> frozenset[Address | None]:

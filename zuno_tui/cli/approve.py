@@ -62,7 +62,7 @@ async def _approve(session: Session, wishing: Wishing) -> int:
 
 
 async def rehearsed(session: Session, sources: Sources, wishing: Wishing) -> Rehearsal:
-    limits = gate_limits(session.settings.limits)
+    limits = gate_limits(session.settings.limits, session.network)
     wish = await wishing(sources)
     async with session.connections(sources) as connections:
         return await rehearse(

@@ -30,7 +30,7 @@ async def replace_waiting(
     outbox: Outbox,
     arguments: Namespace,
 ) -> int:
-    limits = gate_limits(session.settings.limits)
+    limits = gate_limits(session.settings.limits, session.network)
     action: str = arguments.action
     dispatch = waiting_dispatch(outbox, session.network.chain_id, arguments.plan_id)
     replacement = await replacement_of(sources, dispatch, action, limits)

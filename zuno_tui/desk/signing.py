@@ -136,7 +136,7 @@ class Signing:
 
     async def _ask_replacement(self, action: str, plan_id: str | None) -> None:
         bench, session = self._bench, self._bench.session
-        limits = gate_limits(session.settings.limits)
+        limits = gate_limits(session.settings.limits, session.network)
         with Outbox.open(session.home.outbox) as outbox:
             dispatch = waiting_dispatch(outbox, session.network.chain_id, plan_id)
         replacement = await replacement_of(bench.sources, dispatch, action, limits)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from chain.execution.policy_context import Limits
@@ -12,41 +13,51 @@ from zuno_tui.settings import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chain.networks import Address
+    from chain.networks import Address, Network
 
 _GWEI = 10**9
 _MICRO = 10**6
+_WEI = 10**18
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
-_MAX_FEE_GWEI = 300
-_KNOWN = ("max_fee_gwei", "value_eth", "daily_usd", "allowed_hooks")
+_VALUE_USD = 250_000
+_KNOWN = ("max_fee_gwei", "value_usd", "daily_usd", "allowed_hooks")
 
 
 @dataclass(frozen=True, slots=True)
 class GateLimits:
     policy: Limits
+    """What holds while nobody knows what a coin is worth."""
+    value_usd: float
+    """Dollars of the network's own coin that one step may send along."""
     allowed_hooks: frozenset[Address]
 
+    def at_price(self, usd_per_wei: float | None) -> Limits:
+        """The limits with the coins that are worth `value_usd` now."""
+        if usd_per_wei is None or usd_per_wei <= 0:
+            return self.policy
+        return replace(self.policy, value=int(Fraction(self.value_usd) / Fraction(usd_per_wei)))
 
-def gate_limits(table: Mapping[str, object]) -> GateLimits:
-    """What the table says, and the product's own bounds where it says nothing."""
+
+def gate_limits(table: Mapping[str, object], network: Network) -> GateLimits:
+    """What the table says, and what suits the network where it says nothing."""
     for key in table:
         if key not in _KNOWN:
             raise SettingsError(f"limits.{key} is unknown. It may hold: {', '.join(_KNOWN)}.")
-    daily = _positive(table, "daily_usd", None)
-    value = _positive(table, "value_eth", 100)
-    fee = _positive(table, "max_fee_gwei", _MAX_FEE_GWEI)
+    daily = _positive(table, "daily_usd")
+    fee = _positive(table, "max_fee_gwei")
     return GateLimits(
         Limits(
-            max_fee_per_gas=int((fee or 0) * _GWEI),
-            value=int((value or 0) * 10**18),
+            max_fee_per_gas=network.max_fee_per_gas if fee is None else int(fee * _GWEI),
+            value=network.value_without_price * _WEI,
             daily_notional=None if daily is None else int(daily * _MICRO),
         ),
+        _positive(table, "value_usd") or _VALUE_USD,
         _hooks(table.get("allowed_hooks", [])),
     )
 
 
-def _positive(table: Mapping[str, object], key: str, default: float | None) -> float | None:
-    value = table.get(key, default)
+def _positive(table: Mapping[str, object], key: str) -> float | None:
+    value = table.get(key)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 2**53:

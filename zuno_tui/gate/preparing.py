@@ -166,7 +166,7 @@ def _policy_context(
         owner=facts.sender,
         head_time=facts.head_time,
         nonce=facts.nonce,
-        limits=limits.policy,
+        limits=limits.at_price(wish.usd_per_wei),
         tokens=frozenset(wish.tokens),
         code_hashes=codes.now,
         pinned_code_hashes=codes.pinned,

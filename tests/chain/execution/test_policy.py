@@ -144,7 +144,7 @@ def test_the_bench_is_honest(bench: Bench) -> None:
         ({"gas": 0}, "gas limit"),
         ({"max_fee_per_gas": 10**13}, "wei a gas"),
         ({"max_priority_fee_per_gas": 10**13}, "tip"),
-        ({"value": 10**41}, "wei along"),
+        ({"value": 10**41}, "limits.value_usd"),
         ({"value": 1}, ""),
     ],
 )

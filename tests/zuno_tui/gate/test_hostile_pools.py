@@ -203,7 +203,9 @@ async def _moved(desk: Desk, token_id: int, settings: dict[str, object]) -> Prep
         wish = Wish(
             "plan", "Move", ReRange(facts, span, None), subject, (key.currency0, key.currency1)
         )
-        return await prepare(sources, wish, desk.devnet.wallet, gate_limits(settings), 0)
+        return await prepare(
+            sources, wish, desk.devnet.wallet, gate_limits(settings, sources.network), 0
+        )
 
 
 async def test_a_pool_that_takes_everything_is_not_entered(desk: Desk, world: HostileWorld) -> None:

@@ -103,7 +103,7 @@ async def _opened(desk: Desk, pool: PoolKey) -> None:
         assert subject.pool is not None
         request = Create(subject.pool, Span(-600, 600), Amounts(10**12, 10**12), None)
         wish = Wish("plan", "Open", request, subject, (pool.currency0, pool.currency1))
-        await prepare(sources, wish, desk.devnet.wallet, gate_limits({}), 0)
+        await prepare(sources, wish, desk.devnet.wallet, gate_limits({}, sources.network), 0)
 
 
 @pytest.mark.parametrize("name", ["toll", "silent"])
