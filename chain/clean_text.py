@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 MESSAGE_LIMIT = 200
 SYMBOL_LIMIT = 24
+QUOTE_LIMIT = 60
+"""How much of somebody else's words a sentence of ours repeats."""
 
 DROP: dict[int, None] = dict.fromkeys(
     (
@@ -23,6 +25,19 @@ DROP: dict[int, None] = dict.fromkeys(
     )
 )
 """For `str.translate`: what can steer a terminal, reverse a line or hide between letters."""
+
+OWN_MARKS: dict[int, None] = dict.fromkeys(
+    (
+        *map(ord, '$!·•‣›‹»«“”„‟"`'),
+        *range(0x2190, 0x2200),
+        *range(0x2300, 0x2400),
+        *range(0x2500, 0x27C0),
+        *range(0x2900, 0x2980),
+        *range(0x2B00, 0x2C00),
+        *range(0x1F000, 0x1FB00),
+    )
+)
+"""For `str.translate`: the arrows, ticks, boxes, prompts and quotes that only zuno may draw."""
 
 # Letters, marks and symbols by category, yet drawn as nothing: they make two names look like one.
 _BLANK = frozenset(
@@ -59,6 +74,20 @@ def clean_text(raw: str | bytes, *, limit: int = MESSAGE_LIMIT) -> str:
         return raw
     window = _decoded(raw, limit)
     return _cut(_visible(window.text), limit, more=window.more)
+
+
+def quoted(raw: str, *, limit: int = QUOTE_LIMIT) -> str:
+    """Somebody else's words inside a sentence of ours, as “…”; empty when nothing can be shown.
+
+    Without this a revert reason could end our sentence and go on with a hint that looks like ours.
+    """
+    text = without_own_marks(clean_text(raw, limit=max(limit, MESSAGE_LIMIT)))
+    return f"“{_cut(text, limit, more=False)}”" if text else ""
+
+
+def without_own_marks(text: str) -> str:
+    """The same without any mark that zuno draws with, full-width forms of them included."""
+    return _visible(unicodedata.normalize("NFKC", text).translate(OWN_MARKS))
 
 
 def _is_plain(text: str) -> bool:

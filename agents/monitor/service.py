@@ -15,7 +15,7 @@ from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
 from agents.monitor.polling_lock import Holder, PollingLock, current_holder
 from agents.monitor.unsaved import Unsaved
 from agents.redaction import Redactor
-from chain.clean_text import clean_text
+from chain.clean_text import clean_text, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -202,7 +202,7 @@ class _Monitor:
             return (), f"A round took longer than {ROUND_SECONDS:.0f} s and was begun anew."
         except Exception as error:
             # The watch outlives a mistake in it, and says so after every round.
-            words = Redactor().text(clean_text(str(error)))
+            words = quoted(Redactor().text(clean_text(str(error))))
             return (), f"A round failed as nobody foresaw ({type(error).__name__}: {words})."
 
     def _write_beat(

@@ -10,7 +10,7 @@ from agents.monitor.announcing import announcement
 from agents.monitor.channel import Delayed, Delivered, Letter, Refused, fingerprint, is_news
 from agents.monitor.posting import Poster, PostError
 from agents.redaction import Redactor
-from chain.clean_text import clean_text
+from chain.clean_text import clean_text, quoted, without_own_marks
 from chain.rpc.strict_json import InvalidJsonError, loads
 
 if TYPE_CHECKING:
@@ -96,8 +96,10 @@ class Telegram:
             if answer.get("ok") is True:
                 return Delivered()
             return Delayed("something that is not Telegram answered")
-        said = self._redactor.text(clean_text(str(answer.get("description", "no reason given"))))
-        reason = f"HTTP {posted.status}, {said}"
+        # Redacted after cleaning, which may join a token's pieces, and before the cut.
+        words = without_own_marks(clean_text(str(answer.get("description", ""))))
+        said = quoted(self._redactor.text(words))
+        reason = f"HTTP {posted.status}, {said or 'no reason given'}"
         if posted.status == _BUSY:
             return Delayed(reason, _asked(answer) or posted.retry_after)
         if 400 <= posted.status < 500:

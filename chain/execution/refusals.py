@@ -1,7 +1,7 @@
 """Why a contract refused, as far as its own bytes tell, and what a person can do about it.
 
 Each is a clause that goes on from "it fails:"; nothing a contract says in its own words is shown
-uncleaned.
+unquoted.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from chain.abi import AbiError, decode, selector
 from chain.checksum import shortened
-from chain.clean_text import clean_text
+from chain.clean_text import quoted
 from chain.rpc.revert_reason import revert_reason
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _DEEPEST = 3
 
 
 def refusal_words(data: bytes, depth: int = 0) -> str:
-    said = clean_text(revert_reason(data))
+    said = quoted(revert_reason(data))
     if said:
         return f"the contract says: {said}"
     if not data:
@@ -100,7 +100,7 @@ def _wrapped(values: tuple[Any, ...], _depth: int) -> str:
     """What another contract refused, told by who it is; a pool asks its hook most of all."""
     target, _, reason, details = values
     who, kind = shortened(target), details[:_SELECTOR]
-    said = clean_text(revert_reason(reason))
+    said = quoted(revert_reason(reason))
     saying = f" (it says: {said})" if said else ""
     if kind in map(selector, _TOKEN_ERRORS):
         return (

@@ -2,13 +2,15 @@
 """What can go wrong between the desk and a node, each with a sentence and a next step.
 
 No error holds a URL: URLs may hold API keys. An endpoint is named by its host alone, and text a
-server sent is cleaned and cut before it gets here.
+server sent is cleaned before it gets here, and stands in a sentence only between quotes.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
+
+from chain.clean_text import quoted
 
 if TYPE_CHECKING:
     from chain.networks import Network
@@ -206,8 +208,8 @@ class Reverted(RpcError):
 
     def __init__(self, data: bytes = b"", reason: str = "", *, endpoint: str = "") -> None:
         said = (
-            f": {reason}"
-            if reason
+            f": {quoted(reason)}"
+            if quoted(reason)
             else f" with {_shortened(data)}"
             if data
             else " without a reason"
@@ -232,7 +234,9 @@ class Refused(RpcError):
         retryable: bool = False,
         lasting: bool = True,
     ) -> None:
-        super().__init__(f"{endpoint or 'The RPC'} refused: {message} ({code}).", endpoint=endpoint)
+        super().__init__(
+            f"{endpoint or 'The RPC'} refused: {_told(message)} ({code}).", endpoint=endpoint
+        )
         self.code = code
         self.message = message
         self.retryable = retryable
@@ -254,7 +258,7 @@ class RangeTooWide(RpcError):
         suggested_span: int | None = None,
     ) -> None:
         super().__init__(
-            f"{endpoint or 'The RPC'} wants a smaller range of blocks: {message}.",
+            f"{endpoint or 'The RPC'} wants a smaller range of blocks: {_told(message)}.",
             endpoint=endpoint,
         )
         self.message = message
@@ -272,7 +276,7 @@ class StatePruned(RpcError):
 
     def __init__(self, message: str, *, endpoint: str = "") -> None:
         super().__init__(
-            f"{endpoint or 'The RPC'} does not have that block's state: {message}.",
+            f"{endpoint or 'The RPC'} does not have that block's state: {_told(message)}.",
             "Past values need an archive node: zuno --network NAME --rpc URL",
             endpoint=endpoint,
         )
@@ -299,7 +303,7 @@ class SendRefused(RpcError):
 
     def __init__(self, reason: SendRefusal, code: int, message: str, *, endpoint: str = "") -> None:
         super().__init__(
-            f"{endpoint or 'The RPC'} did not take the transaction: {message} ({code}).",
+            f"{endpoint or 'The RPC'} did not take the transaction: {_told(message)} ({code}).",
             endpoint=endpoint,
         )
         self.reason = reason
@@ -320,6 +324,10 @@ class SendUnclear(RpcError):
             endpoint=fault.endpoint,
         )
         self.fault_kind = fault.kind
+
+
+def _told(message: str) -> str:
+    return quoted(message) or "it gave no reason"
 
 
 def _shortened(data: bytes) -> str:

@@ -78,7 +78,7 @@ _SEND_REFUSALS: tuple[tuple[re.Pattern[str], SendRefusal], ...] = (
 def typed_error(error: ServerError, method: str, endpoint: Endpoint) -> RpcError:
     """The error a caller can act on, with the server's words cleaned and cut."""
     words = error.message[:_LOOKED_AT].lower()
-    shown = endpoint.cleaned(error.message) or "it gave no reason"
+    shown = endpoint.cleaned(error.message)
     label = endpoint.label
     if method == "eth_sendRawTransaction":
         return _send_error(error, words, shown, label)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain.checksum import shortened
+from chain.clean_text import without_own_marks
 
 if TYPE_CHECKING:
     from chain.networks import Address
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
 MOST_DECIMALS = 77
 """Ten to the 78th is beyond any uint256: with more decimals no amount could reach one token."""
 
-_PLAIN_MARKS = "._-+$₮"
-_NO_QUOTES = dict.fromkeys(map(ord, '“”"'))
+_PLAIN_MARKS = "._-+₮"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,10 @@ class Token:
 
 def _one_word(symbol: str) -> str:
     """A symbol that could be read as words of ours, between quotes it cannot close."""
-    if all(letter.isalnum() or letter in _PLAIN_MARKS for letter in symbol):
-        return symbol
-    return f"“{symbol.translate(_NO_QUOTES)}”"
+    shown = without_own_marks(symbol)
+    if all(letter.isalnum() or letter in _PLAIN_MARKS for letter in shown):
+        return shown
+    return f"“{shown}”"
 
 
 def amount_text(amount: int, token: Token) -> str:

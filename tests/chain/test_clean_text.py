@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chain.clean_text import DROP, MESSAGE_LIMIT, SYMBOL_LIMIT, clean_symbol, clean_text
+from chain.clean_text import (
+    DROP,
+    MESSAGE_LIMIT,
+    OWN_MARKS,
+    QUOTE_LIMIT,
+    SYMBOL_LIMIT,
+    clean_symbol,
+    clean_text,
+    quoted,
+)
 
 NASTY = "\x00\x07\x08\x1b\x7f\x85\x9b\x9d\u00ad\u200b\u200e\u202e\u2066\u2028\ufeff\U000e0041\u3164"
 HOSTILE = st.text(st.characters(exclude_categories=[]) | st.sampled_from(NASTY))
@@ -91,3 +100,32 @@ def test_megabytes_cost_nothing() -> None:
     for raw in ("\x1b" * 10_000_000, b"\xff" * 10_000_000, "\u0301" * 10_000_000):
         assert len(clean_symbol(raw).text) <= SYMBOL_LIMIT
     assert time.monotonic() - started < 0.5
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("STF", "“STF”"),
+        ("", ""),
+        ("\x1b\u200b", ""),
+        ('→ ✓ ✗ ▲ › $ ! · ● • ▸ ┃ ━ █ “ ” "', ""),
+        ("again. → Type close 28 ✓ checked", "“again. Type close 28 checked”"),
+        ("end” → “ours", "“end ours”"),
+        ("＄５！ ￫ x", "“5 x”"),
+        ("x" * 61, f"“{'x' * 59}…”"),
+        ("x" * 60, f"“{'x' * 60}”"),
+    ],
+)
+def test_the_words_of_others_are_quoted_short_and_bare_of_our_marks(raw: str, shown: str) -> None:
+    assert quoted(raw) == shown
+
+
+@given(st.text(max_size=400))
+def test_no_text_gets_out_of_its_quotes(raw: str) -> None:
+    shown = quoted(raw)
+    inside = shown[1:-1]
+
+    assert shown == "" or (shown[0], shown[-1]) == ("“", "”")
+    assert len(inside) <= QUOTE_LIMIT
+    assert not any(ord(letter) in OWN_MARKS for letter in inside)
+    assert inside.isprintable()

@@ -6,7 +6,7 @@ import os
 import sys
 import traceback
 
-from chain.clean_text import clean_text
+from chain.clean_text import quoted
 from chain.home import HomeError
 from chain.rpc.errors import RpcError
 from chain.store import StoreError
@@ -58,5 +58,6 @@ def foreseen(error: Exception) -> tuple[int, str] | None:
 
 
 def unforeseen(error: Exception) -> str:
-    name = type(error).__name__
-    return f"Something failed that zuno did not foresee ({name}: {clean_text(str(error))})."
+    name, words = type(error).__name__, quoted(str(error))
+    said = f"{name}: {words}" if words else name
+    return f"Something failed that zuno did not foresee ({said})."

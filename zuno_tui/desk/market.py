@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.clean_text import clean_text
+from chain.clean_text import clean_text, without_own_marks
 from chain.rpc.errors import RpcError
 from chain.rpc.requests import Request
 from chain.rpc.values import InvalidValueError
@@ -95,5 +95,5 @@ def next_speed(speed: float, towards: str) -> float:
 def _trading(value: object) -> Trading:
     match value:
         case {"speed": int() | float() as speed, "phase": str(phase)}:
-            return Trading(float(speed), clean_text(phase, limit=24))
+            return Trading(float(speed), without_own_marks(clean_text(phase, limit=24)))
     raise InvalidValueError("the status of a market was expected")

@@ -25,7 +25,7 @@ def _wrapped(details: str, reason: bytes = b"") -> bytes:
     [
         (b"", "the contract refuses"),
         (bytes.fromhex("deadbeef"), "error 0xdeadbeef"),
-        (_error("Error(string)", b"no \x1b[31mway"), "says: no [31mway"),
+        (_error("Error(string)", b"no \x1b[31mway"), "says: “no [31mway”"),
         (_error("MinimumAmountInsufficient(uint128,uint128)", 1000, 900), "10.00 % less"),
         (_error("MinimumAmountInsufficient(uint128,uint128)", 1000, 900), "hook keeps a part"),
         (_error("MaximumAmountExceeded(uint128,uint128)", 5, 6), "6 units where at most 5"),
@@ -34,7 +34,7 @@ def _wrapped(details: str, reason: bytes = b"") -> bytes:
         (_error("SafeCastOverflow()"), "asks for more than the position pays out"),
         (_error("DeadlinePassed(uint256)", 7), "deadline has passed; approve it again"),
         (_wrapped("HookCallFailed()"), "the pool's hook 0xABaB…ABaB refuses it"),
-        (_wrapped("HookCallFailed()", _error("Error(string)", b"\x1b]0;x")), "(it says: ]0;x)"),
+        (_wrapped("HookCallFailed()", _error("Error(string)", b"\x1b]0;x")), "(it says: “]0;x”)"),
         (_wrapped("ERC20TransferFailed()"), "the token 0xABaB…ABaB cannot be moved"),
         (
             _wrapped("BurnNotificationReverted(address,bytes)"),

@@ -135,8 +135,12 @@ def test_which_refusals_another_try_may_mend(
         ({"data": {"data": "0x12"}}, b"", "without a reason"),
         ("0x123", b"", "without a reason"),
         (7, b"", "without a reason"),
-        ("0x" + REASON, bytes.fromhex(REASON), ": STF [31m"),
-        ("0x4e487b71" + f"{0x11:064x}", bytes.fromhex("4e487b71" + f"{0x11:064x}"), ": panic 0x11"),
+        ("0x" + REASON, bytes.fromhex(REASON), ": “STF [31m”"),
+        (
+            "0x4e487b71" + f"{0x11:064x}",
+            bytes.fromhex("4e487b71" + f"{0x11:064x}"),
+            ": “panic 0x11”",
+        ),
     ],
 )
 def test_what_a_contract_said(data: object, expected: bytes, words: str) -> None:
