@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LARGEST_TOKEN_ID = 2**256 - 1
-_REPLACED = frozenset((ErrorKind.REORGED, ErrorKind.STATE_PRUNED))
+_REPLACED = frozenset((ErrorKind.REORGED, ErrorKind.STATE_PRUNED, ErrorKind.BLOCK_MISSING))
 """What a node says of a head that was replaced while it was read: the new one will do."""
 
 

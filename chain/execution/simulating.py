@@ -121,7 +121,7 @@ def _simulation(
             before = after
         return tuple(outcomes)
 
-    return Request("eth_simulateV1", (asked, state_block(at)), parse)
+    return Request("eth_simulateV1", (asked, state_block(at)), parse, block_param=1)
 
 
 def _look(token: Address, holder: Address) -> dict[str, Json]:

@@ -16,7 +16,7 @@ from chain.positions.holdings import Holdings, kept, minted_in
 from chain.positions.news import NewsQuestion, by_block, by_owner, filters_of
 from chain.reading.log_scan import NARROWABLE, ScanProgress, scan_logs
 from chain.reading.one_block import BlockMovedError, OneBlock, sound_answers
-from chain.rpc.errors import Reorged
+from chain.rpc.errors import Reorged, TimedOut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -105,6 +105,8 @@ class Discovery:
             except (BlockMovedError, Reorged, *NARROWABLE) as setback:
                 setbacks += 1
                 if setbacks > _MOST_SETBACKS:
+                    raise
+                if isinstance(setback, TimedOut) and not self._client.has_answered:
                     raise
                 if isinstance(setback, NARROWABLE):
                     await self._scan(trails)

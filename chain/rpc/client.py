@@ -22,9 +22,11 @@ from chain.rpc.errors import (
 )
 from chain.rpc.exchange import Exchange, Outcome
 from chain.rpc.failover import Failover
+from chain.rpc.held_to_block import ask_held, settle_patiently
 from chain.rpc.limits import Limits
 from chain.rpc.pinned import PinnedReader
 from chain.rpc.reader import Reader
+from chain.rpc.recent_blocks import RecentBlocks
 from chain.rpc.requests import block as block_at
 from chain.rpc.status import EndpointStatus, status_of
 from chain.rpc.transport import Transport
@@ -64,7 +66,14 @@ class RpcClient(Reader):
         self._limits = limits or Limits()
         self._endpoints = endpoints_of(endpoints, self._limits)
         self._transport = Transport(self._endpoints, self._limits)
-        self._exchange = Exchange(network, self._transport, self._limits, clock, itertools.count(1))
+        self._exchange = Exchange(
+            network,
+            self._transport,
+            self._limits,
+            clock,
+            itertools.count(1),
+            RecentBlocks(network, monotonic),
+        )
         self._failover = Failover(network, self._endpoints, self._limits, monotonic, jitter)
 
     async def __aenter__(self) -> Self:
@@ -88,6 +97,11 @@ class RpcClient(Reader):
         """How each endpoint is doing, in order of preference."""
         return tuple(status_of(endpoint, self._monotonic()) for endpoint in self._endpoints)
 
+    @property
+    def has_answered(self) -> bool:
+        """Whether any endpoint has answered at all, in time and for the right chain."""
+        return any(endpoint.chain_checked for endpoint in self._endpoints)
+
     async def settle(self, requests: Sequence[Request[T]]) -> list[T | RpcError]:
         """Each question's own outcome, in one HTTP request where the endpoint takes batches."""
         if not requests:
@@ -96,10 +110,8 @@ class RpcClient(Reader):
             if len(requests) > 1:
                 raise ValueError("A transaction is sent alone, never in a batch")
             return [await self._sent(requests[0])]
-        answered = await self._failover.run(
-            lambda endpoint, seconds: self._exchange.ask(endpoint, requests, seconds)
-        )
-        return cast("list[T | RpcError]", answered.outcomes)
+        outcomes = await settle_patiently(self._ask, self._exchange, requests, self._monotonic)
+        return cast("list[T | RpcError]", outcomes)
 
     async def head(self, max_age: float | None = None) -> Block:
         """The newest block, from an endpoint that keeps up by the network's clock."""
@@ -144,6 +156,13 @@ class RpcClient(Reader):
         except Reorged:
             pass
         return await read(self.at(await self.head()))
+
+    async def _ask(self, requests: Sequence[Request[object]], ends: float) -> list[Outcome]:
+        answered = await self._failover.run(
+            lambda endpoint, seconds: ask_held(self._exchange, endpoint, requests, seconds),
+            ends=ends,
+        )
+        return answered.outcomes
 
     async def _sent(self, request: Request[T]) -> T | RpcError:
         """One attempt at one endpoint of the right chain: a second could send it twice."""

@@ -36,6 +36,7 @@ class ErrorKind(StrEnum):
     TOO_LARGE = "too large"
     RANGE_TOO_WIDE = "range too wide"
     STATE_PRUNED = "state pruned"
+    BLOCK_MISSING = "block missing"
     NO_ENDPOINT = "no endpoint"
 
 
@@ -281,6 +282,20 @@ class StatePruned(RpcError):
             endpoint=endpoint,
         )
         self.message = message
+
+
+class BlockMissing(StatePruned):
+    """The node does not know the block at all: it is behind, or the block is long gone."""
+
+    kind = ErrorKind.BLOCK_MISSING
+
+    def __init__(self, message: str, *, endpoint: str = "") -> None:
+        super().__init__(message, endpoint=endpoint)
+        self.sentence = f"{endpoint or 'The RPC'} does not have that block: {message}."
+        self.next_step = (
+            "It may be a moment behind: try again. "
+            "Blocks long past need an archive node: zuno --network NAME --rpc URL"
+        )
 
 
 class SendRefusal(StrEnum):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from chain.networks import Network
     from chain.rpc.endpoint import Endpoint
     from chain.rpc.limits import Limits
+    from chain.rpc.recent_blocks import RecentBlocks
     from chain.rpc.requests import Request
     from chain.rpc.transport import HttpAnswer, Transport
 
@@ -47,6 +48,7 @@ class Exchange:
     limits: Limits
     wall_clock: Callable[[], float]
     ids: itertools.count[int]
+    recent: RecentBlocks
 
     async def ask(
         self, endpoint: Endpoint, questions: Sequence[Request[object]], seconds: float
@@ -75,7 +77,9 @@ class Exchange:
                 self._check_chain(endpoint, replies[0])
                 checking = False
         own = replies[len(replies) - len(questions) :]
-        return await _off_loop(largest, self._outcomes, endpoint, questions, own)
+        outcomes = await _off_loop(largest, self._outcomes, endpoint, questions, own)
+        self.recent.note(outcomes)
+        return outcomes
 
     async def checked(self, endpoint: Endpoint, seconds: float) -> list[Outcome]:
         """Make sure of the chain before something is sent that must travel alone."""

@@ -50,9 +50,13 @@ class Failover:
     monotonic: Callable[[], float]
     jitter: Callable[[], float]
 
-    async def run(self, attempt: Attempt, *, prefer: Endpoint | None = None) -> Answered:
+    async def run(
+        self, attempt: Attempt, *, prefer: Endpoint | None = None, ends: float | None = None
+    ) -> Answered:
         """The first whole answer; else the best partial one; else the error that says most."""
-        run = _Run(ends=self.monotonic() + self.limits.total_seconds)
+        if ends is None:
+            ends = self.monotonic() + self.limits.total_seconds
+        run = _Run(ends)
         for turn in range(self.limits.rounds):
             if turn and not await self._paused(run, turn):
                 break
@@ -108,7 +112,7 @@ class Failover:
             if run.partly is None or len(missing) < len(_retryable_errors(run.partly)):
                 run.partly = answered
         self.note(endpoint, fault)
-        run.faults[endpoint] = fault
+        run.faults[endpoint] = _slower(run.faults.get(endpoint), fault)
         if fault.lasting:
             run.given_up.add(endpoint)
         if not fault.retryable and not isinstance(fault, WrongChain):
@@ -175,6 +179,13 @@ class Failover:
             f"{soonest.label} failed {soonest.breaker.faults} times in a row and is left alone"
             f" for {wait:.0f} s.{last}"
         )
+
+
+def _slower(before: RpcError | None, fault: RpcError) -> RpcError:
+    """Of two time-outs the one that waited longer: the last try gets only what time is left."""
+    if isinstance(before, TimedOut) and isinstance(fault, TimedOut):
+        return max(before, fault, key=lambda one: one.seconds)
+    return fault
 
 
 def _retryable_errors(answered: Answered) -> list[RpcError]:

@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from chain.rpc.errors import (
+    BlockMissing,
     RangeTooWide,
     RateLimited,
     Refused,
@@ -42,10 +43,14 @@ _RANGE = re.compile(
 )
 _NOT_RANGE = re.compile(r"invalid block range|beyond (the )?(current )?head")
 _NO_STATE = re.compile(
-    r"missing trie node|header (for hash )?not found|state (is )?not available|no state available"
-    r"|pruned|pruning|historical state|unknown block|block (is )?not found|could not find block"
-    r"|block .{0,70}not (available|found)|archive|not (currently )?canonical"
-    r"|beyond (the )?(current )?head|exceeds maximum proof window|state .{0,40}unavailable"
+    r"missing trie node|state (is )?not available|no state available|pruned|pruning"
+    r"|historical state|block .{0,70}not available|archive|exceeds maximum proof window"
+    r"|state .{0,40}unavailable"
+)
+_NO_BLOCK = re.compile(
+    r"header (for hash )?not found|unknown block|could not find block|block .{0,70}not found"
+    r"|not (currently )?canonical|beyond (the )?(current )?head|block is out of range"
+    r"|blocks? specified in filter .{0,60}cannot be found"
 )
 _BRIEF = re.compile(r"busy|time(d )?.?out|try again|overload|unavailable|temporar")
 _RANGE_NAMED = re.compile(r"\[\s*(0x[0-9a-f]{1,16})\s*,\s*(0x[0-9a-f]{1,16})\s*\]")
@@ -90,10 +95,16 @@ def typed_error(error: ServerError, method: str, endpoint: Endpoint) -> RpcError
     elif error.code in _REVERT_CODES or _REVERTED.search(words):
         data = revert_data(error.data)
         return Reverted(data, endpoint.cleaned(revert_reason(data)), endpoint=label)
+    return _unanswered(error, words, shown, label)
+
+
+def _unanswered(error: ServerError, words: str, shown: str, label: str) -> RpcError:
     if is_rate_limit(error):
         return RateLimited(endpoint=label, retry_after=_backoff(error.data))
     if _NO_STATE.search(words):
         return StatePruned(shown, endpoint=label)
+    if _NO_BLOCK.search(words):
+        return BlockMissing(shown, endpoint=label)
     server_side = error.code == -32603 or -32099 <= error.code <= -32000
     return Refused(
         error.code,

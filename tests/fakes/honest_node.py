@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 GAS_PRICE = 1_234_567_890
 BALANCE_STEP = 1_000
@@ -25,12 +29,18 @@ class HonestNode:
     reorg_after_calls: int | None = None
     """Switch the branch once this many calls were answered."""
     reorg_to: int = 1
+    behind: Callable[[], int] = lambda: 0
+    """How many of the newest blocks the machine that takes the next call has not got yet."""
     methods: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._newest = self.head
 
     def answer(self, call: dict[str, object]) -> dict[str, object]:
         method, params = str(call["method"]), call["params"]
         assert isinstance(params, list)
         self.methods.append(method)
+        self._newest = self.head - self.behind()
         reply: dict[str, object] = {"jsonrpc": "2.0", "id": call["id"]}
         try:
             reply["result"] = self._result(method, params)
@@ -42,7 +52,7 @@ class HonestNode:
         return reply
 
     def block(self, number: int) -> dict[str, object] | None:
-        if not 0 <= number <= self.head:
+        if not 0 <= number <= self._newest:
             return None
         return {
             "number": hex(number),
@@ -68,30 +78,38 @@ class HonestNode:
             case "eth_gasPrice", []:
                 return hex(GAS_PRICE)
             case "eth_getBlockByNumber", [ref, False]:
-                return self.block(self._number(ref))
+                return self.block(self._number(ref, known=False))
             case "eth_getBlockByHash", [wanted, False]:
                 return next(
-                    (self.block(n) for n in range(self.head + 1) if self.hash(n) == wanted), None
+                    (self.block(n) for n in range(self._newest + 1) if self.hash(n) == wanted), None
                 )
             case "eth_call", [{"data": data}, ref]:
                 self._number(ref)
                 return data
             case "eth_getBalance", [_, ref]:
                 return hex(self.balance(self._number(ref)))
+            case "eth_getTransactionCount", [_, ref]:
+                return hex(self._number(ref))
             case "eth_getLogs", [{"fromBlock": first, "toBlock": last}]:
+                if self._number(last, known=False) > self._newest:
+                    message = "block range extends beyond current head block"
+                    raise NodeRefusalError(-32000, message)
                 return [self._log(n) for n in range(self._number(first), self._number(last) + 1)]
             case _:
                 raise NodeRefusalError(-32601, f"the method {method} does not exist")
 
-    def _number(self, ref: object) -> int:
+    def _number(self, ref: object, *, known: bool = True) -> int:
         if ref in ("latest", "safe", "finalized"):
-            return self.head
+            return self._newest
         if isinstance(ref, str):
-            return int(ref, 16)
+            number = int(ref, 16)
+            if known and number > self._newest:
+                raise NodeRefusalError(-32000, "header not found")
+            return number
         if not self.takes_block_hashes:
             raise NodeRefusalError(-32602, "invalid argument 1: cannot unmarshal object")
         assert isinstance(ref, dict)
-        for number in range(self.head + 1):
+        for number in range(self._newest + 1):
             if self.hash(number) == ref["blockHash"]:
                 return number
         raise NodeRefusalError(-32000, "header for hash not found")

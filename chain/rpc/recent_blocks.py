@@ -1,0 +1,102 @@
+"""The newest blocks a client was told of: what tells a machine that lags from a block long gone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from chain.rpc.errors import BlockMissing
+from chain.rpc.types import Block
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from chain.networks import Network
+    from chain.rpc.requests import Request
+    from chain.rpc.types import Hash
+
+YOUNG_SECONDS = 60.0
+"""How long a machine behind the same address may lack a block that another has."""
+
+_LEAST_YOUNG = 5
+_KEPT = 256
+_BLOCK_QUESTIONS = frozenset(("eth_getBlockByHash", "eth_getBlockByNumber"))
+_HASH_LENGTH = 66
+
+NamedBlock: TypeAlias = "int | Hash | None"
+"""A number, a hash, or neither where a question is about whatever is newest."""
+
+
+class RecentBlocks:
+    def __init__(self, network: Network, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._young = max(_LEAST_YOUNG, math.ceil(YOUNG_SECONDS / network.block_seconds))
+        self._numbers: dict[Hash, int] = {}
+        self._newest: int | None = None
+        self._newest_at = 0.0
+
+    def note(self, outcomes: Iterable[object]) -> None:
+        """Remember every block that was told of."""
+        for block in outcomes:
+            if isinstance(block, Block):
+                self._note(block)
+
+    def number(self, block_hash: Hash) -> int | None:
+        """The number of a block by its hash, where it was told of."""
+        return self._numbers.get(block_hash)
+
+    def awaited(self, question: Request[object], outcome: object) -> bool:
+        """Whether an answer is missing only because its machine has not got a new block yet."""
+        absent = isinstance(outcome, BlockMissing) or (
+            outcome is None and question.method in _BLOCK_QUESTIONS
+        )
+        return absent and self._is_young(block_named(question))
+
+    def _note(self, block: Block) -> None:
+        now = self._monotonic()
+        self._numbers[block.hash] = block.number
+        if self._newest is None or block.number > self._newest or self._is_past(now):
+            self._newest, self._newest_at = block.number, now
+        if len(self._numbers) > _KEPT + self._young:
+            least = self._newest - self._young
+            self._numbers = {one: at for one, at in self._numbers.items() if at >= least}
+
+    def _is_past(self, now: float) -> bool:
+        return now - self._newest_at > YOUNG_SECONDS
+
+    def _is_young(self, named: NamedBlock) -> bool:
+        number = self._numbers.get(named) if isinstance(named, str) else named
+        if number is None or self._newest is None or self._is_past(self._monotonic()):
+            return False
+        return self._newest - self._young <= number <= self._newest
+
+
+def block_named(question: Request[object]) -> NamedBlock:
+    """The block a question names, by number or hash."""
+    match question.method, question.params:
+        case "eth_getBlockByHash" | "eth_getBlockByNumber", (ref, *_):
+            return _ref(ref)
+        case "eth_getLogs", (Mapping() as wanted,):
+            return _ref(wanted.get("toBlock"))
+        case "eth_feeHistory", (_, ref, *_):
+            return _ref(ref)
+        case _, params if question.block_param is not None:
+            return _ref(params[question.block_param])
+    return None
+
+
+def hash_named(question: Request[object]) -> Hash | None:
+    """The hash a question about state names its block by."""
+    if question.block_param is None:
+        return None
+    named = block_named(question)
+    return named if isinstance(named, str) else None
+
+
+def _ref(value: object) -> NamedBlock:
+    if isinstance(value, Mapping):
+        value = value.get("blockHash")
+    if not isinstance(value, str) or not value.startswith("0x"):
+        return None
+    return value if len(value) == _HASH_LENGTH else int(value, 16)
