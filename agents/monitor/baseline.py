@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 DAY_SECONDS = 86_400
 _GROWN = 5 / 4
 """A pool this much deeper than its reference is a new reference."""
+_UNCHANGED = 9 / 10
+"""A pool that kept this much of its depth where the price was has only been left by the price."""
 
 WALLET = 0
 """Stands for the wallet itself among the positions, whose numbers begin with one."""
@@ -32,9 +34,11 @@ class Baseline:
     hook_code: str | None
     """What runs as the pool's hook, see `Reading.hook_code`."""
     others: int
-    """Liquidity of all others around the price."""
+    """Liquidity of all others around the price, as it then was."""
     others_time: int
     """When that was taken."""
+    others_tick: int | None
+    """Where; None in what an earlier zuno wrote down."""
 
     @classmethod
     def of(cls, position: PositionSnapshot, standing: Standing, hook_code: str | None) -> Baseline:
@@ -49,17 +53,30 @@ class Baseline:
             hook_code=hook_code,
             others=others_in(position),
             others_time=position.block.timestamp,
+            others_tick=position.pool.tick,
         )
 
     def followed(
-        self, position: PositionSnapshot, standing: Standing, *, drained: bool
+        self,
+        position: PositionSnapshot,
+        standing: Standing,
+        *,
+        drained: bool,
+        others_there: int | None,
     ) -> Baseline:
-        """Where the position stands now; its depth is taken anew each day unless it is missed."""
+        """Where the position stands now; its depth is taken anew each day unless it is missed.
+
+        So it is where the price left it behind unchanged, as `others_there` tells: what others
+        do from now on shows at the new price.
+        """
         depth, time = others_in(position), position.block.timestamp
         old = time - self.others_time >= DAY_SECONDS and not drained
-        if not old and depth <= self.others * _GROWN:
+        moved = others_there is not None and others_there >= self.others * _UNCHANGED
+        new = old or moved or self.others_tick is None
+        if not new and depth <= self.others * _GROWN:
             return self if standing == self.standing else replace(self, standing=standing)
-        return replace(self, standing=standing, others=depth, others_time=time)
+        tick = position.pool.tick
+        return replace(self, standing=standing, others=depth, others_time=time, others_tick=tick)
 
     def with_fees_of(self, position: PositionSnapshot) -> Baseline:
         return replace(self, lp_fee=position.pool.lp_fee, protocol_fee=protocol_fee_of(position))
@@ -79,6 +96,7 @@ class Baseline:
             "hookCode": self.hook_code,
             "others": str(self.others),
             "othersTime": self.others_time,
+            "othersTick": self.others_tick,
         }
 
 
@@ -121,6 +139,7 @@ def read_baseline(document: Mapping[str, object]) -> Baseline | None:
                 hook_code,
                 int(others),
                 others_time,
+                tick if isinstance(tick := document.get("othersTick"), int) else None,
             )
     return None
 

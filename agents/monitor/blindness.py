@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from agents.monitor.alert import AlertKind, Finding, Severity, Subject
 from agents.monitor.baseline import Baselines
+from agents.monitor.book_page import Failures
 from agents.monitor.life import Raised
+from agents.redaction import Redactor
+from chain.clean_text import clean_text
+from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
     from agents.monitor.book_page import Place
     from chain.networks import Network
-    from chain.rpc.errors import RpcError
 
 
 @dataclass(slots=True)
@@ -21,28 +24,34 @@ class WatchedWallet:
 
     place: Place
     baselines: Baselines = field(default_factory=Baselines)
-    failures: int = 0
-    """Polls in a row that could not see the chain."""
-    failing_since: float | None = None
-
-    def seen(self) -> None:
-        self.failures, self.failing_since = 0, None
-
-    def not_seen(self, now: float) -> None:
-        self.failures += 1
-        self.failing_since = now if self.failing_since is None else self.failing_since
 
 
-def blindness(network: Network, wallet: WatchedWallet, error: RpcError, now: float) -> Raised:
-    since = now if wallet.failing_since is None else wallet.failing_since
+def failed_again(before: Failures | None, now: float) -> Failures:
+    """One failed poll more; a clock that was set back does not make the first lie ahead."""
+    if before is None:
+        return Failures(1, now)
+    return Failures(before.polls + 1, min(before.since, now))
+
+
+def blindness(
+    network: Network, wallet: WatchedWallet, failures: Failures, error: Exception, now: float
+) -> Raised:
     finding = Finding(
         AlertKind.BLIND,
         Severity.CRITICAL,
-        f"{network.title} cannot be read for {(now - since) / 60:.0f} min: {error.sentence}"
-        " Nobody is watching these positions meanwhile.",
+        f"{network.title} cannot be read for {(now - failures.since) / 60:.0f} min:"
+        f" {sentence_of(error)} Nobody is watching these positions meanwhile.",
         "the chain cannot be read",
         f"zuno --network {network.name} doctor",
-        {"failedPolls": wallet.failures},
+        {"failedPolls": failures.polls},
     )
     subject = Subject(network.chain_id, wallet.place.wallet_address, None, AlertKind.BLIND)
-    return Raised(subject, network.name, finding, None, since)
+    return Raised(subject, network.name, finding, None, failures.since)
+
+
+def sentence_of(error: Exception) -> str:
+    """What kept a wallet from being seen, without a secret, whether it was foreseen or not."""
+    if isinstance(error, RpcError):
+        return error.sentence
+    words = Redactor().text(clean_text(str(error)))
+    return f"The look failed as nobody foresaw ({type(error).__name__}: {words})."

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.monitor.alert import Alert, AlertEvent
-    from agents.monitor.book_page import Cursor, Place, Poll, Writing
+    from agents.monitor.book_page import Cursor, Failures, Place, Poll, Writing
     from agents.monitor.life import Mute
     from chain.home import Home
 
@@ -39,14 +39,16 @@ class WatchState(NamedTuple):
     """None before the first poll."""
     baselines: Mapping[int, Mapping[str, object]]
     """By position: what it is compared with."""
+    failures: Failures | None = None
+    """None when the last poll could see it."""
 
     def after(self, poll: Poll) -> WatchState:
         cursor = poll.cursor or self.cursor
         if not poll.baselines:
-            return WatchState(cursor, self.baselines)
+            return WatchState(cursor, self.baselines, poll.failures)
         baselines = {**self.baselines, **poll.baselines}
         kept = {number: one for number, one in baselines.items() if one is not None}
-        return WatchState(cursor, kept)
+        return WatchState(cursor, kept, poll.failures)
 
 
 class AlertBook:
@@ -131,6 +133,7 @@ class AlertBook:
                 # Another process may have polled since: its cursor differs from the one kept.
                 if kept is None or kept.cursor != cursor:
                     kept = WatchState(cursor, tables.read_baselines(self._connection, place))
+                kept = kept._replace(failures=tables.read_failures(self._connection, place))
             except sqlite3.Error as error:
                 self._note(error)
                 return kept or WatchState(None, {})
@@ -204,7 +207,12 @@ class AlertBook:
 
     def _write(self, writing: Writing, now: float) -> tuple[AlertEvent, ...]:
         self._waiting.append(writing)
-        return self.retry(now)
+        try:
+            return self.retry(now)
+        except Exception:
+            # A writing that fails by itself must not hold up all that come after it.
+            self._waiting.remove(writing)
+            raise
 
     def _flush(self, now: float) -> tuple[AlertEvent, ...]:
         connection = self._connected(now)

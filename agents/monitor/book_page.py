@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from agents.monitor import life
 
@@ -36,6 +36,14 @@ class Cursor:
     """Blocks read up to before, newest first: where to go on should this one be replaced."""
 
 
+class Failures(NamedTuple):
+    """Polls in a row that could not see a place; kept, so that a run of single looks counts."""
+
+    polls: int
+    since: float
+    """When the first of them was."""
+
+
 @dataclass(frozen=True, slots=True)
 class Poll:
     """All that one poll writes, or none of it."""
@@ -46,6 +54,8 @@ class Poll:
     cursor: Cursor | None = None
     baselines: Mapping[int, Mapping[str, object] | None] = field(default_factory=dict)
     """What positions are compared with from now on; None forgets one."""
+    failures: Failures | None = None
+    """None when the place was seen."""
 
 
 @dataclass(slots=True)

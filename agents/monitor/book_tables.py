@@ -15,7 +15,7 @@ from agents.monitor.alert import (
     alert_document,
 )
 from agents.monitor.alert_reading import AlertDocumentError, read_alert
-from agents.monitor.book_page import Cursor, Page, Place
+from agents.monitor.book_page import Cursor, Failures, Page, Place
 from agents.monitor.life import Mute
 from chain.home import begin_database
 
@@ -66,6 +66,13 @@ _SCHEMA = (
         position TEXT NOT NULL,
         document TEXT NOT NULL,
         PRIMARY KEY (place, position)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS alert_failures (
+        place TEXT PRIMARY KEY,
+        polls INTEGER NOT NULL,
+        since REAL NOT NULL
     ) WITHOUT ROWID
     """,
 )
@@ -147,13 +154,13 @@ def read_cursor(connection: sqlite3.Connection, place: Place) -> Cursor | None:
     ).fetchone()
     if row is None:
         return None
-    match json.loads(row[0]):
+    match _read_json(row[0]):
         case {
             "block": int() as block,
             "hash": str() as block_hash,
             "time": int() as time,
             "earlier": [*earlier],
-        }:
+        } if all(isinstance(one, list) and len(one) == 2 for one in earlier):
             return Cursor(block, block_hash, time, tuple((int(n), str(h)) for n, h in earlier))
     return None
 
@@ -162,7 +169,15 @@ def read_baselines(connection: sqlite3.Connection, place: Place) -> dict[int, di
     rows = connection.execute(
         "SELECT position, document FROM alert_baselines WHERE place = ?", (_place(place),)
     )
-    return {int(position): json.loads(document) for position, document in rows}
+    found = {int(position): _read_json(document) for position, document in rows}
+    return {position: one for position, one in found.items() if isinstance(one, dict)}
+
+
+def read_failures(connection: sqlite3.Connection, place: Place) -> Failures | None:
+    row = connection.execute(
+        "SELECT polls, since FROM alert_failures WHERE place = ?", (_place(place),)
+    ).fetchone()
+    return None if row is None else Failures(int(row[0]), float(row[1]))
 
 
 def write_page(connection: sqlite3.Connection, page: Page, now: float) -> tuple[AlertEvent, ...]:
@@ -190,6 +205,12 @@ def write_page(connection: sqlite3.Connection, page: Page, now: float) -> tuple[
                 "INSERT OR REPLACE INTO alert_cursors VALUES (?, ?)",
                 (place, _cursor(poll.cursor)),
             )
+        if poll.failures is None:
+            connection.execute("DELETE FROM alert_failures WHERE place = ?", (place,))
+        else:
+            connection.execute(
+                "INSERT OR REPLACE INTO alert_failures VALUES (?, ?, ?)", (place, *poll.failures)
+            )
         gone = [position for position, one in poll.baselines.items() if one is None]
         connection.executemany(
             "DELETE FROM alert_baselines WHERE place = ? AND position = ?",
@@ -214,6 +235,14 @@ def write_alerts(connection: sqlite3.Connection, alerts: Iterable[Alert]) -> Non
         "INSERT OR REPLACE INTO alerts VALUES (?, ?, ?)",
         [(one.id, _subject(one.subject), _document(one)) for one in alerts],
     )
+
+
+def _read_json(text: str) -> object:
+    """None for what is damaged: the place or position it was about is met anew."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 def _document(alert: Alert) -> str:

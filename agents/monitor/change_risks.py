@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.monitor.alert import AlertKind, Finding, Severity
-from agents.monitor.baseline import others_in, protocol_fee_of
+from agents.monitor.baseline import protocol_fee_of
 from agents.words import percent
 from chain.checksum import shortened
 from chain.math.fees import PIPS
@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 
 _FEE_RATIO = 2
 """A hook may move a dynamic fee with every block: only this much of a change is news."""
-_CALMER_DEPTH = 0.8
+CALMER_DEPTH = 0.8
+"""A standing alert is over when less than this part of the threshold is gone."""
 
 
 def pool_drained(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
-    before, now = situation.baseline.others, others_in(situation.position)
-    if before == 0 or now >= before:
+    """By the liquidity where the price was: a price that moved to a thin place drained nothing."""
+    before, now = situation.baseline.others, situation.others_there
+    if now is None or before == 0 or now >= before:
         return None
     gone = 1 - now / before
-    if gone < thresholds.drained * (_CALMER_DEPTH if standing else 1):
+    if gone < thresholds.drained * (CALMER_DEPTH if standing else 1):
         return None
     return Finding(
         AlertKind.POOL_DRAINED,

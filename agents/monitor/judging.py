@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor import change_risks, range_risks
 from agents.monitor.alert import AlertKind, AlertState, Finding, Subject
-from agents.monitor.baseline import WALLET, Baseline
+from agents.monitor.baseline import WALLET, Baseline, others_in
+from agents.monitor.depths import DepthReference
 from agents.monitor.excursions import (
     BlockTick,
     Bounds,
@@ -107,6 +108,21 @@ def follow_positions(
     return followed
 
 
+def depth_references(
+    network: Network, state: WatchState, settings: WatchSettings, known: Baselines
+) -> dict[int, DepthReference]:
+    """Where each watched position's pool was measured, and from when on it looks drained."""
+    found: dict[int, DepthReference] = {}
+    for number in state.baselines.keys() - {WALLET}:
+        baseline = known.of(number, state.baselines[number])
+        if baseline is None or baseline.others_tick is None:
+            continue
+        drained = settings.thresholds(network.name, number).drained
+        left = baseline.others * (1 - drained * change_risks.CALMER_DEPTH)
+        found[number] = DepthReference(baseline.others_tick, int(left))
+    return found
+
+
 def _course(
     bounds: Bounds, before: Baseline, ticks: Sequence[tuple[int, int]], told: int, head: int
 ) -> Course:
@@ -181,8 +197,9 @@ class _Judging:
         number = position.token_id
         standing = self._standing.get(number, {})
         baseline = self._accepted(one, standing)
+        there = self._others_there(position, baseline)
         situation = self._valuing.situation(
-            position, course.standing, self._out_since(one, standing), baseline
+            position, course.standing, self._out_since(one, standing), baseline, there
         )
         changes: list[Change] = []
         for turn in course.turns:
@@ -202,7 +219,10 @@ class _Judging:
                 told = _RESOLUTIONS.get(kind, "the position is back in this wallet")
                 changes.append(self._cleared(number, kind, told))
         drained = AlertKind.POOL_DRAINED in kinds
-        return changes, baseline.followed(position, course.standing, drained=drained)
+        measured = self._reading.reference_depths.get(number)
+        return changes, baseline.followed(
+            position, course.standing, drained=drained, others_there=measured
+        )
 
     def gone(
         self,
@@ -268,6 +288,12 @@ class _Judging:
             elif kind in _ACCEPTING:
                 baseline = _ACCEPTING[kind](baseline, position)
         return baseline
+
+    def _others_there(self, position: PositionSnapshot, baseline: Baseline) -> int | None:
+        if baseline.others_tick is None:
+            return None
+        # Where nothing was measured, the price did not move, or the pool is deep enough here.
+        return self._reading.reference_depths.get(position.token_id, others_in(position))
 
     def _out_since(self, one: Followed, standing: Mapping[AlertKind, Alert]) -> float | None:
         if not one.course.standing.out:

@@ -23,6 +23,8 @@ class Situation:
     out_since: float | None
     """The network's time at which the present excursion began."""
     baseline: Baseline
+    others_there: int | None = None
+    """The others' liquidity now where the baseline's was measured; None where that is unknown."""
     hook_code: str | None = None
     """What runs as the pool's hook; None where there is none."""
     volatility: Volatility | None = None

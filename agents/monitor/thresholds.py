@@ -55,6 +55,8 @@ class WatchSettings:
     """How a person wants to be watched over."""
 
     everywhere: Thresholds = field(default_factory=Thresholds)
+    of_networks: Mapping[str, Thresholds] = field(default_factory=dict)
+    """By network name; whole, not only what differs."""
     of_positions: Mapping[tuple[str | None, int], Thresholds] = field(default_factory=dict)
     """By network name, None for any, and position; whole, not only what differs."""
     interval_seconds: float = DEFAULT_INTERVAL_SECONDS
@@ -62,7 +64,8 @@ class WatchSettings:
     """Failed polls in a row after which not seeing is an alert itself."""
 
     def thresholds(self, network: str, position_id: int) -> Thresholds:
+        here = self.of_networks.get(network, self.everywhere)
         if not self.of_positions:
-            return self.everywhere
-        anywhere = self.of_positions.get((None, position_id), self.everywhere)
+            return here
+        anywhere = self.of_positions.get((None, position_id), here)
         return self.of_positions.get((network, position_id), anywhere)

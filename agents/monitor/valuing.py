@@ -40,6 +40,7 @@ class Valuing:
         standing: Standing,
         out_since: float | None,
         baseline: Baseline,
+        others_there: int | None,
     ) -> Situation:
         reading, pool = self._reading, position.pool
         if pool.pool_id not in self._pools:
@@ -52,6 +53,7 @@ class Valuing:
             standing=standing,
             out_since=out_since,
             baseline=baseline,
+            others_there=others_there,
             hook_code=reading.hook_code(position),
             volatility=reading.volatilities.get(pool.pool_id),
             principal_usd=_worth(units, position.amount0, position.amount1),

@@ -7,7 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agents.monitor.loss import Losses, read_losses
+from agents.monitor.depths import read_reference_depths
+from agents.monitor.freshness import still_fresh
+from agents.monitor.loss import Losses, LossReader
 from agents.numbers.costs import GAS_UNITS, Recipe
 from chain.gas import Weight, read_gas_cost
 from chain.history.block_times import first_block_since, interpolated, read_headers, spread
@@ -28,9 +30,10 @@ from chain.tokens.listed import listed_token
 from chain.volatility import DAY_HOURS, VolatilityStep, read_volatility
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from agents.monitor.book_page import Cursor
+    from agents.monitor.depths import DepthReference
     from chain.networks import Address
     from chain.overview import Sources
     from chain.pool_key import PoolId, PoolKey
@@ -65,6 +68,8 @@ class Reading:
     volatilities: Mapping[PoolId, Volatility]
     collect_usd: float | None
     losses: Losses
+    reference_depths: Mapping[int, int | None] = field(default_factory=dict)
+    """By position, where its pool looks drained: the others' liquidity where the price was."""
     hook_targets: Mapping[Address, tuple[Address, ...]] = field(default_factory=dict)
     """Of hooks whose code only passes calls on: where to."""
 
@@ -95,6 +100,8 @@ class Sought:
     cursor: Cursor | None
     watched: Collection[int]
     """Positions whose whereabouts are asked for should they be gone."""
+    depths: Mapping[int, DepthReference] = field(default_factory=dict)
+    """By position: where its pool's depth was measured."""
 
     @property
     def landmarks(self) -> tuple[tuple[int, str], ...]:
@@ -111,12 +118,13 @@ class WatchReader:
         self.sources = sources
         self._memory = sources.memory
         self._volatilities: dict[PoolId, Volatility] = {}
-        self._volatilities_read = float("-inf")
+        self._volatilities_read: float | None = None
         self._collect_wei: int | None = None
-        self._gas_read = float("-inf")
+        self._gas_read: float | None = None
+        self._losses = LossReader(sources, self._memory)
 
     async def read(
-        self, sought: Sequence[Sought], with_loss: Collection[int], now: float
+        self, sought: Sequence[Sought], with_loss: Callable[[int], bool], now: float
     ) -> tuple[Reading, ...]:
         """All of the wallets at one block; raises `RpcError` when any of it cannot be seen.
 
@@ -139,9 +147,9 @@ class WatchReader:
         await self._renew_volatilities(pools, head, now)
         await self._renew_gas(now)
         owners = await self._owners(head, sorted(set().union(*gone)))
-        losses = await read_losses(
-            sources, self._memory, [one for one in provided if one.token_id in with_loss]
-        )
+        losses = await self._losses.read([one for one in provided if with_loss(one.token_id)], now)
+        references = {number: one for wallet in sought for number, one in wallet.depths.items()}
+        depths = await read_reference_depths(client, network, head, provided, references)
         hook_targets = await read_hook_targets(client.at(head), sorted(hooks))
         return tuple(
             Reading(
@@ -153,6 +161,7 @@ class WatchReader:
                 volatilities=self._volatilities,
                 collect_usd=self._collect_usd(prices),
                 losses=losses,
+                reference_depths=depths,
                 hook_targets=hook_targets,
             )
             for wallet, missed in zip(wallets, gone, strict=True)
@@ -215,7 +224,7 @@ class WatchReader:
     ) -> None:
         """Hourly: a day's volatility does not change within a poll."""
         unknown = {pool: key for pool, key in pools.items() if pool not in self._volatilities}
-        if now - self._volatilities_read >= VOLATILITY_KEPT_SECONDS:
+        if not still_fresh(self._volatilities_read, VOLATILITY_KEPT_SECONDS, now):
             unknown = dict(pools)
             self._volatilities_read = now
         if not unknown:
@@ -246,7 +255,7 @@ class WatchReader:
         return found
 
     async def _renew_gas(self, now: float) -> None:
-        if now - self._gas_read < GAS_KEPT_SECONDS:
+        if still_fresh(self._gas_read, GAS_KEPT_SECONDS, now):
             return
         self._gas_read = now
         self._collect_wei = None

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor.alert import EventKind
 from agents.monitor.baseline import WALLET
-from agents.monitor.blindness import WatchedWallet, blindness
+from agents.monitor.blindness import WatchedWallet, blindness, failed_again, sentence_of
 from agents.monitor.book_page import Cursor, Place, Poll
-from agents.monitor.judging import follow_positions, judge, turn_blocks
+from agents.monitor.judging import depth_references, follow_positions, judge, turn_blocks
 from agents.monitor.watching import Sought, WatchReader, refuse_the_past
 from chain.rpc.errors import RpcError
 from chain.store import Store, StoreError
@@ -91,23 +91,21 @@ async def poll_once(
 ) -> tuple[PollReport, ...]:
     """Look at a network's wallets and write down what changed; a report for each of them.
 
-    A chain that cannot be read is reported. Nothing is told twice: alerts and the cursors up to
-    which the chain was read are one commit.
+    A chain that cannot be read is reported, and so is a mistake nobody foresaw. Nothing is told
+    twice: alerts and the cursors up to which the chain was read are one commit.
     """
     client, started = watch.sources.client, time.monotonic()
     before = client.round_trips
+    looks = await _looks(watch, watch.wallets, settings, book, now)
     try:
-        try:
-            looks = await _look(watch, settings, book, now)
-        except (StoreError, sqlite3.Error):
-            # A full or broken disk must not blind the watch: what it remembers there can be read
-            # again, and the book says by itself that it cannot be written.
-            watch.remember_in_memory()
-            looks = await _look(watch, settings, book, now)
-    except RpcError as error:
-        network = watch.sources.network
-        looks = [_blinded(network, wallet, settings, error, now) for wallet in watch.wallets]
-    events = await asyncio.to_thread(book.apply, [look.poll for look in looks], now)
+        events = await asyncio.to_thread(book.apply, [look.poll for look in looks], now)
+    except Exception as error:
+        # What was seen cannot be written down: that is told instead of it.
+        looks = [
+            _blinded(watch, wallet, settings, book, error=error, now=now)
+            for wallet in watch.wallets
+        ]
+        events = await asyncio.to_thread(book.apply, [look.poll for look in looks], now)
     told = _by_place(events, looks)
     requests, seconds = client.round_trips - before, time.monotonic() - started
     return tuple(
@@ -150,7 +148,10 @@ class Watcher:
         reports: list[PollReport] = []
         async with self._round:
             for watch in self._watches:
-                polled = await poll_once(watch, self._settings, self._book, self._clock())
+                try:
+                    polled = await poll_once(watch, self._settings, self._book, self._clock())
+                except Exception as error:  # the other networks are looked at all the same
+                    polled = _not_looked_at(watch, error)
                 for report in polled:
                     self._report(report)
                 reports += polled
@@ -164,35 +165,67 @@ class Watcher:
                 await asyncio.wait_for(stop.wait(), self._settings.interval_seconds)
 
 
+async def _looks(
+    watch: Watch,
+    wallets: Sequence[WatchedWallet],
+    settings: WatchSettings,
+    book: AlertBook,
+    now: float,
+) -> list[_Looked]:
+    """All wallets together; should that fail as nobody foresaw, each by itself."""
+    try:
+        try:
+            return await _look(watch, wallets, settings, book, now)
+        except (StoreError, sqlite3.Error):
+            # A full or broken disk must not blind the watch: what it remembers there can be read
+            # again, and the book says by itself that it cannot be written.
+            watch.remember_in_memory()
+            return await _look(watch, wallets, settings, book, now)
+    except Exception as error:
+        if len(wallets) == 1 or isinstance(error, RpcError):
+            return [_blinded(watch, one, settings, book, error=error, now=now) for one in wallets]
+    looks: list[_Looked] = []
+    for wallet in wallets:
+        looks += await _looks(watch, [wallet], settings, book, now)
+    return looks
+
+
 async def _look(
-    watch: Watch, settings: WatchSettings, book: AlertBook, now: float
+    watch: Watch,
+    wallets: Sequence[WatchedWallet],
+    settings: WatchSettings,
+    book: AlertBook,
+    now: float,
 ) -> list[_Looked]:
     network, reader = watch.sources.network, watch.reader
-    states = [book.state(wallet.place) for wallet in watch.wallets]
-    with_loss = {
-        number
-        for (name, number), one in settings.of_positions.items()
-        if one.loss is not None and name in (None, network.name)
-    }
+    states = [book.state(wallet.place) for wallet in wallets]
     sought = [
-        Sought(wallet.place.wallet_address, state.cursor, state.baselines.keys() - {WALLET})
-        for wallet, state in zip(watch.wallets, states, strict=True)
+        Sought(
+            wallet.place.wallet_address,
+            state.cursor,
+            state.baselines.keys() - {WALLET},
+            depth_references(network, state, settings, wallet.baselines),
+        )
+        for wallet, state in zip(wallets, states, strict=True)
     ]
+
+    def with_loss(position_id: int) -> bool:
+        return settings.thresholds(network.name, position_id).loss is not None
+
     readings = await reader.read(sought, with_loss, now)
     followed = [
         _followed(network, reading, state, settings, wallet.baselines)
-        for wallet, state, reading in zip(watch.wallets, states, readings, strict=True)
+        for wallet, state, reading in zip(wallets, states, readings, strict=True)
     ]
     times = await _times(reader, readings, followed)
     alerts: dict[Place, list[Alert]] = defaultdict(list)
     for alert in book.current():
         alerts[Place(alert.chain_id, alert.wallet_address)].append(alert)
     looks: list[_Looked] = []
-    for wallet, state, reading, one in zip(watch.wallets, states, readings, followed, strict=True):
+    for wallet, state, reading, one in zip(wallets, states, readings, followed, strict=True):
         if isinstance(one, RpcError):
-            looks.append(_blinded(network, wallet, settings, one, now))
+            looks.append(_blinded(watch, wallet, settings, book, error=one, now=now))
             continue
-        wallet.seen()
         judgment = judge(
             network,
             wallet.place,
@@ -260,9 +293,34 @@ def _landmarks(cursor: Cursor | None, head: int) -> tuple[tuple[int, str], ...]:
 
 
 def _blinded(
-    network: Network, wallet: WatchedWallet, settings: WatchSettings, error: RpcError, now: float
+    watch: Watch,
+    wallet: WatchedWallet,
+    settings: WatchSettings,
+    book: AlertBook,
+    *,
+    error: Exception,
+    now: float,
 ) -> _Looked:
-    wallet.not_seen(now)
-    lasting = wallet.failures >= settings.blind_polls
-    changes = (blindness(network, wallet, error, now),) if lasting else ()
-    return _Looked(Poll(wallet.place, changes), trouble=str(error).splitlines()[0])
+    failures = failed_again(book.state(wallet.place).failures, now)
+    lasting = failures.polls >= settings.blind_polls
+    blind = blindness(watch.sources.network, wallet, failures, error, now)
+    poll = Poll(wallet.place, (blind,) if lasting else (), failures=failures)
+    return _Looked(poll, trouble=sentence_of(error))
+
+
+def _not_looked_at(watch: Watch, error: Exception) -> tuple[PollReport, ...]:
+    network = watch.sources.network
+    return tuple(
+        PollReport(
+            network=network.name,
+            chain_id=network.chain_id,
+            wallet_address=wallet.place.wallet_address,
+            block=None,
+            positions=0,
+            requests=0,
+            events=(),
+            trouble=sentence_of(error),
+            seconds=0.0,
+        )
+        for wallet in watch.wallets
+    )

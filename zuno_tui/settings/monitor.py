@@ -1,4 +1,6 @@
-"""How the person wants to be watched over: `[monitor]`, and `[monitor.positions.7]` for one."""
+"""How the person wants to be watched over: `[monitor]`, `[monitor.networks.base]` for one network,
+and `[monitor.positions.7]` for one position.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,15 @@ _LONGEST_INTERVAL = 86_400.0
 def monitor_settings(settings: Settings) -> WatchSettings:
     """Raises `SettingsError` at the first thing that cannot be meant."""
     table = settings.monitor
-    refuse_unknown("monitor", table, (*_THRESHOLDS, "interval", "blind_polls", "positions"))
+    known = (*_THRESHOLDS, "interval", "blind_polls", "networks", "positions")
+    refuse_unknown("monitor", table, known)
     default = WatchSettings()
     everywhere = _thresholds("monitor", table, default.everywhere)
+    networks = _networks(table.get("networks", {}), everywhere)
     return WatchSettings(
         everywhere=everywhere,
-        of_positions=_positions(table.get("positions", {}), everywhere),
+        of_networks=networks,
+        of_positions=_positions(table.get("positions", {}), everywhere, networks),
         interval_seconds=monitor_interval(table.get("interval", default.interval_seconds)),
         blind_polls=_count(table.get("blind_polls", default.blind_polls)),
     )
@@ -52,19 +57,48 @@ def monitor_interval(value: object) -> float:
     return seconds
 
 
-def _positions(tables: object, everywhere: Thresholds) -> dict[tuple[str | None, int], Thresholds]:
+def _networks(tables: object, everywhere: Thresholds) -> dict[str, Thresholds]:
+    if not isinstance(tables, dict):
+        raise SettingsError("[monitor.networks] names networks, like [monitor.networks.base].")
+    chosen: dict[str, Thresholds] = {}
+    for name, table in tables.items():
+        place = f"monitor.networks.{name}"
+        try:
+            network = network_named(str(name)).name
+        except UnknownNetworkError as error:
+            raise SettingsError(f"[{place}] {error}") from error
+        chosen[network] = _thresholds(place, _table(place, table), everywhere)
+    return chosen
+
+
+def _positions(
+    tables: object, everywhere: Thresholds, networks: Mapping[str, Thresholds]
+) -> dict[tuple[str | None, int], Thresholds]:
     if not isinstance(tables, dict):
         raise SettingsError(
             '[monitor.positions] names positions, like [monitor.positions.7] or "base:7".'
         )
-    chosen: dict[tuple[str | None, int], Thresholds] = {}
+    anywhere: dict[tuple[str | None, int], Thresholds] = {}
+    on_one: dict[tuple[str | None, int], Thresholds] = {}
     for name, table in tables.items():
         place = f"monitor.positions.{name}"
-        if not isinstance(table, dict):
-            raise SettingsError(f"[{place}] must be a table of thresholds.")
-        refuse_unknown(place, table, _THRESHOLDS)
-        chosen[_position(str(name), place)] = _thresholds(place, table, everywhere)
-    return chosen
+        checked = _table(place, table)
+        network, number = _position(str(name), place)
+        if network is not None:
+            before = networks.get(network, everywhere)
+            on_one[network, number] = _thresholds(place, checked, before)
+            continue
+        # A network with thresholds of its own has them for this position, too.
+        for other, before in ((None, everywhere), *networks.items()):
+            anywhere[other, number] = _thresholds(place, checked, before)
+    return {**anywhere, **on_one}
+
+
+def _table(place: str, table: object) -> Mapping[str, object]:
+    if not isinstance(table, dict):
+        raise SettingsError(f"[{place}] must be a table of thresholds.")
+    refuse_unknown(place, table, _THRESHOLDS)
+    return table
 
 
 def _position(name: str, place: str) -> tuple[str | None, int]:

@@ -125,8 +125,7 @@ def test_fees_are_worth_collecting_against_gas(
 def test_a_pool_is_drained_when_the_others_have_left(left: int, told: bool) -> None:
     moment = situation()
     baseline = replace(moment.baseline, others=1_000)
-    pool = replace(moment.position.pool, liquidity=moment.position.liquidity + left)
-    drained = replace(moment, baseline=baseline, position=replace(moment.position, pool=pool))
+    drained = replace(moment, baseline=baseline, others_there=left)
 
     assert (judged(AlertKind.POOL_DRAINED, drained) is not None) is told
 

@@ -21,7 +21,7 @@ from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.walked_market import WalkedPool
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     import pytest
 
@@ -62,7 +62,7 @@ async def test_a_wallet_whose_swaps_are_left_out_is_blind_alone(
         read = watch.reader.read
 
         async def left_out(
-            sought: Sequence[Sought], with_loss: Sequence[int], now: float
+            sought: Sequence[Sought], with_loss: Callable[[int], bool], now: float
         ) -> tuple[Reading, ...]:
             first, *others = await read(sought, with_loss, now)
             assert first.ticks is not None

@@ -6,6 +6,8 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from agents.monitor.alert import AlertKind, AlertState, EventKind
 from agents.monitor.book import AlertBook
 from agents.monitor.thresholds import Thresholds, WatchSettings
@@ -22,7 +24,7 @@ from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.walked_market import WalkedPool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from chain.devnet.launch import DevnetReady
     from chain.home import Home
@@ -180,28 +182,41 @@ async def test_two_rounds_never_overlap(devnet: DevnetReady, home: Home) -> None
     assert [len(one) for one in rounds] == [2, 2, 2]
 
 
+def _everywhere(level: Thresholds, *_: int) -> WatchSettings:
+    return WatchSettings(level)
+
+
+def _on_the_network(level: Thresholds, *_: int) -> WatchSettings:
+    return WatchSettings(of_networks={"devnet": level})
+
+
+def _on_the_positions(level: Thresholds, *numbers: int) -> WatchSettings:
+    return WatchSettings(of_positions={("devnet", number): level for number in numbers})
+
+
+@pytest.mark.parametrize("settings", [_everywhere, _on_the_network, _on_the_positions])
 async def test_a_stop_loss_reads_what_went_in_and_is_told_at_its_level(
-    watchtower: Watchtower,
+    watchtower: Watchtower, settings: Callable[..., WatchSettings]
 ) -> None:
     async with watchtower.running() as watchman:
         await watchman.poll()
         numbers = watchman.book.state(watchman.watch.wallets[0].place).baselines.keys() - {0}
         sought = [Sought(watchtower.wallet, None, ())]
-        [reading] = await watchman.watch.reader.read(sought, numbers, NOW)
+        [reading] = await watchman.watch.reader.read(sought, numbers.__contains__, NOW)
         losses = reading.losses.shares
         worst = max(losses, key=lambda number: losses[number])
         least = min(losses, key=lambda number: losses[number])
-        level = Thresholds(loss=losses[worst] - 1e-9)
-        watchtower.settings = WatchSettings(
-            of_positions={("devnet", worst): level, ("devnet", least): level}
-        )
+        watchtower.settings = settings(Thresholds(loss=losses[worst] - 1e-9), worst, least)
         report = await watchman.poll()
+        later = [await watchman.poll() for _ in range(2)]
 
     assert losses.keys() == numbers
     assert losses[worst] > 0 > losses[least]
     assert [(one.alert.kind, one.alert.position_id) for one in report.events] == [
         (AlertKind.LOSS_LEVEL, worst)
     ]
+    assert [one.requests for one in later] == [2, 2]
+    assert [one.events for one in later] == [(), ()]
 
 
 def _out_of_range(book: AlertBook, number: int) -> AlertState | None:

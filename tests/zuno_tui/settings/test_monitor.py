@@ -69,3 +69,35 @@ def test_a_position_has_thresholds_of_its_own_on_one_network_or_any(tmp_path: Pa
 def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         read(tmp_path, text)
+
+
+def test_a_network_has_thresholds_of_its_own_and_a_position_departs_from_them(
+    tmp_path: Path,
+) -> None:
+    watching = read(
+        tmp_path,
+        """
+        [monitor]
+        loss = 0.1
+        [monitor.networks.base]
+        loss = 0.2
+        near_edge = 0.05
+        [monitor.positions.7]
+        survival = 0.8
+        [monitor.positions."base:8"]
+        loss = 0.3
+        """,
+    )
+
+    places = [("ethereum", 1), ("base", 1), ("ethereum", 7), ("base", 7), ("base", 8)]
+    assert [watching.thresholds(*place).loss for place in places] == [0.1, 0.2, 0.1, 0.2, 0.3]
+    assert [watching.thresholds(*place).near_edge for place in places[2:]] == [0.15, 0.05, 0.05]
+    assert [watching.thresholds(*place).survival for place in places[2:]] == [0.8, 0.8, 0.5]
+
+
+@pytest.mark.parametrize(
+    "text", ["[monitor]\nnetworks = 3", "[monitor.networks.nowhere]\nloss = 0.1"]
+)
+def test_a_network_that_does_not_exist_is_said(tmp_path: Path, text: str) -> None:
+    with pytest.raises(SettingsError, match="networks"):
+        read(tmp_path, text)
