@@ -163,6 +163,11 @@ class Terminal:
             pass
         return "\n".join(self.lines)
 
+    def read_page(self, seconds: float = 1.5) -> None:
+        """Take longer than a page must stand before the keys pressed on it count."""
+        self.settle()
+        time.sleep(seconds)
+
     def resize(self, cols: int, rows: int) -> None:
         self._set_size(cols, rows)
         self._screen.resize(rows, cols)

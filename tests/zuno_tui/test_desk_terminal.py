@@ -72,10 +72,17 @@ def test_the_word_signs_when_fingers_type_it_and_not_before(
             terminal.wait_for("approved: type apply")
             terminal.send(":apply\r")
             terminal.wait_for("Enter after the word signs")
+            terminal.type("apply\r")
+            terminal.wait_for("before this could be read")
+            terminal.read_page()
             terminal.paste("apply\r")
             terminal.wait_for("That was pasted, and ignored")
             terminal.send("\r")
             terminal.wait_for("That was not the word apply")
+            terminal.send("ap")
+            time.sleep(0.07)
+            terminal.send("ply\r")
+            terminal.wait_for("That was pasted, and ignored")
             assert _sent_by_the_wallet(devnet) == counted
 
             terminal.type("apply\r")

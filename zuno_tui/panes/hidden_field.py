@@ -9,6 +9,8 @@ from textual.message import Message
 from textual.widget import Widget
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.events import Key, Paste
 
 _LONGEST = 1024
@@ -24,8 +26,15 @@ class HiddenField(Widget, can_focus=True):
             self.field = field
             super().__init__()
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002 - as every widget names it
+    def __init__(
+        self,
+        *,
+        id: str,  # noqa: A002 - as every widget names it
+        counts: Callable[[float], bool] = lambda _: True,
+    ) -> None:
         super().__init__(id=id)
+        self._counts = counts
+        """Whether what arrived at this time is taken at all."""
         self._secret = bytearray()
         self._sizes: list[int] = []
         self._entered = False
@@ -52,25 +61,21 @@ class HiddenField(Widget, can_focus=True):
         self.refresh()
 
     def on_key(self, event: Key) -> None:
-        if event.key == "enter":
-            self._entered = True
-            self.post_message(self.Entered(self))
-        elif event.key == "backspace" and self._sizes:
-            size = self._sizes.pop()
-            self._secret[-size:] = bytes(size)
-            del self._secret[-size:]
-        elif event.is_printable and event.character is not None:
-            self._add(event.character)
-        else:
+        letter = event.character if event.is_printable else None
+        if letter is None and event.key not in ("enter", "backspace"):
             return
         event.stop()
         event.prevent_default()
-        self.refresh()
+        if self._counts(event.time):
+            self._take(event.key, letter)
+            self.refresh()
 
     def on_paste(self, event: Paste) -> None:
         """From a password manager, say: the first line, and it enters nothing by itself."""
         event.stop()
         event.prevent_default()
+        if not self._counts(event.time):
+            return
         for character in event.text.partition("\n")[0].rstrip("\r"):
             self._add(character)
         self.refresh()
@@ -84,6 +89,17 @@ class HiddenField(Widget, can_focus=True):
 
     def on_unmount(self) -> None:
         self.forget()
+
+    def _take(self, key: str, letter: str | None) -> None:
+        if key == "enter":
+            self._entered = True
+            self.post_message(self.Entered(self))
+        elif key == "backspace" and self._sizes:
+            size = self._sizes.pop()
+            self._secret[-size:] = bytes(size)
+            del self._secret[-size:]
+        elif letter is not None:
+            self._add(letter)
 
     def _add(self, character: str) -> None:
         encoded = character.encode("utf-8", "surrogateescape")

@@ -8,12 +8,14 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
+from zuno_tui.panes.keystrokes import Keystrokes
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.events import Key, Paste
 
 _LONGEST = 32
-_FASTEST_WORD_SECONDS = 0.05
-"""No hand types a word in less; a paste without the terminal's marks arrives at once."""
 
 
 class TypedWord(Widget, can_focus=True):
@@ -29,37 +31,44 @@ class TypedWord(Widget, can_focus=True):
     class NotTyped(Message):
         """Something came that no hand typed; the field is empty again."""
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002 - as every widget names it
+    def __init__(
+        self,
+        *,
+        id: str,  # noqa: A002 - as every widget names it
+        counts: Callable[[float], bool] = lambda _: True,
+    ) -> None:
         super().__init__(id=id)
-        self._letters: list[tuple[str, float]] = []
+        self._counts = counts
+        """Whether what arrived at this time is taken at all."""
+        self._word = ""
+        self._keystrokes = Keystrokes()
 
     def render(self) -> Content:
-        word = "".join(letter for letter, _ in self._letters)
+        word = self._word
         cursor = (" ", "reverse") if self.has_focus else " "
         return Content.assemble((word, "bold"), cursor)
 
     def forget(self) -> None:
-        self._letters.clear()
+        self._word = ""
+        self._keystrokes.forget()
         self.refresh()
 
     def on_key(self, event: Key) -> None:
-        if event.key == "enter":
-            self._finish()
-        elif event.key == "backspace":
-            del self._letters[-1:]
-        elif event.is_printable and event.character is not None:
-            # The length only guards the drawing: a longer word is wrong anyway.
-            self._letters = [*self._letters, (event.character, event.time)][:_LONGEST]
-        else:
+        letter = event.character if event.is_printable else None
+        if letter is None and event.key not in ("enter", "backspace"):
             return
         event.stop()
         event.prevent_default()
-        self.refresh()
+        if self._counts(event.time):
+            self._keystrokes.press(event.time)
+            self._take(event.key, letter)
+            self.refresh()
 
     def on_paste(self, event: Paste) -> None:
         event.stop()
         event.prevent_default()
-        self._refuse()
+        if self._counts(event.time):
+            self._refuse()
 
     def on_focus(self) -> None:
         self.refresh()
@@ -67,12 +76,20 @@ class TypedWord(Widget, can_focus=True):
     def on_blur(self) -> None:
         self.refresh()
 
+    def _take(self, key: str, letter: str | None) -> None:
+        if key == "enter":
+            self._finish()
+        elif key == "backspace":
+            self._word = self._word[:-1]
+        elif letter is not None:
+            # The length only guards the drawing: a longer word is wrong anyway.
+            self._word = (self._word + letter)[:_LONGEST]
+
     def _finish(self) -> None:
-        letters = self._letters
-        if len(letters) > 1 and letters[-1][1] - letters[0][1] < _FASTEST_WORD_SECONDS:
+        if not self._keystrokes.by_hand:
             self._refuse()
             return
-        word = "".join(letter for letter, _ in letters)
+        word = self._word
         self.forget()
         self.post_message(self.Typed(word))
 

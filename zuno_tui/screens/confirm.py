@@ -16,6 +16,7 @@ from textual.widgets import Static
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, PlanChanged, Said
 from zuno_tui.panes.frame import literal
 from zuno_tui.panes.hidden_field import HiddenField
+from zuno_tui.panes.keystrokes import READING_SECONDS
 from zuno_tui.panes.typed_word import TypedWord
 
 if TYPE_CHECKING:
@@ -66,10 +67,17 @@ class ConfirmScreen(Screen[None]):
     """
 
     def __init__(
-        self, link: DeskLink, approval: ApprovalView, clock: Callable[[], float] = time.time
+        self,
+        link: DeskLink,
+        approval: ApprovalView,
+        clock: Callable[[], float] = time.time,
+        key_clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`key_clock` is the one that keys are stamped by when they arrive."""
         super().__init__()
         self._clock = clock
+        self._key_clock = key_clock
+        self._keys_count_from: float | None = None
         self._link = link
         self._approval = approval
         self._confirmed = False
@@ -100,6 +108,24 @@ class ConfirmScreen(Screen[None]):
             self.set_focus(self.query_one(HiddenField))
         else:
             self.set_focus(self.query_one(TypedWord))
+
+    def on_screen_resume(self) -> None:
+        self._keys_count_from = None
+        self.call_after_refresh(self._drawn)
+
+    def _drawn(self) -> None:
+        """From a second after the page is whole on the screen a key may be an answer to it."""
+        if all(field.region for field in self.query(TypedWord)):
+            self._keys_count_from = self._key_clock() + READING_SECONDS
+        else:
+            self.call_after_refresh(self._drawn)
+
+    def _counts(self, arrived: float) -> bool:
+        """By when a key arrived, so that those waiting to be handled do not count either."""
+        if self._keys_count_from is not None and arrived >= self._keys_count_from:
+            return True
+        self._say(f"That came before this could be read, and was ignored. Type it now; {_LEAVES}.")
+        return False
 
     def hear(self, event: Event) -> bool:
         match event:
@@ -218,10 +244,10 @@ class ConfirmScreen(Screen[None]):
         if self._approval.needs_passphrase:
             with Horizontal(classes="confirm-row"):
                 yield Static("passphrase", markup=False)
-                yield HiddenField(id="confirm-passphrase")
+                yield HiddenField(id="confirm-passphrase", counts=self._counts)
         with Horizontal(classes="confirm-row"):
             yield Static(f"type {self._approval.word}", markup=False)
-            yield TypedWord(id="confirm-word")
+            yield TypedWord(id="confirm-word", counts=self._counts)
 
     def _sheet(self) -> Iterator[Static]:
         """What it comes to first, then every step that leads there."""

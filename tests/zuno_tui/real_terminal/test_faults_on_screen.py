@@ -161,7 +161,7 @@ def test_a_keyring_that_is_locked_signs_nothing_and_says_so(
             terminal.send(":apply\r")
             terminal.wait_for("wallet-1, in the system's keyring", PATIENCE)
             terminal.wait_for("type apply", PATIENCE)
-            terminal.settle()
+            terminal.read_page()
             terminal.type("apply\r")
             terminal.wait_for("Secret Service is locked", PATIENCE)
             terminal.send("\x1b")

@@ -89,7 +89,7 @@ def test_the_hints_lead_from_the_start_to_an_applied_plan(
             terminal.type(f"{phrase}\r")
             if phrase == "apply":
                 terminal.wait_for("Sign and send", _PATIENCE)
-                terminal.settle()
+                terminal.read_page()
                 terminal.type("apply\r")
                 terminal.wait_for(r"Done\.|Nothing was", _PATIENCE)
                 terminal.send("\x1b")

@@ -59,7 +59,7 @@ def test_a_day_at_the_desk_over_ssh(
         terminal.wait_for("approved: type apply", PATIENCE)
         terminal.send(":apply\r")
         terminal.wait_for("Sign and send", PATIENCE)
-        terminal.settle()
+        terminal.read_page()
         assert _sent(node, devnet) == counted
         terminal.type("apply\r")
         terminal.wait_for(r"Done\. escape goes back", PATIENCE)
@@ -88,7 +88,7 @@ def test_a_line_cut_in_the_middle_of_an_apply_has_one_effect(
         terminal.wait_for("approved: type apply", PATIENCE)
         terminal.send(":apply\r")
         terminal.wait_for("Sign and send", PATIENCE)
-        terminal.settle()
+        terminal.read_page()
         terminal.type("apply\r")
         terminal.wait_for(": sent", PATIENCE)
         terminal.process.kill()

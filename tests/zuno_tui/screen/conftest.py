@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 # Textual reads these while it is imported, so they go before anything imports it. What the
 # pictures' own plugin tells its workers is no wish, and stays.
 for name in list(os.environ):
@@ -11,3 +13,9 @@ for name in list(os.environ):
     if wish or name == "NO_COLOR":
         del os.environ[name]
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
+
+
+@pytest.fixture(autouse=True)
+def keys_count_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the moment a page is drawn; the tests of that second bring a clock of their own."""
+    monkeypatch.setattr("zuno_tui.screens.confirm.READING_SECONDS", 0.0)

@@ -237,6 +237,7 @@ async def test_an_approval_expires_while_it_is_looked_at() -> None:
     async with desk_app(link).run_test() as pilot:
         screen = ConfirmScreen(link, KEYLESS, clock=lambda: KEYLESS.expires_at - 0.2)
         pilot.app.push_screen(screen)
+        await pilot.pause()
         await pilot.press(*"appl")
         await pilot.pause(0.3)
         await pilot.press("y", "enter")
