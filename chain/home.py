@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
+_ROOT = 0
 
 
 class HomeError(Exception):
@@ -75,17 +76,58 @@ class Home:
     def keystore(self) -> Path:
         return self.root / "keystore"
 
+    def require_own(self) -> None:
+        """Refuse the home of somebody else, as `sudo zuno` would find it.
+
+        What root writes there its owner can no longer change, and what stands there was set by
+        whoever may write there: neither belongs under a signature.
+        """
+        user = os.geteuid()
+        try:
+            owner = _owner(self.root, even_above=user == _ROOT)
+        except OSError as error:
+            raise _unusable(self.root, error) from error
+        if owner is not None and owner != user:
+            raise HomeError(
+                f"The home folder {self.root} belongs to {_user_name(owner)}, and this runs as "
+                f"{_user_name(user)}. Run zuno without sudo, or choose a home of your own: "
+                "--home DIR or ZUNO_HOME."
+            )
+
     def prepare(self) -> None:
-        """Create the home folder, or refuse one that others can read or that is not ours."""
+        """Create the home folder and close it to others, or refuse one that is not ours."""
+        self.require_own()
         try:
             self.root.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
             if self.root.stat().st_mode & 0o077:
                 self.root.chmod(FOLDER_MODE)
         except OSError as error:
-            raise HomeError(
-                f"The home folder {self.root} cannot be used: {error.strerror}. "
-                "Choose another with --home DIR or ZUNO_HOME."
-            ) from error
+            raise _unusable(self.root, error) from error
+
+
+def _owner(root: Path, *, even_above: bool) -> int | None:
+    """Whose folder it is; of one that is not there yet, whose it would be made in."""
+    places = (root, *root.parents) if even_above else (root,)
+    for place in places:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            return place.stat().st_uid
+    return None
+
+
+def _user_name(user: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"user {user}"
+
+
+def _unusable(root: Path, error: OSError) -> HomeError:
+    return HomeError(
+        f"The home folder {root} cannot be used: {error.strerror}. "
+        "Choose another with --home DIR or ZUNO_HOME."
+    )
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:

@@ -47,6 +47,7 @@ class Session:
     @classmethod
     def start(cls, arguments: Namespace) -> Session:
         home = Home.locate(os.environ, arguments.home)
+        home.require_own()
         settings = load_settings(home.settings, os.environ, flags_of(arguments))
         return cls(home, settings, settings.chosen_network(), bool(arguments.json))
 

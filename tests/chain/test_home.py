@@ -36,6 +36,37 @@ def test_a_home_that_is_a_file_is_refused_with_what_to_do(tmp_path: Path) -> Non
         Home(tmp_path / "home", tmp_path).prepare()
 
 
+@pytest.mark.parametrize("made", [True, False], ids=["there", "still to be made"])
+def test_sudo_in_somebody_elses_home_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: bool
+) -> None:
+    root = tmp_path / "theirs" / ".zuno"
+    (root if made else root.parent).mkdir(parents=True)
+    owner, stat_of = 4_242, Path.stat
+
+    def owned(path: Path, **how: bool) -> os.stat_result:
+        found = list(stat_of(path, **how))
+        found[stat.ST_UID] = owner
+        return os.stat_result(found)
+
+    monkeypatch.setattr(Path, "stat", owned)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+    with pytest.raises(HomeError, match=r"user 4242.* root.*without sudo.*--home"):
+        Home(root, tmp_path).prepare()
+    assert root.exists() is made
+
+
+def test_another_users_home_is_refused_whoever_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+
+    with pytest.raises(HomeError):
+        Home(tmp_path, tmp_path).require_own()
+    Home(tmp_path / "new", tmp_path).require_own()
+
+
 def test_a_written_file_is_private_and_leaves_nothing_behind(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "alerts.json"
 

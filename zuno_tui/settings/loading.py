@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from chain.networks import Network, UnknownNetworkError, network_named
 from chain.prices.price import Unit
 from zuno_tui.settings.checking import SettingsError, checked_text, checked_url
+from zuno_tui.settings.toml_file import read_settings_file
 from zuno_tui.spelling import nearest
 
 if TYPE_CHECKING:
@@ -85,17 +85,9 @@ def load_settings(path: Path, environment: Mapping[str, str], flags: Flags) -> S
 
 def _from_file(path: Path) -> Settings:
     try:
-        text = path.read_text("utf-8")
+        table = read_settings_file(path)
     except FileNotFoundError:
         return Settings()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} cannot be read: {error}.") from error
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(
-            f"{path} is not valid TOML: {error}. Mend it or move it away."
-        ) from error
     for key in table:
         if key not in _KNOWN_KEYS:
             meant = nearest(key, _KNOWN_KEYS)
