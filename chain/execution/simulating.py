@@ -2,21 +2,22 @@
 
 `eth_simulateV1` runs the whole sequence and tells every transfer. A token can tell of more than it
 moved, so what the sender holds of the plan's own tokens is read between the steps. Where a node
-does not offer it, the first step alone is tried by `eth_call`, and the rest is said to be
-unsimulated.
+lacks it, forbids it or fails at it, the first step alone is tried by `eth_call`, and the rest is
+said to be unsimulated.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from chain.abi import WORD, encode_call, topic
 from chain.execution.refusals import refusal_words
 from chain.networks import NATIVE
 from chain.rpc import requests, values
-from chain.rpc.errors import Refused, Reverted
+from chain.rpc.errors import ErrorKind, Refused, Reverted, RpcError
 from chain.rpc.requests import Request, state_block
 from chain.rpc.revert_reason import revert_data
 
@@ -31,7 +32,24 @@ if TYPE_CHECKING:
 TRANSFER = topic("Transfer(address,address,uint256)")
 # Where `traceTransfers` reports moves of the chain's own coin.
 _COIN = "0x" + "ee" * 20
-_METHOD_MISSING = -32601
+_NOT_OF_THE_METHOD = frozenset(
+    (
+        ErrorKind.WRONG_CHAIN,
+        ErrorKind.STALE_HEAD,
+        ErrorKind.REORGED,
+        ErrorKind.NO_ENDPOINT,
+        ErrorKind.STATE_PRUNED,
+        ErrorKind.BLOCK_MISSING,
+    )
+)
+"""What another method at the same endpoint would say as well."""
+_TRANSACTION_CODES = range(-38026, -38009)
+"""What `eth_simulateV1` itself says of transactions that cannot be run at all."""
+_TRANSACTION_WORDS = re.compile(
+    r"insufficient funds|intrinsic gas|nonce too|max fee per gas|gas limit", re.IGNORECASE
+)
+_UNKNOWN_OPCODE = re.compile(r"invalid opcode: (PUSH0|MCOPY|TLOAD|TSTORE|BLOBHASH|BLOBBASEFEE|CLZ)")
+"""Some simulators run an older machine than their chain; the contracts are not to blame."""
 _LOOKING_GAS = 200_000
 
 
@@ -54,6 +72,8 @@ class Simulation:
     steps: tuple[StepOutcome, ...]
     unsimulated: tuple[str, ...]
     """Steps nobody could try yet."""
+    reason: str | None = None
+    """Why it was not `eth_simulateV1`, where it was not."""
 
     @property
     def success(self) -> bool:
@@ -71,32 +91,59 @@ async def simulate(
     Of `tokens` the changes are measured by what the sender holds, of others told by events.
     """
     try:
-        steps = await reader.ask(_simulation(transactions, at, tokens))
-    except Refused as error:
-        if error.code != _METHOD_MISSING:
+        tried = await reader.ask(_simulation(transactions, at, tokens))
+    except RpcError as error:
+        if error.kind in _NOT_OF_THE_METHOD:
             raise
-        return await _first_alone(reader, transactions, at)
-    return Simulation("eth_simulateV1", steps, ())
+        alone = await _first_alone(reader, transactions, at, error.sentence)
+        if alone.success and _is_about_transactions(error):
+            raise
+        return alone
+    if tried.unknown_opcode is not None:
+        reason = f"eth_simulateV1 there does not know {tried.unknown_opcode}, which the chain does."
+        return await _first_alone(reader, transactions, at, reason)
+    if not tried.steps[0].success:
+        name = tried.steps[0].step
+        reason = f"eth_simulateV1 there says that {name} fails, eth_call that it does not."
+        alone = await _first_alone(reader, transactions, at, reason)
+        if alone.success:
+            return alone
+    return Simulation("eth_simulateV1", tried.steps, ())
 
 
 async def _first_alone(
-    reader: Reader, transactions: Sequence[UnsignedTransaction], at: BlockRef
+    reader: Reader, transactions: Sequence[UnsignedTransaction], at: BlockRef, reason: str
 ) -> Simulation:
     first, *rest = transactions
     try:
         await reader.ask(
-            requests.call(first.to, first.data, at, sender=first.sender, value=first.value)
+            requests.call(
+                first.to, first.data, at, sender=first.sender, value=first.value, gas=first.gas
+            )
         )
     except Reverted as error:
         outcome = StepOutcome(first.step, False, 0, {}, refusal_words(error.data))
     else:
         outcome = StepOutcome(first.step, True, 0, {}, None)
-    return Simulation("eth_call", (outcome,), tuple(one.step for one in rest))
+    return Simulation("eth_call", (outcome,), tuple(one.step for one in rest), reason)
+
+
+def _is_about_transactions(error: RpcError) -> bool:
+    """Whether the method was carried out and the transactions were what it refused."""
+    return isinstance(error, Reverted) or (
+        isinstance(error, Refused)
+        and (error.code in _TRANSACTION_CODES or bool(_TRANSACTION_WORDS.search(error.message)))
+    )
+
+
+class _Tried(NamedTuple):
+    steps: tuple[StepOutcome, ...]
+    unknown_opcode: str | None
 
 
 def _simulation(
     transactions: Sequence[UnsignedTransaction], at: BlockRef, tokens: Sequence[Address]
-) -> Request[tuple[StepOutcome, ...]]:
+) -> Request[_Tried]:
     measured = [token for token in dict.fromkeys(tokens) if token != NATIVE and transactions]
     looks = [_look(token, transactions[0].sender) for token in measured]
     group = 1 + len(looks)
@@ -107,21 +154,30 @@ def _simulation(
         "validation": False,
     }
 
-    def parse(value: object) -> tuple[StepOutcome, ...]:
+    def parse(value: object) -> _Tried:
         blocks = values.items(value)
         answers = values.items(values.fields(blocks[0]).get("calls")) if len(blocks) == 1 else ()
         if len(answers) != len(calls):
             raise values.InvalidValueError("another number of calls than was simulated")
         before, rest = _held(measured, answers[: len(looks)]), answers[len(looks) :]
-        outcomes = []
+        outcomes, opcode = [], None
         for place, one in enumerate(transactions):
             answer, *looked = rest[place * group : (place + 1) * group]
             after = _held(measured, looked)
             outcomes.append(_outcome(one, answer, before, after))
+            opcode = opcode or _unknown_opcode(answer)
             before = after
-        return tuple(outcomes)
+        return _Tried(tuple(outcomes), opcode)
 
-    return Request("eth_simulateV1", (asked, state_block(at)), parse, block_param=1)
+    return Request(
+        "eth_simulateV1", (asked, state_block(at)), parse, block_param=1, dispensable=True
+    )
+
+
+def _unknown_opcode(answer: object) -> str | None:
+    message = values.fields(values.fields(answer).get("error") or {}).get("message")
+    found = _UNKNOWN_OPCODE.search(message) if isinstance(message, str) else None
+    return None if found is None else found[1]
 
 
 def _look(token: Address, holder: Address) -> dict[str, Json]:

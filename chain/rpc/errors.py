@@ -291,7 +291,7 @@ class BlockMissing(StatePruned):
 
     def __init__(self, message: str, *, endpoint: str = "") -> None:
         super().__init__(message, endpoint=endpoint)
-        self.sentence = f"{endpoint or 'The RPC'} does not have that block: {message}."
+        self.sentence = f"{endpoint or 'The RPC'} does not have that block: {_told(message)}."
         self.next_step = (
             "It may be a moment behind: try again. "
             "Blocks long past need an archive node: zuno --network NAME --rpc URL"

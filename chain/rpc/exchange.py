@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
 from chain.rpc import wire
-from chain.rpc.errors import HttpFault, Malformed, RateLimited, RpcError, WrongChain
+from chain.rpc.errors import (
+    HttpFault,
+    Malformed,
+    RateLimited,
+    Refused,
+    RpcError,
+    Unreachable,
+    WrongChain,
+)
 from chain.rpc.requests import chain_id
 from chain.rpc.retry_after import seconds_asked
 from chain.rpc.server_errors import is_rate_limit, smaller_batch, typed_error
@@ -54,6 +62,18 @@ class Exchange:
         self, endpoint: Endpoint, questions: Sequence[Request[object]], seconds: float
     ) -> list[Outcome]:
         """Every question's outcome from this one endpoint, within these seconds altogether."""
+        try:
+            return await self._ask(endpoint, questions, seconds)
+        except (HttpFault, Malformed, Unreachable) as fault:
+            if not _is_the_methods(fault, endpoint, questions):
+                raise
+            code = fault.status if isinstance(fault, HttpFault) else 0
+            said = fault.what if isinstance(fault, Malformed) else "the method fails there"
+        return [Refused(code, said, endpoint=endpoint.label, retryable=True)]
+
+    async def _ask(
+        self, endpoint: Endpoint, questions: Sequence[Request[object]], seconds: float
+    ) -> list[Outcome]:
         checking = not endpoint.chain_checked
         asked: list[Request[object]] = [*([chain_id()] if checking else ()), *questions]
         replies: list[wire.Reply] = []
@@ -173,6 +193,14 @@ async def _off_loop(size: int, read: Callable[P, T], *given: P.args, **named: P.
     if size <= _OFF_LOOP_BYTES:
         return read(*given, **named)
     return await asyncio.to_thread(read, *given, **named)
+
+
+def _is_the_methods(
+    fault: RpcError, endpoint: Endpoint, questions: Sequence[Request[object]]
+) -> bool:
+    """Whether an endpoint that answers otherwise fails at nothing but a method it may lack."""
+    broken_off = not isinstance(fault, Unreachable) or not fault.before_sending
+    return endpoint.chain_checked and broken_off and [q.dispensable for q in questions] == [True]
 
 
 def _all_errors(replies: Sequence[wire.Reply]) -> bool:

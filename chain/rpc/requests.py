@@ -43,6 +43,8 @@ class Request(Generic[T_co]):
     """The largest answer to read; None leaves it to the client's limits."""
     idempotent: bool = True
     """Whether asking twice is the same as asking once."""
+    dispensable: bool = False
+    """Whether an endpoint may do without this method: failing at it says nothing else of it."""
 
     def at(self, ref: BlockRef) -> Request[T_co]:
         """The same question about another block."""

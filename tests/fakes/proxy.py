@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Call = dict[str, Any]
     Answer = dict[str, Any]
-    """A reply's `result` or `error`."""
+    """A reply's `result` or `error`; or `status`: of HTTP for the whole request, 0 hangs up."""
 
 
 def forwards(_call: Call) -> Answer | None:
@@ -28,6 +28,13 @@ def refuses(method: str) -> Callable[[Call], Answer | None]:
     """A node that was built without this method."""
     missing = {"error": {"code": -32601, "message": f"the method {method} does not exist"}}
     return lambda call: missing if call["method"] == method else None
+
+
+class _StatusError(Exception):
+    """A request that is answered with a status alone."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
 
 
 @dataclass
@@ -71,6 +78,9 @@ class Proxy:
         calls = asked if isinstance(asked, list) else [asked]
         self.asked.update(call["method"] for call in calls)
         own = {call["id"]: answer for call in calls if (answer := self.answer(call)) is not None}
+        for answer in own.values():
+            if "status" in answer:
+                raise _StatusError(answer["status"])
         passed = [call for call in calls if call["id"] not in own]
         told = httpx2.post(self.chain, json=passed, timeout=30).json() if passed else []
         replies = {reply["id"]: reply for reply in told}
@@ -87,8 +97,13 @@ class Proxy:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                answer = proxy._replied(body)
-                self.send_response(200)
+                try:
+                    status, answer = 200, proxy._replied(body)
+                except _StatusError as refusal:
+                    status, answer = refusal.status, b"<html>no</html>"
+                if not status:
+                    return
+                self.send_response(status)
                 self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()
                 self.wfile.write(answer)

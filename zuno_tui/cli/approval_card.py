@@ -88,6 +88,8 @@ def _outcome(rehearsal: Rehearsal) -> Iterator[str]:
         tried = ", ".join(step.step for step in simulation.steps)
         later = ", ".join(simulation.unsimulated) or "nothing"
         yield f"  Tried by {simulation.method}: {tried}. Not tried yet: {later}."
+        if simulation.reason is not None:
+            yield wrapped(f"  By {simulation.method}, because: {simulation.reason}", indent=4)
         return
     yield f"  Tried by {simulation.method}, the wallet would see:"
     pair = rehearsal.prepared.wish.tokens[:2]
@@ -164,6 +166,7 @@ def _document(rehearsal: Rehearsal) -> dict[str, Json]:
         "tokens": list(wish.tokens),
         "simulation": {
             "method": prepared.simulation.method,
+            "reason": prepared.simulation.reason,
             "unsimulated": list(prepared.simulation.unsimulated),
             "steps": [
                 {

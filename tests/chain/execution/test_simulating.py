@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chain.execution.building import build
@@ -84,3 +85,40 @@ async def test_without_simulation_the_rest_is_said_to_be_unsimulated(devnet: Dev
     assert simulation.method == "eth_call"
     assert simulation.success
     assert simulation.unsimulated == tuple(one.step for one in transactions[1:3])
+
+
+class _OldSimulator(RpcClient):
+    """A simulator that runs an older machine than its chain, as Arbitrum's once did."""
+
+    async def ask(self, request: Request[object]) -> object:  # type: ignore[override]
+        if request.method != "eth_simulateV1":
+            return await super().ask(request)
+        told = await super().ask(replace(request, parse=lambda value: value))
+        last = told[0]["calls"][-1]  # type: ignore[index]
+        last |= {"status": "0x0", "error": {"code": -32015, "message": "invalid opcode: PUSH0"}}
+        return request.parse(told)
+
+
+async def test_a_simulator_that_lacks_an_opcode_says_nothing_of_the_contracts(
+    devnet: DevnetReady,
+) -> None:
+    async with _OldSimulator(NETWORK, (devnet.url,)) as client:
+        transactions, block = await _closing(client, devnet)
+        simulation = await simulate(client, transactions[:3], block.hash)
+
+    assert simulation.method == "eth_call"
+    assert simulation.success
+    assert "PUSH0" in (simulation.reason or "")
+
+
+async def test_a_first_step_that_both_methods_refuse_fails(devnet: DevnetReady) -> None:
+    async with RpcClient(NETWORK, (devnet.url,)) as client:
+        transactions, block = await _closing(client, devnet)
+        broken = replace(transactions[0], data=transactions[0].data[:4])
+        simulation = await simulate(client, [broken, *transactions[1:]], block.hash)
+        starved = replace(transactions[0], gas=60_000)
+        short = await simulate(client, [starved], block.hash)
+
+    assert simulation.method == "eth_simulateV1"
+    assert [step.success for step in simulation.steps][:2] == [False, True]
+    assert not short.success
