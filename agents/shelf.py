@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import TYPE_CHECKING
 
-from chain.home import write_atomically
+from chain.home import set_aside, write_atomically
 from chain.rpc import strict_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from agents.debate import Ended
     from agents.model.budget import BudgetReport
+    from agents.plan import Plan
 
 _PLAN_ID = re.compile(r"plan_[0-9a-f]{16}")
+_HASH = re.compile(r"[0-9a-f]{64}")
+_BESIDE_THE_PLAN = ("requestId", "recordHash", "transcript", "claims", "budget")
 
 PlanDocument = dict[str, object]
 
@@ -24,11 +29,16 @@ class NoSuchPlanError(LookupError):
     """A plan that is not on the shelf; the message says what is."""
 
 
+class DamagedPlanError(Exception):
+    """A file that holds no plan; the message says where it is now and what to do."""
+
+
 class PlanShelf:
     """One file a plan, the newest last read as "the" plan."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
         self._folder = folder
+        self._clock = clock
 
     def keep(self, document: PlanDocument) -> Path:
         path = self._folder / f"{document['planId']}.json"
@@ -36,12 +46,26 @@ class PlanShelf:
         return path
 
     def find(self, plan_id: str | None) -> PlanDocument:
-        """The plan of this id, or the newest when none is named."""
+        """The plan of this id, or the newest when none is named; a damaged one is set aside."""
         path = self._newest() if plan_id is None else self._named(plan_id)
-        document = strict_json.loads(path.read_bytes())
-        if not isinstance(document, dict):
-            raise NoSuchPlanError(f"{path.name} does not hold a plan.")
+        document = _read(path)
+        if document is None:
+            aside = set_aside(path, now=self._clock())
+            raise DamagedPlanError(
+                f"{path.name} is damaged and holds no plan. It is kept as {aside}. "
+                "Ask for a new plan: zuno recommend ID"
+            )
         return document
+
+    def record_hash(self, request_id: str) -> str | None:
+        """The last hash of a debate's record, as the plan that came of it names it."""
+        # Looked for in the bytes first, so that a thousand plans are not all parsed.
+        named = json.dumps(request_id).encode()
+        for path in reversed(self._by_age()):
+            document = _read(path) if named in path.read_bytes() else None
+            if document is not None and document.get("requestId") == request_id:
+                return record_hash(document)
+        return None
 
     def _named(self, plan_id: str) -> Path:
         # The id becomes a file's name: nothing else may.
@@ -51,14 +75,22 @@ class PlanShelf:
         return path
 
     def _newest(self) -> Path:
-        plans = sorted(self._folder.glob("plan_*.json"), key=lambda path: path.stat().st_mtime_ns)
+        plans = self._by_age()
         if not plans:
             raise NoSuchPlanError("There is no plan yet. Ask for one: zuno recommend ID")
         return plans[-1]
 
+    def _by_age(self) -> list[Path]:
+        """The oldest first."""
+        return sorted(self._folder.glob("plan_*.json"), key=lambda path: path.stat().st_mtime_ns)
 
-def plan_document(ended: Ended, budget: BudgetReport | None) -> PlanDocument:
-    """The plan with its transcript, its claims and its budget, as JSON has it."""
+
+def plan_document(ended: Ended, budget: BudgetReport | None, record_hash: str) -> PlanDocument:
+    """The plan with its transcript, its claims and its budget, as JSON has it.
+
+    The record's last hash stands beside the plan and not in it: the record holds the plan, so no
+    plan can hold a hash over its own record.
+    """
     if ended.plan is None:
         raise ValueError("A debate without a plan has no document.")
     turns = [
@@ -68,6 +100,7 @@ def plan_document(ended: Ended, budget: BudgetReport | None) -> PlanDocument:
     return {
         **ended.plan.model_dump(mode="json", by_alias=True),
         "requestId": ended.request_id,
+        "recordHash": record_hash,
         "transcript": turns,
         "claims": {
             "cited": sum(turn.thought.cited for turn in ended.transcript),
@@ -75,6 +108,52 @@ def plan_document(ended: Ended, budget: BudgetReport | None) -> PlanDocument:
         },
         "budget": None if budget is None else _budget(budget),
     }
+
+
+def plan_in(document: PlanDocument) -> Plan:
+    """The plan of a document, without what stands beside it."""
+    from pydantic import ValidationError
+
+    from agents.plan import Plan
+
+    core = {name: value for name, value in document.items() if name not in _BESIDE_THE_PLAN}
+    try:
+        return Plan.model_validate(core, strict=False)
+    except ValidationError as error:
+        raise DamagedPlanError(
+            f"The file of {_named_in(document)} does not hold a plan that this zuno can read "
+            f"({error.error_count()} faults): another version wrote it, or it was changed. "
+            "Ask for a new plan: zuno recommend ID"
+        ) from None
+
+
+def was_edited(plan: Plan) -> bool:
+    """Whether a plan is no longer what its id says: the id is a hash over all of it."""
+    from agents.plan import plan_identity
+
+    return plan_identity(plan) != plan.plan_id
+
+
+def record_hash(document: PlanDocument) -> str | None:
+    """The last hash of the plan's record; None where the document names none."""
+    named = document.get("recordHash")
+    return named if isinstance(named, str) and _HASH.fullmatch(named) else None
+
+
+def _read(path: Path) -> PlanDocument | None:
+    """A file's document; None where it holds none, or that of another plan."""
+    try:
+        document = strict_json.loads(path.read_bytes())
+    except strict_json.InvalidJsonError:
+        return None
+    if not isinstance(document, dict) or document.get("planId") != path.stem:
+        return None
+    return document
+
+
+def _named_in(document: PlanDocument) -> str:
+    plan_id = document.get("planId")
+    return plan_id if isinstance(plan_id, str) and _PLAN_ID.fullmatch(plan_id) else "this plan"
 
 
 def _budget(report: BudgetReport) -> dict[str, object]:

@@ -6,7 +6,6 @@ import asyncio
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from agents.bus import Ambient
@@ -16,6 +15,7 @@ from agents.observing import ChainObserver
 from agents.record import FileSink, RecordWriter
 from agents.redaction import Redactor
 from agents.shelf import PlanShelf, plan_document
+from agents.versions import running_versions
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -60,7 +60,7 @@ async def debate(
     record = RecordWriter(
         FileSink(session.home.records / f"{request_id}.jsonl"),
         request_id,
-        {"zuno": version("zuno-tui")},
+        running_versions(),
         Redactor(_secrets(debating)),
     )
     try:
@@ -80,7 +80,7 @@ async def debate(
         await asyncio.to_thread(record.close)
     if ended.plan is None:
         return Debated(ended, None, spent)
-    document = plan_document(ended, spent)
+    document = plan_document(ended, spent, record.last_hash)
     PlanShelf(session.home.plans).keep(document)
     return Debated(ended, document, spent)
 

@@ -112,7 +112,9 @@ class Table:
                 )
                 took = time.monotonic() - before
         writer.close()
-        document = {} if ended.plan is None else plan_document(ended, budget.report())
+        document = (
+            {} if ended.plan is None else plan_document(ended, budget.report(), writer.last_hash)
+        )
         return Held(ended, endpoint.requests, path, took, document, prose)
 
 

@@ -205,7 +205,7 @@ class Siege:
         yield from (f"{number} is the model's" for number in self._leaked(plan))
         words = json.dumps(plan.model_dump(mode="json", by_alias=True), ensure_ascii=False)
         yield from (f"the plan quotes {mark}" for mark in self.model.invented if mark in words)
-        told = json.dumps(plan_document(self.ended, None), ensure_ascii=False)
+        told = json.dumps(plan_document(self.ended, None, "0" * 64), ensure_ascii=False)
         if KEY in told or not CONTROL.isdisjoint(told):
             yield "the plan holds the key or a control byte"
         for turn in self.ended.transcript:

@@ -17,9 +17,19 @@ if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
 
 PLAN_FIELDS = {
-    *("planId", "requestId", "kind", "position", "profile", "regime", "decidedBy", "rounds"),
+    *(
+        "planId",
+        "requestId",
+        "recordHash",
+        "kind",
+        "position",
+        "profile",
+        "regime",
+        "decidedBy",
+        "rounds",
+    ),
     *("verdict", "confidence", "recommended", "candidates", "hold", "exit", "rejected"),
-    *("transcript", "claims", "budget", "sources"),
+    *("transcript", "claims", "budget", "sources", "recordHash"),
 }
 CANDIDATE_FIELDS = {
     *("kind", "tickLower", "tickUpper", "amount0", "amount1", "liquidity", "prepAction"),
@@ -151,9 +161,15 @@ def test_a_replay_matches_with_no_chain_and_no_model(
 ) -> None:
     by_id = desk("replay", plan["requestId"], "--json", "--rpc", "http://127.0.0.1:1")
     assert by_id.code == 0, by_id.words
-    assert by_id.data == {
+    told = by_id.data
+    versions = told.pop("runBy")
+    assert told == {
         "requestId": plan["requestId"],
+        "verdict": "matches",
         "matches": True,
+        "recordHash": plan["recordHash"],
+        "planHash": plan["recordHash"],
+        "writtenBy": versions,
         "lines": _record(desk, plan).read_bytes().count(b"\n"),
         "complete": True,
         "planId": plan["planId"],
@@ -161,7 +177,7 @@ def test_a_replay_matches_with_no_chain_and_no_model(
     }
     by_path = desk("replay", str(_record(desk, plan)))
     assert by_path.code == 0
-    assert f"The replay matches its record, all {by_id.data['lines']} lines" in by_path.words
+    assert f"The replay matches its record, all {told['lines']} lines" in by_path.words
     assert by_path.out.count("▸") == len(plan["transcript"])
 
 
@@ -205,7 +221,9 @@ def test_a_record_that_another_hand_wrote_does_not_match(
     writer.close()
     spoken = desk("replay", str(forged), "--json")
     assert spoken.code == 1
+    assert spoken.data["verdict"] == "another record"
     assert spoken.data["matches"] is False
+    assert spoken.data["planHash"] == plan["recordHash"] != spoken.data["recordHash"]
     assert spoken.data["firstDifference"] == len(lines)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from agents.shelf import PlanShelf
+from agents.shelf import PlanShelf, plan_in
 from zuno_tui.cli import DONE
 from zuno_tui.cli.approval_card import show_approval
-from zuno_tui.cli.plan_card import plan_in
 from zuno_tui.gate.approving import approve, rehearse
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.limits import gate_limits

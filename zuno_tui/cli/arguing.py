@@ -44,8 +44,7 @@ async def argue(arguing: Arguing, start: FlowStart | FlowCreateStart) -> int:
         say(f"The debate ended at {stage}: {reason}")
         unread = failure is not None and failure.cause is FailureCause.UNREADABLE
         return NETWORK if unread else FAILED
-    show_plan(session, debated.document)
-    return 0
+    return show_plan(session, debated.document)
 
 
 def _listener(arguing: Arguing) -> Listener:

@@ -6,14 +6,13 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.shelf import PlanShelf
+from agents.shelf import PlanShelf, plan_in
 from agents.words import usd
 from chain.positions.reader import read_positions
 from chain.tokens import read_tokens
 from zuno_tui.cli import DONE
 from zuno_tui.cli.approve import same_network
 from zuno_tui.cli.output import Column, print_json, print_lines, table
-from zuno_tui.cli.plan_card import plan_in
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.wishes_to_open import capital_of, find_pool

@@ -7,28 +7,38 @@ from typing import TYPE_CHECKING
 from agents.debate import Turn
 from agents.envelope import Role
 from agents.payloads import Thought
-from agents.shelf import PlanShelf
+from agents.shelf import PlanShelf, plan_in, was_edited
+from zuno_tui.cli import DONE, FAILED
 from zuno_tui.cli.output import print_json, print_lines
-from zuno_tui.cli.plan_card import plan_in
+from zuno_tui.cli.plan_card import edited_words, record_words
 from zuno_tui.cli.transcript import turn_line
-from zuno_tui.session import Session
+from zuno_tui.session import Session, say
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
+    from agents.plan import Plan
     from agents.shelf import PlanDocument
+
+_TOLD = (
+    *("planId", "requestId", "recordHash", "choice", "rejected", "transcript", "claims"),
+    "sources",
+)
 
 
 def run(arguments: Namespace) -> int:
     session = Session.start(arguments)
     document = PlanShelf(session.home.plans).find(arguments.plan_id)
+    plan = plan_in(document)
     if session.as_json:
-        told = ("planId", "requestId", "choice", "rejected", "transcript", "claims", "sources")
-        print_json({name: document[name] for name in told})  # type: ignore[misc]
+        print_json({name: document.get(name) for name in _TOLD})  # type: ignore[misc]
     else:
-        print_lines(_lines(document))
-    return 0
+        print_lines(_lines(document, plan))
+    if not was_edited(plan):
+        return DONE
+    say(edited_words(document))
+    return FAILED
 
 
 def recorded_turns(document: PlanDocument) -> Iterator[Turn]:
@@ -39,11 +49,11 @@ def recorded_turns(document: PlanDocument) -> Iterator[Turn]:
         yield Turn(Role(turn["role"]), Thought.model_validate(said, strict=False))
 
 
-def _lines(document: PlanDocument) -> Iterator[str]:
-    plan = plan_in(document)
+def _lines(document: PlanDocument, plan: Plan) -> Iterator[str]:
     for turn in recorded_turns(document):
         yield turn_line(turn.role.value, turn.thought)
     yield ""
     yield f"{plan.plan_id}: {'; '.join(plan.choice.reasons)}."
     for source, said in plan.sources.items():
         yield f"  {source}: {said}"
+    yield from record_words(document)

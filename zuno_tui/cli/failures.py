@@ -17,6 +17,7 @@ from zuno_tui.settings import SettingsError
 # By name, because importing their modules is what lazy commands avoid.
 _FORESEEN = (
     "ContractsError",
+    "DamagedPlanError",
     "DevnetError",
     "NoSuchPlanError",
     "RecordBrokenError",

@@ -14,5 +14,4 @@ if TYPE_CHECKING:
 
 def run(arguments: Namespace) -> int:
     session = Session.start(arguments)
-    show_plan(session, PlanShelf(session.home.plans).find(arguments.plan_id))
-    return 0
+    return show_plan(session, PlanShelf(session.home.plans).find(arguments.plan_id))

@@ -4,27 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.plan import Candidate, Plan
+from agents.shelf import plan_in, record_hash, was_edited
 from agents.words import UNKNOWN, hours, percent, usd
+from zuno_tui.cli import DONE, FAILED
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.cli.transcript import wrapped
 from zuno_tui.drawing.gauge import bar
+from zuno_tui.session import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from agents.plan import Candidate, Plan
     from agents.shelf import PlanDocument
     from zuno_tui.session import Session
 
 _BAR_CELLS = 8
-_EXTRAS = ("requestId", "transcript", "claims", "budget")
 
 
-def show_plan(session: Session, document: PlanDocument) -> None:
+def show_plan(session: Session, document: PlanDocument) -> int:
+    """Print it; what was edited since it was made is said to be, and is no success."""
+    edited = was_edited(plan_in(document))
     if session.as_json:
-        print_json(document)  # type: ignore[arg-type]
+        shown = {**document, "edited": True} if edited else document
+        print_json(shown)  # type: ignore[arg-type]
     else:
         print_lines(plan_lines(document))
+    if not edited:
+        return DONE
+    say(edited_words(document))
+    return FAILED
 
 
 def plan_lines(document: PlanDocument) -> Iterator[str]:
@@ -41,8 +50,22 @@ def plan_lines(document: PlanDocument) -> Iterator[str]:
     rows = [[label, *(tell(one) for one in options.values())] for label, tell in FIGURES.items()]
     yield from table(columns, rows)
     yield ""
-    for sentence in (*reasons(plan), *model_talk(document)):
+    for sentence in (*reasons(plan), *model_talk(document), *record_words(document)):
         yield wrapped(f"  {sentence}", indent=2)
+
+
+def edited_words(document: PlanDocument) -> str:
+    return (
+        f"The file of {document['planId']} was changed since it was made: nobody argued for what "
+        "it says now, and it cannot be approved. Ask for a new plan: zuno recommend ID"
+    )
+
+
+def record_words(document: PlanDocument) -> Iterator[str]:
+    """Where it was argued, and the hash that tells whether that record is still the same."""
+    noted = record_hash(document)
+    if noted is not None:
+        yield f"Argued on the record {document['requestId']}, whose last hash is {noted}."
 
 
 def reasons(plan: Plan) -> Iterator[str]:
@@ -66,11 +89,6 @@ def model_talk(document: PlanDocument) -> Iterator[str]:
             price = f", ${dollars:.4f}" if isinstance(dollars, float) and tokens else ""
             yield f"The model took {tokens:,}{most} tokens{price}."
             yield f"Of the numbers it cited {cited} were given to it; {struck} were struck."
-
-
-def plan_in(document: PlanDocument) -> Plan:
-    core = {name: value for name, value in document.items() if name not in _EXTRAS}
-    return Plan.model_validate(core, strict=False)
 
 
 def headline(plan: Plan) -> str:

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agents.bus import Ambient
-from agents.debate import RecordedEyes, hold_debate, recorded_start, replay_debate
+from agents.debate import RecordedEyes, hold_debate, recorded_start
 from agents.record import MemorySink, RecordWriter
 from agents.redaction import Redactor
-from agents.replay import read_record
+from agents.replay import RecordBrokenError
 from zuno_tui.cli import DONE, FAILED
 from zuno_tui.cli.output import print_json, print_lines
 from zuno_tui.cli.transcript import turn_line
 from zuno_tui.debating import live_model
+from zuno_tui.replaying import Replayed, replayed
 from zuno_tui.session import Session, say
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import debate_settings
@@ -26,19 +27,20 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from agents.debate import Ended
-    from agents.replay import Record, ReplayReport
+    from agents.replay import Record
     from zuno_tui.settings.debates import DebateSettings
 
 
 def run(arguments: Namespace) -> int:
     session = Session.start(arguments)
-    record = read_record(record_path(session, arguments.record))
-    report, ended = asyncio.run(replay_debate(record))
+    again = asyncio.run(replayed(session.home, record_path(session, arguments.record)))
     if arguments.rerun:
+        if again.ended is None:
+            raise RecordBrokenError(again.words)
         settings = debate_settings(session.settings, os.environ, profile=None, deterministic=False)
-        return asyncio.run(_rerun(session, record, ended, settings, arguments.rerun))
-    _show(session, record, report, ended)
-    return DONE if report.matches else FAILED
+        return asyncio.run(_rerun(session, again.record, again.ended, settings, arguments.rerun))
+    _show(session, again)
+    return DONE if again.judged.holds else FAILED
 
 
 def record_path(session: Session, named: str) -> Path:
@@ -52,25 +54,30 @@ def record_path(session: Session, named: str) -> Path:
     return kept
 
 
-def _show(session: Session, record: Record, report: ReplayReport, ended: Ended) -> None:
-    plan_id = None if ended.plan is None else ended.plan.plan_id
+def _show(session: Session, again: Replayed) -> None:
+    record, judged, ended = again.record, again.judged, again.ended
+    plan = None if ended is None else ended.plan
     if session.as_json:
         print_json(
             {
                 "requestId": record.request_id,
-                "matches": report.matches,
-                "lines": report.compared,
+                "verdict": judged.verdict.value,
+                "matches": judged.holds,
+                "lines": None if again.report is None else again.report.compared,
                 "complete": record.complete,
-                "planId": plan_id,
-                "firstDifference": None if report.difference is None else report.difference.line,
+                "planId": None if plan is None else plan.plan_id,
+                "firstDifference": judged.line,
+                "recordHash": judged.last_hash,
+                "planHash": judged.planned_hash,
+                "writtenBy": dict(judged.written_by),
+                "runBy": dict(judged.running),
             }
         )
         return
-    print_lines(turn_line(turn.role.value, turn.thought) for turn in ended.transcript)
-    if report.difference is None:
-        say(f"The replay matches its record, all {report.compared} lines: {plan_id or 'no plan'}.")
-    else:
-        say(f"The replay differs from its record from line {report.difference.line} on.")
+    if ended is not None:
+        print_lines(turn_line(turn.role.value, turn.thought) for turn in ended.transcript)
+    say(again.words)
+    say(f"{'no plan' if plan is None else plan.plan_id}, last hash {judged.last_hash}")
 
 
 async def _rerun(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.shelf import PlanShelf
+from agents.shelf import PlanShelf, plan_in, was_edited
 from zuno_tui.cli.approval_card import rehearsal_lines
 from zuno_tui.cli.approve import rehearsed, same_network
 from zuno_tui.cli.explain import recorded_turns
-from zuno_tui.cli.plan_card import plan_in
+from zuno_tui.cli.plan_card import edited_words, record_words
 from zuno_tui.desk.approval_views import approved_view
 from zuno_tui.desk.changes import wish_of_change
 from zuno_tui.desk.debate_views import turn_view
@@ -81,15 +81,16 @@ class Approvals:
     def _show(self, document: PlanDocument) -> None:
         path = self._bench.session.home.plans / f"{document['planId']}.json"
         show_plan(self._bench, self._card, document, made_at=path.stat().st_mtime)
+        if was_edited(plan_in(document)):
+            self._bench.tell(Said(edited_words(document), "bad"))
         self._bench.tell(ViewAsked("plan"))
 
     def _explain(self, document: PlanDocument) -> None:
         turns = tuple(turn_view(turn) for turn in recorded_turns(document))
         plan_id = str(document["planId"])
+        ended = " ".join((f"{plan_id}.", *record_words(document)))
         self._bench.tell(
-            DebateChanged(
-                DebateView(str(document["requestId"]), f"why {plan_id}", turns, f"{plan_id}.")
-            )
+            DebateChanged(DebateView(str(document["requestId"]), f"why {plan_id}", turns, ended))
         )
         self._bench.tell(ViewAsked("debate"))
 

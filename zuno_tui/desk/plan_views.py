@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agents.shelf import plan_in
 from zuno_tui.cli.plan_card import (
     FIGURES,
     circumstances,
     headline,
     model_talk,
-    plan_in,
     reasons,
     recommendation,
 )

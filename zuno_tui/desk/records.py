@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from agents.debate import replay_debate
-from agents.envelope import Kind
-from agents.replay import RecordBrokenError, read_record
+from agents.record_summary import summarise
 from zuno_tui.cli.replay import record_path
 from zuno_tui.desk.debate_views import ending, turn_view
 from zuno_tui.desk.events import DebateChanged, RecordsReady, Said, ViewAsked
 from zuno_tui.desk.views import DebateView, RecordRow
+from zuno_tui.replaying import replayed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.replay import Record
     from zuno_tui.desk.bench import Bench
     from zuno_tui.desk.intents import Replay
 
@@ -43,49 +41,25 @@ class Records:
         self._bench.tell(RecordsReady(rows))
 
     async def _hear(self, asked: Replay) -> None:
-        record = read_record(record_path(self._bench.session, asked.record))
-        report, ended = await replay_debate(record)
-        same = (
-            f"The replay matches its record, all {report.compared} lines."
-            if report.difference is None
-            else f"The replay differs from its record from line {report.difference.line} on."
-        )
-        turns = tuple(turn_view(turn) for turn in ended.transcript)
-        view = DebateView(
-            record.request_id, f"{_subject(record)}, again", turns, f"{ending(ended)} {same}"
-        )
-        self._bench.tell(DebateChanged(view))
+        session = self._bench.session
+        path = record_path(session, asked.record)
+        again = await replayed(session.home, path)
+        words = f"{again.words} Its last hash is {again.judged.last_hash}."
+        turns = () if again.ended is None else again.ended.transcript
+        ended = words if again.ended is None else f"{ending(again.ended)} {words}"
+        subject = f"{summarise(path).subject}, again"
+        shown = tuple(turn_view(turn) for turn in turns)
+        self._bench.tell(DebateChanged(DebateView(again.record.request_id, subject, shown, ended)))
         self._bench.tell(ViewAsked("debate"))
-        self._bench.tell(Said(same, "good" if report.matches else "bad", asked.twin))
+        self._bench.tell(Said(again.words, "good" if again.judged.holds else "bad", asked.twin))
 
 
 def record_rows(folder: Path) -> tuple[RecordRow, ...]:
-    """The newest first; a record that is broken is listed as that."""
+    """The newest first, by their ends alone: whether one holds is told when it is replayed."""
     paths = sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime, reverse=True)
     return tuple(_row(path) for path in paths[:_MOST_LISTED])
 
 
 def _row(path: Path) -> RecordRow:
-    when = path.stat().st_mtime
-    try:
-        record = read_record(path)
-    except RecordBrokenError as error:
-        return RecordRow(path.stem, when, "unknown", str(error))
-    return RecordRow(path.stem, when, _subject(record), _outcome(record))
-
-
-def _subject(record: Record) -> str:
-    match record.inputs().get("start"):
-        case {"tokenId": str(token_id)}:
-            return f"position #{token_id}"
-    return "a new position"
-
-
-def _outcome(record: Record) -> str:
-    for line in reversed(record.lines):
-        match line.body:
-            case {"kind": Kind.PLAN_READY, "payload": {"plan": {"choice": {"kind": str(kind)}}}}:
-                return kind
-            case {"kind": Kind.FLOW_FAILED, "payload": {"reason": str(reason)}}:
-                return f"failed: {reason}"
-    return "unfinished"
+    told = summarise(path)
+    return RecordRow(path.stem, path.stat().st_mtime, told.subject, told.outcome)
