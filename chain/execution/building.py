@@ -109,6 +109,17 @@ def with_gas(built: Built, used: Sequence[int]) -> Built:
     )
 
 
+def raised_gas(built: Built, more: Sequence[int]) -> Built:
+    """The same bytes with limits raised by what each step pays for beside running."""
+    return replace(
+        built,
+        transactions=tuple(
+            replace(each, gas=each.gas + gas)
+            for each, gas in zip(built.transactions, more, strict=True)
+        ),
+    )
+
+
 def _recipes(request: Request, facts: ChainFacts) -> list[Recipe]:
     match request:
         case ReRange():
@@ -204,8 +215,7 @@ def _needs_balances(moving: list[Recipe], facts: ChainFacts) -> None:
         for token, amount in recipe.pulled:
             _needs(token, amount, held)
         if recipe.value:
-            gas = facts.fees.max_fee_per_gas * sum(GAS_CEILINGS[each.step] for each in moving)
-            _needs(NATIVE, recipe.value, held, gas)
+            _needs(NATIVE, recipe.value, held)
         if recipe.step == "exit":
             return
         if recipe.step == "wrap":
@@ -213,10 +223,10 @@ def _needs_balances(moving: list[Recipe], facts: ChainFacts) -> None:
             held[recipe.to] = held.get(recipe.to, 0) + recipe.value
 
 
-def _needs(token: Address, amount: int, held: Mapping[Address, int], gas: int = 0) -> None:
+def _needs(token: Address, amount: int, held: Mapping[Address, int]) -> None:
     there = held.get(token, 0)
-    if there < amount + gas:
-        raise ShortError(token, there, amount, gas)
+    if there < amount:
+        raise ShortError(token, there, amount)
 
 
 def _transaction(recipe: Recipe, place: int, facts: ChainFacts) -> UnsignedTransaction:

@@ -32,14 +32,12 @@ class BuildError(ValueError):
 class ShortError(BuildError):
     """The wallet holds less of a token than the transactions may take."""
 
-    def __init__(self, token: Address, held: int, needed: int, gas: int = 0) -> None:
+    def __init__(self, token: Address, held: int, needed: int) -> None:
         super().__init__(
             f"The wallet holds less of {token} than the {needed} units this may take. "
             "Name a smaller amount."
         )
         self.token, self.held, self.needed = token, held, needed
-        self.gas = gas
-        """What must be left for gas besides."""
 
 
 @dataclass(frozen=True, slots=True)

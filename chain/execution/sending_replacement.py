@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from chain.execution.journal_records import Step
     from chain.execution.transaction import UnsignedTransaction
 
-_PLAIN_TRANSFER_GAS = 21_000
+PLAIN_TRANSFER_GAS = 21_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,16 @@ def speed_up(step: Step, *, market: Fees, cap: Fees) -> UnsignedTransaction:
     )
 
 
-def cancellation(step: Step, *, market: Fees, cap: Fees) -> UnsignedTransaction:
+def cancellation(
+    step: Step, *, market: Fees, cap: Fees, gas: int = PLAIN_TRANSFER_GAS
+) -> UnsignedTransaction:
     """Nothing sent to oneself with the step's nonce: once it is included the step cannot be."""
     return replace(
         speed_up(step, market=market, cap=cap),
         to=step.transaction.sender,
         value=0,
         data=b"",
-        gas=_PLAIN_TRANSFER_GAS,
+        gas=gas,
     )
 
 

@@ -113,7 +113,7 @@ def test_what_cannot_be_done_is_refused_with_a_way_on(desk: Desk) -> None:
         ("decrease", healthy, "100"): f"zuno close {healthy}",
         ("decrease", healthy, "0"): "from 1 to 99",
         ("decrease", "999999", "50"): "zuno positions",
-        ("wrap", "1,000"): "for gas",
+        ("wrap", "1,000"): "The wallet holds",
         ("unwrap", "1,000"): "The wallet holds",
         ("revoke", "WETH", "Permit2"): "zuno revoke",
         ("revoke", "WETH", "somebody"): "Permit2, PositionManager",

@@ -139,7 +139,7 @@ def _both(amounts: Amounts, rehearsal: Rehearsal) -> str:
 
 def _cost(rehearsal: Rehearsal) -> Iterator[str]:
     prepared = rehearsal.prepared
-    most = sum(each.gas * each.max_fee_per_gas for each in prepared.built.transactions)
+    most = prepared.gas.total
     rate = prepared.wish.usd_per_wei
     usd = UNKNOWN + " in dollars" if rate is None else f"${most * rate:,.4f}"
     yield f"  Gas costs at most {most / 10**18:.6f} of the chain's coin ({usd})."
@@ -164,6 +164,13 @@ def _document(rehearsal: Rehearsal) -> dict[str, Json]:
         "block": wish.subject.block.number,
         "blockHash": wish.subject.block.hash,
         "tokens": list(wish.tokens),
+        "gas": {
+            "execution": str(prepared.gas.execution),
+            "l1Data": str(prepared.gas.l1_data),
+            "operator": str(prepared.gas.operator),
+            "total": str(prepared.gas.total),
+            "exceedsMoved": prepared.gas.exceeds_moved,
+        },
         "simulation": {
             "method": prepared.simulation.method,
             "reason": prepared.simulation.reason,

@@ -9,6 +9,7 @@ from chain.execution.building import build, with_gas
 from chain.execution.building_facts import ShortError
 from chain.execution.building_requests import Create, ReRange
 from chain.execution.decoding import decode
+from chain.execution.gas_bill import coin_needed, with_whole_gas, with_worth
 from chain.execution.outbox_approvals import APPROVAL_SECONDS
 from chain.execution.policy import Refused, check
 from chain.execution.policy_context import PolicyContext, key_of
@@ -16,6 +17,7 @@ from chain.execution.reading import read_chain_facts
 from chain.execution.recipes_sizing import Band, price_band
 from chain.execution.simulating import simulate
 from chain.hooks import NO_HOOK
+from chain.networks import NATIVE
 from chain.tokens import read_tokens
 from chain.tokens.token import amount_text
 from zuno_tui.gate.circumstances import network_time, read_circumstances
@@ -34,8 +36,9 @@ if TYPE_CHECKING:
     from chain.execution.building import Built
     from chain.execution.building_facts import ChainFacts
     from chain.execution.decoding_records import DecodedStep
+    from chain.execution.gas_bill import GasBill
     from chain.execution.simulating import Simulation
-    from chain.networks import Address
+    from chain.networks import Address, Network
     from chain.overview import Sources
     from zuno_tui.gate.contract_code import CodeHashes
     from zuno_tui.gate.drift import Circumstances
@@ -59,6 +62,7 @@ class Prepared:
     codes: CodeHashes
     daily_limit: int | None
     """Micro-dollars that all plans of a day may put into ranges."""
+    gas: GasBill
 
 
 async def prepare(
@@ -68,7 +72,8 @@ async def prepare(
     block, pool = wish.subject.block, wish.subject.pool
     facts = await read_chain_facts(sources.client, sources.network, wallet, wish.tokens, block)
     unlimited = await _built(sources, wish, facts)
-    built, simulation = await _tried(sources, unlimited, block.hash, wish.tokens)
+    limited, simulation = await _tried(sources, unlimited, block.hash, wish.tokens)
+    built, gas = await _payable(sources, wish, facts, limited, simulation)
     steps = tuple(decode(transaction) for transaction in built.transactions)
     codes = await _code_hashes(sources, wish)
     context = _policy_context(sources, wish, facts, codes, limits, notional_today=notional_today)
@@ -91,6 +96,7 @@ async def prepare(
         Bounds(band.lowest, band.highest, facts.fees.max_fee_per_gas, now + int(APPROVAL_SECONDS)),
         codes,
         limits.policy.daily_notional,
+        gas,
     )
 
 
@@ -108,9 +114,8 @@ async def _built(sources: Sources, wish: Wish, facts: ChainFacts) -> Built:
         )
         token = known[error.token]
         held, needed = amount_text(error.held, token), amount_text(error.needed, token)
-        gas = f", and up to {amount_text(error.gas, token)} for gas" if error.gas else ""
         raise GateRefusedError(
-            f"The wallet holds {held}, and this may take {needed}{gas}. Name a smaller amount."
+            f"The wallet holds {held}, and this may take {needed}. Name a smaller amount."
         ) from error
 
 
@@ -126,6 +131,29 @@ async def _tried(
     second = await simulate(sources.client, limited.transactions, at, tokens)
     refuse_failing(second)
     return limited, second
+
+
+async def _payable(
+    sources: Sources, wish: Wish, facts: ChainFacts, built: Built, simulation: Simulation
+) -> tuple[Built, GasBill]:
+    """The gas of all steps, refused where the wallet cannot pay for it now."""
+    client, network, at = sources.client, sources.network, wish.subject.block.hash
+    whole, bill = await with_whole_gas(client, network, built, at)
+    needed, held = coin_needed(bill, whole), facts.balances[NATIVE]
+    if needed > held:
+        steps, along = len(whole.transactions), needed - bill.total
+        sent = f", and {_coins(along, network)} is sent along" if along else ""
+        raise GateRefusedError(
+            f"Gas for {'this step' if steps == 1 else f'all {steps} steps'} may cost up to "
+            f"{_coins(bill.total, network)}{sent}. The wallet holds {_coins(held, network)}, "
+            f"{_coins(needed - held, network)} too little, so nothing was begun. "
+            "Send it that much, or wait for cheaper gas."
+        )
+    return whole, with_worth(bill, simulation, wish.usd_per_unit, wish.usd_per_wei)
+
+
+def _coins(wei: int, network: Network) -> str:
+    return f"{wei / 10**18:.6g} {network.native_symbol}"
 
 
 def refuse_failing(simulation: Simulation) -> None:

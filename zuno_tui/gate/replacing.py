@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 from chain.execution.journal_records import REPLACEABLE
 from chain.execution.reading import FactsUnknownError
 from chain.execution.sending import Sender
-from chain.execution.sending_replacement import Fees, cancellation, speed_up
+from chain.execution.sending_replacement import (
+    PLAIN_TRANSFER_GAS,
+    Fees,
+    cancellation,
+    speed_up,
+)
 from chain.gas import read_gas_price
 from chain.quantity import Unknown
 from chain.rpc import requests
@@ -22,11 +27,13 @@ if TYPE_CHECKING:
     from chain.execution.outbox import Outbox
     from chain.execution.sending import Signer
     from chain.execution.transaction import UnsignedTransaction
+    from chain.networks import Address
     from chain.overview import Sources
     from zuno_tui.gate.connections import Connections
     from zuno_tui.gate.limits import GateLimits
 
 CANCEL, SPEED_UP = "cancel", "speed-up"
+_ESTIMATE_MARGIN = (3, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +82,12 @@ async def replacement_of(
         raise FactsUnknownError(f"What gas costs is unknown: {price.reason}.")
     market = Fees(price.value.cap, price.value.priority_fee)
     cap = Fees(limits.policy.max_fee_per_gas, limits.policy.max_fee_per_gas)
-    make = cancellation if action == CANCEL else speed_up
-    return Replacement(dispatch, step, make(step, market=market, cap=cap), action)
+    if action == CANCEL:
+        gas = await _transfer_gas(sources, dispatch.sender)
+        made = cancellation(step, market=market, cap=cap, gas=gas)
+    else:
+        made = speed_up(step, market=market, cap=cap)
+    return Replacement(dispatch, step, made, action)
 
 
 async def send_replacement(
@@ -105,6 +116,15 @@ async def send_replacement(
         clock=sources.clock,
     )
     return await sender.replace(sealed, position, replacement.transaction, signer, at=now)
+
+
+async def _transfer_gas(sources: Sources, wallet: Address) -> int:
+    """What sending nothing to oneself needs: more than a transfer where data is paid as gas."""
+    estimate = await sources.client.ask(requests.estimate_gas(wallet, b"", sender=wallet))
+    if estimate <= PLAIN_TRANSFER_GAS:
+        return PLAIN_TRANSFER_GAS
+    more, of = _ESTIMATE_MARGIN
+    return estimate * more // of
 
 
 def _waiting_step(dispatch: Dispatch) -> Step | None:

@@ -1,0 +1,162 @@
+"""What the gas of a whole plan may cost, and whether the wallet can pay it.
+
+Beside the gas of every step an OP-stack network charges for the data on its parent chain and, since
+Isthmus, an operator fee: no fee cap bounds either, so both are asked for the very bytes. Arbitrum
+charges the data as gas, which a simulation does not count: there the limits are raised by it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from chain.abi import AbiError, decode, encode_call
+from chain.execution.building import raised_gas
+from chain.execution.reading import FactsUnknownError
+from chain.execution.unsigned_bytes import unsigned_bytes
+from chain.gas import GAS_PRICE_ORACLE
+from chain.rpc import requests
+from chain.rpc.errors import Reverted, RpcError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from chain.execution.building import Built
+    from chain.execution.simulating import Simulation
+    from chain.execution.transaction import UnsignedTransaction
+    from chain.networks import Address, Network
+    from chain.rpc.reader import Reader
+    from chain.rpc.types import BlockRef
+
+NODE_INTERFACE: Address = "0x" + "00" * 19 + "c8"
+"""Where Arbitrum answers what data costs; no contract is there."""
+
+_DATA_MARGIN = 2
+"""What data costs follows the parent chain's fees, which may double until a plan is through."""
+_PARENT_GAS_MARGIN = (3, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class GasBill:
+    """Wei of the network's own coin that all steps together may cost at most."""
+
+    execution: int
+    l1_data: int = 0
+    """For the data on a parent chain."""
+    operator: int = 0
+    moved: int | None = None
+    """What the plan moves or earns, in wei at the same prices; None where that is unknown."""
+
+    @property
+    def total(self) -> int:
+        return self.execution + self.l1_data + self.operator
+
+    @property
+    def exceeds_moved(self) -> bool:
+        """Whether gas may cost more than the plan is about."""
+        return self.moved is not None and self.total > self.moved
+
+
+async def with_whole_gas(
+    reader: Reader, network: Network, built: Built, at: BlockRef
+) -> tuple[Built, GasBill]:
+    """The transactions with limits that hold all of their gas, and what that may cost."""
+    match network.stack:
+        case "op":
+            return built, await _op_bill(reader, built.transactions, at)
+        case "arbitrum":
+            parent = await _parent_gas(reader, built.transactions, at)
+            raised = raised_gas(built, parent)
+            data = sum(
+                gas * one.max_fee_per_gas
+                for gas, one in zip(parent, built.transactions, strict=True)
+            )
+            return raised, GasBill(_execution(built.transactions), l1_data=data)
+        case "plain":
+            return built, GasBill(_execution(built.transactions))
+
+
+def with_worth(
+    bill: GasBill,
+    simulation: Simulation,
+    usd_per_unit: Mapping[Address, float],
+    usd_per_wei: float | None,
+) -> GasBill:
+    """The same beside the most that any step brings or takes, where all of that has a price."""
+    changes = [step.changes for step in simulation.steps]
+    tokens = {token for one in changes for token, amount in one.items() if amount}
+    if simulation.unsimulated or not usd_per_wei or not tokens or not tokens <= {*usd_per_unit}:
+        return bill
+    worths = [
+        [amount * Fraction(usd_per_unit[token]) for token, amount in one.items()] for one in changes
+    ]
+    most = max(max(_gained(worth), _gained(-each for each in worth)) for worth in worths)
+    return replace(bill, moved=int(most / Fraction(usd_per_wei)))
+
+
+def coin_needed(bill: GasBill, built: Built) -> int:
+    """Wei the wallet must hold: all gas, and what is sent along that no exit pays for."""
+    besides = {one.step: one.bounds.besides.amount0 for one in built.bounds}
+    needed, left = bill.total, False
+    for one in built.transactions:
+        needed += min(one.value, besides.get(one.step, 0)) if left else one.value
+        left = left or one.step == "exit"
+    return needed
+
+
+def _gained(worth: Iterable[Fraction]) -> Fraction:
+    return sum((each for each in worth if each > 0), Fraction(0))
+
+
+def _execution(transactions: Iterable[UnsignedTransaction]) -> int:
+    return sum(one.gas * one.max_fee_per_gas for one in transactions)
+
+
+async def _op_bill(
+    reader: Reader, transactions: Sequence[UnsignedTransaction], at: BlockRef
+) -> GasBill:
+    data = [encode_call("getL1Fee(bytes)", unsigned_bytes(one)) for one in transactions]
+    operator = [encode_call("getOperatorFee(uint256)", one.gas) for one in transactions]
+    answers = await reader.settle(
+        [requests.call(GAS_PRICE_ORACLE, asked, at) for asked in (*data, *operator)]
+    )
+    count = len(transactions)
+    # Before Isthmus the oracle knows no operator fee and reverts: then there is none.
+    fees = [one for one in answers[count:] if not isinstance(one, Reverted)]
+    return GasBill(
+        _execution(transactions),
+        l1_data=_DATA_MARGIN * sum(_word(answer, "GasPriceOracle") for answer in answers[:count]),
+        operator=sum(_word(answer, "GasPriceOracle") for answer in fees),
+    )
+
+
+async def _parent_gas(
+    reader: Reader, transactions: Sequence[UnsignedTransaction], at: BlockRef
+) -> tuple[int, ...]:
+    """Gas that each transaction pays for its data, with room for dearer data."""
+    more, of = _PARENT_GAS_MARGIN
+    signature = "gasEstimateL1Component(address,bool,bytes)"
+    answers = await reader.settle(
+        [
+            requests.call(
+                NODE_INTERFACE,
+                encode_call(signature, one.to, False, one.data),
+                at,
+                sender=one.sender,
+            )
+            for one in transactions
+        ]
+    )
+    return tuple(_word(answer, "NodeInterface") * more // of for answer in answers)
+
+
+def _word(answer: bytes | RpcError, who: str) -> int:
+    """The first word of an answer."""
+    try:
+        if isinstance(answer, RpcError):
+            raise FactsUnknownError(f"What data costs is unknown: {answer.sentence}")
+        (value,) = decode(["uint256"], answer[:32])
+    except AbiError:
+        raise FactsUnknownError(f"What data costs is unknown: no {who} answers.") from None
+    return int(value)
