@@ -125,6 +125,15 @@ class Store:
     def forget(self, namespace: str) -> None:
         self._connection.execute("DELETE FROM remembered WHERE namespace = ?", (namespace,))
 
+    def forget_before(self, namespace: str, moment: float) -> int:
+        """Forget what was last written before a moment; how many keys that were."""
+        try:
+            return self._connection.execute(
+                "DELETE FROM remembered WHERE namespace = ? AND written_at < ?", (namespace, moment)
+            ).rowcount
+        except sqlite3.Error as error:
+            raise StoreError(f"Nothing could be forgotten: {error}.") from error
+
 
 def _connect(path: Path) -> sqlite3.Connection:
     # sqlite would create the file readable by all under a lax umask.

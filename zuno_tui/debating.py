@@ -16,6 +16,8 @@ from agents.record import FileSink, RecordWriter
 from agents.redaction import Redactor
 from agents.shelf import PlanShelf, plan_document
 from agents.versions import running_versions
+from zuno_tui.retention import let_go_when_due
+from zuno_tui.settings.retention import retention_settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -57,6 +59,7 @@ async def debate(
 ) -> Debated:
     """Argue on the record and keep the plan that comes of it."""
     session, request_id = debating.session, debating.request_id
+    retention = retention_settings(session.settings.retention)
     record = RecordWriter(
         FileSink(session.home.records / f"{request_id}.jsonl"),
         request_id,
@@ -82,6 +85,9 @@ async def debate(
         return Debated(ended, None, spent)
     document = plan_document(ended, spent, record.last_hash)
     PlanShelf(session.home.plans).keep(document)
+    told = let_go_when_due(session.home, sources.store, retention, now=sources.clock())
+    if told is not None:
+        session.narrate(told)
     return Debated(ended, document, spent)
 
 

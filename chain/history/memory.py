@@ -75,6 +75,11 @@ class SwapMemory:
         self._store.put(_NAMESPACE, f"{self._place}/{pool_id}", value, now=self._clock())
 
 
+def forget_swaps(store: Store, *, before: float) -> int:
+    """Forget the swaps of pools that nobody read since then; of how many pools that was."""
+    return store.forget_before(_NAMESPACE, before)
+
+
 def _row(timed: TimedSwap) -> list[object]:
     swap, place = timed.swap, timed.swap.place
     return [

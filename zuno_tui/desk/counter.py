@@ -35,7 +35,9 @@ from zuno_tui.desk.pool_rows import Pools
 from zuno_tui.desk.records import Records
 from zuno_tui.desk.signing import Signing
 from zuno_tui.desk.watching import Watching
+from zuno_tui.retention import let_go_when_due
 from zuno_tui.settings import SettingsError
+from zuno_tui.settings.retention import retention_settings
 
 if TYPE_CHECKING:
     from chain.rpc.types import Block
@@ -43,6 +45,9 @@ if TYPE_CHECKING:
     from zuno_tui.desk.bench import Bench
     from zuno_tui.desk.intents import Intent
     from zuno_tui.desk.reading import PositionReader
+
+_QUIET_AFTER = 60.0
+"""Seconds from the opening until old files are looked through."""
 
 
 class Counter:
@@ -71,8 +76,23 @@ class Counter:
         except SettingsError as error:
             self._bench.tell(Said(str(error), "warn"))
         self._loops.append(asyncio.create_task(self._watching.run(), name="zuno watching"))
+        self._loops.append(asyncio.create_task(self._let_go(), name="zuno retention"))
         if self._market is not None:
             self._loops.append(asyncio.create_task(self._market.run(), name="zuno market"))
+
+    async def _let_go(self) -> None:
+        """When the rush of the opening is over; a desk that is closed sooner leaves it be."""
+        await asyncio.sleep(_QUIET_AFTER)
+        bench = self._bench
+        try:
+            settings = retention_settings(bench.session.settings.retention)
+        except SettingsError as error:
+            bench.tell(Said(str(error), "warn"))
+            return
+        store, now = bench.sources.store, bench.clock()
+        told = let_go_when_due(bench.session.home, store, settings, now=now)
+        if told is not None:
+            bench.tell(Said(told))
 
     async def close(self) -> None:
         for loop in self._loops:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from zuno_tui.session import Session
 
 _SECRET_TABLES = ("telegram", "webhook")
-_OPEN_TABLES = ("debate", "limits", "monitor", "screen", "keys")
+_OPEN_TABLES = ("debate", "limits", "monitor", "screen", "keys", "retention")
 _SECRET_NAMES = ("key", "token", "secret", "url", "base_url")
 
 

@@ -22,7 +22,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _SHOWN = 12
 _KNOWN_KEYS = (
     *("network", "address", "unit", "rpc", "send", "coingecko", "debate", "model", "limits"),
-    *("monitor", "telegram", "webhook", "screen", "keys"),
+    *("monitor", "telegram", "webhook", "screen", "keys", "retention"),
 )
 
 
@@ -50,6 +50,8 @@ class Settings:
     screen: Mapping[str, object] = field(default_factory=dict)
     keys: Mapping[str, object] = field(default_factory=dict)
     """Likewise; `look` reads them."""
+    retention: Mapping[str, object] = field(default_factory=dict)
+    """Likewise; `retention` reads it."""
 
     def chosen_network(self) -> Network:
         try:
@@ -116,6 +118,7 @@ def _from_file(path: Path) -> Settings:
         webhook=_table(table.get("webhook", {})),
         screen=_table(table.get("screen", {})),
         keys=_table(table.get("keys", {})),
+        retention=_table(table.get("retention", {})),
     )
 
 

@@ -16,6 +16,7 @@ from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.debates import debate_settings
 from zuno_tui.settings.look import read_look
 from zuno_tui.settings.monitor import monitor_settings
+from zuno_tui.settings.retention import retention_settings
 from zuno_tui.settings.toml_file import MOST_BYTES, MOST_NESTING
 
 if TYPE_CHECKING:
@@ -50,7 +51,18 @@ def test_an_absurd_file_is_refused_as_one(tmp_path: Path, text: str) -> None:
     assert len(str(refused.value)) < 1_000
 
 
-TABLES = ("debate", "model", "limits", "monitor", "telegram", "webhook", "screen", "keys", "rpc")
+TABLES = (
+    "debate",
+    "model",
+    "limits",
+    "monitor",
+    "telegram",
+    "webhook",
+    "screen",
+    "keys",
+    "rpc",
+    "retention",
+)
 NAMES = {
     "debate": ("profile", "rounds", "deterministic"),
     "model": ("name", "prices", "budget", "scout"),
@@ -61,6 +73,7 @@ NAMES = {
     "screen": ("theme", "ascii", "bell"),
     "keys": ("desk.quit",),
     "rpc": ("base",),
+    "retention": ("days", "megabytes", "memory_days"),
 }
 VALUES = (
     *("true", "-1", "0", "nan", "inf", "-inf", "1e308", "9" * 400, "''", '"\\u0000"', "[]", "{}"),
@@ -83,4 +96,5 @@ def _read_all(settings: Settings) -> None:
     debate_settings(settings, {}, profile=None, deterministic=False)
     monitor_settings(settings)
     channel_settings(settings, {})
+    retention_settings(settings.retention)
     read_look(settings, {}, Namespace(theme=None, ascii=False, no_bell=False))
