@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .setup
 
-.PHONY: run test check bench soak screenshots setup world lock clean
+.PHONY: run test check bench soak screenshots sbom setup world lock clean
 
 run: setup world  ## open the demo
 	$(BIN)/zuno demo
@@ -26,6 +26,9 @@ soak: setup  ## the large counts, in slices that finish
 screenshots: setup world  ## the README's pictures, taken from the running commands
 	$(BIN)/python -m zuno_tui.pictures
 
+sbom: setup  ## the software bill of materials, CycloneDX, from the lock files alone
+	$(BIN)/python -m release.sbom dist/zuno-tui.cdx.json
+
 setup: $(STAMPS)/packages $(STAMPS)/contracts
 
 $(STAMPS)/packages: requirements.lock pyproject.toml
@@ -44,7 +47,7 @@ world: setup  ## the demo's week of market history, made once per seed
 	$(BIN)/zuno devnet --build-only
 
 lock:  ## resolve pyproject.toml anew into requirements.lock
-	$(BIN)/pip install --quiet uv
+	$(BIN)/pip install --quiet --require-hashes -r requirements-uv.lock
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-header --quiet --upgrade --output-file requirements.lock
 
 clean:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -90,7 +91,7 @@ def test_only_files_of_ours_go(home: Home, tmp_path: Path) -> None:
 def test_swaps_nobody_asked_for_are_forgotten_and_nothing_else(home: Home) -> None:
     store, network = Store.in_memory(), network_named("base")
     for pool, days in (("0x" + "01" * 32, 8), ("0x" + "02" * 32, 6)):
-        memory = SwapMemory(store, network, lambda days=days: NOW - days * DAY)
+        memory = SwapMemory(store, network, partial(float, NOW - days * DAY))
         memory.save(pool, RememberedSwaps(1, 2, "0x" + "aa" * 32, ()))
     store.put("tokens", "1/0xabc", {"decimals": 6}, now=0.0)
     store.put("changes", "1/7", {}, now=0.0)
