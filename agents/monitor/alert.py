@@ -101,6 +101,8 @@ class Alert:
     acked_at: float | None = None
     muted_until: float | None = None
     """Told to nobody before this time, while it lives on as usual."""
+    rose_muted: bool = False
+    """Whether it opened, came back or became worse while muted: told when the mute ends."""
     resolved_at: float | None = None
     resolution: str | None = None
     """Why it is over."""
@@ -140,6 +142,10 @@ class EventKind(StrEnum):
     RESOLVED = "resolved"
     ACKED = "acked"
     MUTED = "muted"
+    UNMUTED = "unmuted"
+    """Its mute ended, and what rose meanwhile still stands."""
+    REMINDED = "reminded"
+    """Nothing happened, and nobody acknowledged it: told by a channel, in no list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +153,7 @@ class AlertEvent:
     """One thing that happened to an alert; events are only ever appended."""
 
     number: int
-    """Grows with every event of the home: the cursor of whoever consumes them."""
+    """Grows with every event of the home: the cursor of whoever consumes them. 0: in no list."""
     kind: EventKind
     alert: Alert
     """As it stood right after."""
@@ -190,6 +196,7 @@ def alert_document(alert: Alert) -> dict[str, object]:
         "updatedAt": iso_time(alert.updated_at),
         "ackedAt": _optional_time(alert.acked_at),
         "mutedUntil": _optional_time(alert.muted_until),
+        "roseMuted": alert.rose_muted,
         "resolvedAt": _optional_time(alert.resolved_at),
         "resolution": alert.resolution,
     }
@@ -198,7 +205,7 @@ def alert_document(alert: Alert) -> dict[str, object]:
 def event_document(event: AlertEvent) -> dict[str, object]:
     """An event with its alert, one line of JSON for whoever listens."""
     return {
-        "event": event.number,
+        "event": event.number or None,
         "happened": event.kind.value,
         "at": iso_time(event.at),
         "alert": alert_document(event.alert),

@@ -40,6 +40,8 @@ def read_alert(document: object) -> Alert:
             updated_at=_time(document["updatedAt"]),
             acked_at=_optional_time(document["ackedAt"]),
             muted_until=_optional_time(document["mutedUntil"]),
+            # What an earlier zuno wrote does not say.
+            rose_muted=document.get("roseMuted") is True,
             resolved_at=_optional_time(document["resolvedAt"]),
             resolution=None if document["resolution"] is None else _line(document["resolution"]),
         )

@@ -22,6 +22,8 @@ _HAPPENED = {
     EventKind.RESOLVED: "over, ",
     EventKind.ACKED: "acknowledged, ",
     EventKind.MUTED: "muted, ",
+    EventKind.UNMUTED: "no longer muted, ",
+    EventKind.REMINDED: "still, ",
 }
 # Telephones make links of these by themselves, and the name of a token could hold one.
 _LINKS = ((re.compile(r"\.(?=[^\W\d_]{2})"), "[.]"), (re.compile(r"@(?=\w)"), "(at)"))
@@ -41,9 +43,13 @@ def announcement(event: AlertEvent) -> str:
         (alert.resolution or "") if over else "",
         f"{'over' if over else 'since'} {_moment(moment)}{block}",
         "" if over else alert.next_command,
-        f"[alert {alert.id}, event {event.number}]",
+        f"[alert {alert.id}, event {event.number}]" if event.number else _how_to_ack(alert.id),
     ]
     return "\n".join(unclickable(line) for line in lines if line)
+
+
+def _how_to_ack(alert_id: int) -> str:
+    return f"[alert {alert_id}; no more of this: zuno alerts ack {alert_id}]"
 
 
 def unclickable(line: str) -> str:

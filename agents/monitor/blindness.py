@@ -10,7 +10,7 @@ from agents.monitor.baseline import Baselines
 from agents.monitor.book_page import Failures
 from agents.monitor.life import Raised
 from agents.redaction import Redactor
-from chain.clean_text import clean_text
+from chain.clean_text import clean_text, quoted
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
@@ -53,5 +53,5 @@ def sentence_of(error: Exception) -> str:
     """What kept a wallet from being seen, without a secret, whether it was foreseen or not."""
     if isinstance(error, RpcError):
         return error.sentence
-    words = Redactor().text(clean_text(str(error)))
+    words = quoted(Redactor().text(clean_text(str(error))))
     return f"The look failed as nobody foresaw ({type(error).__name__}: {words})."

@@ -77,6 +77,7 @@ class AlertBook:
         self._now = 0.0
         self._states: dict[Place, WatchState] = {}
         self._view_is_old = True
+        self._damaged: set[int] = set()
         self.trouble: str | None = None
         """Why what is shown is not safe on disk; None when it is. Made for a banner."""
         self.notices: tuple[str, ...] = ()
@@ -148,6 +149,8 @@ class AlertBook:
             def writing(page: Page) -> None:
                 for poll in polls:
                     page.poll(poll, now)
+                # Last, so that what is over by now is not told again.
+                page.end_mutes(now)
 
             events = self._write(writing, now)
             for poll, state in zip(polls, before, strict=True):
@@ -168,15 +171,31 @@ class AlertBook:
             return tuple(one for one in self.current() if mute.matches(one.subject))
 
     def events_after(self, number: int, limit: int = EVENTS_AT_ONCE) -> tuple[AlertEvent, ...]:
-        """What happened to alerts after the event of this number, oldest first: 0 for all."""
+        """What happened to alerts after the event of this number, oldest first: 0 for all.
+
+        An event that no longer reads is left out, and said in `notices`.
+        """
         with self._lock:
             if self._connection is None:
                 return ()
             try:
-                return tables.read_events(self._connection, number, limit)
+                found = tables.read_events(self._connection, number, limit)
             except sqlite3.Error as error:
                 self._note(error)
                 return ()
+            self._note_damaged(found.damaged)
+            return found.events
+
+    def holds_event(self, number: int) -> bool:
+        """Whether an event of this number was ever written here; so, too, while nobody can tell."""
+        with self._lock:
+            if self._connection is None:
+                return True
+            try:
+                return tables.holds_event(self._connection, number)
+            except sqlite3.Error as error:
+                self._note(error)
+                return True
 
     def retry(self, now: float) -> tuple[AlertEvent, ...]:
         """Write what waits and mend the view, where that is possible now."""
@@ -297,6 +316,15 @@ class AlertBook:
         number = 1 + max((one.id for one in alerts), default=0)
         self._truth = Page({one.subject: one for one in alerts}, [], number)
         self._show_waiting()
+
+    def _note_damaged(self, numbers: tuple[int, ...]) -> None:
+        for number in numbers:
+            if number not in self._damaged:
+                self._damaged.add(number)
+                self.notices += (
+                    f"Event {number} in zuno.db is damaged and was left out"
+                    f" ({len(self._damaged)} so far). What stands now: zuno alerts",
+                )
 
     def _note(self, error: Exception) -> None:
         self.trouble = (

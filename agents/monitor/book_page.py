@@ -81,6 +81,11 @@ class Page:
                 self.next_id += 1
         self.polls.append(poll)
 
+    def end_mutes(self, now: float) -> None:
+        now = life.to_milliseconds(now)
+        for alert in [one for one in self.alerts.values() if one.muted_until is not None]:
+            self._take(life.mute_ended(alert, now))
+
     def ack(self, alert_id: int, now: float) -> None:
         now = life.to_milliseconds(now)
         for alert in [one for one in self.alerts.values() if one.id == alert_id]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor.alert import (
     AlertEvent,
@@ -136,16 +136,37 @@ def read_page(connection: sqlite3.Connection) -> Page:
     return Page({one.subject: one for one in alerts}, mutes, next_id)
 
 
-def read_events(connection: sqlite3.Connection, after: int, limit: int) -> tuple[AlertEvent, ...]:
-    rows = connection.execute(
-        "SELECT number, kind, document, at FROM alert_events WHERE number > ?"
-        " ORDER BY number LIMIT ?",
-        (after, limit),
-    )
-    return tuple(
-        AlertEvent(number, EventKind(kind), read_alert(json.loads(document)), at)
-        for number, kind, document, at in rows
-    )
+class ReadEvents(NamedTuple):
+    events: tuple[AlertEvent, ...]
+    damaged: tuple[int, ...]
+    """Numbers of those in between that do not read."""
+
+
+def read_events(connection: sqlite3.Connection, after: int, limit: int) -> ReadEvents:
+    """The next so many that read; there are none left when fewer come."""
+    events: list[AlertEvent] = []
+    damaged: list[int] = []
+    while len(events) < limit:
+        rows = connection.execute(
+            "SELECT number, kind, document, at FROM alert_events WHERE number > ?"
+            " ORDER BY number LIMIT ?",
+            (after, limit - len(events)),
+        ).fetchall()
+        if not rows:
+            break
+        for number, kind, document, at in rows:
+            after = number
+            try:
+                alert = read_alert(json.loads(document))
+                events.append(AlertEvent(number, EventKind(kind), alert, float(at)))
+            except (ValueError, TypeError, OverflowError):
+                damaged.append(number)
+    return ReadEvents(tuple(events), tuple(damaged))
+
+
+def holds_event(connection: sqlite3.Connection, number: int) -> bool:
+    row = connection.execute("SELECT 1 FROM alert_events WHERE number = ?", (number,)).fetchone()
+    return row is not None
 
 
 def read_cursor(connection: sqlite3.Connection, place: Place) -> Cursor | None:

@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agents.monitor.alert import AlertEvent
+    from agents.monitor.deliver.pace import Pace
 
-_NEWS = frozenset((EventKind.OPENED, EventKind.REOPENED, EventKind.RISEN, EventKind.RESOLVED))
+RAISING = frozenset((EventKind.OPENED, EventKind.REOPENED, EventKind.RISEN, EventKind.UNMUTED))
+"""After these an alert needs the person."""
+_NEWS = RAISING | {EventKind.RESOLVED}
 _FINGERPRINT_DIGITS = 16
 
 
@@ -29,11 +32,13 @@ class Delayed:
     reason: str
     asked_seconds: float | None = None
     """How long the other side asks to be left alone."""
+    answered: bool = False
+    """Whether the other side took a look and failed, which may be due to what it was sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """It will not be taken, however often it is tried, until a person changes something."""
+    """It will not be taken before a person changes something, on one side or the other."""
 
     reason: str
 
@@ -62,6 +67,10 @@ class Channel(Protocol):
     def pause_seconds(self) -> float:
         """The least time between two messages."""
 
+    @property
+    def pace(self) -> Pace:
+        """What is told there, how often and when."""
+
     def wants(self, event: AlertEvent) -> bool:
         """Whether this is told there at all."""
 
@@ -83,7 +92,8 @@ def is_news(event: AlertEvent) -> bool:
 
 def event_id(event: AlertEvent) -> str:
     """The same in every try, and never another's: by it a receiver knows what it already has."""
-    return f"{event.number}-{round(event.at * 1000)}"
+    number = event.number or f"reminder-{event.alert.id}"
+    return f"{number}-{round(event.at * 1000)}"
 
 
 def fingerprint(*settings: str) -> str:

@@ -7,13 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agents.monitor.courier import Courier
+from agents.monitor.announcing import unclickable
+from agents.monitor.courier import REFUSED_REST_SECONDS, Courier, Stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agents.monitor.channel import Channel
     from agents.monitor.courier import EventSource, Step
+    from agents.monitor.deliver.pace import Pace
     from agents.monitor.notebook import Notebook
 
 LAST_LETTER_SECONDS = 20.0
@@ -26,6 +28,7 @@ _LOOK_SECONDS = 0.05
 class _Route:
     courier: Courier
     fingerprint: str
+    pace: Pace
     news: asyncio.Event = field(default_factory=asyncio.Event)
     ending: bool = False
     task: asyncio.Task[None] | None = None
@@ -49,12 +52,12 @@ class Delivery:
         """Send through these from now on; one whose settings did not change goes on as it was."""
         wanted = {channel.name: channel for channel in channels}
         for name, route in list(self._routes.items()):
-            if name not in wanted or wanted[name].fingerprint != route.fingerprint:
+            if name not in wanted or not _serves(route, wanted[name]):
                 await self._end(self._routes.pop(name))
         for name, channel in wanted.items():
             if name not in self._routes:
                 courier = Courier(channel, self._events, self._notebook, self._clock)
-                route = _Route(courier, channel.fingerprint)
+                route = _Route(courier, channel.fingerprint, channel.pace)
                 route.task = asyncio.create_task(self._carry(route), name=f"to {name}")
                 self._routes[name] = route
 
@@ -95,11 +98,24 @@ class Delivery:
                 step = await route.courier.step()
                 if step is not None:
                     self._tell(step)
+                if isinstance(step, Stopped) and step.first:
+                    self._tell_others(route, step)
                 continue
             with suppress(TimeoutError):
                 async with asyncio.timeout(wait):
                     await route.news.wait()
             route.news.clear()
+
+    def _tell_others(self, refused: _Route, step: Stopped) -> None:
+        """A channel that takes nothing cannot say so itself."""
+        text = unclickable(
+            f"{step.channel} takes no alerts: {step.reason} It is tried again every"
+            f" {REFUSED_REST_SECONDS / 60:.0f} minutes, and nothing is lost."
+        )
+        for route in self._routes.values():
+            if route is not refused:
+                route.courier.warn(text, about=step.channel)
+                route.news.set()
 
     async def _end(self, route: _Route, patience: float = LAST_LETTER_SECONDS) -> None:
         route.ending = True
@@ -110,6 +126,10 @@ class Delivery:
                 task.cancel()
             await asyncio.gather(route.task, return_exceptions=True)
         await route.courier.close()
+
+
+def _serves(route: _Route, channel: Channel) -> bool:
+    return (route.fingerprint, route.pace) == (channel.fingerprint, channel.pace)
 
 
 def _busy(route: _Route) -> bool:

@@ -101,6 +101,7 @@ def opened(number: int, raised: Raised, mutes: Iterable[Mute], now: float) -> Li
         updated_at=now,
         muted_until=muted_until(raised.subject, mutes, now),
     )
+    alert = replace(alert, rose_muted=alert.muted(now))
     return Lived(_told(alert, finding, now), EventKind.OPENED)
 
 
@@ -119,6 +120,7 @@ def after(alert: Alert, change: Change, now: float) -> Lived | None:
             acked_at=None,
             resolved_at=None,
             resolution=None,
+            rose_muted=alert.muted(now),
         )
         return Lived(_told(again, change.finding, now), EventKind.REOPENED)
     if change.finding.severity.rank > alert.severity.rank:
@@ -130,6 +132,7 @@ def after(alert: Alert, change: Change, now: float) -> Lived | None:
             severity=change.finding.severity,
             block=change.block,
             acked_at=None,
+            rose_muted=alert.muted(now),
         )
         return Lived(_told(risen, change.finding, now), EventKind.RISEN)
     if (
@@ -143,16 +146,30 @@ def after(alert: Alert, change: Change, now: float) -> Lived | None:
 def acked(alert: Alert, now: float) -> Lived | None:
     if not alert.active or alert.state is AlertState.ACKED:
         return None
-    known = replace(alert, state=AlertState.ACKED, acked_at=now, updated_at=now)
+    known = replace(alert, state=AlertState.ACKED, acked_at=now, updated_at=now, rose_muted=False)
     return Lived(known, EventKind.ACKED)
 
 
 def muted(alert: Alert, until: float, now: float) -> Lived | None:
     """Silence until then; a time that has passed ends it."""
-    wanted = to_milliseconds(until) if until > now else None
+    if until <= now:
+        return _unmuted(alert, now)
+    wanted = to_milliseconds(until)
     if alert.muted_until == wanted:
         return None
     return Lived(replace(alert, muted_until=wanted, updated_at=now), EventKind.MUTED)
+
+
+def mute_ended(alert: Alert, now: float) -> Lived | None:
+    """What the end of its mute makes of an alert; None while it lasts, or where there is none."""
+    return None if alert.muted(now) else _unmuted(alert, now)
+
+
+def _unmuted(alert: Alert, now: float) -> Lived | None:
+    if alert.muted_until is None:
+        return None
+    aloud = replace(alert, muted_until=None, rose_muted=False, updated_at=now)
+    return Lived(aloud, EventKind.UNMUTED if alert.active and alert.rose_muted else None)
 
 
 def muted_until(subject: Subject, mutes: Iterable[Mute], now: float) -> float | None:
@@ -175,6 +192,7 @@ def _resolved(alert: Alert, cleared: Cleared, now: float) -> Lived:
         updated_at=now,
         resolved_at=to_milliseconds(cleared.time),
         resolution=clean_line(cleared.resolution),
+        rose_muted=False,
     )
     return Lived(over, EventKind.RESOLVED)
 

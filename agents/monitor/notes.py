@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from agents.monitor.courier import Postponed, Sent, Stopped
+from agents.monitor.courier import Postponed, Sent, SetAside, Stopped
 
 if TYPE_CHECKING:
     from agents.monitor.heartbeat import Beat
@@ -41,4 +41,6 @@ class Troubled:
     sentence: str
 
 
-Note: TypeAlias = WaitingForTurn | TurnTaken | RoundEnded | Troubled | Sent | Postponed | Stopped
+Note: TypeAlias = (
+    WaitingForTurn | TurnTaken | RoundEnded | Troubled | Sent | Postponed | Stopped | SetAside
+)

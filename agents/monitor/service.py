@@ -96,6 +96,7 @@ class _Monitor:
         self._me = Holder.myself(now=clock())
         self._lock = PollingLock(home.monitor_lock, self._me)
         self._beat: Beat | None = None
+        self._notices_told = len(book.notices)
 
     async def run(self, *, once: bool) -> Beat | None:
         if not await self._turn(once=once):
@@ -173,6 +174,9 @@ class _Monitor:
         if beat.trouble is None:
             beat = replace(beat, trouble=notebook.trouble)
         self._tell(RoundEnded(beat, reports, time.monotonic() - began))
+        for notice in self._book.notices[self._notices_told :]:
+            self._tell(Troubled(notice))
+        self._notices_told = len(self._book.notices)
 
     async def _watch_over(
         self,

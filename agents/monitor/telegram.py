@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agents.monitor.announcing import announcement
 from agents.monitor.channel import Delayed, Delivered, Letter, Refused, fingerprint, is_news
+from agents.monitor.deliver.pace import FOR_PEOPLE
 from agents.monitor.posting import Poster, PostError
 from agents.redaction import Redactor
 from chain.clean_text import clean_text, quoted, without_own_marks
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from agents.monitor.alert import AlertEvent
     from agents.monitor.channel import Outcome
+    from agents.monitor.deliver.pace import Pace
     from agents.monitor.posting import Posted, PostLimits
 
 TELEGRAM_URL = "https://api.telegram.org"
@@ -34,7 +36,7 @@ _BUSY = 429
 _ADVICE = {
     400: "Check the chat: [telegram] chat in the settings, and write to the bot once yourself.",
     401: "Telegram does not know this token. Ask @BotFather for it: [telegram] token.",
-    403: "The bot may not write there. Unblock it, or add it to the group, then restart.",
+    403: "The bot may not write there. Unblock it, or add it to the group.",
     404: "Telegram does not know this token. Ask @BotFather for it: [telegram] token.",
 }
 
@@ -45,6 +47,7 @@ class TelegramSettings:
     token: str = field(repr=False)
     chat: str = field(repr=False)
     url: str = field(default=TELEGRAM_URL, repr=False)
+    pace: Pace = FOR_PEOPLE
 
 
 class Telegram:
@@ -52,6 +55,7 @@ class Telegram:
 
     def __init__(self, settings: TelegramSettings, limits: PostLimits | None = None) -> None:
         self._chat = settings.chat
+        self.pace = settings.pace
         base = settings.url.rstrip("/")
         self._poster = Poster(f"{base}/bot{settings.token}/sendMessage", limits)
         self._redactor = Redactor([settings.token])
@@ -104,7 +108,9 @@ class Telegram:
             return Delayed(reason, _asked(answer) or posted.retry_after)
         if 400 <= posted.status < 500:
             return Refused(f"{reason}. {_ADVICE.get(posted.status, 'Check [telegram].')}")
-        return Delayed(reason)
+        if 300 <= posted.status < 400:
+            return Refused(f"{reason}. It points elsewhere: set [telegram] url to where that is.")
+        return Delayed(reason, answered=True)
 
 
 def _answer(body: bytes) -> dict[str, object]:

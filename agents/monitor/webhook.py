@@ -18,6 +18,7 @@ from agents.monitor.channel import (
     fingerprint,
     is_news,
 )
+from agents.monitor.deliver.pace import EVERYTHING
 from agents.monitor.posting import Poster, PostError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from agents.monitor.alert import AlertEvent
     from agents.monitor.channel import Outcome
+    from agents.monitor.deliver.pace import Pace
     from agents.monitor.posting import PostLimits
 
 SIGNATURE_HEADER = "x-zuno-signature"
@@ -38,6 +40,7 @@ _LATER = frozenset((408, 425, 429))
 class WebhookSettings:
     url: str = field(repr=False)
     secret: str | None = field(default=None, repr=False)
+    pace: Pace = EVERYTHING
 
 
 class Webhook:
@@ -47,6 +50,7 @@ class Webhook:
     def __init__(self, settings: WebhookSettings, limits: PostLimits | None = None) -> None:
         self._poster = Poster(settings.url, limits)
         self._secret = settings.secret
+        self.pace = settings.pace
         self.fingerprint = fingerprint(settings.url, settings.secret or "")
 
     def wants(self, event: AlertEvent) -> bool:
@@ -73,8 +77,10 @@ class Webhook:
             return Delivered()
         reason = f"HTTP {posted.status}"
         if posted.status in _LATER or posted.status >= 500:
-            return Delayed(reason, posted.retry_after)
-        return Refused(f"{reason}. Check [webhook] url and secret in the settings, then restart.")
+            return Delayed(reason, posted.retry_after, answered=posted.status >= 500)
+        if 300 <= posted.status < 400:
+            return Refused(f"{reason}, it points elsewhere. Set [webhook] url to where that is.")
+        return Refused(f"{reason}. Check [webhook] url and secret in the settings.")
 
     async def close(self) -> None:
         await self._poster.close()

@@ -186,10 +186,11 @@ def test_alerts_reach_telegram_and_the_token_reaches_nothing_else(
         arguments = Path(f"/proc/{monitor.process.pid}/cmdline").read_bytes()
         monitor.end()
 
-    events = [line["event"] for line in monitor.of("event")]
+    # Remarks are left to the desk; all of the first round are news about positions not yet told.
+    events = [one["event"] for one in monitor.of("event") if one["alert"]["severity"] != "info"]
     sent = [number for line in monitor.of("sent") for number in line["events"]]
     assert sent == events[: len(sent)]
-    assert f"[alert 1, event {events[0]}]" in double.taken[0].text
+    assert f", event {events[0]}]" in double.taken[0].text
     secret = TOKEN.partition(":")[2]
     assert secret.encode() not in arguments
     assert secret not in json.dumps(monitor.lines) + "".join(monitor.words)

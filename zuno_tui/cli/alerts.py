@@ -67,7 +67,14 @@ def _list(session: Session, book: AlertBook, arguments: Namespace, now: float) -
         say("No alert stands." if not arguments.all else "There never was an alert.")
     if len(shown) < len(alerts):
         say(f"{len(alerts) - len(shown)} more are over: zuno alerts --all")
-    for words in (health.sentence, health.next_step, *health.stopped, book.trouble or ""):
+    said = (
+        health.sentence,
+        *health.troubles,
+        health.next_step,
+        *health.undelivered,
+        book.trouble or "",
+    )
+    for words in dict.fromkeys(said):
         if words:
             say(words)
     return DONE
@@ -155,6 +162,7 @@ def _document(alerts: list[Alert], book: AlertBook, health: WatchHealth) -> Json
             "host": None if holder is None else holder.host,
             "lastSeen": None if beat is None else iso_time(beat.at),
             "trouble": None if beat is None else beat.trouble,
+            "troubles": list(health.troubles),
         },
         "channels": [
             {
@@ -162,6 +170,8 @@ def _document(alerts: list[Alert], book: AlertBook, health: WatchHealth) -> Json
                 "stopped": progress.stopped,
                 "trouble": progress.trouble,
                 "sentUpTo": progress.cursor,
+                "waiting": len(progress.waiting),
+                "setAside": list(progress.set_aside),
             }
             for name, progress in health.channels.items()
         ],

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, cast
 from agents.monitor.alert import event_document, iso_time
 from agents.monitor.announcing import announcement
 from agents.monitor.channel import Delivered, Letter
-from agents.monitor.courier import Postponed, Sent, Stopped
+from agents.monitor.courier import Postponed, Sent, SetAside, Stopped
+from agents.monitor.deliver.pace import EVERYTHING
 from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
 from chain.checksum import shortened
 from zuno_tui.cli.output import print_json_line
@@ -35,6 +36,7 @@ class Aloud:
     name = "output"
     fingerprint = "output"
     pause_seconds = 0.0
+    pace = EVERYTHING
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json = as_json
@@ -84,6 +86,10 @@ class Speaker:
             case Troubled(sentence):
                 self._line({"type": "trouble", "trouble": sentence})
                 say(sentence)
+            case SetAside(channel, event, reason):
+                line = {"type": "set_aside", "channel": channel, "event": event, "trouble": reason}
+                self._line(cast("dict[str, Json]", line))
+                say(f"{channel} takes others, but never event {event}: {reason} It was set aside.")
             case Sent() | Postponed() | Stopped():
                 self._channel(note)
 
@@ -118,8 +124,10 @@ class Speaker:
         stopped = isinstance(step, Stopped)
         state = "stopped" if stopped else "postponed"
         self._line({"type": state, "channel": step.channel, "trouble": step.reason})
-        ending = "Nothing is lost." if stopped else "It is tried again."
-        say(f"{step.channel} is {state}: {step.reason} {ending}")
+        if isinstance(step, Stopped) and not step.first:
+            return
+        ending = "Nothing is lost." if stopped else ""
+        say(f"{step.channel} is {state}: {step.reason} It is tried again. {ending}".rstrip())
 
     def _line(self, document: Json) -> None:
         if self._as_json:

@@ -6,9 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agents.monitor.deliver.pace import EVERYTHING, FOR_PEOPLE
 from agents.monitor.telegram import TELEGRAM_URL, Telegram, TelegramSettings
 from agents.monitor.webhook import Webhook, WebhookSettings
 from zuno_tui.settings.checking import SettingsError, checked_text, checked_url
+from zuno_tui.settings.pace import PACE_KEYS, checked_pace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
     from agents.monitor.channel import Channel
     from zuno_tui.settings.loading import Settings
 
-_TELEGRAM_KEYS = ("token", "chat", "url")
-_WEBHOOK_KEYS = ("url", "secret")
+_TELEGRAM_KEYS = ("token", "chat", "url", *PACE_KEYS)
+_WEBHOOK_KEYS = ("url", "secret", *PACE_KEYS)
 _TOKEN = re.compile(r"[0-9]+:[A-Za-z0-9_-]+")
 _CHAT = re.compile(r"-?[0-9]+|@[A-Za-z][A-Za-z0-9_]*")
 
@@ -61,6 +63,7 @@ def _telegram(
         token=_matching(_TOKEN, token, "telegram.token", "what @BotFather gave: digits:letters"),
         chat=_matching(_CHAT, chat, "telegram.chat", "a number, or @ and a channel's name"),
         url=checked_url(url, "telegram.url"),
+        pace=checked_pace("telegram", table, FOR_PEOPLE),
     )
 
 
@@ -74,6 +77,7 @@ def _webhook(table: Mapping[str, object], environment: Mapping[str, str]) -> Web
     return WebhookSettings(
         checked_url(url, "webhook.url"),
         None if secret is None else checked_text(secret, "webhook.secret"),
+        checked_pace("webhook", table, EVERYTHING),
     )
 
 

@@ -7,21 +7,24 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from agents.monitor.courier import all_progress
+from agents.monitor.courier import REFUSED_REST_SECONDS
+from agents.monitor.deliver.progress import all_progress
 from agents.monitor.heartbeat import last_beat
 from agents.monitor.polling_lock import current_holder
+from chain.checksum import shortened
 from chain.store import Store, StoreError
 from zuno_tui.words import age_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agents.monitor.courier import Progress
+    from agents.monitor.deliver.progress import Progress
     from agents.monitor.heartbeat import Beat
     from agents.monitor.polling_lock import Holder
     from chain.home import Home
 
 START = "zuno monitor"
+_MOST_NAMED = 5
 
 
 class Vigil(StrEnum):
@@ -52,6 +55,8 @@ class WatchHealth:
         who = f"process {self.holder.pid} on {self.holder.host}"
         if self.vigil is Vigil.SILENT:
             return f"The monitor is stuck: {who} holds the watch, {seen}."
+        if self.troubles:
+            return f"The monitor runs, {seen} ({who}), but not all is well:"
         return f"The monitor is watching, {seen} ({who})."
 
     @property
@@ -63,13 +68,35 @@ class WatchHealth:
         return f"Start it: {START}"
 
     @property
-    def stopped(self) -> tuple[str, ...]:
-        """A sentence for each channel that nothing is sent through any more."""
-        return tuple(
-            f"{name} is stopped: {one.trouble}"
-            for name, one in self.channels.items()
-            if one.stopped
+    def troubles(self) -> tuple[str, ...]:
+        """A sentence for each thing that keeps the watch, as it was last seen, from being whole."""
+        if self.beat is None:
+            return ()
+        whole = () if self.beat.trouble is None else (self.beat.trouble,)
+        parts = (
+            f"{one.network} {shortened(one.wallet_address)}"
+            f" {'cannot be seen' if one.block is None else 'is not wholly seen'}: {one.trouble}"
+            for one in self.beat.sights
+            if one.trouble is not None and one.trouble != self.beat.trouble
         )
+        return (*whole, *parts)
+
+    @property
+    def undelivered(self) -> tuple[str, ...]:
+        """A sentence for each channel that refuses alerts, and for each that gave some up."""
+        return tuple(
+            sentence
+            for name, one in self.channels.items()
+            for sentence in _channel_sentences(name, one)
+        )
+
+
+def _channel_sentences(name: str, progress: Progress) -> tuple[str, ...]:
+    minutes = REFUSED_REST_SECONDS / 60
+    refusing = f"{name} is stopped: {progress.trouble} It is tried again every {minutes:.0f} min."
+    given_up = ", ".join(map(str, progress.set_aside[-_MOST_NAMED:]))
+    aside = f"{name} never took {len(progress.set_aside)} events, the last of them {given_up}."
+    return (*((refusing,) if progress.stopped else ()), *((aside,) if given_up else ()))
 
 
 def watch_health(home: Home, *, now: float) -> WatchHealth:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from agents.monitor.alert import AlertKind, Finding, Severity, Subject
 from agents.monitor.book_page import Place, Poll
-from agents.monitor.courier import Courier
+from agents.monitor.courier import Courier, Stopped
+from agents.monitor.deliver.pace import EVERYTHING
 from agents.monitor.life import Cleared, Raised
 from agents.monitor.notebook import Notebook
 from agents.monitor.posting import PostLimits
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from agents.monitor.book import AlertBook
     from agents.monitor.channel import Channel
     from agents.monitor.courier import Step
+    from agents.monitor.deliver.pace import Pace
 
 WALLET = "0x" + "ab" * 20
 START = 1_800_000_000.0
@@ -72,9 +74,15 @@ def happen(book: AlertBook, *changes: Raised | Cleared, now: float) -> tuple[Ale
 
 
 def telegram(
-    url: str, *, token: str = TOKEN, chat: str = CHAT, limits: PostLimits | None = None
+    url: str,
+    *,
+    token: str = TOKEN,
+    chat: str = CHAT,
+    limits: PostLimits | None = None,
+    pace: Pace = EVERYTHING,
 ) -> Telegram:
-    return Telegram(TelegramSettings(token, chat, url), limits)
+    """That tells every event at once, unless a pace is given."""
+    return Telegram(TelegramSettings(token, chat, url, pace), limits)
 
 
 def courier_of(home: Home, book: AlertBook, channel: Channel, clock: Clock) -> Courier:
@@ -82,7 +90,7 @@ def courier_of(home: Home, book: AlertBook, channel: Channel, clock: Clock) -> C
 
 
 async def run_until_idle(courier: Courier, clock: Clock, *, most: int = 10_000) -> list[Step]:
-    """Let time pass as the courier asks for it, until nothing waits or the channel stopped."""
+    """Let time pass as the courier asks for it, until nothing waits or the channel refuses."""
     steps: list[Step] = []
     for _ in range(most):
         wait = courier.wait_seconds()
@@ -92,6 +100,8 @@ async def run_until_idle(courier: Courier, clock: Clock, *, most: int = 10_000) 
         step = await courier.step()
         if step is not None:
             steps.append(step)
+        if isinstance(step, Stopped):
+            return steps
     raise AssertionError(f"still busy after {most} steps")
 
 

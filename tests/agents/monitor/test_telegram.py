@@ -13,7 +13,13 @@ import pytest
 
 from agents.monitor.alert import AlertKind, Severity
 from agents.monitor.book import AlertBook
-from agents.monitor.courier import MOST_REST_SECONDS, Postponed, Sent, Stopped
+from agents.monitor.courier import (
+    MOST_REST_SECONDS,
+    REFUSED_REST_SECONDS,
+    Postponed,
+    Sent,
+    Stopped,
+)
 from agents.monitor.life import Mute
 from agents.monitor.telegram import MOST_UNITS
 from chain.store import Store, StoreError
@@ -238,32 +244,36 @@ async def test_a_server_in_trouble_is_tried_ever_more_rarely_up_to_a_limit(bench
 @pytest.mark.parametrize(
     "conduct", [Conduct.UNAUTHORISED, Conduct.BLOCKED, Conduct.NO_CHAT], ids=lambda one: one.name
 )
-async def test_a_refusal_stops_the_channel_until_something_is_changed(
+async def test_a_refused_channel_is_tried_every_quarter_of_an_hour_and_nothing_is_lost(
     bench: Bench, conduct: Conduct
 ) -> None:
-    bench.double.conduct = every(conduct, conduct)
+    bench.double.conduct = every(*[conduct] * 4)
     courier = bench.courier()
     happen(bench.book, raised(7), now=bench.clock())
 
-    (step,) = await run_until_idle(courier, bench.clock)
-    assert isinstance(step, Stopped)
-    assert f"HTTP {conduct}" in step.reason
-    assert TOKEN not in step.reason
-    bench.clock.now += 10_000
+    (first,) = await run_until_idle(courier, bench.clock)
     happen(bench.book, raised(8), now=bench.clock())
-    assert courier.wait_seconds() is None
+    assert courier.wait_seconds() == REFUSED_REST_SECONDS
+    (second,) = await run_until_idle(courier, bench.clock)
     await courier.close()
 
     again = bench.courier()
-    assert again.wait_seconds() == 0
-    await run_until_idle(again, bench.clock)
-    assert again.progress.stopped
-    await again.close()
-
+    assert again.wait_seconds() == REFUSED_REST_SECONDS
+    assert again.progress.stopped_at == START
+    (third,) = await run_until_idle(again, bench.clock)
     other = bench.courier(token="987654321:BBnewTOKENnewTOKENnewTOKENnewTOKENne")
+    assert other.wait_seconds() == 0
     await run_until_idle(other, bench.clock)
+    await run_until_idle(other, bench.clock)
+
+    for step, new in ((first, True), (second, False), (third, False)):
+        assert isinstance(step, Stopped)
+        assert f"HTTP {conduct}" in step.reason
+        assert TOKEN not in step.reason
+        assert step.first is new
     assert numbers_in(one.text for one in bench.double.taken) == [1, 2]
-    assert other.progress.trouble is None
+    assert (other.progress.trouble, other.progress.stopped) == (None, False)
+    await again.close()
     await other.close()
 
 

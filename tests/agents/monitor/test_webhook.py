@@ -130,6 +130,7 @@ async def test_a_refusal_stops_it_and_shows_nothing_of_the_address(
 
     assert isinstance(step, Stopped)
     assert step.reason.startswith(f"HTTP {answer[:3]}")
+    assert ("secret" in step.reason) is not answer.startswith("3")
     assert len(receiver.bodies) == 1
     shown = f"{step} {courier.progress} {webhook!r} {WebhookSettings(url, SECRET)!r}"
     assert "CANARY" not in shown

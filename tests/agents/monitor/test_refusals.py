@@ -1,0 +1,265 @@
+"""Channels that refuse, events that are never taken, and what a courier does not know."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.monitor import book_tables
+from agents.monitor.book import AlertBook
+from agents.monitor.channel import Delayed, Delivered, Letter, Refused
+from agents.monitor.courier import Courier, SetAside, Stopped
+from agents.monitor.deliver.pace import EVERYTHING
+from agents.monitor.delivering import Delivery
+from agents.monitor.notebook import Notebook
+from chain.store import Store, StoreError
+from tests.agents.monitor.delivery_kit import (
+    START,
+    Clock,
+    courier_of,
+    happen,
+    home_in,
+    raised,
+    telegram,
+)
+from tests.fakes.telegram import Conduct, TelegramDouble
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+    from pathlib import Path
+
+    from agents.monitor.alert import AlertEvent
+    from agents.monitor.channel import Outcome
+    from agents.monitor.courier import Step
+    from chain.home import Home
+
+LETTER = 3
+"""Events in one letter of the picky channel."""
+
+
+@dataclass
+class Picky:
+    """A channel that takes several events a letter, and answers as a test decides."""
+
+    answer: Callable[[tuple[int, ...]], Outcome]
+    clock: Clock
+    name: str = "picky"
+    fingerprint: str = "picky"
+    pause_seconds: float = 1.0
+    pace = EVERYTHING
+    taken: list[tuple[int, ...]] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    def wants(self, event: AlertEvent) -> bool:
+        return bool(event)
+
+    def letter(self, events: Sequence[AlertEvent]) -> Letter:
+        return Letter(b"", tuple(events[:LETTER]))
+
+    def notice(self, text: str) -> Letter:
+        return Letter(text.encode(), ())
+
+    async def send(self, letter: Letter, *, now: float) -> Outcome:
+        assert now == self.clock()
+        numbers = tuple(one.number for one in letter.events)
+        outcome = self.answer(numbers)
+        if isinstance(outcome, Delivered):
+            self.taken.append(numbers)
+            if not numbers:
+                self.notices.append(letter.body.decode())
+        return outcome
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@dataclass
+class Bench:
+    home: Home
+    clock: Clock
+    book: AlertBook
+
+    def courier(self, answer: Callable[[tuple[int, ...]], Outcome]) -> tuple[Courier, Picky]:
+        channel = Picky(answer, self.clock)
+        return courier_of(self.home, self.book, channel, self.clock), channel
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+    home, clock = home_in(tmp_path), Clock()
+    with closing(AlertBook.open(home, now=clock())) as book:
+        yield Bench(home, clock, book)
+
+
+async def run(courier: Courier, clock: Clock, most: int = 60) -> list[Step]:
+    steps: list[Step] = []
+    for _ in range(most):
+        wait = courier.wait_seconds()
+        if wait is None:
+            return steps
+        clock.now += wait
+        step = await courier.step()
+        assert step is not None
+        steps.append(step)
+    return steps
+
+
+@pytest.mark.parametrize("poison", [{1}, {2}, {1, 2}, {1, 5}], ids=str)
+@pytest.mark.parametrize(
+    "failure",
+    [Delayed("HTTP 500", answered=True), Refused("HTTP 400")],
+    ids=["broken", "refused"],
+)
+async def test_an_event_that_is_never_taken_does_not_hold_up_the_others(
+    bench: Bench, poison: set[int], failure: Outcome
+) -> None:
+    courier, channel = bench.courier(
+        lambda numbers: failure if poison & set(numbers) else Delivered()
+    )
+    happen(bench.book, *(raised(number) for number in range(6)), now=bench.clock())
+
+    steps = await run(courier, bench.clock)
+
+    taken = {number for letter in channel.taken for number in letter}
+    assert taken == {1, 2, 3, 4, 5, 6} - poison
+    assert {one.event for one in steps if isinstance(one, SetAside)} == poison
+    assert set(courier.progress.set_aside) == poison
+    assert courier.wait_seconds() is None
+    assert bench.clock() - START < 6 * 3_600
+    happen(bench.book, raised(9), now=bench.clock())
+    await run(courier, bench.clock)
+    assert channel.taken[-1] == (7,)
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [Delayed("HTTP 503", answered=True), Delayed("no answer"), Refused("HTTP 403")],
+    ids=["broken", "silent", "refused"],
+)
+async def test_a_channel_that_takes_nothing_for_long_loses_nothing(
+    bench: Bench, failure: Outcome
+) -> None:
+    down = [True]
+    courier, channel = bench.courier(lambda _: failure if down[0] else Delivered())
+    happen(bench.book, *(raised(number) for number in range(6)), now=bench.clock())
+
+    steps = await run(courier, bench.clock, most=200)
+    down[0] = False
+    await run(courier, bench.clock)
+
+    assert not any(isinstance(one, SetAside) for one in steps)
+    assert sorted(number for letter in channel.taken for number in letter) == [1, 2, 3, 4, 5, 6]
+    assert (courier.progress.suspects, courier.progress.set_aside) == ((), ())
+
+
+async def test_the_other_channels_are_told_once_that_one_refuses(bench: Bench) -> None:
+    double = TelegramDouble(bench.clock, conduct=lambda: Conduct.BLOCKED)
+    picky = Picky(lambda _: Delivered(), bench.clock)
+    told: list[Step] = []
+    async with double.running() as url:
+        for stops in (1, 2):
+            delivery = Delivery(bench.book, Notebook(bench.home.database), bench.clock, told.append)
+            await delivery.use([telegram(url), picky])
+            happen(bench.book, raised(stops), now=bench.clock())
+            delivery.wake()
+            await _until_refused(told, stops)
+            # The pause between two letters of the other channel.
+            bench.clock.now += 1
+            delivery.wake()
+            await delivery.settle(most_seconds=5)
+            await delivery.close()
+            bench.clock.now += 900
+
+    assert [one.first for one in told_stops(told)] == [True, False]
+    assert len(picky.notices) == 1
+    assert "Telegram" in picky.notices[0]
+
+
+def told_stops(told: list[Step]) -> list[Stopped]:
+    return [one for one in told if isinstance(one, Stopped)]
+
+
+async def _until_refused(told: list[Step], times: int) -> None:
+    for _ in range(500):
+        if len(told_stops(told)) == times:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError(f"it was not refused {times} times within five seconds")
+
+
+async def test_a_book_that_cannot_be_read_does_not_take_the_channel_back(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    courier, channel = bench.courier(lambda _: Delivered())
+    happen(bench.book, raised(1), raised(2), now=bench.clock())
+    await run(courier, bench.clock)
+
+    with monkeypatch.context() as unreadable:
+        for name in ("read_events", "holds_event"):
+            unreadable.setattr(book_tables, name, _io_error)
+        assert courier.wait_seconds() is None
+        assert courier.progress.cursor == 2
+    happen(bench.book, raised(3), now=bench.clock())
+    await run(courier, bench.clock)
+
+    assert channel.taken == [(1, 2), (3,)]
+
+
+async def test_a_book_that_was_begun_anew_is_told_from_its_beginning(bench: Bench) -> None:
+    courier, channel = bench.courier(lambda _: Delivered())
+    happen(bench.book, raised(1), raised(2), now=bench.clock())
+    await run(courier, bench.clock)
+    with closing(sqlite3.connect(bench.home.database)) as connection, connection:
+        connection.execute("DELETE FROM alert_events")
+        connection.execute("DELETE FROM sqlite_sequence WHERE name = 'alert_events'")
+
+    happen(bench.book, raised(3), now=bench.clock())
+    await run(courier, bench.clock)
+
+    assert channel.taken == [(1, 2), (1,)]
+    assert bench.book.events_after(0)[0].alert.position_id == 3
+
+
+async def test_a_notebook_that_cannot_be_read_makes_it_wait_not_begin_at_the_first_event(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    courier, channel = bench.courier(lambda _: Delivered())
+    happen(bench.book, raised(1), raised(2), now=bench.clock())
+    await run(courier, bench.clock)
+    happen(bench.book, raised(3), now=bench.clock())
+
+    def locked(*_arguments: object, **_options: object) -> None:
+        raise StoreError("database is locked")
+
+    with monkeypatch.context() as busy:
+        busy.setattr(Store, "open", locked)
+        other, taking = bench.courier(lambda _: Delivered())
+        assert await run(other, bench.clock) == []
+        assert taking.taken == []
+    await run(other, bench.clock)
+
+    assert (channel.taken, taking.taken) == ([(1, 2)], [(3,)])
+
+
+async def test_what_waits_survives_a_restart(bench: Bench) -> None:
+    courier, _ = bench.courier(lambda _: Delayed("no answer"))
+    happen(bench.book, *(raised(number) for number in range(4)), now=bench.clock())
+    await courier.step()
+    with Store.open(bench.home.database, now=0)[0] as store:
+        kept = json.dumps(store.items("monitor-delivery"))
+
+    other, channel = bench.courier(lambda _: Delivered())
+    await run(other, bench.clock)
+
+    assert '"waiting": [1, 2, 3, 4]' in kept
+    assert channel.taken == [(1, 2, 3), (4,)]
+
+
+def _io_error(*_arguments: object) -> None:
+    raise sqlite3.OperationalError("disk I/O error")
