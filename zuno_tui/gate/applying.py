@@ -27,6 +27,7 @@ from zuno_tui.gate.contract_code import (
     refuse_other_protocol,
 )
 from zuno_tui.gate.drift import Drift, drifts, kept_drifts
+from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_elsewhere
 from zuno_tui.gate.preparing import refuse_failing
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.shown_signer import ShownSigner
@@ -118,9 +119,13 @@ async def refuse_drift(
     now = network_time(sources, block.timestamp)
     after = await read_circumstances(sources, subject, dispatch.sender)
     route = connections.route
+    readers = (sources.client, *(one.client for one in connections.witnesses))
+    own = nonces_sent([dispatch], dispatch.chain_id, dispatch.sender)
+    waiting = await pending_elsewhere(readers, dispatch.sender, own)
     if moved := (
         *drifts(approval.before, after, approval.bounds, now),
         *_rerouted(dispatch.private_host, route.private_host),
+        *_joined(waiting),
     ):
         raise _changed(approval, moved)
     called = called_contracts(sources.network, approval.tokens)
@@ -183,6 +188,12 @@ def _rerouted(then: str | None, now: str | None) -> Iterator[Drift]:
     if then != now:
         usual = "the usual endpoints"
         yield Drift("sent through", then or usual, now or usual)
+
+
+def _joined(waiting: Sequence[int]) -> Iterator[Drift]:
+    if waiting:
+        nonces = ", ".join(map(str, waiting))
+        yield Drift("transactions waiting elsewhere", "none", f"nonce {nonces}")
 
 
 def _whose(store: Store, approval: Approval, confirmed: str) -> str:

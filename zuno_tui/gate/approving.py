@@ -12,6 +12,7 @@ from chain.tokens import read_tokens
 from zuno_tui.gate.agreement import require_agreement
 from zuno_tui.gate.approvals import approval_of, keep_approval, notional_of_today
 from zuno_tui.gate.circumstances import network_time
+from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_elsewhere, pending_words
 from zuno_tui.gate.preparing import prepare
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.sealing import dispatch_of
@@ -64,6 +65,10 @@ async def rehearse(
     block = wish.subject.block
     with Outbox.open(journal) as outbox:
         today = notional_of_today(outbox, network_time(sources, block.timestamp))
+        own = nonces_sent(outbox.dispatches(), sources.network.chain_id, wallet)
+    readers = (sources.client, *(one.client for one in connections.witnesses))
+    if waiting := await pending_elsewhere(readers, wallet, own):
+        raise GateRefusedError(f"{pending_words(waiting)} Nothing was approved.")
     prepared = await prepare(sources, wish, wallet, limits, today)
     agreement = await require_agreement(
         sources,
