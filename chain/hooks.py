@@ -40,6 +40,9 @@ class Permission(IntFlag):
 _REFUSE_EXIT = Permission.BEFORE_REMOVE_LIQUIDITY | Permission.AFTER_REMOVE_LIQUIDITY
 _REFUSE_ENTRY = Permission.BEFORE_ADD_LIQUIDITY | Permission.AFTER_ADD_LIQUIDITY
 _REFUSE_SWAPS = Permission.BEFORE_SWAP | Permission.AFTER_SWAP
+_TOUCH_SWAPS = (
+    _REFUSE_SWAPS | Permission.BEFORE_SWAP_RETURNS_DELTA | Permission.AFTER_SWAP_RETURNS_DELTA
+)
 _REFUSE_DONATIONS = Permission.BEFORE_DONATE | Permission.AFTER_DONATE
 
 
@@ -153,6 +156,11 @@ def hook_passport(hooks: Address, fee: int, code: bytes | None = None) -> HookPa
 
 def permissions_of(hooks: Address) -> Permission:
     return Permission(int(hooks, 16) & ((1 << _PERMISSION_BITS) - 1))
+
+
+def touches_swaps(hook: Address) -> bool:
+    """Whether a hook may change what a swap pays, so that no replay of the pool tells it."""
+    return bool(permissions_of(hook) & _TOUCH_SWAPS)
 
 
 _MINIMAL_PROXY = (

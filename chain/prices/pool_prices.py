@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from chain.hooks import Permission, permissions_of
+from chain.hooks import touches_swaps
 from chain.networks import NATIVE
 from chain.pools.candidates import candidate_pools, plain_pools
 from chain.pools.state import PoolState, pool_state_slots, pool_states
@@ -32,12 +32,6 @@ MOST_FEE = 10_000
 """Above one per cent nobody bothers to keep a pool at the market's price."""
 
 _PIPS_PER_CENT = 10_000
-_TOUCHES_SWAPS = (
-    Permission.BEFORE_SWAP
-    | Permission.AFTER_SWAP
-    | Permission.BEFORE_SWAP_RETURNS_DELTA
-    | Permission.AFTER_SWAP_RETURNS_DELTA
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +169,7 @@ class _Market:
 
 def _keeps_the_market_price(state: PoolState) -> bool:
     """Whether anyone may trade the pool freely and cheaply, so that it cannot stay wrong."""
-    meddling = permissions_of(state.key.hooks) & _TOUCHES_SWAPS
+    meddling = touches_swaps(state.key.hooks)
     return not meddling and state.liquidity > 0 and state.lp_fee <= MOST_FEE
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from chain.execution.building_facts import PoolFacts
+from chain.hooks import touches_swaps
 from chain.pools.candidates import plain_pools
 from chain.pools.depth import read_depths
 from chain.pools.quote import quote_at_most
@@ -117,13 +118,13 @@ async def ask_quoter(
     )
     states = {depth.state.key: depth.state for depth in others}
     state = states.get(swap.pool)
-    if state is None:
+    if state is None and not touches_swaps(swap.pool.hooks):
         # The quoter counts the position's own liquidity, which has left when the swap runs.
         return SwapQuotes(swap, own, own.key, swap.amount_out, by_quoter)
     surely = min(swap.amount_out, by_quoter.get(swap.pool, swap.amount_out))
     return SwapQuotes(
         replace(swap, amount_out=surely),
-        PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee),
+        own if state is None else PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee),
         own.key,
         swap.amount_out,
         by_quoter,

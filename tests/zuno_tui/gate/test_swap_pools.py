@@ -9,11 +9,17 @@ import pytest
 
 from agents.plan import Candidate, PrepAction
 from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
+from chain.execution.building_facts import PoolFacts
 from chain.execution.building_requests import QuotedSwap
+from chain.networks import network_named
+from chain.overview import Sources
+from chain.rpc.client import RpcClient
+from chain.store import Store
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.swap_pools import ask_quoter
 from zuno_tui.gate.wishes_of_plans import refuse_worse_than_planned
 
 if TYPE_CHECKING:
@@ -91,3 +97,31 @@ def test_a_swap_that_pays_much_less_than_planned_is_another_plan(
             refuse_worse_than_planned(candidate, swap)
     else:
         refuse_worse_than_planned(candidate, swap)
+
+
+@pytest.mark.parametrize(
+    ("permissions", "counted"),
+    [(0x80, 900), (0x40, 900), (0x08, 900), (0x04, 900), (0x200, 1000), (0, 1000)],
+    ids=["before", "after", "changes before", "changes after", "exits only", "none"],
+)
+async def test_in_a_pool_whose_hook_touches_swaps_the_quoter_is_believed(
+    devnet: DevnetReady, permissions: int, counted: int
+) -> None:
+    """A replay knows neither the fee such a hook sets for one swap nor what it keeps."""
+    key = replace(WETH_USDC.key, hooks=f"0x{permissions:040x}")
+    answer = {"result": "0x" + (900).to_bytes(32, "big").hex() + bytes(32).hex()}
+
+    def quotes_less(call: Call) -> Answer | None:
+        asked = call["method"] == "eth_call" and call["params"][0]["to"] == devnet.contracts.quoter
+        return answer if asked else None
+
+    network = network_named("devnet")
+    with Proxy(devnet.url, quotes_less) as proxy:
+        async with RpcClient(network, [proxy.url]) as client:
+            sources = Sources(client, network, Store.in_memory(), None, lambda: 0.0)
+            head = await client.head()
+            swap = QuotedSwap(key, True, 2000, 1000, 1 << 96)
+            quotes = await ask_quoter(sources, swap, PoolFacts(key, 1 << 96, 0), (), head.hash)
+
+    assert quotes.swap.amount_out == counted
+    assert (quotes.replayed, quotes.by_quoter[key]) == (1000, 900)
