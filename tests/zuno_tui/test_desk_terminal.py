@@ -97,6 +97,29 @@ def test_the_word_signs_when_fingers_type_it_and_not_before(
         _ask(devnet, "evm_revert", taken)
 
 
+def test_what_was_typed_ahead_of_the_confirmation_signs_nothing(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
+    counted = _sent_by_the_wallet(devnet)
+    with _desk(devnet, tmp_path / "home", size=(120, 36)) as terminal:
+        position = terminal.wait_for(r"#\d+ +\S+ .*● in")
+        named = re.search(r"#(\d+) +\S+ .*● in", position)
+        assert named is not None
+        terminal.send(f":collect {named[1]}\r")
+        terminal.wait_for("approved: type apply")
+        terminal.send(":apply\rapply\r")
+        terminal.wait_for("Sign and send")
+        terminal.read_page()
+        terminal.send("\r")
+        terminal.wait_for("That was not the word apply")
+        terminal.send("\x1b")
+        terminal.wait_for("1 Positions")
+        terminal.send("\x11")
+        assert terminal.end() == 0
+
+    assert _sent_by_the_wallet(devnet) == counted
+
+
 def test_a_dropped_line_ends_it_cleanly(devnet: DevnetReady, tmp_path: Path) -> None:
     with _desk(devnet, tmp_path / "home") as terminal:
         terminal.wait_for("WETH/USDC")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from zuno_tui.desk.events import (
     Said,
     TurnEnded,
 )
-from zuno_tui.desk.intents import Cancel, Create, Recommend, Replay, Show
+from zuno_tui.desk.intents import AboutPlan, Cancel, Create, Recommend, Replay, Show
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,6 +115,30 @@ async def test_a_record_is_listed_and_heard_again(
     assert again.turns == first.turns
     assert "matches its record" in (again.ended or "")
     assert len(desk.all_heard(TurnEnded)) == turns
+
+
+async def test_a_plan_tells_its_records_hash_and_whether_it_was_edited(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["healthy"]
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.ask(Recommend(token_id))
+        await desk.desk.idle()
+        (kept,) = (tmp_path / "plans").iterdir()
+        document = json.loads(kept.read_text())
+        await desk.ask(AboutPlan("explain"))
+        why = desk.heard_last(DebateChanged).view
+        since = len(desk.heard)
+        await desk.ask(AboutPlan("plan"))
+        unedited = [event for event in desk.heard[since:] if isinstance(event, Said)]
+        kept.write_text(json.dumps({**document, "block": document["block"] + 1}))
+        await desk.ask(AboutPlan("plan"))
+        edited = desk.heard_last(Said)
+
+    assert document["recordHash"] in (why.ended or "")
+    assert [event for event in unedited if event.tone == "bad"] == []
+    assert edited.tone == "bad"
+    assert document["planId"] in edited.words
 
 
 async def test_a_new_position_is_argued_about_in_prices(

@@ -113,6 +113,8 @@ def test_the_walkthrough_types_what_it_says_and_sees_what_it_shows(tmp_path: Pat
             terminal.type(keys, pause=0.08)
             for pattern in shown:
                 terminal.wait_for(pattern, _PATIENCE)
+            if caption == "The confirmation":
+                terminal.read_page()
             print(f"\n## {caption}: {_spelled(keys)}\n{terminal.text}")  # noqa: T201
         terminal.type(":quit\r")
         assert terminal.end() == 0
