@@ -14,7 +14,7 @@ from agents.monitor.book_page import Page, in_order
 from agents.monitor.book_view import View, read_view
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from agents.monitor.alert import Alert, AlertEvent
@@ -163,6 +163,17 @@ class AlertBook:
             self.find(alert_id)
             self._write(lambda page: page.ack(alert_id, now), now)
             return self.find(alert_id)
+
+    def ack_all(self, alert_ids: Collection[int], now: float) -> tuple[Alert, ...]:
+        """Note that a person knows of all these, in one writing."""
+        with self._lock:
+
+            def writing(page: Page) -> None:
+                for alert_id in alert_ids:
+                    page.ack(alert_id, now)
+
+            self._write(writing, now)
+            return tuple(one for one in self.current() if one.id in alert_ids)
 
     def mute(self, mute: Mute, now: float) -> tuple[Alert, ...]:
         """Silence all that match, now and later, until the mute ends; those it matches now."""

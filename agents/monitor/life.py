@@ -157,7 +157,8 @@ def muted(alert: Alert, until: float, now: float) -> Lived | None:
     wanted = to_milliseconds(until)
     if alert.muted_until == wanted:
         return None
-    return Lived(replace(alert, muted_until=wanted, updated_at=now), EventKind.MUTED)
+    silent = replace(alert, muted_until=wanted, updated_at=now)
+    return Lived(silent, EventKind.MUTED if alert.active else None)
 
 
 def mute_ended(alert: Alert, now: float) -> Lived | None:

@@ -13,7 +13,7 @@ import pytest
 from agents.monitor.alert import AlertKind, Severity
 from agents.monitor.book import AlertBook
 from agents.monitor.deliver.progress import NAMESPACE, Progress
-from agents.monitor.heartbeat import Beat, write_beat
+from agents.monitor.heartbeat import Beat, Sight, write_beat
 from agents.monitor.notebook import Notebook
 from agents.monitor.polling_lock import Holder, PollingLock
 from agents.monitor.telegram import Telegram, TelegramSettings
@@ -193,3 +193,49 @@ def test_a_stopped_channel_and_a_silent_monitor_are_said_here_and_by_doctor(
     # Another token than the one that was refused has not been tried yet.
     untried = {check["name"]: check["state"] for check in changed.data["checks"]}
     assert (changed.code, untried["Telegram"]) == (0, "caution")
+
+
+def test_all_are_acknowledged_or_muted_at_once(zuno: CommandLine, home: Home) -> None:
+    _write(home, raised(7), raised(8), raised(9), cleared(9))
+
+    elsewhere = zuno("alerts", "ack", "all", "--network", "ethereum", "--json")
+    acked = zuno("alerts", "ack", "all", "--json")
+    muted = zuno("alerts", "mute", "all", "--for", "2h", "--json")
+    again = zuno("alerts", "ack", "all", "--json")
+    _write(home, raised(10))
+
+    assert (elsewhere.code, elsewhere.data["alerts"]) == (0, [])
+    assert [one["state"] for one in acked.data["alerts"]] == ["acked", "acked"]
+    assert [one["mutedUntil"] is not None for one in muted.data["alerts"]] == [True, True]
+    assert (again.code, again.data["alerts"]) == (0, [])
+    new = next(one for one in zuno("alerts", "--json").data["alerts"] if one["positionId"] == "10")
+    assert new["mutedUntil"] is not None
+
+
+def test_one_network_or_wallet_is_muted_as_a_whole(zuno: CommandLine, home: Home) -> None:
+    _write(home, raised(7))
+
+    zuno("alerts", "mute", "all", "--for", "2h", "--network", "ethereum")
+    assert not zuno("alerts", "--json").data["alerts"][0]["mutedUntil"]
+    zuno("alerts", "mute", "all", "--for", "2h", "--network", "base", "--address", WALLET)
+    assert zuno("alerts", "--json").data["alerts"][0]["mutedUntil"]
+
+
+def test_a_monitor_that_runs_and_sees_nothing_is_not_said_to_be_watching(
+    zuno: CommandLine, home: Home
+) -> None:
+    blind = Sight("base", WALLET, None, 0, "The look failed as nobody foresaw (KeyError: x).")
+    with closing(Notebook(home.database)) as notebook:
+        write_beat(notebook, Beat(time.time(), 77, "here", 60.0, (blind,), "A round took long."))
+    lock = PollingLock(home.monitor_lock, Holder(77, "here", 0.0))
+    assert lock.take()
+    try:
+        spoken = zuno("alerts")
+        document = zuno("alerts", "--json").data
+    finally:
+        lock.release()
+
+    assert "is watching" not in spoken.words
+    assert "KeyError" in spoken.words
+    assert "A round took long." in spoken.words
+    assert len(document["monitor"]["troubles"]) == 2

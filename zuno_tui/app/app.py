@@ -145,4 +145,5 @@ class ZunoApp(SafeApp[None]):
         self.bell()
         named = "" if row.token_id is None else f"#{row.token_id} "
         words = clean_text(row.message).removeprefix(named)
-        self._driver.write(f"\x1b]9;zuno: {named}{words}\x1b\\")
+        where = f"{clean_text(row.place)} " if row.place else ""
+        self._driver.write(f"\x1b]9;zuno: {where}{named}{words}\x1b\\")

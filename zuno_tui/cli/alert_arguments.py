@@ -24,18 +24,21 @@ def add_watching(
 
 def _add_actions(alerts: argparse.ArgumentParser, shared: argparse.ArgumentParser) -> None:
     actions = alerts.add_subparsers(metavar="ack|mute")
-    ack = actions.add_parser("ack", parents=[shared], help="say that you know")
-    mute = actions.add_parser("mute", parents=[shared], help="silence one, with an end")
+    ack = actions.add_parser("ack", parents=[shared], help="say that you know, of one or of all")
+    mute = actions.add_parser("mute", parents=[shared], help="silence one or all, with an end")
     for action, name in ((ack, "ack"), (mute, "mute")):
         action.set_defaults(action=name)
-        action.add_argument("alert_id", metavar="ID", type=_alert_id)
+        action.add_argument("alert_id", metavar="ID|all", type=_alert_id)
     ending = mute.add_mutually_exclusive_group(required=True)
     ending.add_argument("--for", dest="duration", metavar="TIME", help="like 2h, 30min or 1d")
     ending.add_argument("--until", metavar="WHEN", help="like 2026-12-01T08:00, by your own clock")
 
 
-def _alert_id(text: str) -> int:
+def _alert_id(text: str) -> int | None:
+    """None for all of them."""
+    if text == "all":
+        return None
     digits = text.removeprefix("#")
     if not digits.isascii() or not digits.isdigit() or len(digits) > 18:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an alert's number, like 3")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an alert's number, like 3, nor all")
     return int(digits)

@@ -7,7 +7,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, cast
 
-from agents.monitor.alert import alert_document, iso_time
+from agents.monitor.alert import AlertState, alert_document, iso_time
 from agents.monitor.book import AlertBook
 from agents.monitor.life import Mute
 from chain.networks import network_named
@@ -16,7 +16,7 @@ from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.phrases.durations import read_duration
 from zuno_tui.session import Session, say
 from zuno_tui.settings import SettingsError
-from zuno_tui.watch.health import watch_health
+from zuno_tui.watch.health import undelivered, watch_health
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -44,14 +44,36 @@ def run(arguments: Namespace) -> int:
         for notice in book.notices:
             say(notice)
         if arguments.action == "ack":
-            known = book.ack(arguments.alert_id, now)
-            return _changed(session, book, (known,), "acknowledged")
+            return _changed(session, book, _acked(book, arguments, now), "acknowledged")
         if arguments.action == "mute":
             until = _end(arguments, now)
-            alert = book.find(arguments.alert_id)
-            silenced = book.mute(Mute.of(alert.subject, until), now)
+            mute = _mute(book, arguments, until)
+            silenced = book.mute(mute, now)
+            if arguments.alert_id is None:
+                silenced = tuple(one for one in silenced if one.active)
+                say(f"What comes until {_moment(until)} UTC is muted, too.")
             return _changed(session, book, silenced, f"muted until {_moment(until)} UTC")
         return _list(session, book, arguments, now)
+
+
+def _acked(book: AlertBook, arguments: Namespace, now: float) -> tuple[Alert, ...]:
+    if arguments.alert_id is not None:
+        return (book.ack(arguments.alert_id, now),)
+    waiting = {
+        one.id
+        for one in book.current()
+        if one.active and one.state is not AlertState.ACKED and _is_meant(one, arguments)
+    }
+    if not waiting:
+        say("No alert waits to be acknowledged.")
+    return book.ack_all(waiting, now)
+
+
+def _mute(book: AlertBook, arguments: Namespace, until: float) -> Mute:
+    if arguments.alert_id is not None:
+        return Mute.of(book.find(arguments.alert_id).subject, until)
+    chain_id = network_named(arguments.network).chain_id if arguments.network else None
+    return Mute(until, chain_id, arguments.address.strip().lower() if arguments.address else None)
 
 
 def _list(session: Session, book: AlertBook, arguments: Namespace, now: float) -> int:
@@ -71,7 +93,7 @@ def _list(session: Session, book: AlertBook, arguments: Namespace, now: float) -
         health.sentence,
         *health.troubles,
         health.next_step,
-        *health.undelivered,
+        *undelivered(health.channels),
         book.trouble or "",
     )
     for words in dict.fromkeys(said):

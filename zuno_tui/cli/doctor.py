@@ -84,9 +84,8 @@ def _watch_checks(session: Session) -> list[Check]:
     well = health.vigil in (Vigil.KEPT, Vigil.NEVER)
     state = State.WELL if well else State.CAUTION
     checks = [Check("monitor", state, health.sentence, "" if well else health.next_step)]
-    trouble = None if health.beat is None else health.beat.trouble
-    if trouble is not None and health.vigil is Vigil.KEPT:
-        checks.append(Check("alerts", State.CAUTION, trouble))
+    if health.vigil is Vigil.KEPT:
+        checks += [Check("alerts", State.CAUTION, one) for one in health.troubles]
     try:
         channels = channel_settings(session.settings, os.environ).channels()
     except SettingsError as error:

@@ -106,9 +106,13 @@ class Change:
         return shlex.join(("zuno", self.verb, *self.arguments))
 
 
+ALL_ALERTS = "all"
+
+
 @dataclass(frozen=True, slots=True)
 class Acknowledge:
     alert_id: str
+    """Or all of them."""
 
     @property
     def twin(self) -> str:

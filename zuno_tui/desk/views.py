@@ -60,6 +60,8 @@ class AlertRow:
     next_command: str
     """As the prompt takes it: "recommend 7"."""
     muted_until: float | None = None
+    place: str = ""
+    """Network and wallet, where they are not the desk's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class AlertsView:
     watched_by: Literal["desk", "daemon", "nobody"] = "nobody"
     last_seen: float | None = None
     trouble: str | None = None
+    unseen: str | None = "Nothing was looked at yet."
+    """Why an empty list does not mean that all is well; None when everything was seen."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,39 +3,49 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from agents.monitor.alert import EventKind
 from agents.monitor.book import AlertBook
+from agents.monitor.channel import RAISING
+from agents.monitor.deliver.progress import all_progress
+from agents.monitor.freshness import still_fresh
 from agents.monitor.heartbeat import last_beat
 from agents.monitor.life import Mute
 from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
 from agents.monitor.service import run_monitor
+from chain.checksum import shortened
+from chain.store import StoreError
 from zuno_tui.desk.alert_rows import alert_row
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.desk.faults import fault_words
+from zuno_tui.desk.intents import ALL_ALERTS
 from zuno_tui.desk.views import AlertsView
 from zuno_tui.phrases.phrase_error import PhraseError
 from zuno_tui.settings import Flags
+from zuno_tui.watch.health import undelivered
 from zuno_tui.watch.lookout import Chosen, HomeLookout
 from zuno_tui.words import age_text
 
 if TYPE_CHECKING:
     from agents.monitor.alert import Alert
+    from agents.monitor.heartbeat import Beat
     from agents.monitor.notes import Note
     from zuno_tui.desk.bench import Bench
     from zuno_tui.desk.intents import Acknowledge
     from zuno_tui.desk.intents import Mute as AskedMute
+    from zuno_tui.desk.views import AlertRow
 
 _BETWEEN_LOOKS = 0.3
 _BETWEEN_BEATS = 5.0
+_BETWEEN_TRIES = 30.0
+"""Seconds until a watch that failed is begun again."""
 _EMBEDDED_INTERVAL = 5.0
 """Seconds: where a minute passes in one, the usual interval would be an hour."""
 _LAST_MOMENTS = 1.5
 _COARSE_SECONDS = 15.0
-_RAISING = frozenset((EventKind.OPENED, EventKind.REOPENED, EventKind.RISEN))
 _MOST_ROWS = 200
 
 
@@ -47,8 +57,11 @@ class Watching:
         self._alerts: tuple[Alert, ...] = ()
         """What the rows were drawn from; the book gives the same again until something changes."""
         self._watched_by: Literal["desk", "daemon", "nobody"] = "nobody"
-        self._last_seen: float | None = None
+        self._beat: Beat | None = None
         self._trouble: str | None = None
+        self._undelivered: tuple[str, ...] = ()
+        self._store_seen: float | None = None
+        self._notices = 0
         self._stop = asyncio.Event()
         self._events = _newest_event(self._book)
 
@@ -56,10 +69,11 @@ class Watching:
         """Until cancelled: watch beside or instead of a daemon, and tell what changes."""
         monitor = asyncio.create_task(self._monitor(), name="zuno monitor")
         try:
-            for notice in self._book.notices:
-                self._bench.tell(Said(notice, "warn"))
             while True:
-                self._look()
+                try:
+                    self._look()
+                except Exception as error:  # whatever is odd in the home, the desk looks again
+                    self._tell_view(replace(self._view, trouble=fault_words(error)))
                 await asyncio.sleep(_BETWEEN_LOOKS)
         finally:
             self._stop.set()
@@ -68,26 +82,37 @@ class Watching:
             self._book.close()
 
     def acknowledge(self, asked: Acknowledge) -> None:
-        alert = self._book.ack(_number(asked.alert_id), self._bench.clock())
-        self._said(alert, "acknowledged", asked.twin)
+        now = self._bench.clock()
+        if asked.alert_id == ALL_ALERTS:
+            self._book.ack_all({one.id for one in self._book.current() if one.active}, now)
+            self._said("All alerts are acknowledged.", asked.twin)
+            return
+        alert = self._book.ack(_number(asked.alert_id), now)
+        self._said(f"Alert {alert.id} is acknowledged.", asked.twin)
 
     def mute(self, asked: AskedMute) -> None:
-        now = self._bench.clock()
+        now, length = self._bench.clock(), age_text(asked.seconds)
+        if asked.alert_id == ALL_ALERTS:
+            self._book.mute(Mute(now + asked.seconds), now)
+            self._said(f"Everything is muted for {length}, also what comes.", asked.twin)
+            return
         alert = self._book.find(_number(asked.alert_id))
         self._book.mute(Mute.of(alert.subject, now + asked.seconds), now)
-        self._said(alert, f"muted for {age_text(asked.seconds)}", asked.twin)
+        self._said(f"Alert {alert.id} is muted for {length}.", asked.twin)
 
-    def _said(self, alert: Alert, done: str, twin: str) -> None:
+    def _said(self, words: str, twin: str) -> None:
         self._look()
         trouble = self._book.trouble
-        words = f"Alert {alert.id} is {done}."
         self._bench.tell(Said(words if trouble is None else f"{words} {trouble}", twin=twin))
 
     async def _monitor(self) -> None:
-        try:
-            await self._watch()
-        except Exception as error:  # without a watch the rest of the desk goes on
-            self._watched_by, self._trouble = "nobody", fault_words(error)
+        while not self._stop.is_set():
+            try:
+                await self._watch()
+            except Exception as error:  # without a watch the rest of the desk goes on
+                self._watched_by, self._trouble = "nobody", fault_words(error)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), _BETWEEN_TRIES)
 
     async def _watch(self) -> None:
         bench, session = self._bench, self._bench.session
@@ -114,56 +139,87 @@ class Watching:
             case WaitingForTurn():
                 self._watched_by = "daemon"
             case RoundEnded(beat=beat):
-                self._last_seen, self._trouble = beat.at, beat.trouble
+                self._beat, self._trouble = beat, beat.trouble
             case Troubled(sentence=sentence):
                 self._trouble = sentence
 
     def _look(self) -> None:
         """Told when an alert changed, whoever changed it, or when the watch itself did."""
-        if self._watched_by == "daemon":
-            self._see_daemon()
+        self._see_store()
         view = self._drawn()
         changed = view.revision != self._view.revision
-        if changed or _differs(self._view, view):
-            self._view = view
-            self._bench.tell(AlertsChanged(view))
+        self._tell_view(view)
         if changed:
             self._raise()
+        for notice in self._book.notices[self._notices :]:
+            self._bench.tell(Said(notice, "warn"))
+        self._notices = len(self._book.notices)
+
+    def _tell_view(self, view: AlertsView) -> None:
+        if view.revision != self._view.revision or _differs(self._view, view):
+            self._view = view
+            self._bench.tell(AlertsChanged(view))
 
     def _raise(self) -> None:
-        now, network = self._bench.clock(), self._bench.session.network
+        now = self._bench.clock()
         for event in self._book.events_after(self._events):
             self._events = event.number
-            told = self._is_ours(event.alert) and not event.alert.muted(now)
-            if told and event.kind in _RAISING:
-                self._bench.tell(AlertRaised(alert_row(event.alert, network)))
+            if event.kind in RAISING and not event.alert.muted(now):
+                self._bench.tell(AlertRaised(self._row(event.alert)))
+
+    def _row(self, alert: Alert) -> AlertRow:
+        return alert_row(alert, self._bench.session.network, self._bench.wallet)
 
     def _drawn(self) -> AlertsView:
-        revision, network = self._book.revision, self._bench.session.network
+        revision = self._book.revision
         rows = self._view.rows
         # While another thread writes, the book may tell the new revision and the old alerts.
         if (alerts := self._book.current()) is not self._alerts:
             self._alerts = alerts
-            ours = [one for one in alerts if self._is_ours(one)]
-            rows = tuple(alert_row(one, network) for one in ours[:_MOST_ROWS])
+            rows = tuple(map(self._row, alerts[:_MOST_ROWS]))
+        troubles = (self._book.trouble, self._trouble, *self._undelivered)
         return AlertsView(
             rows=rows,
             revision=revision,
             watched_by=self._watched_by,
-            last_seen=self._last_seen,
-            trouble=self._book.trouble or self._trouble,
+            last_seen=None if self._beat is None else self._beat.at,
+            trouble=" ".join(dict.fromkeys(filter(None, troubles))) or None,
+            unseen=self._unseen(),
         )
 
-    def _see_daemon(self) -> None:
+    def _see_store(self) -> None:
+        """What whoever polls has written down of itself, and of the channels."""
         now = self._bench.clock()
-        if self._last_seen is None or now - self._last_seen >= _BETWEEN_BEATS:
-            beat = last_beat(self._bench.sources.store)
-            if beat is not None:
-                self._last_seen, self._trouble = beat.at, beat.trouble
+        if still_fresh(self._store_seen, _BETWEEN_BEATS, now):
+            return
+        self._store_seen = now
+        store = self._bench.sources.store
+        try:
+            self._undelivered = undelivered(all_progress(store))
+            beat = last_beat(store)
+        except (StoreError, sqlite3.Error):
+            # What keeps it from being read is the alert book's to say.
+            return
+        if self._watched_by == "daemon" and beat is not None:
+            self._beat, self._trouble = beat, beat.trouble
 
-    def _is_ours(self, alert: Alert) -> bool:
-        network = self._bench.session.network
-        return alert.chain_id == network.chain_id and alert.wallet_address == self._bench.wallet
+    def _unseen(self) -> str | None:
+        """Why nothing to show is no proof that all is well."""
+        network, wallet = self._bench.session.network, self._bench.wallet
+        if self._watched_by == "nobody":
+            return "Nobody watches yet."
+        if self._beat is None or not self._beat.sights:
+            return "Not everything was looked at yet."
+        if self._beat.overdue(self._bench.clock()):
+            return "The monitor was not seen for too long: zuno alerts"
+        for one in self._beat.sights:
+            if one.block is None:
+                return f"{one.network} {shortened(one.wallet_address)} cannot be seen."
+        if (network.name, wallet) not in {
+            (one.network, one.wallet_address) for one in self._beat.sights
+        }:
+            return f"Nobody watches this wallet on {network.title}: zuno monitor watches others."
+        return None
 
 
 def _differs(before: AlertsView, after: AlertsView) -> bool:

@@ -65,7 +65,7 @@ class AlertsPane(RowTable):
             return
         rows = [_row(row, now) for row in view.rows]
         # While nobody reads them the cursor waits at its place: what is over sinks to the end.
-        self.fill(rows, empty=("Nothing needs you.",), stays=self.has_focus)
+        self.fill(rows, empty=(view.unseen or "Nothing needs you.",), stays=self.has_focus)
         waiting = sum(row.state in ("open", "reopened") for row in view.rows)
         seen = "" if view.last_seen is None else f"seen {ago(now - view.last_seen)}"
         frame(
@@ -108,10 +108,15 @@ def _row(row: AlertRow, now: float) -> Row:
         Cell("" if row.token_id is None else f"#{row.token_id}", "strong" if waiting else "dim"),
         Cell(_age(now - row.since), "dim"),
         # Which position it is about stands in its own column already.
-        Cell(row.message.removeprefix(f"#{row.token_id} "), "plain" if waiting else "dim"),
+        Cell(_message(row), "plain" if waiting else "dim"),
         Cell(row.next_command, "good" if waiting else "dim"),
     )
     return Row(row.alert_id, cells)
+
+
+def _message(row: AlertRow) -> str:
+    words = row.message.removeprefix(f"#{row.token_id} ")
+    return f"{row.place}: {words}" if row.place else words
 
 
 def _age(seconds: float) -> str:

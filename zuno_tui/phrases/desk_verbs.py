@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from zuno_tui.desk.intents import (
+    ALL_ALERTS,
     Acknowledge,
     Cancel,
     Change,
@@ -53,7 +54,7 @@ def _alerts(said: Remaining) -> Show:
 
 def _acknowledge(said: Remaining) -> Acknowledge:
     alert_id = _alert(said)
-    said.end("alert")
+    said.end("alert", "alerts")
     return Acknowledge(alert_id)
 
 
@@ -61,7 +62,7 @@ def _mute(said: Remaining) -> Mute:
     before, _, duration = said.text.lower().partition(" for ")
     said = said.restarted(before)
     alert_id = _alert(said)
-    said.end("alert")
+    said.end("alert", "alerts")
     seconds = read_duration(duration) if duration else _MUTED_SECONDS
     if seconds is None:
         said.refuse(f"for how long is '{duration}'.", f"mute {alert_id} for 2h")
@@ -71,6 +72,8 @@ def _mute(said: Remaining) -> Mute:
 def _alert(said: Remaining) -> str:
     if (named := said.matching(_ALERT)) is not None:
         return named.removeprefix("#")
+    if every := said.one_of({"all": ALL_ALERTS, "everything": ALL_ALERTS}):
+        return every
     context = said.context
     pointed = context.selected_alert
     if pointed is None and len(context.alerts) == 1:

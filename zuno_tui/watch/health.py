@@ -81,14 +81,12 @@ class WatchHealth:
         )
         return (*whole, *parts)
 
-    @property
-    def undelivered(self) -> tuple[str, ...]:
-        """A sentence for each channel that refuses alerts, and for each that gave some up."""
-        return tuple(
-            sentence
-            for name, one in self.channels.items()
-            for sentence in _channel_sentences(name, one)
-        )
+
+def undelivered(channels: Mapping[str, Progress]) -> tuple[str, ...]:
+    """A sentence for each channel that refuses alerts, and for each that gave some up."""
+    return tuple(
+        sentence for name, one in channels.items() for sentence in _channel_sentences(name, one)
+    )
 
 
 def _channel_sentences(name: str, progress: Progress) -> tuple[str, ...]:

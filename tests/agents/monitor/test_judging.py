@@ -10,14 +10,16 @@ import pytest
 from agents.monitor.alert import AlertKind, AlertState, EventKind, Severity
 from agents.monitor.book import AlertBook
 from agents.monitor.thresholds import Thresholds, WatchSettings
+from chain.positions.identity import identify
 from chain.rpc.errors import Malformed
 from tests.agents.monitor.made_up_alerts import NOW
-from tests.agents.monitor.made_up_positions import UPPER, position
+from tests.agents.monitor.made_up_positions import KEY, UPPER, position
 from tests.agents.monitor.made_up_readings import PLACE, MadeUpChain
 
 if TYPE_CHECKING:
     from agents.monitor.alert import AlertEvent
     from chain.home import Home
+    from chain.positions.snapshot import PositionSnapshot
 
 RANGE_ONLY = WatchSettings(Thresholds(near_edge=0.0))
 STRANGER = "0x" + "66" * 20
@@ -73,6 +75,22 @@ def test_every_excursion_is_told_again(chain: MadeUpChain) -> None:
         (EventKind.REOPENED, AlertKind.OUT_OF_RANGE, 120),
     ]
     assert chain.book.find(1).episode == 3
+
+
+def test_what_happened_to_several_positions_is_told_in_the_order_of_the_blocks(
+    chain: MadeUpChain,
+) -> None:
+    wider = identify(8, KEY, -1_500, 1_500)
+
+    def both(tick: int) -> list[PositionSnapshot]:
+        return [position(tick), replace(position(tick), identity=wider)]
+
+    chain.poll(positions=both(0))
+    events = chain.poll([(105, 1_200), (108, 1_600), (110, 0)], positions=both(0))
+
+    assert [(one.alert.position_id, one.alert.block) for one in events] == [
+        *((7, 105), (8, 108), (7, 110), (8, 110))
+    ]
 
 
 def test_staying_out_becomes_critical_once(chain: MadeUpChain) -> None:

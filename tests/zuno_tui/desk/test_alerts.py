@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from contextlib import closing
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agents.monitor.book import AlertBook
+from agents.monitor.deliver.progress import NAMESPACE, Progress
+from agents.monitor.heartbeat import Beat, Sight, write_beat
+from agents.monitor.notebook import Notebook
 from agents.monitor.polling_lock import Holder, PollingLock
+from chain.checksum import shortened
 from chain.home import Home
+from tests.agents.monitor.delivery_kit import WALLET, happen, raised
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.desk.intents import Acknowledge, Mute
@@ -90,3 +97,114 @@ async def test_alerts_that_were_late_are_drawn_all_the_same(
 
 def _file(home: Path) -> bytes:
     return Home.locate({}, home).alerts.read_bytes()
+
+
+async def test_alerts_of_other_networks_and_wallets_are_shown_and_ring(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
+    home = Home.locate({}, tmp_path)
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.until(AlertsChanged, lambda told: bool(told.view.rows))
+        with closing(AlertBook.open(home, now=time.time())) as elsewhere:
+            happen(elsewhere, raised(7), now=time.time())
+            [alert] = [one for one in elsewhere.current() if one.network == "base"]
+        rung = await desk.until(AlertRaised, lambda told: told.row.alert_id == str(alert.id))
+        shown = await desk.until(
+            AlertsChanged, lambda told: any(row.place for row in told.view.rows)
+        )
+        since = len(desk.heard)
+        await desk.ask(Acknowledge("all"))
+        acked = await desk.until(AlertsChanged, since=since)
+
+    assert rung.row.severity == "critical"
+    assert rung.row.place == f"base {shortened(WALLET)}"
+    assert rung.row.next_command == "switch to base"
+    assert [row.alert_id for row in shown.view.rows if row.place] == [str(alert.id)]
+    assert {row.state for row in acked.view.rows} == {"acked"}
+
+
+@pytest.mark.parametrize(
+    ("sights", "whole"),
+    [
+        ((), False),
+        ((Sight("devnet", "{mine}", 7, 3, None),), True),
+        ((Sight("base", WALLET, 7, 3, None),), False),
+        ((Sight("devnet", "{mine}", 7, 3, None), Sight("base", WALLET, None, 0, "dead")), False),
+    ],
+    ids=["nothing seen", "all seen", "not ours", "one blind"],
+)
+async def test_all_is_well_only_when_every_watch_was_seen(
+    devnet: DevnetReady, tmp_path: Path, sights: tuple[Sight, ...], whole: bool
+) -> None:
+    home = Home.locate({}, tmp_path)
+    home.prepare()
+    daemon = PollingLock(home.monitor_lock, Holder(4242, "elsewhere", 0.0))
+    assert daemon.take()
+    seen = tuple(
+        replace(one, wallet_address=one.wallet_address.format(mine=devnet.wallet)) for one in sights
+    )
+    with closing(Notebook(home.database)) as notebook:
+        write_beat(notebook, Beat(time.time(), 4242, "elsewhere", 60.0, seen, None))
+    try:
+        async with sitting(opening(tmp_path, devnet.url)) as desk:
+            told = await desk.until(AlertsChanged, lambda told: told.view.last_seen is not None)
+    finally:
+        daemon.release()
+
+    assert told.view.rows == ()
+    assert (told.view.unseen is None) is whole
+    first = next(event.view for event in desk.heard if isinstance(event, AlertsChanged))
+    assert first.unseen is not None
+
+
+async def test_a_channel_that_refuses_is_shown(devnet: DevnetReady, tmp_path: Path) -> None:
+    home = Home.locate({}, tmp_path)
+    home.prepare()
+    refusing = Progress("x", 0, trouble="HTTP 403, no", stopped_at=1.0, set_aside=(17,))
+    with closing(Notebook(home.database)) as notebook:
+        notebook.put(NAMESPACE, "Telegram", asdict(refusing), now=0)
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        told = await desk.until(AlertsChanged, lambda told: told.view.trouble is not None)
+
+    assert "HTTP 403" in str(told.view.trouble)
+    assert "17" in str(told.view.trouble)
+
+
+async def test_a_damaged_event_is_said_and_what_comes_after_it_rings(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
+    home = Home.locate({}, tmp_path)
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.until(AlertsChanged, lambda told: bool(told.view.rows))
+        with closing(AlertBook.open(home, now=time.time())) as elsewhere:
+            numbers = [one.number for one in elsewhere.events_after(0)]
+            with closing(sqlite3.connect(home.database)) as connection, connection:
+                connection.execute(
+                    "INSERT INTO alert_events (kind, document, at) VALUES ('opened', '{broken', 0)"
+                )
+            happen(elsewhere, raised(7), now=time.time())
+        rung = await desk.until(AlertRaised, lambda told: bool(told.row.place))
+        said = await desk.until(Said, lambda said: "is damaged" in said.words)
+
+    assert rung.row.token_id == 7
+    assert str(max(numbers) + 1) in said.words
+
+
+async def test_a_look_that_fails_is_said_and_the_next_one_comes(
+    devnet: DevnetReady, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = [True]
+    current = AlertBook.current
+
+    def odd(book: AlertBook) -> tuple[Alert, ...]:
+        if failing[0]:
+            raise ZeroDivisionError
+        return current(book)
+
+    monkeypatch.setattr(AlertBook, "current", odd)
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.until(AlertsChanged, lambda told: told.view.trouble is not None)
+        failing[0] = False
+        told = await desk.until(AlertsChanged, lambda told: bool(told.view.rows))
+
+    assert told.view.trouble is None

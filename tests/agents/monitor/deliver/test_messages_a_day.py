@@ -248,5 +248,5 @@ async def test_a_person_is_written_to_three_times_a_position_and_day_at_most(
 @pytest.mark.soak
 @pytest.mark.parametrize("moved_after", [None, 360])
 @pytest.mark.parametrize("seed", range(5))
-async def test_a_fortnight_is_no_worse(tmp_path: Path, seed: int, moved_after: int | None) -> None:
-    check(await simulated(tmp_path, seed, 14, moved_after))
+async def test_a_week_is_no_worse(tmp_path: Path, seed: int, moved_after: int | None) -> None:
+    check(await simulated(tmp_path, seed, 7, moved_after))
