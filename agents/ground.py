@@ -64,17 +64,12 @@ class Ground:
             tick=pool.tick,
             lp_fee=pool.lp_fee,
             protocol_fee=unpack_protocol_fee(pool.protocol_fee),
-            liquidity=others,
+            liquidity=pool.liquidity,
         )
-        changes = dict(pool.changes)
+        depth = Depth(state, tuple(sorted(pool.changes)), pool.lowest, pool.highest)
         if self.hold is not None:
             ticks, liquidity = self.hold
-            changes[ticks.lower] = changes.get(ticks.lower, 0) - liquidity
-            changes[ticks.upper] = changes.get(ticks.upper, 0) + liquidity
-        known = sorted(
-            (tick, net) for tick, net in changes.items() if pool.lowest <= tick <= pool.highest
-        )
-        depth = Depth(state, tuple(known), pool.lowest, pool.highest)
+            depth = depth.without(ticks.lower, ticks.upper, liquidity)
         return swap_terms(pool.lp_fee, pool.protocol_fee, others, depth)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from chain.positions.discovery import Discovery, WalletPositions
@@ -19,10 +19,11 @@ from chain.positions.portfolio import (
 )
 from chain.prices.ladder import market_prices, price_book
 from chain.reading.one_block import OneBlock
+from chain.store import Store
 from chain.tokens import read_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from chain.networks import Address, Network
     from chain.positions.snapshot import PositionSnapshot
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from chain.prices.price import PriceBook, Unit
     from chain.reading.log_scan import ScanProgress
     from chain.rpc.client import RpcClient
-    from chain.store import Store
+    from chain.rpc.types import BlockRef
     from chain.tokens import Token
 
 
@@ -63,6 +64,34 @@ class Sources:
     @property
     def memory(self) -> PositionMemory:
         return PositionMemory(self.store, self.network, self.clock)
+
+    @property
+    def one_endpoint(self) -> bool:
+        """Whether nobody else could be asked whether an answer is true."""
+        return len(self.client.endpoints) == 1
+
+    def without_memory(self) -> Sources:
+        """The same chain, asked about everything again; what it tells is kept apart."""
+        return replace(self, store=Store.in_memory())
+
+
+async def tokens_at(
+    sources: Sources,
+    addresses: Iterable[Address],
+    at: BlockRef,
+    *,
+    remember: bool | None = None,
+) -> dict[Address, Token]:
+    """These tokens; unless asked to, what only one of several endpoints told is not remembered."""
+    return await read_tokens(
+        sources.client,
+        sources.network,
+        addresses,
+        at,
+        store=sources.store,
+        remember=sources.one_endpoint if remember is None else remember,
+        now=sources.clock(),
+    )
 
 
 async def read_overview(
@@ -114,14 +143,7 @@ async def read_values(
     wanted = currencies(identities)
     question = price_question(network, identities, beside)
     tokens, market = await asyncio.gather(
-        read_tokens(
-            sources.client,
-            network,
-            wanted,
-            block.hash,
-            store=sources.store,
-            now=sources.clock(),
-        ),
+        tokens_at(sources, wanted, block.hash),
         market_prices(sources.coingecko, network, question.wanted),
     )
     return tokens, price_book(network, market, question.answered(words, block))

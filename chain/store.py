@@ -122,6 +122,15 @@ class Store:
                 self._connection.execute("ROLLBACK")
             raise StoreError(f"Nothing could be saved: {error}.") from error
 
+    def absorb(self, other: Store, *, now: float) -> None:
+        """Remember everything that another store does, in place of what was remembered here."""
+        rows = other._connection.execute("SELECT namespace, key, value FROM remembered").fetchall()
+        by_namespace: dict[str, dict[str, object]] = {}
+        for namespace, key, value in rows:
+            by_namespace.setdefault(namespace, {})[key] = _loaded(value)
+        for namespace, values in by_namespace.items():
+            self.put_many(namespace, values, now=now)
+
     def forget(self, namespace: str) -> None:
         self._connection.execute("DELETE FROM remembered WHERE namespace = ?", (namespace,))
 
@@ -133,6 +142,13 @@ class Store:
             ).rowcount
         except sqlite3.Error as error:
             raise StoreError(f"Nothing could be forgotten: {error}.") from error
+
+    def forget_key(self, namespace: str, key: str) -> bool:
+        """Whether there was anything to forget."""
+        gone = self._connection.execute(
+            "DELETE FROM remembered WHERE namespace = ? AND key = ?", (namespace, key)
+        )
+        return gone.rowcount > 0
 
 
 def _connect(path: Path) -> sqlite3.Connection:

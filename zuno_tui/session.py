@@ -32,7 +32,13 @@ def say(words: str) -> None:
 
 
 def flags_of(arguments: Namespace) -> Flags:
-    return Flags(arguments.network, arguments.rpc, arguments.address, arguments.unit)
+    return Flags(
+        arguments.network,
+        arguments.rpc,
+        arguments.address,
+        arguments.unit,
+        alone=bool(arguments.alone),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from chain.tokens import Token
 
 UNKNOWN = "unknown"
+NOBODY = "nobody: nothing leaves the wallet"
+"""Where the bytes name no recipient."""
 _SMALL_ETHER_PLACES = 6
 _JSON_PLACES = 8
 _CENT = Fraction(1, 100)

@@ -14,6 +14,7 @@ from agents.observing.gas import gas_facts, read_gas
 from agents.observing.pool_reading import SeenPool, observed_pool, read_pools
 from agents.observing.worth import COIN_DECIMALS, usd_per_unit
 from chain.networks import NATIVE
+from chain.overview import tokens_at
 from chain.pools.discovery import SurveyPlan, discover_pools
 from chain.pools.state import pool_states
 from chain.positions.gathering import Gathering
@@ -22,7 +23,6 @@ from chain.prices.ladder import market_prices, price_book, with_ether
 from chain.prices.pool_prices import ask_pool_prices
 from chain.reading.one_block import OneBlock
 from chain.rpc.errors import ErrorKind, RpcError
-from chain.tokens import read_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
@@ -86,14 +86,7 @@ class ChainObserver:
         (reading,), cost, tokens, market = await asyncio.gather(
             read_pools(sources, block, [SeenPool(state, snapshot.pool.hook)]),
             read_gas(sources.client, network, block),
-            read_tokens(
-                sources.client,
-                network,
-                currencies([snapshot.identity]),
-                block.hash,
-                store=sources.store,
-                now=sources.clock(),
-            ),
+            tokens_at(sources, currencies([snapshot.identity]), block.hash),
             market_prices(sources.coingecko, network, question.wanted),
         )
         prices = price_book(network, market, question.answered(words, block))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from chain.execution.building_facts import BIPS, Span
 from chain.execution.decoding_records import Burn, Decrease, Increase, Mint
 from chain.execution.policy_context import key_of
-from chain.execution.recipes_sizing import drift_band, least_paid, most_taken
+from chain.execution.recipes_sizing import least_paid, most_taken, narrowed, price_band
 from chain.hooks import NO_HOOK, Danger, hook_passport
 from chain.math.ticks import MAX_TICK
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from chain.execution.decoding_records import Action, Key, SwapExactIn
     from chain.execution.policy_context import PolicyContext
+    from chain.execution.recipes_sizing import Band
     from chain.networks import Address
 
 
@@ -55,7 +56,7 @@ def swap_faults(swap: SwapExactIn, context: PolicyContext) -> Iterator[str]:
     if out is None:
         yield "there is no quote for the swap it makes"
         return
-    least = out[0] * (BIPS - context.limits.slippage_bips) // BIPS
+    least = out[0] * (BIPS - context.limits.slippage_bips - context.drift_bips) // BIPS
     if swap.amount_out_minimum < max(1, least):
         yield f"the swap accepts {swap.amount_out_minimum}, less than the {least} it must pay"
     yield from entry_faults(swap.pool, context)
@@ -104,8 +105,8 @@ def _exit_faults(
     position = context.positions[token_id]
     if liquidity > position.liquidity:
         yield f"position #{token_id} does not hold that much liquidity"
-    price, bips = position.pool.sqrt_price_x96, context.limits.slippage_bips
-    floor = least_paid(position.span, liquidity, drift_band(price, bips, position.span))
+    price = position.pool.sqrt_price_x96
+    floor = least_paid(position.span, liquidity, _allowed_band(price, position.span, context))
     if any(minimum < bound for minimum, bound in zip(least, floor, strict=True)):
         yield f"the minimums {least[0]} and {least[1]} are below {floor.amount0}, {floor.amount1}"
     if liquidity and any(floor) and not any(least):
@@ -117,6 +118,13 @@ def _entry_faults(
 ) -> Iterator[str]:
     if liquidity == 0:
         yield "it would enter a range with nothing"
-    bound = most_taken(span, liquidity, drift_band(price, context.limits.slippage_bips, span))
+    bound = most_taken(span, liquidity, _allowed_band(price, span, context))
     if any(maximum > limit for maximum, limit in zip(most, bound, strict=True)):
         yield f"the maximums {most[0]} and {most[1]} are over {bound.amount0}, {bound.amount1}"
+
+
+def _allowed_band(price: int, span: Span, context: PolicyContext) -> Band:
+    """The prices amounts may be fixed for: within the limit, from where they were built on."""
+    limit, drift = context.limits.slippage_bips, context.drift_bips
+    moved = narrowed(drift, span) if drift else 0
+    return price_band(price, narrowed(limit, span) + moved)

@@ -58,6 +58,8 @@ class PolicyContext:
     worth: Mapping[Address, Fraction] = field(default_factory=dict)
     """Micro-dollars for one unit of a token."""
     notional_today: int = 0
+    drift_bips: int = 0
+    """How far prices may have moved since the steps were built; none while they are built."""
 
 
 def key_of(pool: PoolKey) -> Key:

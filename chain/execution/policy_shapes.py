@@ -27,6 +27,7 @@ from chain.execution.decoding_records import (
     TakePair,
     V4Swap,
 )
+from chain.execution.parties import SENDER
 from chain.execution.policy_context import key_of
 from chain.networks import NATIVE
 
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from chain.execution.decoding_records import Action
     from chain.execution.policy_context import PolicyContext
     from chain.networks import Address
-
-_SENDER: Address = "0x" + "00" * 19 + "01"
 
 _DIRECT = {
     (Burn, Mint, CloseCurrency, CloseCurrency),
@@ -79,7 +78,7 @@ def direct_faults(call: ModifyLiquidities, context: PolicyContext) -> Iterator[s
     minted = [action.pool for action in call.actions if isinstance(action, Mint)]
     if any(each != pool for each in minted):
         yield "it would enter another pool than the one it leaves"
-    yield from _recipients(call.actions, {context.owner, _SENDER})
+    yield from _recipients(call.actions, {context.owner, SENDER})
     swept = [action.currency for action in call.actions if isinstance(action, Sweep)]
     if swept and swept != [NATIVE]:
         yield "only what is left of the value sent may be swept"

@@ -79,6 +79,12 @@ class Simulation:
     def success(self) -> bool:
         return all(step.success for step in self.steps)
 
+    def all_changes(self, tokens: Iterable[Address]) -> dict[Address, int] | None:
+        """By token what all steps change together; None where not all of them could be tried."""
+        if self.method != "eth_simulateV1":
+            return None
+        return {token: sum(step.changes.get(token, 0) for step in self.steps) for token in tokens}
+
 
 async def simulate(
     reader: Reader,

@@ -32,6 +32,7 @@ from chain.execution.decoding_records import (
     V4Swap,
     Withdraw,
 )
+from chain.execution.parties import SENDER
 from chain.networks import NATIVE
 from chain.pool_key import DYNAMIC_FEE
 from chain.tokens.token import Token, amount_text
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from chain.execution.decoding_records import Call, Command, DecodedStep, Key
     from chain.networks import Address, Network
 
-_SENDER = "0x" + "00" * 19 + "01"
 _CONTRACT = "0x" + "00" * 19 + "02"
 _LAST_SECOND = 253_402_300_799
 """Of the year 9999; a later time is told as a number."""
@@ -60,7 +60,7 @@ class Names:
     contracts: Mapping[Address, str]
 
     def place(self, address: Address) -> str:
-        if address == _SENDER:
+        if address == SENDER:
             return "the sender (you)"
         if address == _CONTRACT:
             return "the contract itself"

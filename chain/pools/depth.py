@@ -6,7 +6,7 @@ apart, and are all it takes to replay a swap.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from chain.math.liquidity import Amounts
@@ -49,6 +49,16 @@ class Depth:
             yield start, tick, liquidity
             start, liquidity = tick, liquidity + net
         yield start, self.highest, liquidity
+
+    def without(self, lower: int, upper: int, liquidity: int) -> Depth:
+        """The same pool once a position between these ticks has left it."""
+        active = liquidity if lower <= self.state.tick < upper else 0
+        nets = dict(self.changes)
+        nets[lower] = nets.get(lower, 0) - liquidity
+        nets[upper] = nets.get(upper, 0) + liquidity
+        left = ((tick, net) for tick, net in nets.items() if self.lowest <= tick <= self.highest)
+        state = replace(self.state, liquidity=self.state.liquidity - active)
+        return replace(self, state=state, changes=tuple(sorted(left)))
 
     def nearby(self) -> Amounts:
         """Currency0 that buyers could take within two per cent, currency1 that sellers could."""

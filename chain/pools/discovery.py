@@ -103,7 +103,9 @@ async def discover_pools(
         market_prices(coingecko, network, with_ether(network, wanted)),
         read_slots(here, network, pool_state_slots(listing.keys), question.calls),
     )
-    tokens = question.answered(answers.outcomes, store, now=clock())
+    # Decimals that only one of several endpoints told are not for keeping.
+    lasting = store if len(client.endpoints) == 1 else None
+    tokens = question.answered(answers.outcomes, lasting, now=clock())
     states = pool_states(listing.keys, answers.words)
     existing = tuple(state.key for state in states)
     memory.keep_survey(RememberedSurvey(existing, listing.coverage, listing.time))

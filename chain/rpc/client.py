@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from chain.rpc.endpoint import Endpoint, endpoints_of
 from chain.rpc.errors import (
+    FutureHead,
     HttpFault,
     Malformed,
     NoEndpoint,
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from chain.rpc.requests import Request
 
 T = TypeVar("T")
+AHEAD_SECONDS = 30.0
+"""How far ahead of this machine's clock a newest block may be."""
 _LEAST_STALE_SECONDS = 60.0
 _STALE_BLOCKS = 10
 
@@ -138,6 +141,8 @@ class RpcClient(Reader):
                 age = self._clock() - found.timestamp
                 if age > allowed:
                     raise StaleHead(found.number, age, allowed, endpoint=endpoint.label)
+                if age < -AHEAD_SECONDS:
+                    raise FutureHead(found.number, -age, endpoint=endpoint.label)
             return [found, *others]
 
         found, *others = (await self._failover.run(attempt)).outcomes

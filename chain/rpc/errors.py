@@ -32,6 +32,7 @@ class ErrorKind(StrEnum):
     MALFORMED = "malformed"
     WRONG_CHAIN = "wrong chain"
     STALE_HEAD = "stale head"
+    FUTURE_HEAD = "future head"
     REORGED = "reorged"
     TOO_LARGE = "too large"
     RANGE_TOO_WIDE = "range too wide"
@@ -173,6 +174,23 @@ class StaleHead(RpcError):
         self.number = number
         self.age = age
         self.allowed = allowed
+
+
+class FutureHead(RpcError):
+    """A newest block from a time that has not come: every deadline would rest on it."""
+
+    kind = ErrorKind.FUTURE_HEAD
+    lasting = True
+
+    def __init__(self, number: int, ahead: float, *, endpoint: str) -> None:
+        super().__init__(
+            f"The newest block of {endpoint}, {number}, is {ahead:.0f} s ahead of this machine's"
+            " clock.",
+            "Check the clock of this machine, or set another endpoint: zuno --rpc URL",
+            endpoint=endpoint,
+        )
+        self.number = number
+        self.ahead = ahead
 
 
 class Reorged(RpcError):

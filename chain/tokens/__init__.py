@@ -7,7 +7,14 @@ from chain.tokens.listed import (
     listed_token,
     listed_tokens,
 )
-from chain.tokens.reading import TokenQuestion, ask_tokens, read_tokens, unlisted_token
+from chain.tokens.reading import (
+    TokenQuestion,
+    ask_tokens,
+    forget_token,
+    read_tokens,
+    remembered_tokens,
+    unlisted_token,
+)
 from chain.tokens.token import MOST_DECIMALS, Token, amount_text
 
 __all__ = [
@@ -19,8 +26,10 @@ __all__ = [
     "TokenQuestion",
     "amount_text",
     "ask_tokens",
+    "forget_token",
     "listed_token",
     "listed_tokens",
     "read_tokens",
+    "remembered_tokens",
     "unlisted_token",
 ]

@@ -52,7 +52,7 @@ class TokenQuestion:
     def answered(
         self, outcomes: Sequence[CallOutcome], store: Store | None, *, now: float
     ) -> dict[Address, Token]:
-        """All the tokens, from the outcomes of `calls`; what was read well is remembered."""
+        """All the tokens, from the outcomes of `calls`; a store remembers what was read well."""
         if len(outcomes) != len(self.asked) * _CALLS_A_TOKEN:
             raise ValueError(f"{len(outcomes)} outcomes do not answer {len(self.asked)} tokens")
         tokens = dict(self.known)
@@ -100,12 +100,33 @@ async def read_tokens(
     at: BlockRef,
     *,
     store: Store | None = None,
+    remember: bool = True,
     now: float,
 ) -> dict[Address, Token]:
-    """These tokens, with one request for all that are unknown."""
+    """These tokens, with one request for all that are unknown.
+
+    Decimals scale every amount: where several endpoints are set, one of them alone is not
+    remembered.
+    """
     question = ask_tokens(network, addresses, store)
     outcomes = await _outcomes(client, network, question.calls, at)
-    return question.answered(outcomes, store, now=now)
+    return question.answered(outcomes, store if remember else None, now=now)
+
+
+def remembered_tokens(store: Store, network: Network) -> dict[Address, Token]:
+    """Every token of a network that is remembered without being listed."""
+    found = {}
+    for key, value in store.items(_REMEMBERED).items():
+        chain_id, _, address = key.partition(":")
+        token = _recalled(address, value) if chain_id == str(network.chain_id) else None
+        if token is not None:
+            found[address] = token
+    return found
+
+
+def forget_token(store: Store, network: Network, address: Address) -> bool:
+    """Whether there was anything to forget."""
+    return store.forget_key(_REMEMBERED, _key(network, address))
 
 
 def unlisted_token(address: Address, raw_symbol: bytes, decimals: int | None) -> Token:

@@ -11,26 +11,26 @@ from chain.rpc.errors import RpcError
 from chain.wallet.errors import WalletError
 from chain.wallet.keeping import open_signer
 from zuno_tui.cli import DONE, FAILED
-from zuno_tui.cli.approval_card import warning_lines, word_lines
+from zuno_tui.cli.approval_card import word_lines
 from zuno_tui.cli.confirming import require_typed
 from zuno_tui.cli.outbox import resume_outbox
 from zuno_tui.cli.result_card import show_result
+from zuno_tui.cli.transcript import wrapped
 from zuno_tui.cli.wallet_secrets import ask_passphrase
-from zuno_tui.gate.applying import (
-    InterruptedApplyError,
-    apply,
-    refuse_drift,
-    told_again,
-    unused_approval,
-)
+from zuno_tui.gate.applying import InterruptedApplyError, apply, unused_approval, waiting_of
+from zuno_tui.gate.judgment import judge_again
+from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.results import read_result
 from zuno_tui.session import Session, say
+from zuno_tui.shown import signing
+from zuno_tui.words import NOBODY
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from pathlib import Path
 
     from chain.execution.journal_records import Dispatch, Step
+    from chain.networks import Network
     from chain.overview import Sources
     from chain.wallet.signer import Signer
     from zuno_tui.gate.applying import Waiting
@@ -44,33 +44,50 @@ def run(arguments: Namespace) -> int:
 
 
 async def _apply(session: Session, arguments: Namespace) -> int:
+    limits = gate_limits(session.settings.limits, session.network)
     async with session.sources() as sources, session.connections(sources) as connections:
         with Outbox.open(session.home.outbox) as outbox:
             for finding in await resume_outbox(sources, connections, outbox):
                 if finding.open:
                     say(finding.sentence)
             approval, dispatch = unused_approval(outbox, arguments.plan_id, arguments.confirm)
-            await refuse_drift(sources, connections, approval, dispatch, told=say)
-            waiting = await told_again(sources, approval, dispatch)
+
+            async def judged() -> Waiting:
+                judgment = await judge_again(
+                    sources, connections, outbox, approval, dispatch, limits=limits
+                )
+                return waiting_of(session.network, approval, dispatch, judgment)
+
+            waiting = await judged()
+            _show(session.network, waiting)
             if arguments.confirm is None:
-                _ask(waiting)
+                require_typed(WORD, f"Type {WORD} to sign and send this: ")
             with _signer(session, dispatch, arguments.passphrase_file) as signer:
                 # A word and a passphrase take their time, and the chain does not wait for them.
-                now = await refuse_drift(sources, connections, approval, dispatch)
-                dispatch = await _applied(sources, connections, outbox, waiting, signer, at=now)
+                waiting = await judged()
+                dispatch = await _applied(sources, connections, outbox, waiting, signer)
         result = await read_result(sources, approval, dispatch)
         show_result(session, result, waiting.tokens)
     return DONE if result.done else FAILED
 
 
-def _ask(waiting: Waiting) -> None:
+def _show(network: Network, waiting: Waiting) -> None:
+    """Everything that is about to be signed, out of its bytes, and what comes of it by a trial."""
+    parties, transactions = (
+        waiting.judgment.parties,
+        [step.transaction for step in waiting.judgment.steps],
+    )
     say(f"{waiting.approval.headline} · {waiting.approval.plan_id}")
-    for line in (*word_lines(waiting.words), *warning_lines(waiting.approval.warnings)):
+    recipients = " and ".join(signing.recipients(parties)) or NOBODY
+    for label, words in (("recipient", recipients), *signing.terms(network, parties, transactions)):
+        say(f"  {label:<10} {words}")
+    for line in (*word_lines(waiting.words), *map(_indented, signing.outcome_lines(waiting))):
         say(line)
-    if waiting.dispatch.private_host is not None:
-        say(f"  sent through {waiting.dispatch.private_host} alone")
     say(f"  hash {waiting.approval.hash}")
-    require_typed(WORD, f"Type {WORD} to sign and send this: ")
+
+
+def _indented(line: str) -> str:
+    return wrapped(f"  {line}", indent=4)
 
 
 def _signer(session: Session, dispatch: Dispatch, passphrase_file: Path | None) -> Signer:
@@ -88,11 +105,9 @@ async def _applied(
     outbox: Outbox,
     waiting: Waiting,
     signer: Signer,
-    *,
-    at: int,
 ) -> Dispatch:
     try:
-        return await apply(sources, connections, outbox, waiting, signer, at=at, changed=_tell)
+        return await apply(sources, connections, outbox, waiting, signer, changed=_tell)
     except (OutboxError, RpcError, WalletError):
         say("See where things stand: zuno outbox")
         raise

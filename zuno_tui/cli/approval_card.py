@@ -9,9 +9,9 @@ from chain.execution.words_table import field_table
 from chain.tokens.token import amount_text
 from zuno_tui.cli.output import print_json, print_lines
 from zuno_tui.cli.transcript import wrapped
-from zuno_tui.gate.approvals import quoted_changes
 from zuno_tui.gate.contract_code import trust_words
-from zuno_tui.words import UNKNOWN, signed_amount
+from zuno_tui.shown.signing import trial_lines
+from zuno_tui.words import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,7 +62,8 @@ def rehearsal_lines(rehearsal: Rehearsal) -> Iterator[str]:
 
 def outcome_lines(rehearsal: Rehearsal) -> Iterator[str]:
     """What leaves and what comes, within which bounds, at what cost, on whose word; unbroken."""
-    yield from _outcome(rehearsal)
+    for line in trial_lines(rehearsal.prepared.simulation, rehearsal.tokens):
+        yield f"  {line}"
     yield from _swap(rehearsal)
     yield from _bounds(rehearsal)
     yield from _cost(rehearsal)
@@ -79,25 +80,6 @@ def word_lines(words: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
 def warning_lines(warnings: Sequence[str]) -> Iterator[str]:
     for sentence in warnings:
         yield wrapped(f"  ! {sentence}", indent=4)
-
-
-def _outcome(rehearsal: Rehearsal) -> Iterator[str]:
-    simulation = rehearsal.prepared.simulation
-    changes = quoted_changes(rehearsal.prepared)
-    if changes is None:
-        tried = ", ".join(step.step for step in simulation.steps)
-        later = ", ".join(simulation.unsimulated) or "nothing"
-        yield f"  Tried by {simulation.method}: {tried}. Not tried yet: {later}."
-        if simulation.reason is not None:
-            yield wrapped(f"  By {simulation.method}, because: {simulation.reason}", indent=4)
-        return
-    yield f"  Tried by {simulation.method}, the wallet would see:"
-    pair = rehearsal.prepared.wish.tokens[:2]
-    for token, amount in changes.items():
-        if not amount and token not in pair:
-            continue
-        known = rehearsal.tokens[token]
-        yield f"    {signed_amount(amount, known)} {known.label}"
 
 
 def _swap(rehearsal: Rehearsal) -> Iterator[str]:
@@ -126,7 +108,7 @@ def _bounds(rehearsal: Rehearsal) -> Iterator[str]:
     for grant in rehearsal.prepared.built.grants:
         told = amount_text(grant.amount, rehearsal.tokens[grant.token])
         ends = datetime.fromtimestamp(grant.expiration, UTC)
-        yield f"  Allowed through Permit2: {told} until {ends:%H:%M:%S} UTC."
+        yield f"  Allowed through Permit2: {told} until {ends:%Y-%m-%d %H:%M:%S} UTC."
 
 
 def _both(amounts: Amounts, rehearsal: Rehearsal) -> str:
@@ -148,8 +130,7 @@ def _cost(rehearsal: Rehearsal) -> Iterator[str]:
 def _trust(rehearsal: Rehearsal) -> Iterator[str]:
     if rehearsal.private_host is not None:
         yield f"  Sent through {rehearsal.private_host} alone."
-    if rehearsal.agreement.words is not None:
-        yield f"  {rehearsal.agreement.words}"
+    yield f"  {rehearsal.agreement.words}"
     prepared = rehearsal.prepared
     for words in trust_words(prepared.facts.network, prepared.codes):
         yield f"  {words}"
@@ -157,7 +138,7 @@ def _trust(rehearsal: Rehearsal) -> Iterator[str]:
 
 def _document(rehearsal: Rehearsal) -> dict[str, Json]:
     prepared, wish = rehearsal.prepared, rehearsal.prepared.wish
-    quoted = quoted_changes(prepared)
+    quoted = prepared.simulation.all_changes(wish.tokens)
     return {
         "planId": wish.plan_id,
         "headline": wish.headline,
@@ -220,7 +201,8 @@ def _document(rehearsal: Rehearsal) -> dict[str, Json]:
         },
         "agreement": {
             "agreed": list(rehearsal.agreement.agreed),
-            "silent": list(rehearsal.agreement.silent),
+            "silent": [one.host for one in rehearsal.agreement.silent],
+            "alone": rehearsal.agreement.alone,
         },
         "words": [
             f"{step}: {sentence}" for step, sentences in rehearsal.words for sentence in sentences

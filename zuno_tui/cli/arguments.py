@@ -128,6 +128,12 @@ def _shared_flags(absent: str | None) -> argparse.ArgumentParser:
     shared.add_argument("--rpc", metavar="URL", help="endpoints for this run, comma-separated")
     shared.add_argument("--address", metavar="0x…", help="whose positions")
     shared.add_argument("--unit", choices=("usd", "eth"), help="show values in this")
+    shared.add_argument(
+        "--alone",
+        action="store_const",
+        const=True,
+        help="let one endpoint vouch where others are silent",
+    )
     shared.add_argument("--home", metavar="DIR", type=Path, help="instead of ~/.zuno")
     shared.add_argument(
         "--json", action="store_const", const=True, help="data for programs on stdout"

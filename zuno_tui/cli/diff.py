@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from agents.shelf import PlanShelf, plan_in
 from agents.words import usd
+from chain.overview import tokens_at
 from chain.positions.reader import read_positions
-from chain.tokens import read_tokens
 from zuno_tui.cli import DONE
 from zuno_tui.cli.approve import same_network
 from zuno_tui.cli.output import Column, print_json, print_lines, table
@@ -83,14 +83,7 @@ async def _tokens(session: Session, difference: Difference) -> tuple[Token, Toke
             )
         key = found[token_id].pool.key
         pair = (key.currency0, key.currency1)
-        known = await read_tokens(
-            sources.client,
-            session.network,
-            pair,
-            "latest",
-            store=sources.store,
-            now=sources.clock(),
-        )
+        known = await tokens_at(sources, pair, "latest")
     return known[pair[0]], known[pair[1]]
 
 

@@ -50,7 +50,9 @@ async def replace_waiting(
         dispatch.sender,
         lambda wallet: ask_passphrase(wallet.name, arguments.passphrase_file),
     ) as signer:
-        step = await send_replacement(sources, connections, outbox, replacement, signer)
+        step = await send_replacement(
+            sources, connections, outbox, replacement, signer, limits=limits
+        )
     newest = step.newest
     if session.as_json:
         print_json(

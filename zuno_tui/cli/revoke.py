@@ -6,7 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from chain.networks import NATIVE
-from chain.tokens import listed_tokens, read_tokens
+from chain.overview import tokens_at
+from chain.tokens import listed_tokens
 from zuno_tui.cli import DONE
 from zuno_tui.cli.allowance_lines import allowance_document, allowance_rows
 from zuno_tui.cli.approve import approve_wish
@@ -59,14 +60,7 @@ async def _list(session: Session) -> int:
     async with session.sources() as sources:
         tokens = known_tokens(sources, session.address)
         given = await read_given(sources, session.address, tokens)
-        known = await read_tokens(
-            sources.client,
-            session.network,
-            {one.token for one in given},
-            "latest",
-            store=sources.store,
-            now=sources.clock(),
-        )
+        known = await tokens_at(sources, {one.token for one in given}, "latest")
     if session.as_json:
         print_json({"allowances": allowance_document(given)})
         return DONE

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.checksum import checksummed
+from chain.execution.parties import parties_of
 from zuno_tui.cli.approval_card import outcome_lines
 from zuno_tui.desk.views import ApprovalView, StepView
-from zuno_tui.words import signed_amount
+from zuno_tui.shown import signing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from chain.networks import Address
+    from chain.networks import Address, Network
     from zuno_tui.desk.signing_key import SigningKey
     from zuno_tui.gate.applying import Waiting
     from zuno_tui.gate.approving import Approved
@@ -23,6 +24,7 @@ def approved_view(approved: Approved, wallet: Address, key: SigningKey) -> Appro
     """Right after approving, with everything the trial showed."""
     rehearsal = approved.rehearsal
     prepared = rehearsal.prepared
+    parties = parties_of(prepared.steps)
     return ApprovalView(
         plan_id=prepared.wish.plan_id,
         headline=prepared.wish.headline,
@@ -37,30 +39,33 @@ def approved_view(approved: Approved, wallet: Address, key: SigningKey) -> Appro
         signs_with=key.words,
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
+        recipients=signing.recipients(parties),
+        terms=signing.terms(prepared.facts.network, parties, prepared.built.transactions),
     )
 
 
-def waiting_view(
-    waiting: Waiting, key: SigningKey, outcome: tuple[str, ...] | None
-) -> ApprovalView:
-    """Before signing: the words anew from the journal's bytes; the outcome as it was shown."""
-    approval = waiting.approval
+def waiting_view(waiting: Waiting, network: Network, key: SigningKey) -> ApprovalView:
+    """Before signing: the words out of the journal's bytes, the outcome by a trial made then."""
+    approval, judgment = waiting.approval, waiting.judgment
+    transactions = [step.transaction for step in judgment.steps]
     return ApprovalView(
         plan_id=approval.plan_id,
         headline=approval.headline,
         hash=approval.hash,
         expires_at=float(approval.bounds.expires_at),
         steps=_steps(waiting.words),
-        outcome=outcome or tuple(_kept_outcome(waiting)),
-        wallet=checksummed(waiting.dispatch.sender),
+        outcome=tuple(line.strip() for line in signing.outcome_lines(waiting)),
+        wallet=checksummed(judgment.parties.sender),
         signs_with=key.words,
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
+        recipients=signing.recipients(judgment.parties),
+        terms=signing.terms(network, judgment.parties, transactions),
     )
 
 
 def replacement_view(
-    replacement: Replacement, key: SigningKey, *, expires_at: float
+    replacement: Replacement, network: Network, key: SigningKey, *, expires_at: float
 ) -> ApprovalView:
     """What waits in a pool, to be cancelled or sped up by that very word."""
     dispatch, step = replacement.dispatch, replacement.step
@@ -77,21 +82,10 @@ def replacement_view(
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
         word=replacement.action,
+        recipients=signing.recipients(replacement.parties),
+        terms=signing.terms(network, replacement.parties, [replacement.transaction]),
     )
 
 
 def _steps(words: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[StepView, ...]:
     return tuple(StepView(name, sentences) for name, sentences in words)
-
-
-def _kept_outcome(waiting: Waiting) -> Iterator[str]:
-    """What was written down of an approval that an earlier run gave."""
-    approval = waiting.approval
-    yield from (f"! {warning}" for warning in approval.warnings)
-    if approval.quoted is not None:
-        yield "Tried when it was approved, the wallet would see:"
-        for token, amount in approval.quoted.items():
-            known = waiting.tokens[token]
-            yield f"{signed_amount(amount, known)} {known.label}"
-    if waiting.dispatch.private_host is not None:
-        yield f"Sent through {waiting.dispatch.private_host} alone."

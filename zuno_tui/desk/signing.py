@@ -16,7 +16,8 @@ from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, Said
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.signing_key import signing_key
 from zuno_tui.desk.views import ResultView
-from zuno_tui.gate.applying import apply, refuse_drift, told_again, unused_approval
+from zuno_tui.gate.applying import apply, unused_approval, waiting_of
+from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.replacing import replacement_of, send_replacement, waiting_dispatch
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.intents import Apply
     from zuno_tui.desk.intents import Outbox as AskedOutbox
     from zuno_tui.desk.views import ApprovalView
+    from zuno_tui.gate.limits import GateLimits
     from zuno_tui.gate.replacing import Replacement
 
     Act = Callable[[Passphrase | None], Awaitable[None]]
@@ -122,26 +124,28 @@ class Signing:
         async with session.connections(bench.sources) as connections:
             with Outbox.open(session.home.outbox) as outbox:
                 approval, dispatch = unused_approval(outbox, plan_id, None)
-            try:
-                await refuse_drift(bench.sources, connections, approval, dispatch, told=self._warn)
-            except GateRefusedError as refusal:
-                lines = tuple(str(refusal).splitlines())
-                self._card.refused(ResultView(approval.plan_id, "refused", lines, None))
-                raise
-        waiting = await told_again(bench.sources, approval, dispatch)
-        same = approved is not None and approved.hash == approval.hash
+                try:
+                    judgment = await judge_again(
+                        bench.sources, connections, outbox, approval, dispatch, limits=self._limits
+                    )
+                except GateRefusedError as refusal:
+                    lines = tuple(str(refusal).splitlines())
+                    self._card.refused(ResultView(approval.plan_id, "refused", lines, None))
+                    raise
+        waiting = waiting_of(session.network, approval, dispatch, judgment)
         key = signing_key(session.home, session.network, dispatch.sender)
-        view = waiting_view(waiting, key, approved.outcome if approved and same else None)
+        view = waiting_view(waiting, session.network, key)
         self._put(view, lambda passphrase: self._apply(view, passphrase))
 
     async def _ask_replacement(self, action: str, plan_id: str | None) -> None:
         bench, session = self._bench, self._bench.session
-        limits = gate_limits(session.settings.limits, session.network)
         with Outbox.open(session.home.outbox) as outbox:
             dispatch = waiting_dispatch(outbox, session.network.chain_id, plan_id)
-        replacement = await replacement_of(bench.sources, dispatch, action, limits)
+        replacement = await replacement_of(bench.sources, dispatch, action, self._limits)
         key = signing_key(session.home, session.network, dispatch.sender)
-        view = replacement_view(replacement, key, expires_at=bench.clock() + _GOOD_SECONDS)
+        view = replacement_view(
+            replacement, session.network, key, expires_at=bench.clock() + _GOOD_SECONDS
+        )
         self._put(view, lambda passphrase: self._replace(replacement, passphrase))
 
     def _put(self, view: ApprovalView, act: Act) -> None:
@@ -162,10 +166,10 @@ class Signing:
             async with session.connections(bench.sources) as connections:
                 with Outbox.open(session.home.outbox) as outbox:
                     approval, dispatch = unused_approval(outbox, view.plan_id, view.hash)
-                    now = await refuse_drift(
-                        bench.sources, connections, approval, dispatch, told=self._warn
+                    judgment = await judge_again(
+                        bench.sources, connections, outbox, approval, dispatch, limits=self._limits
                     )
-                    waiting = await told_again(bench.sources, approval, dispatch)
+                    waiting = waiting_of(session.network, approval, dispatch, judgment)
                     with await self._signer(dispatch.sender, passphrase) as signer:
                         dispatch = await apply(
                             bench.sources,
@@ -173,7 +177,6 @@ class Signing:
                             outbox,
                             waiting,
                             signer,
-                            at=now,
                             changed=went_on,
                         )
             result = await read_result(bench.sources, approval, dispatch)
@@ -193,15 +196,22 @@ class Signing:
                 sender = replacement.dispatch.sender
                 with await self._signer(sender, passphrase) as signer:
                     step = await send_replacement(
-                        bench.sources, connections, outbox, replacement, signer
+                        bench.sources,
+                        connections,
+                        outbox,
+                        replacement,
+                        signer,
+                        limits=self._limits,
                     )
         self._end(
             replacement.transaction.digest,
             f"{step.name}: {replacement.action} {step.state}. Follow it: outbox",
         )
 
-    def _warn(self, words: str) -> None:
-        self._bench.tell(Said(words, "warn"))
+    @property
+    def _limits(self) -> GateLimits:
+        session = self._bench.session
+        return gate_limits(session.settings.limits, session.network)
 
     async def _signer(self, wallet: Address, passphrase: Passphrase | None) -> Signer:
         """Opened on another thread: a keystore takes its time on purpose."""

@@ -140,12 +140,17 @@ class ApprovalView:
     outcome: tuple[str, ...]
     """What leaves, what comes, within which bounds, at what cost."""
     wallet: str
+    """Who signs and sends."""
     signs_with: str
     """Which store holds the key, or why nothing here can sign."""
     can_sign: bool
     needs_passphrase: bool
     word: str = "apply"
     """What must be typed; what waits in the outbox is cancelled or sped up by other words."""
+    recipients: tuple[str, ...] = ()
+    """Everybody the bytes give tokens or a position to."""
+    terms: tuple[tuple[str, str], ...] = ()
+    """Labels and words out of the bytes: spenders, contracts called, ends, gas."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,127 +1,120 @@
-"""Whether several endpoints tell the same of what a plan rests on, each asked by itself."""
+"""Whether several endpoints tell the same of what a signature rests on, each asked by itself.
+
+Silence is not agreement: where two or more endpoints are set, two must tell the same.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from chain.rpc import requests
-from chain.rpc.errors import ErrorKind, RpcError
+from chain.rpc.errors import RpcError
 from chain.store import Store
-from zuno_tui.gate.circumstances import read_circumstances
-from zuno_tui.gate.contract_code import read_code_hashes
-from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.subjects import read_subject
+from zuno_tui.gate.basis import SubjectGoneError, contradicts, read_basis, statement
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from chain.networks import Address
     from chain.overview import Sources
     from chain.rpc.types import Block
-    from zuno_tui.gate.connections import Witness
-    from zuno_tui.gate.contract_code import CodeHashes
-    from zuno_tui.gate.drift import Circumstances
-    from zuno_tui.gate.subjects import Subject
+    from zuno_tui.gate.basis import Basis, BasisQuestion
+    from zuno_tui.gate.connections import Connections, Witness
 
+ENOUGH = 2
+"""How many endpoints must tell the same, where that many are set."""
 CATCH_UP_SECONDS = 6.0
+WITNESS_SECONDS = 20.0
 _POLL_SECONDS = 0.5
-_UNANSWERED = frozenset(
-    (
-        ErrorKind.UNREACHABLE,
-        ErrorKind.TIMED_OUT,
-        ErrorKind.HTTP_FAULT,
-        ErrorKind.RATE_LIMITED,
-        ErrorKind.NO_ENDPOINT,
-    )
-)
-"""An endpoint that says nothing contradicts nobody; one that says something odd does."""
 
-_OURS = "what the plan was built on"
+_OURS = "what this was built on"
+
+Statement = dict[str, object]
+
+
+class Silent(NamedTuple):
+    host: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
     agreed: tuple[str, ...] = ()
-    """The hosts that tell the same; none where only one endpoint is set."""
-    silent: tuple[str, ...] = ()
-    """The hosts that could not be reached."""
+    """The hosts that tell the same."""
+    silent: tuple[Silent, ...] = ()
+    """The hosts that could not tell."""
+    set_up: int = 1
+    """How many endpoints there are."""
 
     @property
-    def words(self) -> str | None:
-        if self.silent:
-            told = f"only {' and '.join(self.agreed)}" if self.agreed else "nobody"
-            return f"{' and '.join(self.silent)} cannot be reached: {told} vouches for this."
-        if self.agreed:
-            return f"{' and '.join(self.agreed)} agree on block, position, nonce and contracts."
-        return None
+    def alone(self) -> bool:
+        """Whether one endpoint vouches for everything."""
+        return len(self.agreed) < ENOUGH
+
+    @property
+    def words(self) -> str:
+        missing = " and ".join(one.host for one in self.silent)
+        who = " and ".join(self.agreed)
+        if self.alone:
+            unheard = f"; {missing} did not answer" if missing else ""
+            return f"One endpoint, {who}, vouches for everything here{unheard}."
+        unheard = f" {missing} did not answer." if missing else ""
+        return (
+            f"{who} agree on block, time, position, pool, balances, nonce, code and trial.{unheard}"
+        )
 
 
 async def require_agreement(
-    sources: Sources,
-    witnesses: Sequence[Witness],
-    subject: Subject,
-    wallet: Address,
-    *,
-    found: Circumstances,
-    codes: CodeHashes,
+    sources: Sources, connections: Connections, question: BasisQuestion, ours: Basis
 ) -> Agreement:
-    """Ask each endpoint for the subject at its very block; refuse when any tells it differently."""
+    """Ask each endpoint for the same at the same block; refuse when any tells it differently."""
+    witnesses = connections.witnesses
     if not witnesses:
-        return Agreement()
-    told = {_OURS: _statement(subject, found, codes.now)}
-    silent: list[str] = []
-    answers = await asyncio.gather(
-        *(_told(sources, one, subject, wallet, tuple(codes.now)) for one in witnesses)
-    )
+        return Agreement((connections.host,))
+    block = ours.subject.block
+    answers = await asyncio.gather(*(_ask(sources, one, question, block) for one in witnesses))
+    told: dict[str, Statement] = {_OURS: statement(ours)}
+    silent: list[Silent] = []
     for witness, answer in zip(witnesses, answers, strict=True):
-        if answer is None:
-            silent.append(witness.host)
+        if isinstance(answer, Silent):
+            silent.append(answer)
         else:
             told[witness.host] = answer
     if differences := tuple(_differences(told)):
-        lines = "\n".join(f"  {line}" for line in differences)
-        raise GateRefusedError(
-            f"Endpoints disagree, so one of them is wrong. Nothing was signed.\n{lines}\n"
-            "Try again, or leave out the one you do not trust: --rpc URL,URL"
-        )
-    return Agreement(tuple(host for host in told if host != _OURS), tuple(silent))
+        raise _disagreement(told, differences)
+    agreed = tuple(host for host in told if host != _OURS)
+    if len(agreed) < (1 if connections.alone else ENOUGH):
+        raise _too_few(agreed, silent)
+    return Agreement(agreed, tuple(silent), len(witnesses))
 
 
-async def _told(
-    sources: Sources,
-    witness: Witness,
-    subject: Subject,
-    wallet: Address,
-    called: Sequence[Address],
-) -> dict[str, object] | None:
-    """What one endpoint says by itself; None when it does not answer."""
+async def _ask(
+    sources: Sources, witness: Witness, question: BasisQuestion, block: Block
+) -> Statement | Silent:
+    """What one endpoint says by itself, or why it says nothing that could be compared."""
     # A memory of its own: what another endpoint told once must not answer for this one.
     alone = replace(sources, client=witness.client, store=Store.in_memory())
-    at = subject.block
     try:
-        block = await _block_at(witness, at.number)
-        if block is None:
-            raise GateRefusedError(
-                f"{witness.host} does not know block {at.number:,} yet, so nobody can compare it. "
-                "Nothing was signed. Try again, or leave it out: --rpc URL"
-            )
-        if block.hash != at.hash:
-            return {"block": block.hash}
-        again = await read_subject(alone, subject.about, at=at.hash)
-        if again is None:
-            return {str(subject.about): "not there"}
-        circumstances = await read_circumstances(alone, again, wallet)
-        codes = await read_code_hashes(alone, called, at.hash)
+        async with asyncio.timeout(WITNESS_SECONDS):
+            known = await _block_at(witness, block.number)
+            if known is None:
+                return Silent(witness.host, f"it does not know block {block.number:,} yet")
+            if known != block:
+                return {
+                    "block": known.hash,
+                    "time of the block": known.timestamp,
+                    "base fee": known.base_fee_per_gas or 0,
+                }
+            return statement(await read_basis(alone, question, block, pins=alone.store))
+    except SubjectGoneError:
+        return {str(question.about): "not there"}
+    except TimeoutError:
+        return Silent(witness.host, f"it did not answer within {WITNESS_SECONDS:.0f} s")
     except RpcError as error:
-        if error.kind in _UNANSWERED:
-            return None
-        raise GateRefusedError(
-            f"{witness.host} could not be compared with the others: {error.sentence} "
-            "Nothing was signed. Try again, or leave it out: --rpc URL"
-        ) from error
-    return _statement(again, circumstances, {each: codes.now.get(each) for each in called})
+        return Silent(witness.host, error.sentence)
 
 
 async def _block_at(witness: Witness, number: int) -> Block | None:
@@ -134,18 +127,56 @@ async def _block_at(witness: Witness, number: int) -> Block | None:
     return await witness.client.ask(requests.block(number))
 
 
-def _statement(
-    subject: Subject, circumstances: Circumstances, codes: Mapping[Address, str | None]
-) -> dict[str, object]:
-    told: dict[str, object] = {"block": subject.block.hash, str(subject.about): "there"}
-    for field in fields(circumstances):
-        told[field.name.replace("_", " ")] = getattr(circumstances, field.name)
-    return told | {f"code of {address}": code for address, code in codes.items()}
+class _Difference(NamedTuple):
+    what: str
+    answers: Mapping[str, object]
+    """By who gave it."""
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{value} ({who})" for who, value in self.answers.items())
+        return f"{self.what}: {told}"
+
+    @property
+    def odd(self) -> frozenset[str]:
+        """Those who stand against a majority of the endpoints; nobody where there is none."""
+        witnesses = {who: str(value) for who, value in self.answers.items() if who != _OURS}
+        (common, count), *_ = Counter(witnesses.values()).most_common(1)
+        if count * 2 <= len(witnesses) or len(witnesses) <= ENOUGH:
+            return frozenset()
+        return frozenset(who for who, value in witnesses.items() if value != common)
 
 
-def _differences(told: Mapping[str, Mapping[str, object]]) -> Iterator[str]:
+def _differences(told: Mapping[str, Statement]) -> Iterator[_Difference]:
     """Each fact that is told in more than one way, with who tells it how."""
-    for what in dict.fromkeys(what for statement in told.values() for what in statement):
+    for what in dict.fromkeys(what for one in told.values() for what in one):
         answers = {who: one[what] for who, one in told.items() if what in one}
-        if len(set(answers.values())) > 1:
-            yield f"{what}: {', '.join(f'{said} ({who})' for who, said in answers.items())}"
+        first, *others = answers.values()
+        if any(contradicts(first, other) for other in others):
+            yield _Difference(what, answers)
+
+
+def _disagreement(
+    told: Mapping[str, Statement], differences: Sequence[_Difference]
+) -> GateRefusedError:
+    lines = "\n".join(f"  {line}" for line in differences)
+    odd = sorted(frozenset[str]().union(*(one.odd for one in differences)))
+    if len(odd) == 1:
+        others = len(told) - 1 - len(odd)
+        blame = f"{odd[0]} tells it differently from the other {others}. Leave it out"
+    else:
+        blame = "One of them is wrong. Try again, or leave out the one you do not trust"
+    return GateRefusedError(
+        f"Endpoints disagree. Nothing was signed.\n{lines}\n{blame}: --rpc URL,URL",
+        RefusalCode.ENDPOINTS_DISAGREE,
+    )
+
+
+def _too_few(agreed: Sequence[str], silent: Sequence[Silent]) -> GateRefusedError:
+    heard = f"Only {agreed[0]} answered" if agreed else "No endpoint answered"
+    lines = "\n".join(f"  {one.host}: {one.reason}" for one in silent)
+    return GateRefusedError(
+        f"{heard}, and two must tell the same before anything is signed. Nothing was signed.\n"
+        f"{lines}\nTry again when they answer, name others: --rpc URL,URL, "
+        "or let one vouch for everything: --alone",
+        RefusalCode.TOO_FEW_ENDPOINTS,
+    )

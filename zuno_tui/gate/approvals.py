@@ -10,7 +10,7 @@ from chain.execution.journal import OutboxError
 from chain.execution.kept_back import kept_back, untold_tokens
 from chain.pool_key import PoolKey
 from zuno_tui.gate.drift import Bounds, Circumstances
-from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.sealing import seal, seal_again, simulation_digest
 from zuno_tui.gate.subjects import About
 
@@ -57,6 +57,8 @@ class Approval:
     """Tokens whose events were seen to tell of other transfers than they make."""
     daily_limit: int | None
     """Micro-dollars that the plans of a day may put into ranges together."""
+    codes: Mapping[Address, str]
+    """The hash of the code of every contract it calls or leads to, as it was when approved."""
 
     @property
     def terms(self) -> dict[str, object]:
@@ -77,6 +79,7 @@ class Approval:
             "kept": {token: str(share) for token, share in self.kept.items()},
             "untold": list(self.untold),
             "dailyLimit": None if self.daily_limit is None else str(self.daily_limit),
+            "codes": dict(self.codes),
         }
 
 
@@ -92,7 +95,7 @@ def approval_of(
         tokens=wish.tokens,
         before=prepared.circumstances,
         bounds=prepared.bounds,
-        quoted=quoted_changes(prepared),
+        quoted=prepared.simulation.all_changes(wish.tokens),
         notional=-(-prepared.notional.numerator // prepared.notional.denominator),
         simulated=simulation_digest(prepared.simulation),
         warnings=warnings,
@@ -102,6 +105,7 @@ def approval_of(
         },
         untold=untold_tokens(prepared.simulation),
         daily_limit=prepared.daily_limit,
+        codes=prepared.codes.now,
     )
     return replace(unsealed, hash=seal(prepared, unsealed.terms, private_host))
 
@@ -115,19 +119,9 @@ def refuse_tampered(approval: Approval, dispatch: Dispatch) -> None:
     if not intact:
         raise GateRefusedError(
             f"What is kept of {approval.plan_id} is not what was approved: something changed it "
-            "on disk. Nothing was sent. Approve it again: zuno approve PLAN"
+            "on disk. Nothing was sent. Approve it again: zuno approve PLAN",
+            RefusalCode.CHANGED_ON_DISK,
         )
-
-
-def quoted_changes(prepared: Prepared) -> dict[Address, int] | None:
-    """The sum of all steps; None where not all of them could be simulated."""
-    simulation = prepared.simulation
-    if simulation.method != "eth_simulateV1":
-        return None
-    return {
-        token: sum(step.changes.get(token, 0) for step in simulation.steps)
-        for token in prepared.wish.tokens
-    }
 
 
 def keep_approval(store: Store, approval: Approval, *, now: float) -> None:
@@ -186,6 +180,7 @@ def _approval(sealed: str, document: dict[str, Any]) -> Approval:
         kept={token: int(text) for token, text in document["kept"].items()},
         untold=tuple(document["untold"]),
         daily_limit=None if limit is None else int(limit),
+        codes={str(address): str(code) for address, code in document["codes"].items()},
     )
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from chain.execution.building_requests import Create, ReRange
 from chain.execution.kept_back import shortfall_words
 from chain.execution.outbox import Outbox
 from chain.execution.words import describe, names_on
-from chain.tokens import read_tokens
+from chain.overview import tokens_at
 from zuno_tui.gate.agreement import require_agreement
+from zuno_tui.gate.approval_tag import tag_approval
 from zuno_tui.gate.approvals import approval_of, keep_approval, notional_of_today
+from zuno_tui.gate.basis import Basis, BasisQuestion
 from zuno_tui.gate.circumstances import network_time
 from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_elsewhere, pending_words
 from zuno_tui.gate.preparing import prepare
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.sealing import dispatch_of
+from zuno_tui.gate.swap_replay import SwapInput
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,32 +70,63 @@ async def rehearse(
     with Outbox.open(journal) as outbox:
         today = notional_of_today(outbox, network_time(sources, block.timestamp))
         own = nonces_sent(outbox.dispatches(), sources.network.chain_id, wallet)
-    readers = (sources.client, *(one.client for one in connections.witnesses))
-    if waiting := await pending_elsewhere(readers, wallet, own):
+    if waiting := await pending_elsewhere(connections.readers(sources.client), wallet, own):
         raise GateRefusedError(f"{pending_words(waiting)} Nothing was approved.")
-    prepared = await prepare(sources, wish, wallet, limits, today)
-    agreement = await require_agreement(
-        sources,
-        connections.witnesses,
-        wish.subject,
+    fresh = sources.without_memory()
+    prepared = await prepare(
+        fresh,
+        connections,
+        wish,
         wallet,
-        found=prepared.circumstances,
-        codes=prepared.codes,
+        limits=limits,
+        notional_today=today,
+        pins=sources.store,
     )
-    tokens = await read_tokens(
-        sources.client,
-        sources.network,
-        wish.tokens,
-        block.hash,
-        store=sources.store,
-        now=sources.clock(),
+    tokens = await tokens_at(fresh, wish.tokens, block.hash, remember=True)
+    agreement = await require_agreement(
+        sources, connections, _question(prepared, wallet), _basis(prepared, tokens)
     )
+    if wish.subject.position is not None:
+        fresh.memory.remember([wish.subject.position.identity])
+    sources.store.absorb(fresh.store, now=sources.clock())
     names = names_on(sources.network, wallet, tokens)
     words = tuple((step.transaction.step, describe(step, names)) for step in prepared.steps)
     positions = wish.subject.positions
     warnings = shortfall_words(prepared.steps, prepared.simulation, positions, names)
     private_host = connections.route.private_host
     return Rehearsal(prepared, tokens, words, warnings, private_host, agreement)
+
+
+def _question(prepared: Prepared, wallet: Address) -> BasisQuestion:
+    wish = prepared.wish
+    request, swap = wish.request, None
+    if isinstance(request, ReRange | Create) and request.swap is not None:
+        leaving = request.position if isinstance(request, ReRange) else None
+        quoted = request.swap
+        swap = SwapInput(quoted.pool, quoted.zero_for_one, quoted.amount_in, leaving)
+    return BasisQuestion(
+        wish.subject.about,
+        wallet,
+        wish.tokens,
+        tuple(prepared.codes.now),
+        prepared.built.transactions,
+        swap,
+    )
+
+
+def _basis(prepared: Prepared, tokens: Mapping[Address, Token]) -> Basis:
+    """What was really built on; amounts that were typed were scaled by the tokens as then read."""
+    wish = prepared.wish
+    swap = wish.request.swap if isinstance(wish.request, ReRange | Create) else None
+    return Basis(
+        wish.subject,
+        prepared.circumstances,
+        prepared.facts,
+        {**tokens, **{token: wish.scaled_by[token] for token in tokens if token in wish.scaled_by}},
+        prepared.codes,
+        swap,
+        prepared.simulation,
+    )
 
 
 def approve(sources: Sources, journal: Path, rehearsal: Rehearsal) -> Approved:
@@ -109,4 +144,5 @@ def approve(sources: Sources, journal: Path, rehearsal: Rehearsal) -> Approved:
         if dispatch.expires_at is None:
             outbox.approve(sealed, now=prepared.now)
         keep_approval(outbox.kept, approval, now=sources.clock())
+        tag_approval(outbox.kept, sealed, now=sources.clock())
     return Approved(sealed, rehearsal)

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 from chain.hooks import NO_HOOK
 from chain.rpc import requests
+from chain.rpc.client import AHEAD_SECONDS
 from zuno_tui.gate.drift import Circumstances
 from zuno_tui.gate.hook_code import read_hook_code
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
     from chain.networks import Address
     from chain.overview import Sources
+    from chain.rpc.types import Block
     from zuno_tui.gate.subjects import Subject
 
 
@@ -38,3 +41,20 @@ async def read_circumstances(sources: Sources, subject: Subject, wallet: Address
 def network_time(sources: Sources, head_time: int) -> int:
     """By the network's own clock where it has one: the embedded chain's stands still or runs."""
     return head_time if sources.network.clock == "head" else int(sources.clock())
+
+
+def earliest_time(sources: Sources, block: Block) -> int:
+    """What deadlines and expirations start from: the earlier of the block's time and ours.
+
+    A block from the future is refused: whoever makes up its time would make up every deadline.
+    """
+    if sources.network.clock == "head":
+        return block.timestamp
+    now = sources.clock()
+    if block.timestamp > now + AHEAD_SECONDS:
+        raise GateRefusedError(
+            f"Block {block.number:,} is {block.timestamp - now:.0f} s ahead of this machine's "
+            "clock. Nothing was signed. Check the clock, or ask another endpoint: --rpc URL",
+            RefusalCode.FUTURE_HEAD,
+        )
+    return min(block.timestamp, int(now))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from chain.execution.sending_route import Route
 from chain.rpc import requests
@@ -12,7 +13,7 @@ from chain.rpc.client import RpcClient
 from chain.rpc.errors import NoEndpoint, RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from chain.networks import Network
     from zuno_tui.settings import Settings
@@ -31,6 +32,14 @@ class Connections:
     route: Route
     witnesses: tuple[Witness, ...] = ()
     """Every endpoint that reads, where two or more are set; none where there is only one."""
+    host: str = "the endpoint"
+    """The first of those that read."""
+    alone: bool = False
+    """Whether one endpoint may vouch where others are silent."""
+
+    def readers(self, first: RpcClient) -> tuple[RpcClient, ...]:
+        """Whoever can be asked: the usual way first, then each endpoint by itself."""
+        return (first, *(witness.client for witness in self.witnesses))
 
 
 @asynccontextmanager
@@ -47,10 +56,18 @@ async def open_connections(
         if private is not None:
             sends = await alone(private)
             route = Route(sends, sends.endpoints[0].label)
-        urls = settings.endpoints_for(network)
-        several = zip(reads.endpoints, urls, strict=True) if len(set(urls)) > 1 else ()
-        witnesses = [Witness(status.label, await alone(url)) for status, url in several]
-        yield Connections(route, tuple(witnesses))
+        by_host = _by_host(settings.endpoints_for(network))
+        several = by_host if len(by_host) > 1 else {}
+        witnesses = [Witness(host, await alone(url)) for host, url in several.items()]
+        yield Connections(route, tuple(witnesses), next(iter(by_host)), settings.alone)
+
+
+def _by_host(urls: Sequence[str]) -> dict[str, str]:
+    """One URL for each host: two keys of one provider are one witness, which tells one lie."""
+    found: dict[str, str] = {}
+    for url in urls:
+        found.setdefault(urlsplit(url).netloc.rpartition("@")[2], url)
+    return found
 
 
 async def refuse_silent_route(route: Route) -> None:

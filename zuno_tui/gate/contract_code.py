@@ -13,7 +13,7 @@ from chain.hooks import NO_HOOK
 from chain.keccak import keccak
 from chain.networks import NATIVE
 from chain.rpc import requests
-from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from chain.networks import Address, Network
     from chain.overview import Sources
     from chain.rpc.types import BlockRef
+    from chain.store import Store
 
 
 class CodeHashes(NamedTuple):
@@ -38,7 +39,8 @@ def refuse_other_protocol(network: Network, codes: CodeHashes) -> None:
         if codes.now.get(address) != codes.pinned.get(address):
             raise GateRefusedError(
                 f"The code of {name} at {checksummed(address)} is not what it is known to be. "
-                "Nothing was signed. Ask another endpoint: --rpc URL"
+                "Nothing was signed. Ask another endpoint: --rpc URL, or see: zuno doctor",
+                RefusalCode.CONTRACT_CODE,
             )
 
 
@@ -49,15 +51,24 @@ def trust_words(network: Network, codes: CodeHashes) -> tuple[str, ...]:
     def told(addresses: Iterable[Address]) -> str:
         return ", ".join(names.get(each, shortened(each)) for each in addresses)
 
-    known = [each for each in codes.pinned if each in codes.shipped]
-    met = [each for each in codes.pinned if each not in codes.shipped | codes.first_met]
-    new = [each for each in codes.pinned if each in codes.first_met]
+    same = [each for each in codes.pinned if codes.now[each] == codes.pinned[each]]
     grounds = {
-        "as shipped with zuno": known,
-        "as first met from this home": met,
-        "met for the first time now, and trusted from here on": new,
+        "as shipped with zuno": [each for each in same if each in codes.shipped],
+        "as first met from this home": [
+            each for each in same if each not in codes.shipped | codes.first_met
+        ],
+        "met for the first time now, and trusted from here on": [
+            each for each in same if each in codes.first_met
+        ],
     }
-    return tuple(f"Code {why}: {told(which)}." for why, which in grounds.items() if which)
+    words = [f"Code {why}: {told(which)}." for why, which in grounds.items() if which]
+    words += [
+        f"Code of {checksummed(each)} is not as it was first met. If that is right, let go of what "
+        f"is remembered: zuno doctor --forget {checksummed(each)}"
+        for each in codes.pinned
+        if each not in same
+    ]
+    return tuple(words)
 
 
 def _protocol(network: Network) -> dict[Address, str]:
@@ -79,9 +90,13 @@ def called_contracts(
 
 
 async def read_code_hashes(
-    sources: Sources, addresses: Iterable[Address], at: BlockRef
+    sources: Sources, addresses: Iterable[Address], at: BlockRef, *, pins: Store
 ) -> CodeHashes:
-    """Contracts nothing is shipped about are pinned when first met; without code they never are."""
+    """The code of each now, and as it is known: as shipped, else as pinned when first met.
+
+    What is met for the first time is put into the sources' own store; a contract without code is
+    never pinned.
+    """
     wanted = list(dict.fromkeys(addresses))
     codes = await sources.client.together(*(requests.code(each, at) for each in wanted))
     now = {
@@ -89,10 +104,24 @@ async def read_code_hashes(
         for address, code in zip(wanted, codes, strict=True)
         if code
     }
-    namespace = f"contract-code-{sources.network.chain_id}"
+    namespace = _namespace(sources.network)
     shipped = shipped_code_hashes(sources.network)
-    known = {**sources.store.get_many(namespace, now), **shipped}
+    known = {**pins.get_many(namespace, now), **shipped}
     met = {address: seen for address, seen in now.items() if address not in known}
     sources.store.put_many(namespace, met, now=sources.clock())
     pinned = {address: str(known.get(address, seen)) for address, seen in now.items()}
     return CodeHashes(now, pinned, frozenset(shipped) & now.keys(), frozenset(met))
+
+
+def pinned_code(store: Store, network: Network) -> dict[Address, str]:
+    """Every contract of a network that is pinned as it was first met."""
+    return {address: str(seen) for address, seen in store.items(_namespace(network)).items()}
+
+
+def forget_code(store: Store, network: Network, address: Address) -> bool:
+    """Whether there was anything to forget."""
+    return store.forget_key(_namespace(network), address)
+
+
+def _namespace(network: Network) -> str:
+    return f"contract-code-{network.chain_id}"

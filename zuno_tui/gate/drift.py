@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.checksum import shortened
+from chain.execution.outbox_approvals import APPROVAL_SECONDS
 from chain.execution.policy_context import DEAREST_POOL_FEE
 
 if TYPE_CHECKING:
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
     from chain.execution.kept_back import KeptBack
     from chain.networks import Address
+
+
+_CLOCK_SLACK = 60
+"""Seconds by which a clock may be set right between approving and applying."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,14 @@ def drifts(
     return tuple(_drifts(before, after, bounds, now))
 
 
+def code_drifts(told: Mapping[Address, str], now: Mapping[Address, str]) -> Iterator[Drift]:
+    """Contracts that are not what they were when what they do was tried and shown."""
+    for address in dict.fromkeys((*told, *now)):
+        before, after = told.get(address), now.get(address)
+        if before != after:
+            yield Drift(f"code of {address}", _told(before), _told(after))
+
+
 def kept_drifts(told: Mapping[Address, int], kept: Iterable[KeptBack]) -> Iterator[Drift]:
     """What a hook or a token would keep beyond the share that was told."""
     for each in kept:
@@ -91,6 +104,9 @@ def _drifts(
         yield Drift(
             "base fee", f"at most {bounds.max_fee_per_gas} wei a gas", f"{after.base_fee} wei a gas"
         )
+    given_at = bounds.expires_at - int(APPROVAL_SECONDS)
+    if now < given_at - _CLOCK_SLACK:
+        yield Drift("approval", f"given at {given_at}", f"{int(now)}, before that")
     if now >= bounds.expires_at:
         late = int(now) - bounds.expires_at
         yield Drift("approval", "good for ten minutes", f"{late} s past its end")

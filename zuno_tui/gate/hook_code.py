@@ -9,7 +9,6 @@ from chain.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS
 from chain.keccak import keccak
 from chain.rpc import requests
 from chain.rpc.errors import Reverted
-from zuno_tui.gate.contract_code import read_code_hashes
 
 if TYPE_CHECKING:
     from chain.networks import Address
@@ -21,7 +20,8 @@ _ADDRESS_DIGITS = 40
 
 async def read_hook_code(sources: Sources, hook: Address, at: BlockRef) -> str | None:
     """One hash that changes with any of it; a proxy keeps its own code when it is upgraded."""
-    own = (await read_code_hashes(sources, [hook], at)).now.get(hook)
+    code = await sources.client.ask(requests.code(hook, at))
+    own = "0x" + keccak(code).hex() if code else None
     words = await sources.client.together(
         *(
             requests.storage(hook, "0x" + slot.hex(), at)

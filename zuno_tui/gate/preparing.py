@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from chain.execution.building import build, with_gas
@@ -18,16 +18,17 @@ from chain.execution.recipes_sizing import Band, price_band
 from chain.execution.simulating import simulate
 from chain.hooks import NO_HOOK
 from chain.networks import NATIVE
-from chain.tokens import read_tokens
+from chain.overview import tokens_at
 from chain.tokens.token import amount_text
-from zuno_tui.gate.circumstances import network_time, read_circumstances
+from zuno_tui.gate.circumstances import earliest_time, network_time, read_circumstances
 from zuno_tui.gate.contract_code import (
     called_contracts,
     read_code_hashes,
     refuse_other_protocol,
 )
 from zuno_tui.gate.drift import Bounds
-from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.fees import agreed_fees
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from chain.execution.simulating import Simulation
     from chain.networks import Address, Network
     from chain.overview import Sources
+    from chain.store import Store
+    from zuno_tui.gate.connections import Connections
     from zuno_tui.gate.contract_code import CodeHashes
     from zuno_tui.gate.drift import Circumstances
     from zuno_tui.gate.limits import GateLimits
@@ -66,21 +69,36 @@ class Prepared:
 
 
 async def prepare(
-    sources: Sources, wish: Wish, wallet: Address, limits: GateLimits, notional_today: int
+    sources: Sources,
+    connections: Connections,
+    wish: Wish,
+    wallet: Address,
+    *,
+    limits: GateLimits,
+    notional_today: int,
+    pins: Store,
 ) -> Prepared:
-    """Everything a person is shown, read at the block of the wish; refused where it must not be."""
+    """Everything a person is shown, read at the block of the wish; refused where it must not be.
+
+    What is met for the first time goes into the sources' own store; `pins` is what is known.
+    """
     block, pool = wish.subject.block, wish.subject.pool
-    facts = await read_chain_facts(sources.client, sources.network, wallet, wish.tokens, block)
+    head_time = earliest_time(sources, block)
+    read = await read_chain_facts(sources.client, sources.network, wallet, wish.tokens, block)
+    fees = await agreed_fees(connections.witnesses, block, read.fees)
+    facts = replace(read, fees=fees, head_time=head_time)
     unlimited = await _built(sources, wish, facts)
     limited, simulation = await _tried(sources, unlimited, block.hash, wish.tokens)
     built, gas = await _payable(sources, wish, facts, limited, simulation)
     steps = tuple(decode(transaction) for transaction in built.transactions)
-    codes = await _code_hashes(sources, wish)
+    codes = await _code_hashes(sources, wish, pins)
     context = _policy_context(sources, wish, facts, codes, limits, notional_today=notional_today)
     verdict = check(steps, context)
     if isinstance(verdict, Refused):
         reasons = "\n".join(f"  {reason}" for reason in verdict.reasons)
-        raise GateRefusedError(f"The policy does not let this through:\n{reasons}")
+        raise GateRefusedError(
+            f"The policy does not let this through:\n{reasons}", RefusalCode.POLICY
+        )
     now = network_time(sources, block.timestamp)
     slippage = built.tolerance.slippage_bips
     band = Band(0, 0) if pool is None else price_band(pool.sqrt_price_x96, slippage)
@@ -104,14 +122,7 @@ async def _built(sources: Sources, wish: Wish, facts: ChainFacts) -> Built:
     try:
         return build(wish.request, facts)
     except ShortError as error:
-        known = await read_tokens(
-            sources.client,
-            sources.network,
-            [error.token],
-            wish.subject.block.hash,
-            store=sources.store,
-            now=sources.clock(),
-        )
+        known = await tokens_at(sources, [error.token], wish.subject.block.hash)
         token = known[error.token]
         held, needed = amount_text(error.held, token), amount_text(error.needed, token)
         raise GateRefusedError(
@@ -161,15 +172,16 @@ def refuse_failing(simulation: Simulation) -> None:
         if not step.success:
             raise GateRefusedError(
                 f"Tried on the chain as it is now, {step.step} fails: {step.failure}. "
-                "Nothing was signed."
+                "Nothing was signed.",
+                RefusalCode.TRIAL_FAILS,
             )
 
 
-async def _code_hashes(sources: Sources, wish: Wish) -> CodeHashes:
+async def _code_hashes(sources: Sources, wish: Wish, pins: Store) -> CodeHashes:
     pool = wish.subject.pool
     hook = NO_HOOK if pool is None else pool.key.hooks
     called = called_contracts(sources.network, wish.tokens, hook)
-    codes = await read_code_hashes(sources, called, wish.subject.block.hash)
+    codes = await read_code_hashes(sources, called, wish.subject.block.hash, pins=pins)
     refuse_other_protocol(sources.network, codes)
     return codes
 

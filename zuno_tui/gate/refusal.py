@@ -2,6 +2,29 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
+
+class RefusalCode(StrEnum):
+    """Why, for programs and tests; the sentence is for people."""
+
+    OTHER = "other"
+    POLICY = "policy"
+    DRIFT = "drift"
+    ENDPOINTS_DISAGREE = "endpoints disagree"
+    TOO_FEW_ENDPOINTS = "too few endpoints"
+    FUTURE_HEAD = "future head"
+    FOREIGN_RECIPIENT = "foreign recipient"
+    NOT_APPROVED_HERE = "not approved here"
+    CHANGED_ON_DISK = "changed on disk"
+    CONTRACT_CODE = "contract code"
+    TRIAL_FAILS = "trial fails"
+    ANOTHER_CHAIN = "another chain"
+
 
 class GateRefusedError(Exception):
     """Nothing was signed; the message says why and what to do instead."""
+
+    def __init__(self, words: str, code: RefusalCode = RefusalCode.OTHER) -> None:
+        super().__init__(words)
+        self.code = code

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain.execution.journal_records import REPLACEABLE
+from chain.execution.parties import Parties, parties_of
 from chain.execution.reading import FactsUnknownError
 from chain.execution.sending import Sender
 from chain.execution.sending_replacement import (
@@ -20,7 +21,8 @@ from chain.rpc import requests
 from zuno_tui.gate.approvals import approval_under, refuse_tampered
 from zuno_tui.gate.circumstances import network_time
 from zuno_tui.gate.connections import refuse_silent_route
-from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.judgment import decoded, judge_transactions
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
     from chain.execution.journal_records import Dispatch, Step
@@ -42,6 +44,14 @@ class Replacement:
     step: Step
     transaction: UnsignedTransaction
     action: str
+
+    @property
+    def parties(self) -> Parties:
+        """Out of the bytes; what cancels gives nothing to anybody."""
+        if self.action == CANCEL:
+            sender = self.transaction.sender
+            return Parties(sender, (), (), (), (self.transaction.to,), (), ())
+        return parties_of(decoded(self.dispatch.plan_id, [self.transaction]))
 
     @property
     def words(self) -> str:
@@ -96,11 +106,10 @@ async def send_replacement(
     outbox: Outbox,
     replacement: Replacement,
     signer: Signer,
+    *,
+    limits: GateLimits,
 ) -> Step:
-    # Nothing to oneself is harmless whatever the journal says; the same bytes again are not.
-    if replacement.action == SPEED_UP:
-        dispatch = replacement.dispatch
-        refuse_tampered(approval_under(outbox.kept, dispatch.hash), dispatch)
+    await _judge(sources, outbox, replacement, limits)
     await refuse_silent_route(connections.route)
     head = await sources.client.ask(requests.block("latest"))
     if head is None:
@@ -125,6 +134,21 @@ async def _transfer_gas(sources: Sources, wallet: Address) -> int:
         return PLAIN_TRANSFER_GAS
     more, of = _ESTIMATE_MARGIN
     return estimate * more // of
+
+
+async def _judge(
+    sources: Sources, outbox: Outbox, replacement: Replacement, limits: GateLimits
+) -> None:
+    """Nothing to oneself is harmless whatever the journal says; the same bytes again are not."""
+    dispatch, transaction = replacement.dispatch, replacement.transaction
+    if replacement.action == SPEED_UP:
+        refuse_tampered(approval_under(outbox.kept, dispatch.hash), dispatch)
+        await judge_transactions(sources, dispatch.plan_id, [transaction], limits, notional_today=0)
+    elif (transaction.to, transaction.value, transaction.data) != (transaction.sender, 0, b""):
+        raise GateRefusedError(
+            "What cancels must send nothing to nobody, and this does not. Nothing was signed.",
+            RefusalCode.POLICY,
+        )
 
 
 def _waiting_step(dispatch: Dispatch) -> Step | None:

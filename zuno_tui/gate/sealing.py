@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chain.execution.simulating import Simulation
     from zuno_tui.gate.preparing import Prepared
 
-_SCHEMA = "zuno/approval/2"
+_SCHEMA = "zuno/approval/3"
 _EXITED = "exited, holding both tokens"
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from chain.checksum import checksummed
 from chain.networks import NATIVE
 from chain.positions.reader import read_positions
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.worth import micro_dollars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from fractions import Fraction
 
     from chain.execution.building_requests import Request
     from chain.networks import Address, Network
@@ -20,10 +21,9 @@ if TYPE_CHECKING:
     from chain.pool_key import PoolKey
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.types import BlockRef
+    from chain.tokens import Token
     from zuno_tui.gate.subjects import Subject
     from zuno_tui.gate.swap_pools import SwapQuotes
-
-_MICRO = 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,13 @@ class Wish:
     usd_per_wei: float | None = None
     quotes: SwapQuotes | None = None
     """Of the swap in the request, where there is one."""
+    scaled_by: Mapping[Address, Token] = field(default_factory=dict)
+    """The tokens whose decimals turned an amount that was typed into units."""
 
     @property
     def worth(self) -> dict[Address, Fraction]:
         """Micro-dollars for one unit, by token."""
-        return {token: Fraction(usd) * _MICRO for token, usd in self.usd_per_unit.items()}
+        return micro_dollars(self.usd_per_unit)
 
 
 def pair_of(key: PoolKey) -> tuple[Address, Address]:
@@ -60,7 +62,8 @@ async def owned_position(
     sources: Sources, token_id: int, owner: Address, at: BlockRef
 ) -> PositionSnapshot:
     """The position at a block, refused when it is not there or not the wallet's."""
-    found = await read_positions(sources.client, sources.network, sources.memory, [token_id], at=at)
+    fresh = sources.without_memory()
+    found = await read_positions(fresh.client, fresh.network, fresh.memory, [token_id], at=at)
     snapshot = found.get(token_id)
     if snapshot is None:
         raise GateRefusedError(

@@ -53,6 +53,7 @@ class HeldPosition:
             self.tokens,
             self.worth.usd_per_unit,
             self.worth.usd_per_wei,
+            scaled_by=self.worth.tokens,
         )
 
 

@@ -9,7 +9,7 @@ from chain.execution.building_facts import BIPS, Span, position_facts
 from chain.execution.building_requests import Close, QuotedSwap, ReRange
 from chain.execution.recipes_tolerance import RE_RANGE_IDLE_BIPS
 from chain.math.liquidity import Amounts
-from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.subjects import subject_of
 from zuno_tui.gate.swap_pools import (
     ask_quoter,
@@ -61,6 +61,13 @@ async def _wish_to_change(
     context = await ChainObserver(sources).observe_position(token_id, plan.profile)
     snapshot = await owned_position(sources, token_id, owner, context.block_hash)
     observed, facts = context.observed, position_facts(snapshot)
+    if observed.pool.pool_id != snapshot.pool.key.pool_id:
+        sources.memory.remember([snapshot.identity])
+        raise GateRefusedError(
+            f"What was remembered of position #{token_id} is not what the chain says now. "
+            f"It is mended. Ask for a new plan: zuno recommend {token_id}",
+            RefusalCode.DRIFT,
+        )
     priced = {
         observed.pool.currency0: observed.token0.usd_per_unit,
         observed.pool.currency1: observed.token1.usd_per_unit,

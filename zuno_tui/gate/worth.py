@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.networks import NATIVE
+from chain.overview import tokens_at
 from chain.prices.ladder import read_prices
 from chain.quantity import Unknown
-from chain.tokens import read_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,23 +19,28 @@ if TYPE_CHECKING:
     from chain.tokens import Token
 
 
+_MICRO = 10**6
+
+
 class Worth(NamedTuple):
     tokens: Mapping[Address, Token]
     usd_per_unit: dict[Address, float]
     """Of those whose worth is known."""
     usd_per_wei: float | None
 
+    @property
+    def micro_dollars(self) -> dict[Address, Fraction]:
+        return micro_dollars(self.usd_per_unit)
+
+
+def micro_dollars(usd_per_unit: Mapping[Address, float]) -> dict[Address, Fraction]:
+    """For one unit of each token, exactly."""
+    return {token: Fraction(usd) * _MICRO for token, usd in usd_per_unit.items()}
+
 
 async def read_worth(sources: Sources, tokens: tuple[Address, ...], block: Block) -> Worth:
     wanted = tuple(dict.fromkeys((*tokens, NATIVE)))
-    known = await read_tokens(
-        sources.client,
-        sources.network,
-        wanted,
-        block.hash,
-        store=sources.store,
-        now=sources.clock(),
-    )
+    known = await tokens_at(sources.without_memory(), wanted, block.hash)
     book = await read_prices(
         sources.client, sources.network, wanted, coingecko=sources.coingecko, at=block.hash
     )

@@ -18,6 +18,7 @@ from zuno_tui.panes.frame import literal
 from zuno_tui.panes.hidden_field import HiddenField
 from zuno_tui.panes.keystrokes import READING_SECONDS
 from zuno_tui.panes.typed_word import TypedWord
+from zuno_tui.words import NOBODY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -230,12 +231,14 @@ class ConfirmScreen(Screen[None]):
         """Drawn from checked fields alone, in a box of its own that nothing else is drawn in."""
         approval = self._approval
         ends = datetime.fromtimestamp(approval.expires_at, UTC)
-        wallet = approval.wallet if _ADDRESS.fullmatch(approval.wallet) else "not an address"
+        recipients = " and ".join(map(_address, approval.recipients)) or NOBODY
         rows = (
-            ("recipient", literal(wallet, "bold")),
+            ("recipient", literal(recipients, "bold")),
+            *([] if approval.recipients else [("wallet", literal(_address(approval.wallet)))]),
+            *((label, literal(words)) for label, words in approval.terms),
             ("key", literal(approval.signs_with)),
             ("approval", literal(approval.hash)),
-            ("until", Content(f"{ends:%H:%M:%S} UTC by the network's clock")),
+            ("until", Content(f"{ends:%Y-%m-%d %H:%M:%S} UTC by the network's clock")),
         )
         lines = [Content.assemble((f"{label:<10}", "$quiet"), words) for label, words in rows]
         return Content("\n").join(lines)
@@ -263,8 +266,13 @@ def _can_confirm(approval: ApprovalView) -> bool:
     return (
         approval.can_sign
         and _ADDRESS.fullmatch(approval.wallet) is not None
+        and all(recipient == approval.wallet for recipient in approval.recipients)
         and _WORD.fullmatch(approval.word) is not None
     )
+
+
+def _address(text: str) -> str:
+    return text if _ADDRESS.fullmatch(text) else "not an address"
 
 
 def _title(words: str) -> Static:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from chain.networks import Network, UnknownNetworkError, network_named
 from chain.prices.price import Unit
-from zuno_tui.settings.checking import SettingsError, checked_text, checked_url
+from zuno_tui.settings.checking import SettingsError, checked_switch, checked_text, checked_url
 from zuno_tui.settings.toml_file import read_settings_file
 from zuno_tui.spelling import nearest
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _SHOWN = 12
 _KNOWN_KEYS = (
-    *("network", "address", "unit", "rpc", "send", "coingecko", "debate", "model", "limits"),
-    *("monitor", "telegram", "webhook", "screen", "keys", "retention"),
+    *("network", "address", "unit", "rpc", "alone", "send", "coingecko", "debate", "model"),
+    *("limits", "monitor", "telegram", "webhook", "screen", "keys", "retention"),
 )
 
 
@@ -33,6 +33,8 @@ class Settings:
     unit: Unit = Unit.USD
     # URLs may hold API keys: they are never part of a repr, and so of no log or traceback.
     endpoints: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    alone: bool = False
+    """Whether one endpoint may vouch for a signature while the others set are silent."""
     sends: Mapping[str, str] = field(default_factory=dict, repr=False)
     """By network the one endpoint that signed transactions go through, where one is named."""
     coingecko_url: str = "https://api.coingecko.com/api/v3"
@@ -74,6 +76,7 @@ class Flags:
     rpc: str | None = field(default=None, repr=False)
     address: str | None = None
     unit: str | None = None
+    alone: bool = False
 
 
 def load_settings(path: Path, environment: Mapping[str, str], flags: Flags) -> Settings:
@@ -104,6 +107,8 @@ def _from_file(path: Path) -> Settings:
         settings = replace(settings, unit=_unit(checked_text(table["unit"], "unit")))
     if "rpc" in table:
         settings = replace(settings, endpoints=_endpoints(table["rpc"]))
+    if "alone" in table:
+        settings = replace(settings, alone=checked_switch(table["alone"], "alone"))
     if "send" in table:
         settings = replace(settings, sends=_send_endpoints(table["send"]))
     if "coingecko" in table:
@@ -151,6 +156,8 @@ def _from_flags(settings: Settings, flags: Flags) -> Settings:
         settings = replace(settings, address=_address(flags.address))
     if flags.unit:
         settings = replace(settings, unit=_unit(flags.unit))
+    if flags.alone:
+        settings = replace(settings, alone=True)
     if flags.rpc:
         settings = _with_endpoint(settings, flags.rpc, "--rpc")
     return settings

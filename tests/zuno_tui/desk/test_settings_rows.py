@@ -43,7 +43,13 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[str
     monkeypatch.setenv("ZUNO_UNIT", "eth")
     monkeypatch.setenv("OPENAI_API_KEY", f"sk-{CANARY}")
     flags = argparse.Namespace(
-        home=tmp_path, network=None, rpc=None, address="0x" + "ab" * 20, unit=None, json=None
+        home=tmp_path,
+        network=None,
+        rpc=None,
+        address="0x" + "ab" * 20,
+        unit=None,
+        alone=None,
+        json=None,
     )
     told = setting_rows(Session.start(flags), os.environ)
     return {row.name: (row.value, row.origin) for row in told}

@@ -114,22 +114,50 @@ def test_two_endpoints_that_agree_are_named(desk: Desk) -> None:
         approval = _collected(both)
 
     first = desk.devnet.url.removeprefix("http://").rstrip("/")
-    assert approval["agreement"] == {"agreed": [first, second.host], "silent": []}
-    assert f"{first} and {second.host} agree on block, position" in shown.out
+    assert approval["agreement"] == {
+        "agreed": [first, second.host],
+        "silent": [],
+        "alone": False,
+    }
+    assert f"{first} and {second.host} agree on" in shown.out
     assert second.asked["eth_getCode"] > 0
 
 
-def test_one_that_cannot_be_reached_is_said_and_the_other_vouches_alone(desk: Desk) -> None:
+def test_silence_is_not_agreement_unless_one_is_let_vouch_alone(desk: Desk) -> None:
     one_down = replace(desk, rpc=f"{desk.devnet.url},{DEAD}")
+    token_id = str(desk.token_id("transferred in"))
+    before = desk.nonce()
 
-    shown = one_down.here("collect", str(desk.token_id("transferred in")))
-    approval = _collected(one_down)
-    applied = one_down.apply(*_confirmed(approval), "--json")
+    refused = one_down.here("collect", token_id)
+    approval = one_down.approved("collect", token_id, "--alone")
+    not_applied = one_down.refused(*_confirmed(approval))
+    nonce = desk.nonce()
+    applied = one_down.apply(*_confirmed(approval), "--alone", "--json")
 
+    assert (refused.code, refused.out) == (REFUSED, "")
+    assert "127.0.0.1:9" in refused.words
     assert approval["agreement"]["silent"] == ["127.0.0.1:9"]
-    assert "127.0.0.1:9 cannot be reached: only" in shown.out
+    assert approval["agreement"]["alone"]
+    assert "127.0.0.1:9" in not_applied.words
+    assert nonce == before
     assert applied.code == 0, applied.words
-    assert "127.0.0.1:9 cannot be reached: only" in applied.words
+
+
+def test_one_endpoint_is_said_to_vouch_for_everything(desk: Desk) -> None:
+    shown = desk.here("collect", str(desk.token_id("transferred in")))
+    approval = _collected(desk)
+
+    host = desk.devnet.url.removeprefix("http://").rstrip("/")
+    assert f"One endpoint, {host}, vouches for everything here." in shown.out
+    assert approval["agreement"] == {"agreed": [host], "silent": [], "alone": True}
+
+
+def test_the_same_provider_twice_is_one_endpoint(desk: Desk) -> None:
+    with Proxy(desk.devnet.url) as provider:
+        twice = replace(desk, rpc=f"{provider.url},{provider.url}-of-another-account")
+        approval = twice.approved("collect", str(desk.token_id("transferred in")))
+
+    assert approval["agreement"] == {"agreed": [provider.host], "silent": [], "alone": True}
 
 
 def _changed(desk: Desk, method: str, change: Callable[[Any], Any]) -> Callable[[Call], Answer]:
@@ -227,7 +255,7 @@ def test_an_endpoint_that_lags_cannot_vouch(desk: Desk, monkeypatch: pytest.Monk
         refused = both.here("collect", str(desk.token_id("transferred in")))
 
     assert refused.code == REFUSED
-    assert f"{late.host} does not know block {head:,} yet" in refused.words
+    assert f"{late.host}: it does not know block {head:,} yet" in refused.words
 
 
 def _move_with_swap(desk: Desk) -> dict[str, Any]:

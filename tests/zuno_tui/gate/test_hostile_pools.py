@@ -11,6 +11,7 @@ from chain.devnet.world.hook_code import EXIT_GUARD, SUBSCRIBER
 from chain.execution.building_facts import Span, position_facts
 from chain.execution.building_requests import ReRange
 from chain.execution.kept_back import kept_back
+from chain.execution.sending_route import Route
 from chain.networks import network_named
 from chain.overview import Sources
 from chain.rpc.client import RpcClient
@@ -24,6 +25,7 @@ from tests.zuno_tui.gate.hostile_world import (
     HostileWorld,
     hostile_world,
 )
+from zuno_tui.gate.connections import Connections
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.preparing import Prepared, prepare
 from zuno_tui.gate.refusal import GateRefusedError
@@ -204,7 +206,13 @@ async def _moved(desk: Desk, token_id: int, settings: dict[str, object]) -> Prep
             "plan", "Move", ReRange(facts, span, None), subject, (key.currency0, key.currency1)
         )
         return await prepare(
-            sources, wish, desk.devnet.wallet, gate_limits(settings, sources.network), 0
+            sources,
+            Connections(Route(client)),
+            wish,
+            desk.devnet.wallet,
+            limits=gate_limits(settings, network),
+            notional_today=0,
+            pins=sources.store,
         )
 
 

@@ -14,6 +14,7 @@ from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import HOSTILE
 from chain.execution.building_facts import Span
 from chain.execution.building_requests import Create
+from chain.execution.sending_route import Route
 from chain.math.liquidity import Amounts
 from chain.networks import network_named
 from chain.overview import Sources
@@ -27,6 +28,7 @@ from tests.zuno_tui.gate.hostile_code import (
     toll_token_code,
 )
 from tests.zuno_tui.gate.hostile_world import HostileWorld, hostile_world, pool_with_weth
+from zuno_tui.gate.connections import Connections
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.preparing import prepare
 from zuno_tui.gate.refusal import GateRefusedError
@@ -89,7 +91,7 @@ def test_a_token_that_turns_bad_after_the_approval_is_drift(
 
     refused = desk.refused(approval["planId"], "--confirm", approval["hash"])
 
-    assert "that comes out: 0.00 % when approved, 1.00 % now" in refused.words
+    assert f"code of {world.tokens['fake']}: " in refused.words
     assert desk.nonce() == before
 
 
@@ -103,7 +105,15 @@ async def _opened(desk: Desk, pool: PoolKey) -> None:
         assert subject.pool is not None
         request = Create(subject.pool, Span(-600, 600), Amounts(10**12, 10**12), None)
         wish = Wish("plan", "Open", request, subject, (pool.currency0, pool.currency1))
-        await prepare(sources, wish, desk.devnet.wallet, gate_limits({}, sources.network), 0)
+        await prepare(
+            sources,
+            Connections(Route(client)),
+            wish,
+            desk.devnet.wallet,
+            limits=gate_limits({}, network),
+            notional_today=0,
+            pins=sources.store,
+        )
 
 
 @pytest.mark.parametrize("name", ["toll", "silent"])

@@ -246,6 +246,14 @@ APPROVAL = ApprovalView(
     signs_with="keystore file",
     can_sign=True,
     needs_passphrase=True,
+    recipients=("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",),
+    terms=(
+        ("spender", "Permit2 0x0000…78BA3, UniversalRouter 0x6fF5…eB43"),
+        ("calls", "PositionManager 0x7C5f…9bDc, UniversalRouter 0x6fF5…eB43"),
+        ("deadline", "2026-01-12 09:24:00 UTC"),
+        ("allowed to", "2026-01-12 09:39:00 UTC"),
+        ("gas", "at most 0.002100 ETH"),
+    ),
 )
 APPROVED = replace(PLAN, approval=APPROVAL)
 APPLYING = replace(

@@ -1,0 +1,77 @@
+"""What a plan's bytes are about: the positions, pools, swaps and tokens they name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.execution.decoding_records import (
+    Burn,
+    Decrease,
+    Deposit,
+    Increase,
+    Mint,
+    Permit2Approval,
+    SwapExactIn,
+    TokenApproval,
+    Unsubscribe,
+    Withdraw,
+)
+from chain.execution.parties import actions_of
+from chain.networks import NATIVE
+from chain.pool_key import PoolKey
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chain.execution.decoding_records import DecodedStep
+    from chain.networks import Address
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    positions: tuple[int, ...]
+    pools: tuple[PoolKey, ...]
+    """Those that are entered or swapped in; a position's own is not named by the bytes."""
+    swaps: tuple[SwapExactIn, ...]
+    revoked: tuple[Address, ...]
+    """Tokens of which an allowance is taken back."""
+    turned: tuple[Address, ...]
+    """The coin and its wrapped form, where one is made into the other."""
+    leaves: bool
+    """Whether a position is burned before anything is entered."""
+
+
+def mentions_of(steps: Sequence[DecodedStep]) -> Mentions:
+    actions = [action for step in steps for action in actions_of(step.call)]
+    changed = [one.token_id for one in actions if isinstance(one, Burn | Decrease | Increase)]
+    dismissed = [step.call.token_id for step in steps if isinstance(step.call, Unsubscribe)]
+    pools = [PoolKey(*one.pool) for one in actions if isinstance(one, Mint | SwapExactIn)]
+    return Mentions(
+        positions=tuple(dict.fromkeys((*changed, *dismissed))),
+        pools=tuple(dict.fromkeys(pools)),
+        swaps=tuple(one for one in actions if isinstance(one, SwapExactIn)),
+        revoked=tuple(dict.fromkeys(_revoked(steps))),
+        turned=tuple(
+            dict.fromkeys(
+                token
+                for step in steps
+                if isinstance(step.call, Deposit | Withdraw)
+                for token in (NATIVE, step.transaction.to)
+            )
+        ),
+        leaves=any(isinstance(one, Burn) for one in actions),
+    )
+
+
+def _revoked(steps: Sequence[DecodedStep]) -> list[Address]:
+    found = []
+    for step in steps:
+        match step.call:
+            case TokenApproval(_, 0):
+                found.append(step.transaction.to)
+            case Permit2Approval(token, _, 0):
+                found.append(token)
+            case _:
+                pass
+    return found

@@ -1,0 +1,166 @@
+"""What a signature rests on, as one endpoint tells it at one block."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from chain.checksum import shortened
+from chain.execution.reading import read_chain_facts
+from chain.execution.simulating import simulate
+from chain.networks import NATIVE
+from chain.overview import tokens_at
+from zuno_tui.gate.circumstances import read_circumstances
+from zuno_tui.gate.contract_code import read_code_hashes
+from zuno_tui.gate.subjects import read_subject
+from zuno_tui.gate.swap_replay import replay_swap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from chain.execution.building_facts import ChainFacts
+    from chain.execution.building_requests import QuotedSwap
+    from chain.execution.simulating import Simulation
+    from chain.execution.transaction import UnsignedTransaction
+    from chain.networks import Address
+    from chain.overview import Sources
+    from chain.rpc.types import Block
+    from chain.store import Store
+    from chain.tokens import Token
+    from zuno_tui.gate.contract_code import CodeHashes
+    from zuno_tui.gate.drift import Circumstances
+    from zuno_tui.gate.subjects import About, Subject
+    from zuno_tui.gate.swap_replay import SwapInput
+
+GAS_TOLERANCE = 10
+"""Nodes count the gas of a trial a little differently: a tenth is no contradiction."""
+
+
+@dataclass(frozen=True, slots=True)
+class BasisQuestion:
+    """What is asked of every endpoint alike."""
+
+    about: About
+    wallet: Address
+    tokens: tuple[Address, ...]
+    contracts: tuple[Address, ...]
+    """Whose code is called or led to."""
+    transactions: tuple[UnsignedTransaction, ...]
+    swap: SwapInput | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    subject: Subject
+    circumstances: Circumstances
+    facts: ChainFacts
+    tokens: Mapping[Address, Token]
+    codes: CodeHashes
+    swap: QuotedSwap | None
+    simulation: Simulation
+
+
+class SubjectGoneError(Exception):
+    """What an order is about does not exist at the block."""
+
+
+async def read_basis(
+    sources: Sources,
+    question: BasisQuestion,
+    block: Block,
+    *,
+    pins: Store,
+    subject: Subject | None = None,
+) -> Basis:
+    """All of it at this very block, from one endpoint's word and no memory."""
+    at = block.hash
+    found = subject or await read_subject(sources, question.about, at=at)
+    if found is None:
+        raise SubjectGoneError(f"{question.about} is not there.")
+    client, network = sources.client, sources.network
+    circumstances, facts, tokens, codes, swap, simulation = await asyncio.gather(
+        read_circumstances(sources, found, question.wallet),
+        read_chain_facts(client, network, question.wallet, question.tokens, block),
+        tokens_at(sources, question.tokens, at, remember=True),
+        read_code_hashes(sources, question.contracts, at, pins=pins),
+        _replayed(sources, question.swap, at),
+        simulate(client, question.transactions, at, question.tokens),
+    )
+    return Basis(found, circumstances, facts, tokens, codes, swap, simulation)
+
+
+async def _replayed(sources: Sources, swap: SwapInput | None, at: str) -> QuotedSwap | None:
+    return None if swap is None else await replay_swap(sources, swap, at)
+
+
+def statement(basis: Basis) -> dict[str, object]:
+    """Every fact by its name, to be held against another endpoint's."""
+    return dict(_facts(basis))
+
+
+def _facts(basis: Basis) -> Iterator[tuple[str, object]]:
+    block = basis.subject.block
+    yield "block", block.hash
+    yield "time of the block", block.timestamp
+    for field in fields(basis.circumstances):
+        yield field.name.replace("_", " "), getattr(basis.circumstances, field.name)
+    position = basis.subject.position
+    if position is not None:
+        identity = position.identity
+        yield "range", (identity.tick_lower, identity.tick_upper)
+        yield "fees waiting", (position.fees0, position.fees1)
+        yield "liquidity of the pool", position.pool.liquidity
+    for token, amount in basis.facts.balances.items():
+        yield f"balance of {_name(token)}", amount
+    for token, allowed in basis.facts.allowances.items():
+        yield (
+            f"allowance of {_name(token)}",
+            (
+                allowed.to_permit2,
+                tuple(
+                    (each, one.amount, one.expiration)
+                    for each, one in sorted(allowed.through_permit2.items())
+                ),
+            ),
+        )
+    for address, told in basis.tokens.items():
+        yield f"decimals of {_name(address)}", told.decimals
+        yield f"symbol of {_name(address)}", told.symbol
+    for address, code in basis.codes.now.items():
+        yield f"code of {address}", code
+    if basis.swap is not None:
+        yield "quote", basis.swap.amount_out
+    yield from _trial(basis.simulation)
+
+
+def _trial(simulation: Simulation) -> Iterator[tuple[str, object]]:
+    """What the steps would do; an endpoint that can try the first alone tells of that alone."""
+    for step in simulation.steps:
+        yield f"trial of {step.step}", "succeeds" if step.success else "fails"
+        if simulation.method == "eth_simulateV1":
+            yield f"changes by {step.step}", tuple(sorted(step.changes.items()))
+            yield f"gas of {step.step}", Gas(step.gas_used)
+
+
+@dataclass(frozen=True, slots=True)
+class Gas:
+    """An amount of gas, which equals another that is near it."""
+
+    used: int
+
+    def contradicts(self, other: Gas) -> bool:
+        return abs(self.used - other.used) * GAS_TOLERANCE > min(self.used, other.used)
+
+    def __str__(self) -> str:
+        return f"{self.used:,}"
+
+
+def contradicts(one: object, other: object) -> bool:
+    if isinstance(one, Gas) and isinstance(other, Gas):
+        return one.contradicts(other)
+    return one != other
+
+
+def _name(token: Address) -> str:
+    return "ETH" if token == NATIVE else shortened(token)

@@ -1,0 +1,214 @@
+"""The last judgment before a signature: bytes out of the journal, everything else read just now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.checksum import checksummed
+from chain.execution.decoding import decode
+from chain.execution.decoding_abi import DecodingError
+from chain.execution.kept_back import kept_back
+from chain.execution.parties import parties_of
+from chain.execution.policy import Refused, check
+from zuno_tui.gate.agreement import require_agreement
+from zuno_tui.gate.approvals import notional_of_today
+from zuno_tui.gate.basis import BasisQuestion, read_basis
+from zuno_tui.gate.bytes_context import read_context, read_named
+from zuno_tui.gate.circumstances import earliest_time, network_time
+from zuno_tui.gate.connections import refuse_silent_route
+from zuno_tui.gate.contract_code import read_code_hashes, refuse_other_protocol
+from zuno_tui.gate.drift import Drift, code_drifts, drifts, kept_drifts
+from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_elsewhere
+from zuno_tui.gate.preparing import refuse_failing
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
+from zuno_tui.gate.subjects import read_subject, read_wallet
+from zuno_tui.gate.swap_replay import replay_swap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from chain.execution.decoding_records import DecodedStep
+    from chain.execution.journal_records import Dispatch
+    from chain.execution.outbox import Outbox
+    from chain.execution.parties import Parties
+    from chain.execution.transaction import UnsignedTransaction
+    from chain.networks import Network
+    from chain.overview import Sources
+    from zuno_tui.gate.agreement import Agreement
+    from zuno_tui.gate.approvals import Approval
+    from zuno_tui.gate.basis import Basis
+    from zuno_tui.gate.connections import Connections
+    from zuno_tui.gate.limits import GateLimits
+
+
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """What is about to be signed, and what it rests on, all of it read just now."""
+
+    now: int
+    """By the network's clock."""
+    steps: tuple[DecodedStep, ...]
+    parties: Parties
+    basis: Basis
+    agreement: Agreement
+
+
+async def judge_again(
+    sources: Sources,
+    connections: Connections,
+    outbox: Outbox,
+    approval: Approval,
+    dispatch: Dispatch,
+    *,
+    limits: GateLimits,
+) -> Judgment:
+    """Let the journal's bytes be signed, or refuse them and say why."""
+    network = sources.network
+    if dispatch.chain_id != network.chain_id:
+        raise GateRefusedError(
+            f"{approval.plan_id} was approved on chain {dispatch.chain_id}, and this is "
+            f"{network.title}. Nothing was sent. Name its network: --network NAME",
+            RefusalCode.ANOTHER_CHAIN,
+        )
+    steps = decoded(approval.plan_id, [step.transaction for step in dispatch.steps])
+    parties = parties_of(steps)
+    refuse_strangers(network, parties)
+    fresh = sources.without_memory()
+    subject = await read_subject(fresh, approval.about)
+    if subject is None:
+        raise changed(approval, [Drift(str(approval.about), "there", "gone")])
+    block = subject.block
+    head_time, now = earliest_time(sources, block), network_time(sources, block.timestamp)
+    named = await read_named(fresh, steps, block)
+    question = BasisQuestion(
+        approval.about,
+        dispatch.sender,
+        named.tokens,
+        tuple(dict.fromkeys((*named.contracts(network), *approval.codes))),
+        tuple(step.transaction for step in steps),
+        named.swaps[0] if named.swaps else None,
+    )
+    basis = await read_basis(fresh, question, block, pins=sources.store, subject=subject)
+    refuse_other_protocol(network, basis.codes)
+    own = nonces_sent([dispatch], dispatch.chain_id, dispatch.sender)
+    waiting = await pending_elsewhere(connections.readers(sources.client), dispatch.sender, own)
+    codes = {each: code for each, code in basis.codes.now.items() if each in approval.codes}
+    if moved := (
+        *drifts(approval.before, basis.circumstances, approval.bounds, now),
+        *code_drifts(approval.codes, codes),
+        *_rerouted(dispatch.private_host, connections.route.private_host),
+        *_joined(waiting),
+    ):
+        raise changed(approval, moved)
+    context = await read_context(
+        fresh,
+        steps,
+        named,
+        block,
+        codes=basis.codes,
+        limits=limits,
+        head_time=head_time,
+        notional_today=notional_of_today(outbox, now),
+        quotes=() if basis.swap is None else (basis.swap,),
+    )
+    refuse_by_policy(check(steps, context))
+    agreement = await require_agreement(sources, connections, question, basis)
+    await refuse_silent_route(connections.route)
+    refuse_failing(basis.simulation)
+    if more := tuple(
+        kept_drifts(approval.kept, kept_back(steps, basis.simulation, subject.positions))
+    ):
+        raise changed(approval, more)
+    sources.store.absorb(fresh.store, now=sources.clock())
+    return Judgment(now, steps, parties, basis, agreement)
+
+
+async def judge_transactions(
+    sources: Sources,
+    plan_id: str,
+    transactions: Sequence[UnsignedTransaction],
+    limits: GateLimits,
+    *,
+    notional_today: int,
+) -> Parties:
+    """The policy alone, for bytes that are signed or sent again after a plan has begun."""
+    steps = decoded(plan_id, transactions)
+    parties = parties_of(steps)
+    refuse_strangers(sources.network, parties)
+    fresh = sources.without_memory()
+    block = (await read_wallet(fresh)).block
+    head_time = earliest_time(sources, block)
+    named = await read_named(fresh, steps, block)
+    codes = await read_code_hashes(
+        fresh, named.contracts(sources.network), block.hash, pins=sources.store
+    )
+    refuse_other_protocol(sources.network, codes)
+    replayed = [await replay_swap(fresh, swap, block.hash) for swap in named.swaps]
+    context = await read_context(
+        fresh,
+        steps,
+        named,
+        block,
+        codes=codes,
+        limits=limits,
+        head_time=head_time,
+        notional_today=notional_today,
+        quotes=[quote for quote in replayed if quote is not None],
+    )
+    refuse_by_policy(check(steps, context))
+    return parties
+
+
+def decoded(plan_id: str, transactions: Sequence[UnsignedTransaction]) -> tuple[DecodedStep, ...]:
+    try:
+        return tuple(decode(transaction) for transaction in transactions)
+    except DecodingError as error:
+        raise GateRefusedError(
+            f"What is kept of {plan_id} cannot be read back from its bytes: {error}. "
+            "Nothing was signed. Approve it again: zuno approve PLAN",
+            RefusalCode.CHANGED_ON_DISK,
+        ) from error
+
+
+def refuse_strangers(network: Network, parties: Parties) -> None:
+    """Refuse, before anything else, to give anything to anybody but the wallet that signs."""
+    manager = network.contracts.position_manager
+    foreign = (*parties.strangers, *(one for one in parties.between if one != manager))
+    if foreign:
+        raise GateRefusedError(
+            f"The bytes give tokens to {', '.join(map(checksummed, foreign))}, which is not the "
+            f"wallet {checksummed(parties.sender)}. Nothing was signed, and nothing like it was "
+            "ever approved here. Look for who changed it: zuno outbox",
+            RefusalCode.FOREIGN_RECIPIENT,
+        )
+
+
+def refuse_by_policy(verdict: object) -> None:
+    if isinstance(verdict, Refused):
+        reasons = "\n".join(f"  {reason}" for reason in verdict.reasons)
+        raise GateRefusedError(
+            f"The policy does not let this through. Nothing was signed.\n{reasons}",
+            RefusalCode.POLICY,
+        )
+
+
+def changed(approval: Approval, found: Sequence[Drift]) -> GateRefusedError:
+    lines = "\n".join(f"  {drift}" for drift in found)
+    return GateRefusedError(
+        f"Things changed since {approval.plan_id} was approved. Nothing was sent.\n{lines}\n"
+        "Approve it again, or make a new plan: zuno approve, zuno recommend ID",
+        RefusalCode.DRIFT,
+    )
+
+
+def _rerouted(then: str | None, now: str | None) -> Iterator[Drift]:
+    if then != now:
+        usual = "the usual endpoints"
+        yield Drift("sent through", then or usual, now or usual)
+
+
+def _joined(waiting: Sequence[int]) -> Iterator[Drift]:
+    if waiting:
+        nonces = ", ".join(map(str, waiting))
+        yield Drift("transactions waiting elsewhere", "none", f"nonce {nonces}")

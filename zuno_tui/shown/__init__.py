@@ -1,0 +1,1 @@
+"""Words and cards that the screen and the command line share."""

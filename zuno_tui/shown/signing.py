@@ -1,0 +1,100 @@
+"""What a signature gives to whom, until when and at what cost, all of it out of the bytes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from chain.checksum import checksummed, shortened
+from chain.execution.words import names_on
+from zuno_tui.words import signed_amount
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from chain.execution.parties import Parties
+    from chain.execution.simulating import Simulation
+    from chain.execution.transaction import UnsignedTransaction
+    from chain.networks import Address, Network
+    from chain.tokens import Token
+    from zuno_tui.gate.applying import Waiting
+
+
+class Term(NamedTuple):
+    label: str
+    words: str
+
+
+def recipients(parties: Parties) -> tuple[str, ...]:
+    """Whoever the bytes give tokens or a position to, as addresses with a checksum."""
+    return tuple(map(checksummed, parties.recipients))
+
+
+def terms(
+    network: Network, parties: Parties, transactions: Sequence[UnsignedTransaction]
+) -> tuple[Term, ...]:
+    """Everything besides the recipients: who may move tokens, what is called, until when."""
+    return tuple(_terms(network, parties, transactions))
+
+
+def _terms(
+    network: Network, parties: Parties, transactions: Sequence[UnsignedTransaction]
+) -> Iterator[Term]:
+    if parties.spenders:
+        yield Term("spender", _named(network, parties, parties.spenders))
+    yield Term("calls", _named(network, parties, parties.called))
+    if parties.deadlines:
+        yield Term("deadline", " and ".join(map(date_text, parties.deadlines)))
+    if parties.expirations:
+        yield Term("allowed to", " and ".join(map(date_text, parties.expirations)))
+    most = sum(each.gas * each.max_fee_per_gas for each in transactions)
+    yield Term("gas", f"at most {most / 10**18:.6f} {network.native_symbol}")
+
+
+def _named(network: Network, parties: Parties, addresses: Iterable[Address]) -> str:
+    known = names_on(network, parties.sender, {}).contracts
+    return ", ".join(
+        f"{known[each].removeprefix('the ')} {shortened(each)}"
+        if each in known
+        else checksummed(each)
+        for each in addresses
+    )
+
+
+def date_text(second: int) -> str:
+    """With its date: a deadline of another day must not look like one of today."""
+    try:
+        return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, OSError, ValueError):
+        return f"second {second}"
+
+
+def outcome_lines(waiting: Waiting) -> Iterator[str]:
+    """What comes of it by the trial made just now, and on whose word all of it rests."""
+    yield from (f"! {warning}" for warning in waiting.approval.warnings)
+    yield from trial_lines(
+        waiting.judgment.basis.simulation, waiting.tokens, tried="Tried just now"
+    )
+    if waiting.dispatch.private_host is not None:
+        yield f"Sent through {waiting.dispatch.private_host} alone."
+    yield waiting.judgment.agreement.words
+
+
+def trial_lines(
+    simulation: Simulation, tokens: Mapping[Address, Token], *, tried: str = "Tried"
+) -> Iterator[str]:
+    """What the wallet would hold more or less of; where not all could be tried, what was."""
+    changes = simulation.all_changes(tokens)
+    if changes is None:
+        done = ", ".join(step.step for step in simulation.steps)
+        later = ", ".join(simulation.unsimulated) or "nothing"
+        yield f"{tried} by {simulation.method}: {done}. Not tried yet: {later}."
+        if simulation.reason is not None:
+            yield f"By {simulation.method}, because: {simulation.reason}"
+        return
+    yield f"{tried} by {simulation.method}, the wallet would see:"
+    for token, amount in changes.items():
+        if amount:
+            yield f"  {signed_amount(amount, tokens[token])} {tokens[token].label}"
+    if not any(changes.values()):
+        yield "  no token more or less"
