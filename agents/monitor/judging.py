@@ -22,6 +22,7 @@ from agents.monitor.excursions import (
 from agents.monitor.life import Cleared, Raised
 from agents.monitor.risks import findings
 from agents.monitor.valuing import Valuing
+from agents.monitor.worth_risks import loss_is_unknown
 from chain.rpc.errors import Malformed
 
 if TYPE_CHECKING:
@@ -215,7 +216,8 @@ class _Judging:
         changes += [self._raised(number, each) for each in found]
         kinds = {each.kind for each in found}
         for kind in standing:
-            if kind not in kinds:
+            unknown = kind is AlertKind.LOSS_LEVEL and loss_is_unknown(situation, one.thresholds)
+            if kind not in kinds and not unknown:
                 told = _RESOLUTIONS.get(kind, "the position is back in this wallet")
                 changes.append(self._cleared(number, kind, told))
         drained = AlertKind.POOL_DRAINED in kinds

@@ -47,6 +47,11 @@ class _Account(NamedTuple):
     def adds_up(self) -> bool:
         return sum(one.liquidity_delta for one in self.changes) == self.liquidity
 
+    def leads_to(self, position: PositionSnapshot) -> bool:
+        """Whether nothing seems to have been put in or taken out since."""
+        collected = position.fees0 < self.fees0 or position.fees1 < self.fees1
+        return self.liquidity == position.liquidity and not collected
+
 
 class LossReader:
     """What positions lost, at every poll; their logs are read only when something changed.
@@ -79,16 +84,16 @@ class LossReader:
     def _outdated(self, position: PositionSnapshot, now: float) -> bool:
         """Whether the position may no longer be what its known changes made of it."""
         account = self._accounts.get(position.token_id)
-        if account is None or account.liquidity != position.liquidity:
+        if account is None:
             return True
-        if position.fees0 < account.fees0 or position.fees1 < account.fees1:
-            return True
-        kept = KEPT_SECONDS if account.adds_up else RETRY_SECONDS
-        if not still_fresh(account.read_at, kept, now):
+        if not account.leads_to(position):
+            # A collected fee that is not known yet would look like a loss.
+            del self._accounts[position.token_id]
             return True
         seen = account._replace(fees0=position.fees0, fees1=position.fees1)
         self._accounts[position.token_id] = seen
-        return False
+        kept = KEPT_SECONDS if account.adds_up else RETRY_SECONDS
+        return not still_fresh(account.read_at, kept, now)
 
     async def _renew(self, positions: Sequence[PositionSnapshot], now: float) -> None:
         sources = self._sources
@@ -99,9 +104,6 @@ class LossReader:
             accounts = await reader.since_entry(positions)
         except RpcError as error:
             self._failed_at, self._trouble = now, f"No loss could be judged: {error.sentence}"
-            # A collected fee that is not known yet would look like a loss.
-            for one in positions:
-                self._accounts.pop(one.token_id, None)
             return
         for one in positions:
             changed = accounts[one.token_id].changes

@@ -89,6 +89,14 @@ def loss_level(situation: Situation, thresholds: Thresholds, standing: bool) -> 
     return _worth_under(situation, thresholds, standing) or _lost(situation, thresholds, standing)
 
 
+def loss_is_unknown(situation: Situation, thresholds: Thresholds) -> bool:
+    """Whether a loss that was told may still be one, though its figures cannot be had now."""
+    if thresholds.loss is not None and situation.loss is None:
+        return True
+    figures = (situation.principal_usd, situation.fees_usd)
+    return thresholds.value_below_usd is not None and None in figures
+
+
 def _worth_under(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
     level, principal, fees = thresholds.value_below_usd, situation.principal_usd, situation.fees_usd
     if level is None or principal is None or fees is None:

@@ -36,6 +36,7 @@ class MadeUpChain:
     settings: WatchSettings = field(default_factory=WatchSettings)
     head: int = 100
     tick: int = 0
+    losses: Losses = field(default_factory=lambda: Losses({}, {}))
 
     def poll(
         self,
@@ -75,7 +76,7 @@ class MadeUpChain:
             owners_of_gone=gone or {},
             volatilities={},
             collect_usd=None,
-            losses=Losses({}, {}),
+            losses=self.losses,
         )
         followed = follow_positions(NETWORK, reading, state, self.settings, Baselines())
         times = {number: block(number).timestamp for number in range(self.head + 1)}
