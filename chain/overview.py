@@ -17,6 +17,7 @@ from chain.positions.portfolio import (
     price_question,
     price_words,
 )
+from chain.prices.depth_memory import DepthMemory
 from chain.prices.ladder import market_prices, price_book
 from chain.reading.one_block import OneBlock
 from chain.store import Store
@@ -142,8 +143,14 @@ async def read_values(
     identities = [one.identity for one in snapshots]
     wanted = currencies(identities)
     question = price_question(network, identities, beside)
-    tokens, market = await asyncio.gather(
+    tokens, market, pools = await asyncio.gather(
         tokens_at(sources, wanted, block.hash),
         market_prices(sources.coingecko, network, question.wanted),
+        question.read(
+            words,
+            OneBlock(sources.client, network, block.hash),
+            block,
+            DepthMemory(sources.store, network, sources.clock()),
+        ),
     )
-    return tokens, price_book(network, market, question.answered(words, block))
+    return tokens, price_book(network, market, pools)

@@ -83,13 +83,14 @@ class ChainObserver:
         block, words = here.block, gathering.words
         (state,) = pool_states([snapshot.pool.key], words)
         question = self._priced_by([snapshot.identity])
-        (reading,), cost, tokens, market = await asyncio.gather(
+        (reading,), cost, tokens, market, pools = await asyncio.gather(
             read_pools(sources, block, [SeenPool(state, snapshot.pool.hook)]),
             read_gas(sources.client, network, block),
             tokens_at(sources, currencies([snapshot.identity]), block.hash),
             market_prices(sources.coingecko, network, question.wanted),
+            question.read(words, here, block),
         )
-        prices = price_book(network, market, question.answered(words, block))
+        prices = price_book(network, market, pools)
         told = observed_pool(network, reading, tokens, prices)
         gas, gas_sources = self._gas(cost, prices)
         return MarketContext(

@@ -110,11 +110,12 @@ async def discover_pools(
     existing = tuple(state.key for state in states)
     memory.keep_survey(RememberedSurvey(existing, listing.coverage, listing.time))
 
-    book = price_book(network, market, prices_from_pools(network, market, states, here.block))
     depths = await read_depths(here, network, states)
+    nearby = {pool_id: depth.nearby() for pool_id, depth in depths.items()}
+    pools = prices_from_pools(network, market, states, nearby, here.block)
+    book = price_book(network, market, pools)
     values = {
-        state.pool_id: _worth(depths[state.pool_id].nearby(), state.key, tokens, book)
-        for state in states
+        state.pool_id: _worth(nearby[state.pool_id], state.key, tokens, book) for state in states
     }
     shown = ranked(states, values)[: plan.most_pools]
     codes = await _hook_codes(here, shown)

@@ -87,7 +87,7 @@ async def read_prices(
     at: BlockRef = "latest",
     also: Iterable[PoolKey] = (),
 ) -> PriceBook:
-    """The prices of these tokens: one request to the chain, and the market asked meanwhile."""
+    """The prices of these tokens: three requests to the chain, and the market asked meanwhile."""
     wanted = with_ether(network, tokens)
     question = ask_pool_prices(network, wanted, also)
     market, pools = await asyncio.gather(
@@ -107,7 +107,7 @@ async def _pool_prices(
 ) -> dict[Address, Quantity[Fraction]]:
     here = OneBlock(client, question.network, at)
     answers = await read_slots(here, question.network, question.slots)
-    return question.answered(answers.words, here.block)
+    return await question.read(answers.words, here, here.block)
 
 
 async def _or_reason(

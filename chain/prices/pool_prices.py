@@ -1,9 +1,10 @@
 """Prices from the pools themselves: against the network's declared stable, at one block.
 
 A listed token is priced by the deepest pool it has with the stable, or with the network's coin and
-that against the stable. The coin and its wrapped form are one. Depth is counted on the side that a
-seller would be paid in, so a pool that holds nothing but the token proves no price. A token that is
-not listed is not priced by pools: whoever made it can make them say anything.
+that against the stable. The coin and its wrapped form are one. Depth is what the pool really trades
+near its price, counted on the shallower side: one tick of one token makes active liquidity look
+deep for a few dollars, and proves no price. A token that is not listed is not priced by pools:
+whoever made it can make them say anything.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from chain.hooks import touches_swaps
+from chain.math.liquidity import Amounts
 from chain.networks import NATIVE
 from chain.pools.candidates import candidate_pools, plain_pools
+from chain.pools.depth import read_depths
 from chain.pools.state import PoolState, pool_state_slots, pool_states
 from chain.quantity import Known, Quantity, Unknown
 from chain.tokens.listed import listed_token, listed_tokens
@@ -23,11 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from chain.networks import Address, Network
-    from chain.pool_key import PoolKey
+    from chain.pool_key import PoolId, PoolKey
+    from chain.prices.depth_memory import DepthMemory
+    from chain.reading.one_block import OneBlock
     from chain.rpc.types import Block
 
 LEAST_DEPTH_USD = 100
-"""A pool that pays a seller less than this within two per cent tells nothing."""
+"""A pool that trades less than this on either side within two per cent tells nothing."""
 MOST_FEE = 10_000
 """Above one per cent nobody bothers to keep a pool at the market's price."""
 
@@ -46,9 +51,30 @@ class PoolPriceQuestion:
     def slots(self) -> tuple[int, ...]:
         return pool_state_slots(self.keys)
 
-    def answered(self, words: Mapping[int, int], block: Block) -> dict[Address, Quantity[Fraction]]:
-        """Dollars for one of each token asked about."""
-        return prices_from_pools(self.network, self.wanted, pool_states(self.keys, words), block)
+    def believable(self, words: Mapping[int, int]) -> tuple[PoolState, ...]:
+        """The pools that tell a price if they are deep enough."""
+        return _believable(self.network, pool_states(self.keys, words))
+
+    async def read(
+        self,
+        words: Mapping[int, int],
+        here: OneBlock,
+        block: Block,
+        memory: DepthMemory | None = None,
+    ) -> dict[Address, Quantity[Fraction]]:
+        """Dollars for one of each token asked about.
+
+        How deep the pools are takes two requests, unless it is remembered.
+        """
+        states = self.believable(words)
+        nearby = {} if memory is None else memory.known(states)
+        unseen = [state for state in states if state.pool_id not in nearby]
+        if unseen:
+            depths = await read_depths(here, self.network, unseen)
+            nearby |= {pool_id: depth.nearby() for pool_id, depth in depths.items()}
+            if memory is not None:
+                memory.remember(unseen, nearby)
+        return prices_from_pools(self.network, self.wanted, states, nearby, block)
 
 
 def ask_pool_prices(
@@ -72,13 +98,14 @@ def prices_from_pools(
     network: Network,
     wanted: Iterable[Address],
     states: Iterable[PoolState],
+    nearby: Mapping[PoolId, Amounts],
     block: Block,
 ) -> dict[Address, Quantity[Fraction]]:
-    """Dollars for one of each token, from pools read at this block."""
+    """Dollars for one of each token, from pools and what they trade nearby, read at this block."""
     if network.stable is None:
         reason = Unknown(f"no stable token is declared on {network.title}")
         return dict.fromkeys(wanted, reason)
-    market = _Market(network, states)
+    market = _Market(network, states, nearby)
     return {address: market.price(address, block) for address in wanted}
 
 
@@ -98,20 +125,17 @@ _A_DOLLAR = _Offer(Fraction(1), Fraction(10**18), "")
 class _Market:
     """The trustworthy pools of one block."""
 
-    def __init__(self, network: Network, states: Iterable[PoolState]) -> None:
+    def __init__(
+        self, network: Network, states: Iterable[PoolState], nearby: Mapping[PoolId, Amounts]
+    ) -> None:
         self._network = network
+        self._nearby = nearby
         listed = [item.token for item in listed_tokens(network).tokens]
         self._symbols = {token.address: token.symbol for token in listed}
         self._decimals = {
             token.address: token.decimals for token in listed if token.decimals is not None
         }
-        self._states = [
-            state
-            for state in states
-            if _keeps_the_market_price(state)
-            and state.key.currency0 in self._decimals
-            and state.key.currency1 in self._decimals
-        ]
+        self._states = _believable(network, states)
         self._coin = self._deepest(NATIVE, {network.stable: _A_DOLLAR})
 
     def price(self, address: Address, block: Block) -> Quantity[Fraction]:
@@ -146,15 +170,15 @@ class _Market:
         decimals0 = self._decimals[state.key.currency0]
         decimals1 = self._decimals[state.key.currency1]
         price = state.price(decimals0, decimals1)
-        depth = state.virtual_depth()
-        if sells_currency0:
-            paid = Fraction(depth.amount1, 10**decimals1)
-        else:
-            price, paid = 1 / price, Fraction(depth.amount0, 10**decimals0)
+        depth = self._nearby.get(state.pool_id, Amounts(0, 0))
+        sides = Fraction(depth.amount0, 10**decimals0), Fraction(depth.amount1, 10**decimals1)
+        for_sale, paid = sides if sells_currency0 else sides[::-1]
+        if not sells_currency0:
+            price = 1 / price
         name = self._name(state)
         return _Offer(
             usd=price * payment.usd,
-            depth_usd=min(paid * payment.usd, payment.depth_usd),
+            depth_usd=min(min(for_sale * price, paid) * payment.usd, payment.depth_usd),
             source=f"{name} and {payment.source}" if payment.source else name,
         )
 
@@ -165,6 +189,19 @@ class _Market:
     def _name(self, state: PoolState) -> str:
         pair = f"{self._symbols[state.key.currency0]}/{self._symbols[state.key.currency1]}"
         return f"{pair} {state.lp_fee / _PIPS_PER_CENT:g} %"
+
+
+def _believable(network: Network, states: Iterable[PoolState]) -> tuple[PoolState, ...]:
+    listed = {
+        item.token.address
+        for item in listed_tokens(network).tokens
+        if item.token.decimals is not None
+    }
+    return tuple(
+        state
+        for state in states
+        if _keeps_the_market_price(state) and {state.key.currency0, state.key.currency1} <= listed
+    )
 
 
 def _keeps_the_market_price(state: PoolState) -> bool:

@@ -27,6 +27,8 @@ class Worth(NamedTuple):
     usd_per_unit: dict[Address, float]
     """Of those whose worth is known."""
     usd_per_wei: float | None
+    disputed: tuple[Address, ...] = ()
+    """Tokens of which market and pools say different prices."""
 
     @property
     def micro_dollars(self) -> dict[Address, Fraction]:
@@ -50,4 +52,4 @@ async def read_worth(sources: Sources, tokens: tuple[Address, ...], block: Block
         for address, value in units.items()
         if not isinstance(value, Unknown)
     }
-    return Worth(known, usd, usd.get(NATIVE))
+    return Worth(known, usd, usd.get(NATIVE), book.disputed)

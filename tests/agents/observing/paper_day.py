@@ -126,7 +126,8 @@ class PaperMarket:
             SwapHistory(state.pool_id, block, block, tuple(self.swaps[state.pool_id])),
             _NO_MARKET,
         )
-        prices = price_book(DEVNET, {}, prices_from_pools(DEVNET, tokens, states, block))
+        nearby = {one.pool_id: one.virtual_depth() for one in states}
+        prices = price_book(DEVNET, {}, prices_from_pools(DEVNET, tokens, states, nearby, block))
         return observed_pool(DEVNET, reading, tokens, prices).pool
 
     def since(self, observed: ObservedPool, swaps_before: int) -> list[SwapEvent]:

@@ -29,8 +29,8 @@ async def test_a_position_takes_few_requests_and_fewer_the_second_time(chain: Ch
             before = scouting.client.round_trips
             await scouting.observer.observe_position(token_id, RiskProfile.BALANCED)
             counts.append(scouting.client.round_trips - before)
-    # Position 2, week's start 1, headers 1, swaps 1, their times 1, depth 2, gas 1.
-    assert counts == [9, 6, 6]
+    # Position 2, week's start 1, headers 1, swaps 1, their times 1, depth 2, gas 1, prices 2.
+    assert counts == [11, 8, 8]
 
 
 async def test_a_survey_takes_no_more_for_many_pools_than_for_one(chain: Chain) -> None:

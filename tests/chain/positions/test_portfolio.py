@@ -19,6 +19,7 @@ from chain.positions.portfolio import (
 from chain.prices.ladder import price_book
 from chain.prices.price import Price, PriceBook, Unit
 from chain.quantity import Known, Unknown
+from chain.reading.one_block import OneBlock
 from chain.tokens import Token, read_tokens
 from tests.chain.positions.examples import KEY, position
 
@@ -90,7 +91,8 @@ async def test_the_demo_wallet_is_priced_by_the_same_read(desk: Desk) -> None:
     identities = [one.identity for one in wallet.positions]
     assert {NATIVE, WETH.address, USDC.address} <= set(currencies(identities))
     tokens = await read_tokens(client, network, currencies(identities), "latest", now=0)
-    prices = price_question(network, identities).answered(wallet.words, wallet.block)
+    here = OneBlock(client, network, wallet.block.hash)
+    prices = await price_question(network, identities).read(wallet.words, here, wallet.block)
     held = portfolio(wallet.positions, tokens, price_book(network, {}, prices))
     assert held.unpriced == ()
     assert 50_000 < held.total < 300_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 from math import isqrt
 
@@ -9,14 +10,18 @@ import pytest
 
 from chain.hooks import NO_HOOK
 from chain.math.fees import ProtocolFee
-from chain.math.ticks import tick_at_sqrt_price
+from chain.math.liquidity import Amounts
+from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 from chain.networks import NATIVE, network_named
 from chain.pool_key import DYNAMIC_FEE, PoolKey
 from chain.pools.candidates import candidate_pools, plain_pools
+from chain.pools.depth import Depth
 from chain.pools.state import PoolState, pool_state_slots, pool_states
+from chain.prices.depth_memory import DepthMemory
 from chain.prices.pool_prices import ask_pool_prices, prices_from_pools
-from chain.quantity import Known, Unknown
+from chain.quantity import Known, Quantity, Unknown
 from chain.rpc.types import Block
+from chain.store import Store
 from chain.tokens import listed_tokens
 
 ETHEREUM = network_named("ethereum")
@@ -60,15 +65,21 @@ def decimals(address: str) -> int:
     return known
 
 
+def asked(address: str, *states: PoolState) -> dict[str, Quantity[Fraction]]:
+    """As if the active liquidity of every pool reached as far as depth is counted."""
+    nearby = {state.pool_id: state.virtual_depth() for state in states}
+    return prices_from_pools(ETHEREUM, [address], states, nearby, BLOCK)
+
+
 def priced(address: str, *states: PoolState) -> float:
-    price = prices_from_pools(ETHEREUM, [address], states, BLOCK)[address]
+    price = asked(address, *states)[address]
     assert isinstance(price, Known)
     assert (price.block, price.time) == (BLOCK.number, float(BLOCK.timestamp))
     return float(price.value)
 
 
 def unpriced(address: str, *states: PoolState) -> str:
-    price = prices_from_pools(ETHEREUM, [address], states, BLOCK)[address]
+    price = asked(address, *states)[address]
     assert isinstance(price, Unknown)
     return price.reason
 
@@ -88,7 +99,7 @@ def test_a_token_is_priced_against_the_stable_in_either_order() -> None:
 
 
 def test_the_stable_is_a_dollar_by_declaration() -> None:
-    price = prices_from_pools(ETHEREUM, [USDC], [], BLOCK)[USDC]
+    price = asked(USDC)[USDC]
     assert price == Known(Fraction(1), "USDC counts as one dollar", 100, float(BLOCK.timestamp))
 
 
@@ -101,7 +112,10 @@ def test_the_coin_and_its_wrapped_form_are_one() -> None:
 
 
 def test_the_deepest_pool_tells_the_price() -> None:
-    deep, shallow = pool(WETH, USDC, 3000, depth=10**6), pool(WETH, USDC, 9000, depth=10**4)
+    deep, shallow = (
+        pool(WETH, USDC, 3000, depth=10**6),
+        pool(WETH, USDC, 9000, depth=10**4, fee=3000),
+    )
     assert priced(WETH, shallow, deep) == pytest.approx(3000)
 
 
@@ -110,7 +124,7 @@ def test_two_pools_in_a_row_go_through_the_coin() -> None:
         pool(UNI, WETH, Fraction(1, 1000), depth=100),
         pool(NATIVE, USDC, 3000),
     )
-    price = prices_from_pools(ETHEREUM, [UNI], [foo, ether], BLOCK)
+    price = asked(UNI, foo, ether)
     known = price[UNI]
     assert isinstance(known, Known)
     assert float(known.value) == pytest.approx(3)
@@ -129,7 +143,7 @@ def test_three_pools_in_a_row_are_not_followed() -> None:
     assert "no plain pool" in unpriced(UNI, foo, bitcoin, pool(WETH, USDC, 3000))
 
 
-def test_depth_is_counted_in_what_a_seller_is_paid() -> None:
+def test_depth_is_counted_in_what_is_traded() -> None:
     assert "deep enough" in unpriced(WETH, pool(WETH, USDC, 3000, depth=50))
     assert priced(WETH, pool(WETH, USDC, 3000, depth=200)) == pytest.approx(3000)
 
@@ -184,3 +198,88 @@ def test_pools_are_read_back_from_storage_words() -> None:
     assert read.pool_id == state.key.pool_id
     assert (read.tick, read.lp_fee, read.protocol_fee) == (state.tick, 777, ProtocolFee(3, 0))
     assert read.liquidity == state.liquidity
+
+
+BASE = network_named("base")
+AERO, BASE_USDC = (
+    next(item.token.address for item in listed_tokens(BASE).tokens if item.token.symbol == symbol)
+    for symbol in ("AERO", "USDC")
+)
+
+
+def aero_pool(price: Fraction, fee: int, spacing: int, liquidity: int, ticks: int) -> Depth:
+    """Dollars for one AERO, liquidity from that price on upwards alone, or around it."""
+    currency0, currency1 = sorted((AERO, BASE_USDC))
+    key = PoolKey(currency0, currency1, fee, spacing, NO_HOOK)
+    worth = price * 10**6 / 10**18
+    ratio = worth if key.currency0 == AERO else 1 / worth
+    edge = tick_at_sqrt_price(isqrt(int(ratio * 2**192))) // spacing * spacing
+    one_sided = ticks == 1
+    # Where AERO is currency1, what is only AERO lies below the price.
+    below = key.currency1 == AERO
+    tick = edge - 1 if one_sided and below else edge
+    sqrt_price = sqrt_price_at_tick(edge) - (1 if one_sided and below else 0)
+    lower, upper = edge - spacing * ticks, edge + spacing * ticks
+    if one_sided:
+        lower, upper = (lower, edge) if below else (edge, upper)
+    state = PoolState(key, key.pool_id, sqrt_price, tick, fee, ProtocolFee(0, 0), liquidity)
+    return Depth(state, ((lower, liquidity), (upper, -liquidity)), lower - 9999, upper + 9999)
+
+
+def test_one_tick_of_one_token_is_no_price() -> None:
+    """Ten AERO for sale at a thousand dollars, and nobody who buys."""
+    honest = aero_pool(Fraction(1), 3000, 60, 10**20, ticks=100)
+    fake = aero_pool(Fraction(1000), 100, 1, 7 * 10**18, ticks=1)
+    nearby = {depth.state.pool_id: depth.nearby() for depth in (honest, fake)}
+    states = [honest.state, fake.state]
+    held = sorted(fake.nearby())
+    virtual = {state.pool_id: state.virtual_depth() for state in states}
+
+    believed = prices_from_pools(BASE, [AERO], states, virtual, BLOCK)[AERO]
+    price = prices_from_pools(BASE, [AERO], states, nearby, BLOCK)[AERO]
+    alone = prices_from_pools(BASE, [AERO], [fake.state], nearby, BLOCK)[AERO]
+
+    assert held[0] == 0
+    assert 5 * 10**18 < held[1] < 20 * 10**18
+    assert isinstance(believed, Known)
+    assert float(believed.value) == pytest.approx(1000, rel=0.01)
+    assert isinstance(price, Known)
+    assert float(price.value) == pytest.approx(1, rel=0.01)
+    assert isinstance(alone, Unknown)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_pool_that_trades_one_way_alone_tells_no_price(side: int) -> None:
+    state = pool(WETH, USDC, 3000)
+    both = state.virtual_depth()
+    nearby = {state.pool_id: both._replace(**{f"amount{side}": 0})}
+    assert isinstance(prices_from_pools(ETHEREUM, [WETH], [state], nearby, BLOCK)[WETH], Unknown)
+
+
+@pytest.mark.parametrize(
+    ("later", "ticks", "share", "known"),
+    [
+        (599.0, 0, 1.0, True),
+        (0.0, 100, 0.6, True),
+        (600.0, 0, 1.0, False),
+        (-1.0, 0, 1.0, False),
+        (0.0, 101, 1.0, False),
+        (0.0, -101, 1.0, False),
+        (0.0, 0, 0.4, False),
+    ],
+)
+def test_a_depth_is_remembered_while_the_pool_is_as_it_was(
+    later: float, ticks: int, share: float, known: bool
+) -> None:
+    state = pool(WETH, USDC, 3000)
+    depth = Amounts(7, 10**30)
+    now = dataclasses.replace(
+        state, tick=state.tick + ticks, liquidity=int(state.liquidity * share)
+    )
+    with Store.in_memory() as store:
+        DepthMemory(store, ETHEREUM, 1000.0).remember([state], {state.pool_id: depth})
+        found = DepthMemory(store, ETHEREUM, 1000.0 + later).known([now])
+        elsewhere = DepthMemory(store, BASE, 1000.0).known([state])
+
+    assert found == ({state.pool_id: depth} if known else {})
+    assert elsewhere == {}
