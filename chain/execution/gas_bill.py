@@ -77,6 +77,15 @@ async def with_whole_gas(
             return built, GasBill(_execution(built.transactions))
 
 
+async def gas_bill(
+    reader: Reader, network: Network, transactions: Sequence[UnsignedTransaction], at: BlockRef
+) -> GasBill:
+    """What transactions whose limits are fixed may cost; Arbitrum's data is within the limits."""
+    if network.stack == "op":
+        return await _op_bill(reader, transactions, at)
+    return GasBill(_execution(transactions))
+
+
 def with_worth(
     bill: GasBill,
     simulation: Simulation,

@@ -174,7 +174,7 @@ def _router_faults(call: Execute, value: int, context: PolicyContext) -> Iterato
     yield from _deadline_faults(recipe.enter.deadline, context)
     if faults:
         return
-    yield from swap_faults(recipe.swap, context)
+    yield from swap_faults(recipe.swap, recipe.mint.pool, context)
     quote = quoted(recipe.swap, context)
     moved = quote is not None and recipe.swap.pool == recipe.mint.pool
     yield from amount_faults(recipe.mint, context, quote[1] if quote and moved else None)

@@ -9,6 +9,7 @@ from chain.execution.decoding_records import Burn, Decrease, Increase, Mint
 from chain.execution.policy_context import key_of
 from chain.execution.recipes_sizing import least_paid, most_taken, narrowed, price_band
 from chain.hooks import NO_HOOK, Danger, hook_passport
+from chain.math.fees import PIPS
 from chain.math.ticks import MAX_TICK
 
 if TYPE_CHECKING:
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from chain.execution.policy_context import PolicyContext
     from chain.execution.recipes_sizing import Band
     from chain.networks import Address
+
+
+_Q192 = 1 << 192
+_ELSEWHERE_BIPS = 100
+"""How much less than at the price of the pool entered a swap through another may pay."""
 
 
 def hook_data_faults(actions: tuple[Action, ...]) -> Iterator[str]:
@@ -51,7 +57,8 @@ def amount_faults(
                 yield from _entry_faults(span, price, liquidity, (most0, most1), context)
 
 
-def swap_faults(swap: SwapExactIn, context: PolicyContext) -> Iterator[str]:
+def swap_faults(swap: SwapExactIn, entered: Key, context: PolicyContext) -> Iterator[str]:
+    """Whether the swap must pay what its pool was quoted for, and its pool is no worse a place."""
     out = quoted(swap, context)
     if out is None:
         yield "there is no quote for the swap it makes"
@@ -60,6 +67,25 @@ def swap_faults(swap: SwapExactIn, context: PolicyContext) -> Iterator[str]:
     if swap.amount_out_minimum < max(1, least):
         yield f"the swap accepts {swap.amount_out_minimum}, less than the {least} it must pay"
     yield from entry_faults(swap.pool, context)
+    if swap.pool != entered and entered in context.pools and swap.pool in context.pools:
+        yield from _elsewhere_faults(swap, entered, context)
+
+
+def _elsewhere_faults(swap: SwapExactIn, entered: Key, context: PolicyContext) -> Iterator[str]:
+    """Whether a swap elsewhere pays about the price of the pool that is entered.
+
+    A quote is only of the pool that is named: anybody can open one at a price of his own.
+    """
+    squared = context.pools[entered].sqrt_price_x96 ** 2
+    given, paid = (squared, _Q192) if swap.zero_for_one else (_Q192, squared)
+    fee = context.pools[swap.pool].lp_fee
+    bips = BIPS - context.limits.slippage_bips - context.drift_bips - _ELSEWHERE_BIPS
+    least = swap.amount_in * given // paid * (PIPS - fee) // PIPS * bips // BIPS
+    if swap.amount_out_minimum < least:
+        yield (
+            f"the swap goes through another pool and accepts {swap.amount_out_minimum}, less than "
+            f"{least} at the price of the pool it enters"
+        )
 
 
 def quoted(swap: SwapExactIn, context: PolicyContext) -> tuple[int, int] | None:

@@ -20,6 +20,7 @@ from zuno_tui.cli.wallet_secrets import ask_passphrase
 from zuno_tui.gate.applying import InterruptedApplyError, apply, unused_approval, waiting_of
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import gate_limits
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.results import read_result
 from zuno_tui.session import Session, say
 from zuno_tui.shown import signing
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from chain.wallet.signer import Signer
     from zuno_tui.gate.applying import Waiting
     from zuno_tui.gate.connections import Connections
-
-WORD = "apply"
 
 
 def run(arguments: Namespace) -> int:
@@ -60,8 +59,7 @@ async def _apply(session: Session, arguments: Namespace) -> int:
 
             waiting = await judged()
             _show(session.network, waiting)
-            if arguments.confirm is None:
-                require_typed(WORD, f"Type {WORD} to sign and send this: ")
+            _ask(waiting, arguments)
             with _signer(session, dispatch, arguments.passphrase_file) as signer:
                 # A word and a passphrase take their time, and the chain does not wait for them.
                 waiting = await judged()
@@ -73,17 +71,26 @@ async def _apply(session: Session, arguments: Namespace) -> int:
 
 def _show(network: Network, waiting: Waiting) -> None:
     """Everything that is about to be signed, out of its bytes, and what comes of it by a trial."""
-    parties, transactions = (
-        waiting.judgment.parties,
-        [step.transaction for step in waiting.judgment.steps],
-    )
+    judgment = waiting.judgment
     say(f"{waiting.approval.headline} · {waiting.approval.plan_id}")
-    recipients = " and ".join(signing.recipients(parties)) or NOBODY
-    for label, words in (("recipient", recipients), *signing.terms(network, parties, transactions)):
+    recipients = " and ".join(signing.recipients(judgment.parties)) or NOBODY
+    terms = signing.terms(network, judgment.parties, judgment.gas)
+    for label, words in (("recipient", recipients), *terms):
         say(f"  {label:<10} {words}")
     for line in (*word_lines(waiting.words), *map(_indented, signing.outcome_lines(waiting))):
         say(line)
     say(f"  hash {waiting.approval.hash}")
+
+
+def _ask(waiting: Waiting, arguments: Namespace) -> None:
+    """The typed word, or the hash in its place; gas that exceeds what it is for is asked about."""
+    if arguments.confirm is None:
+        require_typed(waiting.word, f"Type {waiting.word} to sign and send this: ")
+    elif waiting.approval.gas_exceeds and not arguments.anyway:
+        raise GateRefusedError(
+            f"{signing.GAS_EXCEEDS} Nothing was sent. If that is meant: --anyway",
+            RefusalCode.GAS_EXCEEDS,
+        )
 
 
 def _indented(line: str) -> str:

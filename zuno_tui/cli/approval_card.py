@@ -10,7 +10,7 @@ from chain.tokens.token import amount_text
 from zuno_tui.cli.output import print_json, print_lines
 from zuno_tui.cli.transcript import wrapped
 from zuno_tui.gate.contract_code import trust_words
-from zuno_tui.shown.signing import trial_lines
+from zuno_tui.shown.signing import GAS_EXCEEDS, trial_lines
 from zuno_tui.words import UNKNOWN
 
 if TYPE_CHECKING:
@@ -124,7 +124,10 @@ def _cost(rehearsal: Rehearsal) -> Iterator[str]:
     most = prepared.gas.total
     rate = prepared.wish.usd_per_wei
     usd = UNKNOWN + " in dollars" if rate is None else f"${most * rate:,.4f}"
-    yield f"  Gas costs at most {most / 10**18:.6f} of the chain's coin ({usd})."
+    coin = prepared.facts.network.native_symbol
+    yield f"  Gas costs at most {most / 10**18:.6f} {coin} ({usd})."
+    if prepared.gas.exceeds_moved:
+        yield f"  ! {GAS_EXCEEDS}"
 
 
 def _trust(rehearsal: Rehearsal) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 
 from zuno_tui.cli.alert_arguments import add_watching
@@ -62,6 +63,9 @@ def build_parser() -> argparse.ArgumentParser:
             "--candidate", metavar="N|exit", help="instead of the recommended one"
         )
     applying = commands.add_parser("apply", parents=[shared], help="sign and send what is approved")
+    applying.add_argument(
+        "--anyway", action="store_true", help="with --confirm: even if gas exceeds what it moves"
+    )
     add_changing(commands, shared, token_id)
     outbox = commands.add_parser("outbox", parents=[shared], help="what was sent, where it stands")
     outbox.add_argument(
@@ -81,7 +85,10 @@ def build_parser() -> argparse.ArgumentParser:
     add_watching(commands, shared)
     commands.add_parser("balances", parents=[shared], help="what the wallet holds")
     commands.add_parser("exit-drill", parents=[shared], help="try leaving every position now")
-    commands.add_parser("doctor", parents=[shared], help="check everything zuno depends on")
+    doctor = commands.add_parser("doctor", parents=[shared], help="check all zuno depends on")
+    doctor.add_argument(
+        "--forget", metavar="0x…", type=address, help="let go of what is remembered of a contract"
+    )
     commands.add_parser("locate", parents=[shared], help="where zuno keeps its files")
     _add_embedded(commands, shared)
     return parser
@@ -113,6 +120,12 @@ def _desk_flags(parser: argparse.ArgumentParser, absent: str | None = None) -> N
         ("--deterministic", "ask no model"),
     ):
         desk.add_argument(flag, action="store_true", default=absent or False, help=does)
+
+
+def address(text: str) -> str:
+    if re.fullmatch(r"0x[0-9a-fA-F]{40}", text) is None:
+        raise argparse.ArgumentTypeError("an address is 0x and 40 hexadecimal digits")
+    return text.lower()
 
 
 def token_id(text: str) -> int:

@@ -13,7 +13,7 @@ from zuno_tui.cli import DONE, FAILED, NETWORK
 from zuno_tui.cli.doctor_finding import Check, State
 from zuno_tui.cli.doctor_network import model_check, network_checks, sending_check
 from zuno_tui.cli.output import Column, print_json, print_lines, table
-from zuno_tui.session import Session
+from zuno_tui.session import Session, say
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ _MARKS = {State.WELL: "✓", State.CAUTION: "!", State.BROKEN: "✗"}
 
 def run(arguments: Namespace) -> int:
     session = Session.start(arguments)
+    if arguments.forget is not None:
+        return _forget(session, arguments.forget)
     checks = asyncio.run(_all_checks(session))
     if session.as_json:
         print_json({"network": session.network.name, "checks": [_as_json(c) for c in checks]})
@@ -39,8 +41,28 @@ def run(arguments: Namespace) -> int:
     return NETWORK if any(check.about_network for check in broken) else FAILED
 
 
+def _forget(session: Session, address: str) -> int:
+    from zuno_tui.cli.doctor_memory import forget_contract
+
+    with session.open_store() as store:
+        say(forget_contract(store, session.network, address))
+    return DONE
+
+
+async def _memory_checks(session: Session) -> list[Check]:
+    from zuno_tui.cli.doctor_memory import memory_checks
+
+    try:
+        async with session.sources() as sources:
+            return await memory_checks(sources)
+    except (HomeError, OSError, SettingsError):
+        # Said already: without a home or an endpoint there is nothing to compare.
+        return []
+
+
 async def _all_checks(session: Session) -> list[Check]:
     checks = [check async for check in network_checks(session)]
+    checks += await _memory_checks(session)
     checks.append(await sending_check(session))
     checks.append(_home_check(session))
     checks.append(_outbox_check(session))

@@ -40,14 +40,13 @@ def approved_view(approved: Approved, wallet: Address, key: SigningKey) -> Appro
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
         recipients=signing.recipients(parties),
-        terms=signing.terms(prepared.facts.network, parties, prepared.built.transactions),
+        terms=signing.terms(prepared.facts.network, parties, prepared.gas),
     )
 
 
 def waiting_view(waiting: Waiting, network: Network, key: SigningKey) -> ApprovalView:
     """Before signing: the words out of the journal's bytes, the outcome by a trial made then."""
     approval, judgment = waiting.approval, waiting.judgment
-    transactions = [step.transaction for step in judgment.steps]
     return ApprovalView(
         plan_id=approval.plan_id,
         headline=approval.headline,
@@ -60,7 +59,8 @@ def waiting_view(waiting: Waiting, network: Network, key: SigningKey) -> Approva
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
         recipients=signing.recipients(judgment.parties),
-        terms=signing.terms(network, judgment.parties, transactions),
+        terms=signing.terms(network, judgment.parties, judgment.gas),
+        word=waiting.word,
     )
 
 
@@ -83,7 +83,7 @@ def replacement_view(
         needs_passphrase=key.needs_passphrase,
         word=replacement.action,
         recipients=signing.recipients(replacement.parties),
-        terms=signing.terms(network, replacement.parties, [replacement.transaction]),
+        terms=signing.terms(network, replacement.parties, replacement.gas),
     )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from chain.overview import Sources
+    from chain.rpc.client import RpcClient
     from chain.rpc.types import Block
     from zuno_tui.gate.basis import Basis, BasisQuestion
     from zuno_tui.gate.connections import Connections, Witness
@@ -29,6 +30,8 @@ ENOUGH = 2
 CATCH_UP_SECONDS = 6.0
 WITNESS_SECONDS = 20.0
 _POLL_SECONDS = 0.5
+_LEAST_BEHIND = 3
+_BUILDING_SECONDS = 15.0
 
 _OURS = "what this was built on"
 
@@ -46,8 +49,6 @@ class Agreement:
     """The hosts that tell the same."""
     silent: tuple[Silent, ...] = ()
     """The hosts that could not tell."""
-    set_up: int = 1
-    """How many endpoints there are."""
 
     @property
     def alone(self) -> bool:
@@ -76,19 +77,22 @@ async def require_agreement(
         return Agreement((connections.host,))
     block = ours.subject.block
     answers = await asyncio.gather(*(_ask(sources, one, question, block) for one in witnesses))
-    told: dict[str, Statement] = {_OURS: statement(ours)}
-    silent: list[Silent] = []
-    for witness, answer in zip(witnesses, answers, strict=True):
-        if isinstance(answer, Silent):
-            silent.append(answer)
-        else:
-            told[witness.host] = answer
-    if differences := tuple(_differences(told)):
-        raise _disagreement(told, differences)
-    agreed = tuple(host for host in told if host != _OURS)
-    if len(agreed) < (1 if connections.alone else ENOUGH):
-        raise _too_few(agreed, silent)
-    return Agreement(agreed, tuple(silent), len(witnesses))
+    by_host = {one.host: answer for one, answer in zip(witnesses, answers, strict=True)}
+    told = statement(ours) | {"newest block": block.number}
+    return compared(told, by_host, alone=connections.alone)
+
+
+def compared(
+    ours: Statement, answers: Mapping[str, Statement | Silent], *, alone: bool
+) -> Agreement:
+    """Those who tell the same, if they are enough and nobody contradicts them."""
+    silent = tuple(one for one in answers.values() if isinstance(one, Silent))
+    told = {who: one for who, one in answers.items() if not isinstance(one, Silent)}
+    if differences := tuple(_differences({_OURS: ours, **told})):
+        raise _disagreement(len(told), differences)
+    if len(told) < (1 if alone else ENOUGH):
+        raise _too_few(tuple(told), silent)
+    return Agreement(tuple(told), silent)
 
 
 async def _ask(
@@ -99,32 +103,50 @@ async def _ask(
     alone = replace(sources, client=witness.client, store=Store.in_memory())
     try:
         async with asyncio.timeout(WITNESS_SECONDS):
-            known = await _block_at(witness, block.number)
-            if known is None:
-                return Silent(witness.host, f"it does not know block {block.number:,} yet")
-            if known != block:
-                return {
-                    "block": known.hash,
-                    "time of the block": known.timestamp,
-                    "base fee": known.base_fee_per_gas or 0,
-                }
-            return statement(await read_basis(alone, question, block, pins=alone.store))
+            return await _told(alone, question, block)
     except SubjectGoneError:
         return {str(question.about): "not there"}
+    except _BehindError:
+        return Silent(witness.host, f"it does not know block {block.number:,} yet")
     except TimeoutError:
         return Silent(witness.host, f"it did not answer within {WITNESS_SECONDS:.0f} s")
     except RpcError as error:
         return Silent(witness.host, error.sentence)
 
 
-async def _block_at(witness: Witness, number: int) -> Block | None:
+class _BehindError(Exception):
+    """An endpoint that has not seen the block yet."""
+
+
+async def _told(alone: Sources, question: BasisQuestion, block: Block) -> Statement:
+    head = await alone.client.ask(requests.block("latest"))
+    if head is not None and head.number - block.number > _most_behind(alone):
+        return {"newest block": head.number}
+    known = await _block_at(alone.client, block.number)
+    if known is None:
+        raise _BehindError
+    if known != block:
+        return {
+            "block": known.hash,
+            "time of the block": known.timestamp,
+            "base fee": known.base_fee_per_gas or 0,
+        }
+    return statement(await read_basis(alone, question, block, pins=alone.store))
+
+
+def _most_behind(sources: Sources) -> int:
+    """Blocks that may pass while something is built; more, and it rests on an old one."""
+    return max(_LEAST_BEHIND, int(_BUILDING_SECONDS / sources.network.block_seconds))
+
+
+async def _block_at(client: RpcClient, number: int) -> Block | None:
     """The block, waited for a little: endpoints see a new one at different times."""
     for _ in range(int(CATCH_UP_SECONDS / _POLL_SECONDS)):
-        block = await witness.client.ask(requests.block(number))
+        block = await client.ask(requests.block(number))
         if block is not None:
             return block
         await asyncio.sleep(_POLL_SECONDS)
-    return await witness.client.ask(requests.block(number))
+    return await client.ask(requests.block(number))
 
 
 class _Difference(NamedTuple):
@@ -155,14 +177,11 @@ def _differences(told: Mapping[str, Statement]) -> Iterator[_Difference]:
             yield _Difference(what, answers)
 
 
-def _disagreement(
-    told: Mapping[str, Statement], differences: Sequence[_Difference]
-) -> GateRefusedError:
+def _disagreement(heard: int, differences: Sequence[_Difference]) -> GateRefusedError:
     lines = "\n".join(f"  {line}" for line in differences)
     odd = sorted(frozenset[str]().union(*(one.odd for one in differences)))
     if len(odd) == 1:
-        others = len(told) - 1 - len(odd)
-        blame = f"{odd[0]} tells it differently from the other {others}. Leave it out"
+        blame = f"{odd[0]} tells it differently from the other {heard - 1}. Leave it out"
     else:
         blame = "One of them is wrong. Try again, or leave out the one you do not trust"
     return GateRefusedError(

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from zuno_tui.gate.judgment import Judgment
 
 
+WORD, ANYWAY = "apply", "apply-anyway"
+
+
 class InterruptedApplyError(Exception):
     """Something failed after signing had begun; only the outbox knows how far it came."""
 
@@ -47,6 +50,11 @@ class Waiting:
     dispatch: Dispatch
     judgment: Judgment
     words: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def word(self) -> str:
+        """What must be typed: another word where gas costs more than it is about."""
+        return ANYWAY if self.approval.gas_exceeds else WORD
 
     @property
     def tokens(self) -> Mapping[Address, Token]:

@@ -59,6 +59,8 @@ class Approval:
     """Micro-dollars that the plans of a day may put into ranges together."""
     codes: Mapping[Address, str]
     """The hash of the code of every contract it calls or leads to, as it was when approved."""
+    gas_exceeds: bool
+    """Whether gas may cost more than all that is moved or earned."""
 
     @property
     def terms(self) -> dict[str, object]:
@@ -80,6 +82,7 @@ class Approval:
             "untold": list(self.untold),
             "dailyLimit": None if self.daily_limit is None else str(self.daily_limit),
             "codes": dict(self.codes),
+            "gasExceeds": self.gas_exceeds,
         }
 
 
@@ -106,6 +109,7 @@ def approval_of(
         untold=untold_tokens(prepared.simulation),
         daily_limit=prepared.daily_limit,
         codes=prepared.codes.now,
+        gas_exceeds=prepared.gas.exceeds_moved,
     )
     return replace(unsealed, hash=seal(prepared, unsealed.terms, private_host))
 
@@ -180,6 +184,7 @@ def _approval(sealed: str, document: dict[str, Any]) -> Approval:
         kept={token: int(text) for token, text in document["kept"].items()},
         untold=tuple(document["untold"]),
         daily_limit=None if limit is None else int(limit),
+        gas_exceeds=bool(document["gasExceeds"]),
         codes={str(address): str(code) for address, code in document["codes"].items()},
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from chain.checksum import checksummed
 from chain.execution.decoding import decode
 from chain.execution.decoding_abi import DecodingError
+from chain.execution.gas_bill import gas_bill
 from chain.execution.kept_back import kept_back
 from chain.execution.parties import parties_of
 from chain.execution.policy import Refused, check
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from chain.execution.decoding_records import DecodedStep
+    from chain.execution.gas_bill import GasBill
     from chain.execution.journal_records import Dispatch
     from chain.execution.outbox import Outbox
     from chain.execution.parties import Parties
@@ -52,6 +54,7 @@ class Judgment:
     parties: Parties
     basis: Basis
     agreement: Agreement
+    gas: GasBill
 
 
 async def judge_again(
@@ -121,7 +124,8 @@ async def judge_again(
     ):
         raise changed(approval, more)
     sources.store.absorb(fresh.store, now=sources.clock())
-    return Judgment(now, steps, parties, basis, agreement)
+    gas = await gas_bill(sources.client, network, question.transactions, block.hash)
+    return Judgment(now, steps, parties, basis, agreement, gas)
 
 
 async def judge_transactions(

@@ -20,6 +20,7 @@ class RefusalCode(StrEnum):
     CONTRACT_CODE = "contract code"
     TRIAL_FAILS = "trial fails"
     ANOTHER_CHAIN = "another chain"
+    GAS_EXCEEDS = "gas exceeds"
 
 
 class GateRefusedError(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from chain.execution.gas_bill import GasBill
 from chain.execution.journal_records import REPLACEABLE
 from chain.execution.parties import Parties, parties_of
 from chain.execution.reading import FactsUnknownError
@@ -44,6 +45,10 @@ class Replacement:
     step: Step
     transaction: UnsignedTransaction
     action: str
+
+    @property
+    def gas(self) -> GasBill:
+        return GasBill(self.transaction.gas * self.transaction.max_fee_per_gas)
 
     @property
     def parties(self) -> Parties:

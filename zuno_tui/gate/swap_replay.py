@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain.execution.building_requests import QuotedSwap
-from chain.hooks import NO_HOOK
+from chain.hooks import touches_swaps
 from chain.pools.depth import read_depths
 from chain.pools.quote import quote_at_most
 from chain.pools.quoter import quotes_across
@@ -48,7 +48,7 @@ async def replay_swap(sources: Sources, swap: SwapInput, at: str) -> QuotedSwap 
     if quote.amount_in < swap.amount_in:
         return None
     pays = quote.amount_out
-    if leaving is None or swap.pool.hooks != NO_HOOK:
+    if leaving is None or touches_swaps(swap.pool.hooks):
         pays = min(pays, await _by_quoter(sources, swap, at, otherwise=pays))
     return QuotedSwap(swap.pool, swap.zero_for_one, swap.amount_in, pays, quote.sqrt_price_after)
 

@@ -10,14 +10,17 @@ from chain.execution.words import names_on
 from zuno_tui.words import signed_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from chain.execution.gas_bill import GasBill
     from chain.execution.parties import Parties
     from chain.execution.simulating import Simulation
-    from chain.execution.transaction import UnsignedTransaction
     from chain.networks import Address, Network
     from chain.tokens import Token
     from zuno_tui.gate.applying import Waiting
+
+
+GAS_EXCEEDS = "Gas may cost more than all that this moves or earns."
 
 
 class Term(NamedTuple):
@@ -30,16 +33,12 @@ def recipients(parties: Parties) -> tuple[str, ...]:
     return tuple(map(checksummed, parties.recipients))
 
 
-def terms(
-    network: Network, parties: Parties, transactions: Sequence[UnsignedTransaction]
-) -> tuple[Term, ...]:
+def terms(network: Network, parties: Parties, gas: GasBill) -> tuple[Term, ...]:
     """Everything besides the recipients: who may move tokens, what is called, until when."""
-    return tuple(_terms(network, parties, transactions))
+    return tuple(_terms(network, parties, gas))
 
 
-def _terms(
-    network: Network, parties: Parties, transactions: Sequence[UnsignedTransaction]
-) -> Iterator[Term]:
+def _terms(network: Network, parties: Parties, gas: GasBill) -> Iterator[Term]:
     if parties.spenders:
         yield Term("spender", _named(network, parties, parties.spenders))
     yield Term("calls", _named(network, parties, parties.called))
@@ -47,8 +46,7 @@ def _terms(
         yield Term("deadline", " and ".join(map(date_text, parties.deadlines)))
     if parties.expirations:
         yield Term("allowed to", " and ".join(map(date_text, parties.expirations)))
-    most = sum(each.gas * each.max_fee_per_gas for each in transactions)
-    yield Term("gas", f"at most {most / 10**18:.6f} {network.native_symbol}")
+    yield Term("gas", f"at most {gas.total / 10**18:.6f} {network.native_symbol}")
 
 
 def _named(network: Network, parties: Parties, addresses: Iterable[Address]) -> str:
@@ -72,6 +70,8 @@ def date_text(second: int) -> str:
 def outcome_lines(waiting: Waiting) -> Iterator[str]:
     """What comes of it by the trial made just now, and on whose word all of it rests."""
     yield from (f"! {warning}" for warning in waiting.approval.warnings)
+    if waiting.approval.gas_exceeds:
+        yield f"! {GAS_EXCEEDS}"
     yield from trial_lines(
         waiting.judgment.basis.simulation, waiting.tokens, tried="Tried just now"
     )

@@ -1,0 +1,90 @@
+"""A swap through another pool than the one entered, and prices that moved since the approval."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.execution.building_facts import PoolFacts
+from chain.execution.building_requests import QuotedSwap
+from chain.execution.decoding_records import Execute, Key, ModifyLiquidities
+from chain.execution.policy import Allowed, Refused, check
+from chain.execution.policy_shapes import swap_and_enter
+from chain.execution.recipes_sizing import least_paid, price_band
+from chain.pool_key import PoolKey
+from tests.chain.execution.policy_bench import Bench, altered, reasons, setting, spoil
+
+if TYPE_CHECKING:
+    from chain.execution.decoding_records import Action, DecodedStep
+    from chain.execution.policy_context import PolicyContext
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    return Bench()
+
+
+def _through(bench: Bench, percent: int) -> tuple[DecodedStep, PolicyContext]:
+    """The swap led through a plain pool of the same pair that pays this share of the price."""
+    step, context = bench.alone("swap")
+    assert isinstance(step.call, Execute)
+    recipe = swap_and_enter(step.call)
+    assert recipe is not None
+    entered = recipe.mint.pool
+    other = Key(entered.currency0, entered.currency1, 10_000, 200, entered.hooks)
+    (quote,) = context.quotes
+    squared = context.pools[entered].sqrt_price_x96 ** 2
+    at_price = (
+        quote.amount_in * squared >> 192
+        if quote.zero_for_one
+        else (quote.amount_in << 192) // squared
+    )
+    pays = at_price * percent // 100
+
+    def led(action: Action) -> Action:
+        if hasattr(action, "amount_out_minimum"):
+            return altered(action, pool=other, amount_out_minimum=pays)
+        return action
+
+    facts = PoolFacts(PoolKey(*other), context.pools[entered].sqrt_price_x96, other.fee)
+    told = QuotedSwap(
+        PoolKey(*other), quote.zero_for_one, quote.amount_in, pays, quote.sqrt_price_after
+    )
+    return (
+        replace(step, call=spoil(step.call, led)),
+        replace(context, pools={**context.pools, other: facts}, quotes=(told,)),
+    )
+
+
+def test_a_pool_that_pays_the_price_may_be_swapped_in(bench: Bench) -> None:
+    step, context = _through(bench, 98)
+
+    assert isinstance(check([step], context), Allowed)
+
+
+@pytest.mark.parametrize("percent", [33, 90, 96])
+def test_a_pool_opened_at_a_price_of_its_own_is_not(bench: Bench, percent: int) -> None:
+    step, context = _through(bench, percent)
+
+    assert "price of the pool it enters" in reasons([step], context)
+
+
+@pytest.mark.parametrize("name", ["close", "decrease"])
+def test_minimums_may_be_as_old_as_the_drift_that_is_allowed(bench: Bench, name: str) -> None:
+    step, context = bench.alone(name)
+    (position,) = context.positions.values()
+    assert isinstance(step.call, ModifyLiquidities)
+    liquidity = getattr(step.call.actions[0], "liquidity", position.liquidity)
+    band = price_band(position.pool.sqrt_price_x96, 150)
+    floor = least_paid(position.span, liquidity, band)
+
+    def judged(amount0: int, drift_bips: int) -> Allowed | Refused:
+        call = spoil(step.call, setting("amount0_min", lambda _: amount0))
+        call = spoil(call, setting("amount1_min", lambda _: floor.amount1))
+        return check([replace(step, call=call)], replace(context, drift_bips=drift_bips))
+
+    assert isinstance(judged(floor.amount0, 0), Refused)
+    assert isinstance(judged(floor.amount0, 50), Allowed)
+    assert isinstance(judged(floor.amount0 - 1, 50), Refused)

@@ -1,0 +1,120 @@
+"""What counts as agreement, who is named when there is none, and what gas may cost then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from chain.execution.building_facts import FeeCaps
+from chain.rpc.types import Block, FeeHistory
+from zuno_tui.gate.agreement import Agreement, Silent, compared
+from zuno_tui.gate.basis import Gas, contradicts
+from zuno_tui.gate.connections import Witness
+from zuno_tui.gate.fees import agreed_fees
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chain.rpc.client import RpcClient
+
+OURS = {"block": "0xaa", "nonce": 7, "gas of exit": Gas(100_000)}
+LIE = {**OURS, "nonce": 8}
+BLOCK = Block(7, "0x" + "aa" * 32, "0x" + "bb" * 32, 1_700_000_000, 10**9, 0, 30_000_000)
+SILENCE = Silent("c", "it did not answer")
+
+
+def _refused(*answers: dict[str, object] | Silent, alone: bool = False) -> GateRefusedError:
+    with pytest.raises(GateRefusedError) as refused:
+        _agreed(*answers, alone=alone)
+    return refused.value
+
+
+def _agreed(*answers: dict[str, object] | Silent, alone: bool = False) -> Agreement:
+    return compared(OURS, dict(zip("abc", answers, strict=False)), alone=alone)
+
+
+def test_two_that_tell_the_same_are_enough() -> None:
+    assert _agreed(OURS, OURS, SILENCE) == Agreement(("a", "b"), (SILENCE,))
+    assert not _agreed(OURS, OURS, SILENCE).alone
+
+
+@pytest.mark.parametrize("answers", [(OURS, SILENCE), (OURS, SILENCE, SILENCE)])
+def test_silence_is_no_agreement(answers: tuple[dict[str, object] | Silent, ...]) -> None:
+    refused = _refused(*answers)
+
+    assert refused.code is RefusalCode.TOO_FEW_ENDPOINTS
+    assert "c: it did not answer" in str(refused)
+    assert _agreed(*answers, alone=True).alone
+
+
+def test_nobody_at_all_vouches_for_nothing_even_alone() -> None:
+    assert _refused(SILENCE, alone=True).code is RefusalCode.TOO_FEW_ENDPOINTS
+
+
+@pytest.mark.parametrize(
+    ("answers", "odd"),
+    [
+        ((LIE, OURS, OURS), "a tells it differently from the other 2"),
+        ((OURS, OURS, LIE), "c tells it differently from the other 2"),
+        # Ours came from a liar: the two who differ from it are the ones who agree.
+        ((OURS, LIE, LIE), "a tells it differently from the other 2"),
+        ((OURS, LIE), "One of them is wrong"),
+        ((OURS, LIE, SILENCE), "One of them is wrong"),
+        ((OURS, LIE, {**OURS, "nonce": 9}), "One of them is wrong"),
+    ],
+)
+def test_a_contradiction_is_refused_and_a_majority_names_the_odd_one(
+    answers: tuple[dict[str, object] | Silent, ...], odd: str
+) -> None:
+    for alone in (False, True):
+        refused = _refused(*answers, alone=alone)
+        assert refused.code is RefusalCode.ENDPOINTS_DISAGREE
+        assert "nonce: 7 (what this was built on)" in str(refused)
+        assert odd in str(refused)
+
+
+@pytest.mark.parametrize(("other", "differs"), [(109_999, False), (91_000, False), (111_000, True)])
+def test_gas_may_differ_by_a_tenth(other: int, differs: bool) -> None:
+    assert contradicts(Gas(100_000), Gas(other)) is differs
+
+
+class _Node:
+    """An endpoint that tells of one tip, or of nothing."""
+
+    def __init__(self, tip: int | None) -> None:
+        self._tip = tip
+
+    async def settle(self, asked: Sequence[object]) -> list[object]:
+        if self._tip is None:
+            return [BLOCK, None, None, None]
+        history = FeeHistory(1, (10**9, 50 * 10**9), (0.5,), ((self._tip,),))
+        return [BLOCK, history, None, None]
+
+
+@pytest.mark.parametrize(
+    ("tips", "paid"),
+    [
+        ((3, 290), 3),
+        ((290, 3), 3),
+        ((290, 3, 4), 4),
+        ((0, 3, 4), 3),
+        ((290, 3, 4, 5), 4),
+        ((None, 3, 290), 3),
+    ],
+)
+async def test_no_single_endpoint_sets_the_tip_or_the_base_fee(
+    tips: tuple[int | None, ...], paid: int
+) -> None:
+    witnesses = [
+        Witness(str(place), cast("RpcClient", _Node(tip))) for place, tip in enumerate(tips)
+    ]
+
+    fees = await agreed_fees(witnesses, BLOCK, FeeCaps(10**12, 10**12))
+
+    assert fees == FeeCaps(2 * 10**9 + paid, paid)
+
+
+async def test_where_only_one_is_set_it_is_as_found() -> None:
+    assert await agreed_fees((), BLOCK, FeeCaps(5, 1)) == FeeCaps(5, 1)

@@ -1,0 +1,84 @@
+"""An approval is good on the machine it was given on, and nowhere else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.store import Store
+from zuno_tui.gate.approval_tag import refuse_untagged, tag_approval
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HASH, OTHER = "ab" * 32, "cd" * 32
+NOW = 1_000_000.0
+
+
+def _here(folder: Path) -> dict[str, str]:
+    folder.mkdir(exist_ok=True, mode=0o700)
+    return {"XDG_RUNTIME_DIR": str(folder)}
+
+
+def _code(store: Store, approval_hash: str, environment: dict[str, str]) -> RefusalCode | None:
+    try:
+        refuse_untagged(store, approval_hash, "plan", environment)
+    except GateRefusedError as error:
+        return error.code
+    return None
+
+
+def test_what_was_approved_here_is_let_through(tmp_path: Path) -> None:
+    store, here = Store.in_memory(), _here(tmp_path / "run")
+
+    tag_approval(store, HASH, now=NOW, environment=here)
+
+    assert _code(store, HASH, here) is None
+
+
+def test_another_hash_under_the_same_tag_is_refused(tmp_path: Path) -> None:
+    store, here = Store.in_memory(), _here(tmp_path / "run")
+    tag_approval(store, HASH, now=NOW, environment=here)
+    store.put("approval-tags", OTHER, store.get("approval-tags", HASH), now=NOW)
+
+    assert _code(store, OTHER, here) is RefusalCode.NOT_APPROVED_HERE
+
+
+def test_a_journal_copied_to_another_machine_is_refused(tmp_path: Path) -> None:
+    store, here, there = Store.in_memory(), _here(tmp_path / "run"), _here(tmp_path / "elsewhere")
+    tag_approval(store, HASH, now=NOW, environment=here)
+    tag_approval(Store.in_memory(), OTHER, now=NOW, environment=there)
+
+    assert _code(store, HASH, there) is RefusalCode.NOT_APPROVED_HERE
+
+
+def test_after_a_restart_nothing_is_vouched_for(tmp_path: Path) -> None:
+    store, here = Store.in_memory(), _here(tmp_path / "run")
+    tag_approval(store, HASH, now=NOW, environment=here)
+    (tmp_path / "run" / "zuno" / "approval.key").unlink()
+
+    assert _code(store, HASH, here) is RefusalCode.NOT_APPROVED_HERE
+
+
+def test_nothing_at_all_is_no_tag(tmp_path: Path) -> None:
+    assert _code(Store.in_memory(), HASH, _here(tmp_path / "run")) is RefusalCode.NOT_APPROVED_HERE
+
+
+def test_a_key_that_others_may_read_vouches_for_nothing(tmp_path: Path) -> None:
+    store, here = Store.in_memory(), _here(tmp_path / "run")
+    tag_approval(store, HASH, now=NOW, environment=here)
+    (tmp_path / "run" / "zuno" / "approval.key").chmod(0o644)
+
+    with pytest.raises(GateRefusedError):
+        refuse_untagged(store, HASH, "plan", here)
+
+
+def test_a_folder_that_leads_elsewhere_is_refused(tmp_path: Path) -> None:
+    here, elsewhere = _here(tmp_path / "run"), tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    (tmp_path / "run" / "zuno").symlink_to(elsewhere)
+
+    with pytest.raises(GateRefusedError):
+        tag_approval(Store.in_memory(), HASH, now=NOW, environment=here)
