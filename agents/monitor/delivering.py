@@ -66,10 +66,10 @@ class Delivery:
         for route in self._routes.values():
             route.news.set()
 
-    def warn(self, text: str) -> None:
+    def warn(self, text: str, about: str = "") -> None:
         """Tell something that could not become an event, through every channel."""
         for route in self._routes.values():
-            route.courier.warn(text)
+            route.courier.warn(text, about)
             route.news.set()
 
     def check(self) -> None:

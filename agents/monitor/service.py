@@ -8,9 +8,10 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from agents.monitor.announcing import unclickable
 from agents.monitor.delivering import Delivery
-from agents.monitor.heartbeat import Beat, sight_of, write_beat
-from agents.monitor.notebook import Notebook
+from agents.monitor.heartbeat import NAMESPACE, Beat, sight_of, write_beat
+from agents.monitor.notebook import Notebook, UnreadableError
 from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
 from agents.monitor.polling_lock import Holder, PollingLock, current_holder
 from agents.monitor.unsaved import Unsaved
@@ -37,6 +38,10 @@ LAST_LOOK_SECONDS = 3.0
 """How long a round may still take when we are to end."""
 
 SETTLE_SECONDS = 60.0
+
+FAILED_ROUNDS = 3
+"""Rounds in a row that failed as a whole after which every channel is told."""
+_FAILED_ROUNDS_KEY = "failed-rounds"
 
 
 class Lookout(Protocol):
@@ -97,6 +102,8 @@ class _Monitor:
         self._lock = PollingLock(home.monitor_lock, self._me)
         self._beat: Beat | None = None
         self._notices_told = len(book.notices)
+        self._failed: str | None = None
+        """Why the last round saw nothing at all."""
 
     async def run(self, *, once: bool) -> Beat | None:
         if not await self._turn(once=once):
@@ -141,6 +148,8 @@ class _Monitor:
                 began = time.monotonic()
                 await delivery.use(self._lookout.channels())
                 await self._round(notebook, began)
+                if blind := self._blind_rounds(notebook):
+                    delivery.warn(blind, about="rounds")
                 if news := unsaved.news(self._book):
                     delivery.warn(news)
                 delivery.wake()
@@ -168,6 +177,7 @@ class _Monitor:
         if looking.cancelled():
             return
         reports, trouble = looking.result()
+        self._failed = trouble
         self._book.retry(self._clock())
         trouble = trouble or self._book.trouble
         beat = self._write_beat(notebook, tuple(map(sight_of, reports)), trouble)
@@ -177,6 +187,18 @@ class _Monitor:
         for notice in self._book.notices[self._notices_told :]:
             self._tell(Troubled(notice))
         self._notices_told = len(self._book.notices)
+
+    def _blind_rounds(self, notebook: Notebook) -> str | None:
+        """What to tell when round after round fails as a whole, so that no wallet has an alert."""
+        now = self._clock()
+        with suppress(UnreadableError):
+            before = notebook.get(NAMESPACE, _FAILED_ROUNDS_KEY, now=now)
+            failed = 0 if self._failed is None else 1 + (before if isinstance(before, int) else 0)
+            if failed != (before or 0):
+                notebook.put(NAMESPACE, _FAILED_ROUNDS_KEY, failed, now=now)
+            if failed == FAILED_ROUNDS:
+                return unclickable(f"{self._failed} Nobody is watching meanwhile.")
+        return None
 
     async def _watch_over(
         self,

@@ -142,12 +142,16 @@ class Watcher:
         self._clock = clock
         self._report = report
         self._round = asyncio.Lock()
+        self._begin_with = 0
 
     async def poll_all(self) -> tuple[PollReport, ...]:
         """One round over every wallet and network; waits for a round that is under way."""
         reports: list[PollReport] = []
         async with self._round:
-            for watch in self._watches:
+            begin = self._begin_with
+            for watch in (*self._watches[begin:], *self._watches[:begin]):
+                # Should one take so long that the round is ended, the next goes on behind it.
+                self._begin_with = (self._watches.index(watch) + 1) % len(self._watches)
                 try:
                     polled = await poll_once(watch, self._settings, self._book, self._clock())
                 except Exception as error:  # the other networks are looked at all the same
@@ -155,6 +159,7 @@ class Watcher:
                 for report in polled:
                     self._report(report)
                 reports += polled
+            self._begin_with = 0
         return tuple(reports)
 
     async def run(self, stop: asyncio.Event) -> None:

@@ -167,6 +167,24 @@ async def test_a_mistake_in_a_round_is_told_and_the_next_round_comes(bench: Benc
     assert troubles[2] is None
 
 
+async def test_rounds_that_all_fail_are_told_once_through_every_channel(bench: Bench) -> None:
+    """Each is a process of its own, as cron starts it."""
+    double = TelegramDouble(bench.clock)
+
+    def hinder(_: int) -> None:
+        raise ZeroDivisionError
+
+    async with double.running() as url:
+        for _ in range(5):
+            async with bench.monitor(lambda: telegram(url), once=True) as monitor:
+                monitor.watch.hinder = hinder
+                await asyncio.wait_for(monitor.task, 10)
+            bench.clock.now += 60
+
+    (told,) = double.taken
+    assert "ZeroDivisionError" in told.text
+
+
 async def test_a_stop_does_not_wait_for_a_round_to_end(bench: Bench) -> None:
     async with bench.monitor() as monitor:
         monitor.watch.look_seconds = 60

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -118,6 +120,35 @@ async def test_the_other_networks_are_looked_at_all_the_same(
     assert (broken.block, broken.wallet_address) == (None, OTHER)
     assert "PoisonError" in str(broken.trouble)
     assert whole.block is not None
+
+
+async def test_a_network_that_never_answers_does_not_keep_the_others_from_being_looked_at(
+    devnet: DevnetReady, home: Home
+) -> None:
+    network, book = network_named("devnet"), AlertBook.open(home, now=NOW)
+    seen: list[str] = []
+    with Store.in_memory() as store:
+        async with RpcClient(network, [devnet.url]) as client:
+            sources = Sources(client, network, store, None, lambda: NOW)
+            watches = [Watch(sources, [OTHER]), Watch(sources, [devnet.wallet])]
+
+            async def for_ever(*_: object) -> tuple[Reading, ...]:
+                await asyncio.sleep(60)
+                return ()
+
+            watches[0].reader.read = for_ever  # type: ignore[method-assign,assignment]
+            watcher = Watcher(
+                watches,
+                WatchSettings(),
+                book,
+                clock=lambda: NOW,
+                report=lambda report: seen.append(report.wallet_address),
+            )
+            for seconds in (0.1, 5):
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(watcher.poll_all(), seconds)
+
+    assert seen == [devnet.wallet]
 
 
 async def test_looks_from_cron_count_together_until_blindness_is_told(

@@ -101,12 +101,12 @@ async def test_what_came_and_went_while_it_waited_is_left_out_unless_it_was_crit
 ) -> None:
     pace = replace(FOR_PEOPLE, quiet_hours=NIGHT, critical_passes=False)
     person = Person.in_folder(tmp_path, pace, at("2026-11-15T23:00"))
-    await person.sees(warning(1), raised(2), warning(3))
+    await person.sees(warning(1), raised(2), warning(3), warning(1, AlertKind.FEE_CHANGED))
     await person.sees(cleared(1), cleared(2))
     await person.passes(9 * HOUR)
 
     assert [sorted(one) for one in person.heard] == [
-        [("opened", 2), ("opened", 3), ("resolved", 2)]
+        [("opened", 1), ("opened", 2), ("opened", 3), ("resolved", 2)]
     ]
     assert [one.at for one in person.messages] == [at("2026-11-16T07:00")]
 
