@@ -57,10 +57,11 @@ async def settle_patiently(
     monotonic: Callable[[], float],
 ) -> list[Outcome]:
     """The outcomes, those that wait for a new block asked for again; `ask` is told when to end."""
-    limits, began = exchange.limits, monotonic()
-    ends = began + limits.total_seconds
+    limits = exchange.limits
+    ends = monotonic() + limits.total_seconds
     outcomes = await ask(questions, ends)
-    last_look = min(began + limits.catch_up_seconds, ends)
+    # From the first answer on: on a slow line the answer itself may take as long.
+    last_look = min(monotonic() + limits.catch_up_seconds, ends)
     while monotonic() + limits.catch_up_pause < last_look:
         late = [
             place

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import replace
 from random import Random
@@ -18,7 +19,7 @@ from chain.rpc.types import LogFilter
 from chain.store import Store
 from tests.chain.rpc.conftest import NOW, QUICK, assert_fit_to_show, client_of
 from tests.fakes import faults
-from tests.fakes.fault_server import FaultServer
+from tests.fakes.fault_server import Asked, Connection, FaultServer, honest
 from tests.fakes.honest_node import LOG_TOPIC, HonestNode
 
 if TYPE_CHECKING:
@@ -126,3 +127,19 @@ async def test_an_endpoint_that_never_answers_is_not_asked_for_less(base: Networ
         with pytest.raises(TimedOut):
             await Discovery(client, base, memory).read(HOLDER)
         assert time.monotonic() - began < 1.8
+
+
+async def test_a_slow_answer_leaves_time_to_wait_for_the_block(base: Network) -> None:
+    node = HonestNode()
+    late = iter((1, 0))
+
+    async def slow(asked: Asked, connection: Connection, node: HonestNode) -> None:
+        await asyncio.sleep(0.3)
+        await honest(asked, connection, node)
+
+    limits = replace(PATIENT, catch_up_seconds=0.2)
+    async with FaultServer(node=node) as server, client_of(base, [server.url], limits) as client:
+        head = await client.head()
+        server.behaviour = slow
+        node.behind = lambda: next(late, 0)
+        assert await client.ask(requests.balance(HOLDER, head.hash)) == head.number * 1000
