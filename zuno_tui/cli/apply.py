@@ -74,7 +74,7 @@ def _show(network: Network, waiting: Waiting) -> None:
     judgment = waiting.judgment
     say(f"{waiting.approval.headline} · {waiting.approval.plan_id}")
     recipients = " and ".join(signing.recipients(judgment.parties)) or NOBODY
-    terms = signing.terms(network, judgment.parties, judgment.gas)
+    terms = signing.terms(network, judgment.parties, judgment.gas, waiting.tokens)
     for label, words in (("recipient", recipients), *terms):
         say(f"  {label:<10} {words}")
     for line in (*word_lines(waiting.words), *map(_indented, signing.outcome_lines(waiting))):

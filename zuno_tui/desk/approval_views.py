@@ -40,7 +40,7 @@ def approved_view(approved: Approved, wallet: Address, key: SigningKey) -> Appro
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
         recipients=signing.recipients(parties),
-        terms=signing.terms(prepared.facts.network, parties, prepared.gas),
+        terms=signing.terms(prepared.facts.network, parties, prepared.gas, rehearsal.tokens),
     )
 
 
@@ -59,7 +59,7 @@ def waiting_view(waiting: Waiting, network: Network, key: SigningKey) -> Approva
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
         recipients=signing.recipients(judgment.parties),
-        terms=signing.terms(network, judgment.parties, judgment.gas),
+        terms=signing.terms(network, judgment.parties, judgment.gas, waiting.tokens),
         word=waiting.word,
     )
 
@@ -83,7 +83,7 @@ def replacement_view(
         needs_passphrase=key.needs_passphrase,
         word=replacement.action,
         recipients=signing.recipients(replacement.parties),
-        terms=signing.terms(network, replacement.parties, replacement.gas),
+        terms=signing.terms(network, replacement.parties, replacement.gas, {}),
     )
 
 

@@ -10,11 +10,12 @@ from chain.execution.words import names_on
 from zuno_tui.words import signed_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from chain.execution.gas_bill import GasBill
     from chain.execution.parties import Parties
     from chain.execution.simulating import Simulation
+    from chain.execution.words import Names
     from chain.networks import Address, Network
     from chain.tokens import Token
     from zuno_tui.gate.applying import Waiting
@@ -33,30 +34,31 @@ def recipients(parties: Parties) -> tuple[str, ...]:
     return tuple(map(checksummed, parties.recipients))
 
 
-def terms(network: Network, parties: Parties, gas: GasBill) -> tuple[Term, ...]:
+def terms(
+    network: Network, parties: Parties, gas: GasBill, tokens: Mapping[Address, Token]
+) -> tuple[Term, ...]:
     """Everything besides the recipients: who may move tokens, what is called, until when."""
-    return tuple(_terms(network, parties, gas))
+    return tuple(_terms(names_on(network, parties.sender, tokens), network, parties, gas))
 
 
-def _terms(network: Network, parties: Parties, gas: GasBill) -> Iterator[Term]:
+def _terms(names: Names, network: Network, parties: Parties, gas: GasBill) -> Iterator[Term]:
     if parties.spenders:
-        yield Term("spender", _named(network, parties, parties.spenders))
-    yield Term("calls", _named(network, parties, parties.called))
+        yield Term("spender", ", ".join(_named(names, each) for each in parties.spenders))
+    yield Term("calls", ", ".join(_named(names, each) for each in parties.called))
     if parties.deadlines:
         yield Term("deadline", " and ".join(map(date_text, parties.deadlines)))
     if parties.expirations:
-        yield Term("allowed to", " and ".join(map(date_text, parties.expirations)))
+        yield Term("expires", " and ".join(map(date_text, parties.expirations)))
     yield Term("gas", f"at most {gas.total / 10**18:.6f} {network.native_symbol}")
 
 
-def _named(network: Network, parties: Parties, addresses: Iterable[Address]) -> str:
-    known = names_on(network, parties.sender, {}).contracts
-    return ", ".join(
-        f"{known[each].removeprefix('the ')} {shortened(each)}"
-        if each in known
-        else checksummed(each)
-        for each in addresses
-    )
+def _named(names: Names, address: Address) -> str:
+    """A contract of Uniswap's or a listed token by its name; anybody else in full."""
+    token = names.tokens.get(address)
+    known = names.contracts.get(address, "").removeprefix("the ")
+    if token is not None and token.verified:
+        known = token.symbol
+    return f"{known} {shortened(address)}" if known else checksummed(address)
 
 
 def date_text(second: int) -> str:

@@ -251,7 +251,7 @@ APPROVAL = ApprovalView(
         ("spender", "Permit2 0x0000…78BA3, UniversalRouter 0x6fF5…eB43"),
         ("calls", "PositionManager 0x7C5f…9bDc, UniversalRouter 0x6fF5…eB43"),
         ("deadline", "2026-01-12 09:24:00 UTC"),
-        ("allowed to", "2026-01-12 09:39:00 UTC"),
+        ("expires", "2026-01-12 09:39:00 UTC"),
         ("gas", "at most 0.002100 ETH"),
     ),
 )
