@@ -1,16 +1,17 @@
 """What gas costs now, read from the chain in one request and priced in the network's own coin.
 
 On OP-stack networks a transaction also pays for its data on the parent chain, and since the Isthmus
-upgrade an operator fee: both are asked of the GasPriceOracle predeploy. Arbitrum puts the cost of
-the data into the gas that `eth_estimateGas` answers.
+upgrade an operator fee: both are asked of the GasPriceOracle predeploy. Arbitrum charges for the
+data in gas, which its NodeInterface tells.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import shake_128
 from typing import TYPE_CHECKING
 
-from chain.abi import AbiError, decode, encode_call
+from chain.abi import WORD, AbiError, decode, encode_call
 from chain.quantity import Known, Quantity, Unknown
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcError, StatePruned
@@ -24,15 +25,18 @@ if TYPE_CHECKING:
     from chain.rpc.requests import Request
     from chain.rpc.types import BlockTag
 
+NODE_INTERFACE: Address = "0x" + "00" * 19 + "c8"
+"""Where Arbitrum answers what data costs; no contract is there."""
 GAS_PRICE_ORACLE: Address = "0x420000000000000000000000000000000000000f"
 
+PARENT_GAS = "gasEstimateL1Component(address,bool,bytes)"
 _RECENT_BLOCKS = 10
 _MIDDLE_PERCENTILE = 50.0
 _NODE_SAYS = "gas price of the node"
 _BESIDE_GAS = {
     "plain": "",
     "op": " + GasPriceOracle",
-    "arbitrum": ", L1 data inside the gas estimate",
+    "arbitrum": " + NodeInterface",
 }
 
 
@@ -60,7 +64,7 @@ class Weight:
     """What a transaction is charged for."""
 
     gas: int
-    """On Arbitrum as estimated by the network, since the estimate holds the cost of the data."""
+    """For running it, without what Arbitrum charges for its data."""
     size: int
     """Bytes of the unsigned transaction."""
     unsigned: bytes | None = None
@@ -91,15 +95,18 @@ async def read_gas_cost(
 ) -> Quantity[GasCost]:
     """What these transactions would cost after this block, one after the other."""
     prices = _price_questions(at)
-    fees = _fee_questions(weights, at) if network.stack == "op" else []
-    outcomes = await client.settle([*prices, *fees])
+    outcomes = await client.settle([*prices, *_questions_beside(network, weights, at)])
     price = _price(outcomes[: len(prices)])
     answers = outcomes[len(prices) :]
-    data_fee = _fees(answers[0::2])
-    # Before Isthmus the oracle knows no operator fee and reverts: then there is none.
-    operator_fee = _fees([one for one in answers[1::2] if not isinstance(one, Reverted)])
     if isinstance(price, Unknown):
         return price
+    operator_fee: int | Unknown = 0
+    if network.stack == "arbitrum":
+        data_fee = _parent_gas(answers, price.value.expected)
+    else:
+        data_fee = _fees(answers[0::2])
+        # Before Isthmus the oracle knows no operator fee and reverts: then there is none.
+        operator_fee = _fees([one for one in answers[1::2] if not isinstance(one, Reverted)])
     if isinstance(data_fee, Unknown):
         return data_fee
     if isinstance(operator_fee, Unknown):
@@ -163,6 +170,34 @@ def _middle_priority_fee(history: FeeHistory) -> int | None:
         if used > 0
     ]
     return sorted(paid)[(len(paid) - 1) // 2] if paid else None
+
+
+def _questions_beside(
+    network: Network, weights: Sequence[Weight], at: int | BlockTag
+) -> list[Request[object]]:
+    match network.stack:
+        case "op":
+            return _fee_questions(weights, at)
+        case "arbitrum":
+            return [_parent_gas_question(weight, at) for weight in weights]
+        case "plain":
+            return []
+
+
+def _parent_gas_question(weight: Weight, at: int | BlockTag) -> Request[object]:
+    # Data is charged by what is left of it once compressed: bytes without a pattern cost the most.
+    data = weight.unsigned or shake_128(b"data").digest(weight.size)
+    asked = encode_call(PARENT_GAS, NODE_INTERFACE, False, data)
+    return requests.call(NODE_INTERFACE, asked, at)
+
+
+def _parent_gas(answers: Sequence[object], price: int) -> int | Unknown:
+    gas = 0
+    for answer in answers:
+        if not isinstance(answer, bytes) or len(answer) < WORD:
+            return Unknown("the NodeInterface did not say what data costs")
+        gas += int.from_bytes(answer[:WORD], "big")
+    return gas * price
 
 
 def _fee_questions(weights: Sequence[Weight], at: int | BlockTag) -> list[Request[object]]:

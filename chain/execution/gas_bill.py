@@ -15,7 +15,7 @@ from chain.abi import AbiError, decode, encode_call
 from chain.execution.building import raised_gas
 from chain.execution.reading import FactsUnknownError
 from chain.execution.unsigned_bytes import unsigned_bytes
-from chain.gas import GAS_PRICE_ORACLE
+from chain.gas import GAS_PRICE_ORACLE, NODE_INTERFACE, PARENT_GAS
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcError
 
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from chain.networks import Address, Network
     from chain.rpc.reader import Reader
     from chain.rpc.types import BlockRef
-
-NODE_INTERFACE: Address = "0x" + "00" * 19 + "c8"
-"""Where Arbitrum answers what data costs; no contract is there."""
 
 _DATA_MARGIN = 2
 """What data costs follows the parent chain's fees, which may double until a plan is through."""
@@ -145,12 +142,11 @@ async def _parent_gas(
 ) -> tuple[int, ...]:
     """Gas that each transaction pays for its data, with room for dearer data."""
     more, of = _PARENT_GAS_MARGIN
-    signature = "gasEstimateL1Component(address,bool,bytes)"
     answers = await reader.settle(
         [
             requests.call(
                 NODE_INTERFACE,
-                encode_call(signature, one.to, False, one.data),
+                encode_call(PARENT_GAS, one.to, False, one.data),
                 at,
                 sender=one.sender,
             )

@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.abi import selector
+from chain.abi import encode_call, selector
 from chain.devnet.node.fees import GWEI
 from chain.devnet.node.ledger import Ledger
 from chain.devnet.node.node import Node
 from chain.devnet.node.records import GenesisAccount
 from chain.devnet.node.server import Server
 from chain.devnet.world.assembly import assemble
-from chain.gas import GAS_PRICE_ORACLE, GasCost, GasPrice, Weight, read_gas_cost, read_gas_price
+from chain.gas import (
+    GAS_PRICE_ORACLE,
+    NODE_INTERFACE,
+    PARENT_GAS,
+    GasCost,
+    GasPrice,
+    Weight,
+    read_gas_cost,
+    read_gas_price,
+)
 from chain.networks import network_named
 from chain.quantity import Known, Unknown
 from chain.rpc import requests
@@ -144,11 +153,26 @@ async def test_a_transaction_on_a_plain_network_costs_its_gas(plain: RpcClient) 
     assert cost.value.total == cost.value.execution
 
 
-async def test_on_arbitrum_the_source_says_where_the_data_is_paid(plain: RpcClient) -> None:
-    cost = await read_gas_cost(plain, ARBITRUM, [Weight(gas=100_000, size=500)])
+async def test_arbitrum_charges_for_data_in_gas() -> None:
+    # The size of the question, as if every byte of it cost one unit of gas.
+    size = assemble("CALLDATASIZE\nPUSH 0\nMSTORE\nPUSH 0x60\nPUSH 0\nRETURN")
+    accounts = {
+        ALICE: GenesisAccount(balance=ETHER),
+        NODE_INTERFACE: GenesisAccount(code=size),
+    }
+    async for client in client_on(Node(Ledger.genesis(accounts, timestamp=1_700_000_000))):
+        price = await read_gas_price(client)
+        cost = await read_gas_cost(client, ARBITRUM, [Weight(gas=100_000, size=500)])
+    assert isinstance(price, Known)
     assert isinstance(cost, Known)
-    assert cost.value.data_fee == 0
-    assert cost.source.endswith("L1 data inside the gas estimate")
+    question = len(encode_call(PARENT_GAS, NODE_INTERFACE, False, bytes(500)))
+    assert cost.value == GasCost(100_000 * price.value.expected, question * price.value.expected, 0)
+    assert cost.source.endswith("+ NodeInterface")
+
+
+async def test_arbitrum_without_its_interface_is_unknown_not_free(plain: RpcClient) -> None:
+    cost = await read_gas_cost(plain, ARBITRUM, [Weight(gas=100_000, size=500)])
+    assert isinstance(cost, Unknown)
 
 
 async def test_an_op_network_adds_the_data_and_the_operator(op: tuple[RpcClient, bool]) -> None:

@@ -17,7 +17,6 @@ from chain.devnet.world.assembly import assemble
 from chain.execution.building import Built, StepBounds
 from chain.execution.building_facts import Tolerance
 from chain.execution.gas_bill import (
-    NODE_INTERFACE,
     GasBill,
     coin_needed,
     with_whole_gas,
@@ -28,7 +27,7 @@ from chain.execution.recipes import Bounds
 from chain.execution.simulating import Simulation, StepOutcome
 from chain.execution.transaction import UnsignedTransaction
 from chain.execution.unsigned_bytes import unsigned_bytes
-from chain.gas import GAS_PRICE_ORACLE
+from chain.gas import GAS_PRICE_ORACLE, NODE_INTERFACE, PARENT_GAS
 from chain.math.liquidity import Amounts
 from chain.networks import NATIVE, network_named
 from chain.rpc.client import RpcClient
@@ -107,8 +106,7 @@ async def test_an_op_network_charges_for_the_very_bytes_and_for_its_operator(
 
 async def test_arbitrum_puts_what_data_costs_into_the_limits() -> None:
     raised, bill = await billed(ARBITRUM, {NODE_INTERFACE: SIZE})
-    signature = "gasEstimateL1Component(address,bool,bytes)"
-    parent = [len(encode_call(signature, one.to, False, one.data)) * 3 // 2 for one in STEPS]
+    parent = [len(encode_call(PARENT_GAS, one.to, False, one.data)) * 3 // 2 for one in STEPS]
 
     assert [one.gas for one in raised.transactions] == [100_000 + parent[0], 300_000 + parent[1]]
     assert bill == GasBill(EXECUTION, l1_data=sum(parent) * 2 * GWEI)
