@@ -1,0 +1,218 @@
+"""A journal as a thief with write access leaves it: other bytes, other terms, sealed anew."""
+
+from __future__ import annotations
+
+import copy
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from chain.execution.decoding import decode_call, encode_call
+from chain.execution.decoding_abi import DecodingError
+from chain.execution.journal import unsigned_to_text
+from chain.execution.outbox import Outbox
+from zuno_tui.gate.approval_tag import tag_approval
+from zuno_tui.gate.approvals import read_approval
+from zuno_tui.gate.sealing import seal_again
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from chain.execution.decoding_records import Call
+    from chain.execution.transaction import UnsignedTransaction
+
+Document = dict[str, Any]
+
+_UNSEALED = "f" * 64
+_NEVER_ENDS = 2.0**40
+
+
+@dataclass
+class Draft:
+    """The steps and terms of one approval, to be changed at will before they are written back."""
+
+    plan_id: str
+    honest_hash: str
+    steps: list[UnsignedTransaction]
+    deadlines: list[int | None]
+    terms: Document
+
+    def change_step(self, place: int, **changes: Any) -> None:
+        self.steps[place] = replace(self.steps[place], **changes)
+
+    def records(self, *kinds: type[Any]) -> list[tuple[int, Any]]:
+        """Every call, command and action of these kinds, with the step it stands in."""
+        return [
+            (place, record)
+            for place, step in enumerate(self.steps)
+            if (call := _read(step.data)) is not None
+            for record in _all_records(call)
+            if isinstance(record, kinds)
+        ]
+
+    def rewrite(self, place: int, old: object, new: object) -> None:
+        """Put another record in the place of one, and encode the whole call anew."""
+        call = decode_call(self.steps[place].data)
+        changed = _rewritten(call, lambda one: new if one == old else one)
+        self.change_step(place, data=encode_call(changed))
+
+
+def read_draft(path: Path, sealed: str) -> Draft:
+    """The approval under a hash, as the file holds it."""
+    with Outbox.open(path) as outbox:
+        dispatch = outbox.dispatch(sealed)
+        terms = outbox.kept.get("approvals", sealed)
+    assert isinstance(terms, dict)
+    return Draft(
+        dispatch.plan_id,
+        sealed,
+        [step.transaction for step in dispatch.steps],
+        [step.deadline for step in dispatch.steps],
+        copy.deepcopy(terms),
+    )
+
+
+def write_forged(path: Path, draft: Draft, *, seal: bool = True, tag: bool = True) -> str:
+    """Put the draft in the place of the honest approval; its hash, made anew where it can be.
+
+    The worst thief has this machine's key, too, and tags what was forged.
+    """
+    with closing(sqlite3.connect(path)) as journal, journal:
+        _write(journal, draft, _UNSEALED if seal else draft.honest_hash)
+    if not seal:
+        return draft.honest_hash
+    sealed = _sealed(path)
+    with closing(sqlite3.connect(path)) as journal, journal:
+        for table, column in (
+            ("outbox_dispatches", "hash"),
+            ("outbox_steps", "dispatch"),
+            ("outbox_versions", "dispatch"),
+            ("outbox_approvals", "hash"),
+            ("outbox_approvals", "dispatch"),
+        ):
+            journal.execute(
+                f"UPDATE {table} SET {column} = ? WHERE {column} = ?", (sealed, _UNSEALED)
+            )
+        journal.execute("UPDATE remembered SET key = ? WHERE key = ?", (sealed, _UNSEALED))
+        for key in (draft.plan_id, "newest"):
+            journal.execute(
+                "UPDATE remembered SET value = ? WHERE namespace = 'approved-plans' AND key = ?",
+                (json.dumps(sealed), key),
+            )
+    if tag:
+        with Outbox.open(path) as outbox:
+            tag_approval(outbox.kept, sealed, now=0)
+    return sealed
+
+
+def _write(journal: sqlite3.Connection, draft: Draft, sealed: str) -> None:
+    honest = draft.honest_hash
+    kept_states = journal.execute(
+        "SELECT safe_state, state, changed_at FROM outbox_steps WHERE dispatch = ?"
+        " ORDER BY position",
+        (honest,),
+    ).fetchall()
+    journal.execute("DELETE FROM outbox_steps WHERE dispatch = ?", (honest,))
+    journal.execute(
+        "UPDATE outbox_dispatches SET hash = ?, sender = ?, chain_id = ? WHERE hash = ?",
+        (sealed, draft.steps[0].sender, draft.steps[0].chain_id, honest)
+        if draft.steps
+        else (sealed, "0x" + "00" * 20, 0, honest),
+    )
+    journal.execute(
+        "UPDATE outbox_approvals SET hash = ?, dispatch = ?, expires_at = ? WHERE hash = ?",
+        (sealed, sealed, _NEVER_ENDS, honest),
+    )
+    for place, (step, deadline) in enumerate(zip(draft.steps, draft.deadlines, strict=True)):
+        safe_state, state, changed_at = kept_states[min(place, len(kept_states) - 1)]
+        journal.execute(
+            "UPDATE outbox_versions SET dispatch = ?, unsigned = ?"
+            " WHERE dispatch = ? AND position = ?",
+            (sealed, unsigned_to_text(step), honest, place),
+        )
+        journal.execute(
+            "INSERT INTO outbox_steps (dispatch, position, nonce, unsigned, safe_state, deadline,"
+            " state, reason, settled, changed_at) VALUES (?, ?, ?, ?, ?, ?, ?, '', 0, ?)",
+            (
+                sealed,
+                place,
+                step.nonce,
+                unsigned_to_text(step),
+                safe_state,
+                deadline,
+                state,
+                changed_at,
+            ),
+        )
+    journal.execute(
+        "UPDATE remembered SET key = ?, value = ? WHERE namespace = 'approvals' AND key = ?",
+        (sealed, json.dumps(draft.terms), honest),
+    )
+
+
+def _sealed(path: Path) -> str:
+    """The hash that makes everything consistent; any where the bytes cannot be read."""
+    with Outbox.open(path) as outbox:
+        approval = read_approval(outbox.kept, _UNSEALED)
+        if approval is None:
+            return "a" * 64
+        try:
+            return seal_again(outbox.dispatch(_UNSEALED), approval.terms)
+        except DecodingError:
+            return "a" * 64
+
+
+class KeptJournal:
+    """A copy of a journal that can be put back however often it was changed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._copy = sqlite3.connect(":memory:")
+        with closing(sqlite3.connect(path)) as journal:
+            journal.backup(self._copy)
+
+    def put_back(self) -> None:
+        """Page by page inside the file, so that whoever has it open sees it."""
+        with closing(sqlite3.connect(self.path)) as journal:
+            self._copy.backup(journal)
+
+    def close(self) -> None:
+        self._copy.close()
+
+
+def signed_versions(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as journal:
+        (count,) = journal.execute("SELECT count(*) FROM outbox_versions").fetchone()
+    return int(count)
+
+
+def _read(data: bytes) -> Call | None:
+    try:
+        return decode_call(data)
+    except DecodingError:
+        return None
+
+
+def _all_records(record: Any) -> Iterator[Any]:
+    if isinstance(record, tuple) and not hasattr(record, "_fields"):
+        for one in record:
+            yield from _all_records(one)
+    elif is_dataclass(record):
+        yield record
+        for field in fields(record):
+            yield from _all_records(getattr(record, field.name))
+
+
+def _rewritten(record: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(record, tuple) and not hasattr(record, "_fields"):
+        return tuple(_rewritten(one, change) for one in record)
+    if not is_dataclass(record) or isinstance(record, type):
+        return record
+    changed = change(record)
+    if changed is not record:
+        return changed
+    inner = {f.name: _rewritten(getattr(record, f.name), change) for f in fields(record)}
+    return replace(record, **inner)

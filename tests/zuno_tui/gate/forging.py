@@ -1,0 +1,205 @@
+"""A thief at somebody's home: approvals of every kind, forged one after the other and applied."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+
+from chain.actions import approve_through_permit2, approve_token
+from chain.devnet.world.accounts import DEMO_WALLET
+from chain.devnet.world.deployment import CONTRACTS, USDC, WETH
+from chain.networks import network_named
+from chain.wallet.errors import WalletError
+from chain.wallet.signer import Signer
+from tests.chain.moves import NEVER, Moves
+from tests.zuno_tui.gate.forged_journal import Draft, KeptJournal, read_draft, write_forged
+from tests.zuno_tui.gate.forgeries import FORGERIES, loosen_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+    from random import Random
+
+    import pytest
+
+    from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+    from tests.zuno_tui.conftest import Spoken
+    from tests.zuno_tui.gate.desk import Desk
+
+_CREATE = "0.5 WETH and 1500 USDC, 0.05%"
+
+
+@dataclass(frozen=True)
+class Forged:
+    """A forgery in the journal, ready to be applied."""
+
+    kind: str
+    plan_id: str
+    hash: str
+    honest_hash: str
+    what: str
+    """Every change that was made, in words."""
+    steps: tuple[UnsignedTransaction, ...]
+
+
+@dataclass
+class CaughtSignatures:
+    """Every transaction that a key signed; none of them goes any further."""
+
+    signed: list[UnsignedTransaction] = field(default_factory=list)
+
+
+@contextmanager
+def caught_signatures(monkeypatch: pytest.MonkeyPatch) -> Iterator[CaughtSignatures]:
+    caught = CaughtSignatures()
+    sign = Signer.sign
+
+    def catch(signer: Signer, transaction: UnsignedTransaction) -> SignedTransaction:
+        sign(signer, transaction)
+        caught.signed.append(transaction)
+        raise WalletError("The signature was caught.")
+
+    with monkeypatch.context() as patch:
+        # Signing shuts a process off from others, which the tests after it could not undo.
+        patch.setattr("chain.wallet.signer.guard_process", lambda: True)
+        patch.setattr(Signer, "sign", catch)
+        yield caught
+
+
+@dataclass
+class ThiefAtHome:
+    desk: Desk
+    approvals: dict[str, dict[str, Any]]
+    journal: KeptJournal
+    caught: CaughtSignatures
+    nonce: int
+
+    @property
+    def path(self) -> Path:
+        return self.desk.command.home / "outbox.db"
+
+    def draft(self, kind: str) -> Draft:
+        return read_draft(self.path, self.approvals[kind]["hash"])
+
+    def forge(self, kind: str, names: Sequence[str], random: Random) -> Forged | None:
+        """These forgeries in one approval; None where the plan has no place for any of them."""
+        draft = self.draft(kind)
+        honest = list(draft.steps)
+        done = [what for name in names if (what := FORGERIES[name](draft, random, CONTRACTS))]
+        if not done or draft.steps == honest:
+            return None
+        if random.random() < 0.8:
+            loosen_terms(draft)
+            done.append("terms loosened")
+        return self.write(kind, draft, " · ".join(done), seal=random.random() < 0.9)
+
+    def write(
+        self, kind: str, draft: Draft, what: str, *, seal: bool = True, tag: bool = True
+    ) -> Forged:
+        sealed = write_forged(self.path, draft, seal=seal, tag=tag)
+        return Forged(kind, draft.plan_id, sealed, draft.honest_hash, what, tuple(draft.steps))
+
+    def applied(self, forged: Forged, confirmed: str) -> Spoken:
+        return self.desk.here("apply", forged.plan_id, "--confirm", confirmed)
+
+    def put_back(self) -> None:
+        self.caught.signed.clear()
+        self.journal.put_back()
+
+
+def forgeries_in_turn(
+    thief: ThiefAtHome, random: Random, count: int, *, most_together: int = 3
+) -> Iterator[Forged]:
+    """So many forgeries: each kind of change with each kind of plan first, then more together."""
+    pairs = [(kind, name) for name in FORGERIES for kind in thief.approvals]
+    random.shuffle(pairs)
+    made = 0
+    while made < count:
+        kind, *names = pairs.pop() if pairs else (random.choice(list(thief.approvals)),)
+        names = names or random.sample(list(FORGERIES), random.randint(1, most_together))
+        forged = thief.forge(kind, names, random)
+        if forged is not None:
+            made += 1
+            yield forged
+            thief.put_back()
+
+
+@dataclass(frozen=True)
+class HonestHome:
+    """Everything approved by the book at one block, before the thief comes."""
+
+    approvals: dict[str, dict[str, Any]]
+    journal: KeptJournal
+    nonce: int
+
+
+def honest_home(desk: Desk, kinds: tuple[str, ...]) -> HonestHome:
+    if "revoke" in kinds:
+        _allow_something(desk)
+    approvals = {kind: _approved(desk, kind) for kind in kinds}
+    return HonestHome(approvals, KeptJournal(desk.command.home / "outbox.db"), desk.nonce())
+
+
+@contextmanager
+def thief_at(
+    desk: Desk, home: HonestHome, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ThiefAtHome]:
+    with caught_signatures(monkeypatch) as caught:
+        thief = ThiefAtHome(desk, home.approvals, home.journal, caught, home.nonce)
+        yield thief
+        thief.put_back()
+
+
+def _approved(desk: Desk, kind: str) -> dict[str, Any]:
+    def token_id(state: str) -> str:
+        return str(desk.token_id(state))
+
+    match kind:
+        case "close":
+            return desk.approved("close", token_id("healthy"))
+        case "close with a subscriber":
+            return desk.approved("close", token_id("stable"))
+        case "collect":
+            return desk.approved("collect", token_id("transferred in"))
+        case "compound":
+            return desk.approved("compound", token_id("transferred in"))
+        case "decrease":
+            return desk.approved("decrease", token_id("near the edge"), "40")
+        case "increase":
+            return desk.approved("increase", token_id("dynamic fee"), "0.1", "WETH")
+        case "increase in the coin":
+            return desk.approved("increase", token_id("native"), "0.1", "ETH")
+        case "move" | "move with a swap":
+            return _approved_move(desk, with_swap=kind == "move with a swap")
+        case "create":
+            plan = desk.here("create", _CREATE, "--json", "--deterministic").data
+            move = next(one for one in plan["candidates"] if one["judgment"]["verdict"] != "veto")
+            return desk.approved("approve", plan["planId"], "--candidate", str(move["index"]))
+        case "wrap" | "unwrap":
+            return desk.approved(kind, "0.04")
+        case "revoke":
+            return desk.approved("revoke", "--all")
+    raise ValueError(kind)
+
+
+def _approved_move(desk: Desk, *, with_swap: bool) -> dict[str, Any]:
+    plan = desk.recommended("underpaid" if with_swap else "transferred in")
+    move = next(
+        one
+        for one in plan["candidates"]
+        if one["judgment"]["verdict"] != "veto" and (one["prepAction"] is not None) == with_swap
+    )
+    return desk.approved("approve", plan["planId"], "--candidate", str(move["index"]))
+
+
+def _allow_something(desk: Desk) -> None:
+    """Two allowances somebody forgot, so that there is something to take back."""
+    with httpx2.Client() as http:
+        moves = Moves(http, desk.devnet.url, network_named("devnet"))
+        permit2, manager = CONTRACTS.permit2, CONTRACTS.position_manager
+        moves.send(DEMO_WALLET, WETH.address, approve_token(permit2, 10**18))
+        data = approve_through_permit2(USDC.address, manager, 10**9, NEVER)
+        moves.send(DEMO_WALLET, permit2, data)

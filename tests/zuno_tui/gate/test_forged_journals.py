@@ -1,0 +1,138 @@
+"""Somebody rewrote the journal and sealed it anew: nothing of it is signed, whoever confirms it."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.devnet.launch import devnet_process
+from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
+from tests.zuno_tui.gate.desk import Desk
+from tests.zuno_tui.gate.forging import (
+    Forged,
+    HonestHome,
+    ThiefAtHome,
+    forgeries_in_turn,
+    honest_home,
+    thief_at,
+)
+from zuno_tui.desk.events import ConfirmationAsked
+from zuno_tui.desk.intents import Apply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+    from zuno_tui.desk.views import ApprovalView
+
+DONE, FAILED = 0, 1
+KINDS = (
+    "close", "close with a subscriber", "collect", "decrease", "increase", "increase in the coin",
+    "move", "move with a swap", "create", "wrap", "revoke",
+)  # fmt: skip
+A_FEW, A_SLICE, ON_THE_PAGE = 44, 100, 16
+
+
+@pytest.fixture(scope="module")
+def chain() -> Iterator[DevnetReady]:
+    with devnet_process(seed=7, world="small") as ready:
+        yield ready
+
+
+@pytest.fixture(scope="module")
+def homes() -> dict[Path, HonestHome]:
+    """The one home of this module, once it is there: eleven approvals take their time."""
+    return {}
+
+
+@pytest.fixture
+def thief(
+    chain: DevnetReady,
+    homes: dict[Path, HonestHome],
+    tmp_path_factory: pytest.TempPathFactory,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[ThiefAtHome]:
+    folder = next(iter(homes), None) or tmp_path_factory.mktemp("forged") / "home"
+    desk = Desk(chain, CommandLine(folder), capsys)
+    if folder not in homes:
+        homes[folder] = honest_home(desk, KINDS)
+    with thief_at(desk, homes[folder], monkeypatch) as made:
+        yield made
+
+
+def _signed(thief: ThiefAtHome, random: Random, count: int) -> list[str]:
+    """What was signed of so many forgeries, confirmed by the honest hash and by the forged one."""
+    signed = []
+    for forged in forgeries_in_turn(thief, random, count):
+        for confirmed in (forged.honest_hash, forged.hash):
+            spoken = thief.applied(forged, confirmed)
+            if thief.caught.signed or spoken.code == DONE:
+                signed.append(f"{forged.kind}: {forged.what} (exit {spoken.code})")
+                break
+    assert thief.desk.nonce() == thief.nonce
+    return signed
+
+
+def test_no_forged_journal_is_signed_on_the_command_line(thief: ThiefAtHome) -> None:
+    assert _signed(thief, Random(7), A_FEW) == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("number", range(10))
+def test_none_of_a_thousand_forged_journals_is_signed(
+    thief: ThiefAtHome, number: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    signed = _signed(thief, Random(1_000 + number), A_SLICE)
+
+    with capsys.disabled():
+        print(f"\nslice {number}: {A_SLICE} forged journals, {len(signed)} signed")  # noqa: T201
+    assert signed == []
+
+
+def test_an_honest_approval_reaches_the_key(thief: ThiefAtHome) -> None:
+    """What the others rest on: only the forgery keeps their signatures from being caught."""
+    for kind, approval in thief.approvals.items():
+        spoken = thief.desk.here("apply", approval["planId"], "--confirm", approval["hash"])
+
+        assert spoken.code == FAILED, (kind, spoken.words)
+        assert thief.caught.signed == thief.draft(kind).steps[:1], kind
+        thief.put_back()
+
+
+async def _shown(sitting: Sitting, forged: Forged) -> ApprovalView | None:
+    """The page that asks for the word; None when it did not open."""
+    since = len(sitting.heard)
+    await sitting.ask(Apply(forged.plan_id))
+    await sitting.desk.idle()
+    asked = [one for one in sitting.heard[since:] if isinstance(one, ConfirmationAsked)]
+    return asked[-1].approval if asked else None
+
+
+async def test_no_forged_journal_is_signed_on_the_page(thief: ThiefAtHome) -> None:
+    home, random = thief.desk.command.home, Random(11)
+    opened: list[str] = []
+    async with sitting(opening(home, thief.desk.devnet.url)) as desk:
+        await desk.desk.idle()
+        for forged in forgeries_in_turn(thief, random, ON_THE_PAGE):
+            view = await _shown(desk, forged)
+            if view is None:
+                continue
+            opened.append(f"{forged.kind}: {forged.what}")
+            await desk.desk.confirm(view.hash, "apply", None)
+            await desk.desk.idle()
+            opened += ["signed"] * len(thief.caught.signed)
+        honest = await _shown(desk, _honest(thief, "collect"))
+
+    assert opened == []
+    assert honest is not None, "what nobody changed is still shown"
+
+
+def _honest(thief: ThiefAtHome, kind: str) -> Forged:
+    approval = thief.approvals[kind]
+    sealed = approval["hash"]
+    return Forged(kind, approval["planId"], sealed, sealed, "nothing", ())
