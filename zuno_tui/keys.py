@@ -162,7 +162,8 @@ STEPPING = (
     *_SCROLLING,
 )
 SENT = (
-    _key("outbox.resume", "u", "resume", "look again", "Look up where everything stands now"),
+    _key("outbox.look", "u", "look", "look again", "Look up where everything stands now"),
+    _key("outbox.resume", "s", "offer('resume')", "send again…", "Put resuming it in the prompt"),
     _key(
         "outbox.faster", "f", "offer('speed-up')", "speed up…", "Put speeding it up in the prompt"
     ),

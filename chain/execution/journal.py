@@ -11,7 +11,9 @@ from chain.execution.journal_records import (
     Anchor,
     Change,
     Dispatch,
+    EndCode,
     Inclusion,
+    PlanEnd,
     Step,
     StepState,
     Version,
@@ -23,7 +25,10 @@ from chain.store import TABLE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-JOURNAL_VERSION = 2
+JOURNAL_VERSION = 3
+_FORMER_VERSION = 2
+"""Without ends and heads, and with one transaction hash for ever in one plan: on a chain that was
+started anew the same bytes may be signed again."""
 
 _SCHEMA = (
     TABLE,
@@ -61,7 +66,7 @@ _SCHEMA = (
     """,
     """
     CREATE TABLE IF NOT EXISTS outbox_versions (
-        hash TEXT PRIMARY KEY,
+        hash TEXT NOT NULL,
         dispatch TEXT NOT NULL,
         position INTEGER NOT NULL,
         ordinal INTEGER NOT NULL,
@@ -70,7 +75,8 @@ _SCHEMA = (
         raw BLOB NOT NULL,
         signed_at REAL NOT NULL,
         sent_at REAL,
-        UNIQUE (dispatch, position, ordinal),
+        PRIMARY KEY (dispatch, position, ordinal),
+        UNIQUE (dispatch, position, hash),
         FOREIGN KEY (dispatch, position) REFERENCES outbox_steps (dispatch, position)
     ) WITHOUT ROWID
     """,
@@ -92,6 +98,23 @@ _SCHEMA = (
         reason TEXT NOT NULL,
         at REAL NOT NULL
     )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS outbox_ends (
+        dispatch TEXT PRIMARY KEY REFERENCES outbox_dispatches (hash),
+        code TEXT NOT NULL,
+        at REAL NOT NULL
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS outbox_heads (
+        chain_id INTEGER NOT NULL,
+        genesis TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        hash TEXT NOT NULL,
+        seen_at REAL NOT NULL,
+        PRIMARY KEY (chain_id, genesis)
+    ) WITHOUT ROWID
     """,
 )
 
@@ -132,14 +155,16 @@ def one_transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connecti
 def read_dispatch(connection: sqlite3.Connection, dispatch_hash: str) -> Dispatch | None:
     row = connection.execute(
         "SELECT d.plan_id, d.chain_id, d.sender, d.anchor_number, d.anchor_hash,"
-        " d.private_host, d.planned_at, a.expires_at, a.consumed_at, d.resolved_at"
+        " d.private_host, d.planned_at, a.expires_at, a.consumed_at, d.resolved_at, e.code, e.at"
         " FROM outbox_dispatches d"
-        " LEFT JOIN outbox_approvals a ON a.hash = d.hash WHERE d.hash = ?",
+        " LEFT JOIN outbox_approvals a ON a.hash = d.hash"
+        " LEFT JOIN outbox_ends e ON e.dispatch = d.hash WHERE d.hash = ?",
         (dispatch_hash,),
     ).fetchone()
     if row is None:
         return None
-    plan_id, chain_id, sender, number, block_hash, host, planned, expires, consumed, done = row
+    plan_id, chain_id, sender, number, block_hash, host, planned, expires, consumed, done = row[:10]
+    code, ended_at = row[10:]
     return Dispatch(
         hash=dispatch_hash,
         plan_id=plan_id,
@@ -151,6 +176,7 @@ def read_dispatch(connection: sqlite3.Connection, dispatch_hash: str) -> Dispatc
         expires_at=expires,
         consumed_at=consumed,
         resolved_at=done,
+        ended=None if code is None else PlanEnd(EndCode(code), ended_at),
         steps=_read_steps(connection, dispatch_hash),
     )
 
@@ -193,6 +219,9 @@ def prepare(connection: sqlite3.Connection) -> None:
     row = connection.execute("SELECT version FROM outbox_version").fetchone()
     if row is None:
         connection.execute("INSERT INTO outbox_version VALUES (?)", (JOURNAL_VERSION,))
+    elif row[0] == _FORMER_VERSION:
+        _renew_versions(connection)
+        connection.execute("UPDATE outbox_version SET version = ?", (JOURNAL_VERSION,))
     elif row[0] != JOURNAL_VERSION:
         connection.execute("ROLLBACK")
         raise OutboxError(
@@ -202,6 +231,15 @@ def prepare(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
+def _renew_versions(connection: sqlite3.Connection) -> None:
+    """The signed bytes of the former version, under the keys of this one."""
+    connection.execute("ALTER TABLE outbox_versions RENAME TO former_versions")
+    for statement in _SCHEMA:
+        connection.execute(statement)
+    connection.execute("INSERT INTO outbox_versions SELECT * FROM former_versions")
+    connection.execute("DROP TABLE former_versions")
+
+
 def _read_steps(connection: sqlite3.Connection, dispatch_hash: str) -> tuple[Step, ...]:
     rows = connection.execute(
         "SELECT position, unsigned, safe_state, deadline, state, reason, settled, included_hash,"
@@ -209,6 +247,7 @@ def _read_steps(connection: sqlite3.Connection, dispatch_hash: str) -> tuple[Ste
         " ORDER BY position",
         (dispatch_hash,),
     ).fetchall()
+    included = _ever_included(connection, dispatch_hash)
     return tuple(
         Step(
             dispatch=dispatch_hash,
@@ -219,9 +258,10 @@ def _read_steps(connection: sqlite3.Connection, dispatch_hash: str) -> tuple[Ste
             state=StepState(state),
             reason=reason,
             settled=bool(settled),
-            inclusion=None if included is None else Inclusion(included, number, block_hash),
+            inclusion=None if in_block is None else Inclusion(in_block, number, block_hash),
             changed_at=changed_at,
             versions=_read_versions(connection, dispatch_hash, position),
+            was_included=position in included,
         )
         for (
             position,
@@ -231,12 +271,21 @@ def _read_steps(connection: sqlite3.Connection, dispatch_hash: str) -> tuple[Ste
             state,
             reason,
             settled,
-            included,
+            in_block,
             number,
             block_hash,
             changed_at,
         ) in rows
     )
+
+
+def _ever_included(connection: sqlite3.Connection, dispatch_hash: str) -> frozenset[int]:
+    """The steps that a block held at some time, whether it still does or not."""
+    rows = connection.execute(
+        "SELECT DISTINCT position FROM outbox_history WHERE dispatch = ? AND state IN (?, ?, ?)",
+        (dispatch_hash, StepState.INCLUDED, StepState.FINAL, StepState.REVERTED),
+    )
+    return frozenset(position for (position,) in rows)
 
 
 def _read_versions(

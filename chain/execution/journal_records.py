@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from chain.execution.transaction import SignedTransaction, UnsignedTransaction
@@ -17,6 +17,8 @@ class StepState(StrEnum):
     SIGNED = "signed"
     """The bytes are on disk and may be anywhere: from here on only the chain knows."""
     SENT = "sent"
+    UNCLEAR = "unclear"
+    """What one endpoint shows of it is not shown by a second, or has not lasted long enough."""
     INCLUDED = "included"
     FINAL = "final"
     REVERTED = "reverted"
@@ -26,6 +28,24 @@ class StepState(StrEnum):
     """No node holds it and its nonce is free; the bytes could still turn up."""
     DISCARDED = "discarded"
     """Never signed, and never will be."""
+
+
+class Doubt(StrEnum):
+    """Why a step is unclear."""
+
+    NO_SECOND_WITNESS = "no second endpoint shows the same of it"
+    NONCE_TAKEN = "its nonce looks taken by another transaction"
+    BLOCK_GONE = "the block it was in looks gone"
+    OTHER_CHAIN = "the chain looks like another one than it was approved on"
+
+
+class EndCode(StrEnum):
+    """Why a plan is over: nothing of it is ever sent again."""
+
+    CHAIN_RESTARTED = "chain restarted"
+    OTHER_CHAIN = "other chain"
+    STEP_GONE = "included step gone"
+    NONCE_SPENT = "nonce spent elsewhere"
 
 
 class VersionKind(StrEnum):
@@ -45,6 +65,7 @@ NEXT_STATES: dict[StepState, frozenset[StepState]] = {
         (
             StepState.SIGNED,
             StepState.SENT,
+            StepState.UNCLEAR,
             StepState.INCLUDED,
             StepState.FINAL,
             StepState.REVERTED,
@@ -55,6 +76,7 @@ NEXT_STATES: dict[StepState, frozenset[StepState]] = {
     for state in (
         StepState.SIGNED,
         StepState.SENT,
+        StepState.UNCLEAR,
         StepState.INCLUDED,
         StepState.REVERTED,
         StepState.REPLACED,
@@ -63,7 +85,14 @@ NEXT_STATES: dict[StepState, frozenset[StepState]] = {
 }
 
 HOLDS_NONCE = frozenset(
-    (StepState.SIGNED, StepState.SENT, StepState.INCLUDED, StepState.FINAL, StepState.REVERTED)
+    (
+        StepState.SIGNED,
+        StepState.SENT,
+        StepState.UNCLEAR,
+        StepState.INCLUDED,
+        StepState.FINAL,
+        StepState.REVERTED,
+    )
 )
 """While a step is in one of these, no other step may use its nonce."""
 
@@ -74,6 +103,8 @@ SUCCEEDED = frozenset((StepState.INCLUDED, StepState.FINAL))
 STOPPED = frozenset(
     (StepState.REVERTED, StepState.REPLACED, StepState.DROPPED, StepState.DISCARDED)
 )
+_IN_VAIN = frozenset((StepState.REVERTED, StepState.REPLACED))
+"""In a block, and without the effect it was made for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +162,11 @@ class Inclusion:
     block_hash: str
 
 
+class PlanEnd(NamedTuple):
+    code: EndCode
+    at: float
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     dispatch: str
@@ -146,6 +182,8 @@ class Step:
     inclusion: Inclusion | None
     changed_at: float
     versions: tuple[Version, ...]
+    was_included: bool = False
+    """Whether a block ever held it, even one that is gone since."""
 
     @property
     def name(self) -> str:
@@ -174,6 +212,8 @@ class Dispatch:
     """When the approval ends; None before there is one."""
     consumed_at: float | None
     resolved_at: float | None
+    ended: PlanEnd | None
+    """Why nothing of it is ever sent again; None while it may go on."""
     steps: tuple[Step, ...]
 
     @property
@@ -193,17 +233,25 @@ class Dispatch:
 
     @property
     def safe_state(self) -> str | None:
-        """Where the person stands, once a step has stopped and those before it have happened."""
+        """Where the person stands, once a step has stopped and just those before it have happened.
+
+        None where a later one happened all the same, or an earlier one did not: only the chain
+        knows then.
+        """
         stopped = self.stopped_at
-        if stopped is None:
+        if stopped is None or self.ended is not None:
             return None
-        before = self.steps[: stopped.position]
-        return stopped.safe_state if all(step.state in SUCCEEDED for step in before) else None
+        before, after = self.steps[: stopped.position], self.steps[stopped.position :]
+        in_turn = all(step.state in SUCCEEDED for step in before) and not any(
+            step.was_included and step.state not in _IN_VAIN for step in after
+        )
+        return stopped.safe_state if in_turn else None
 
     @property
     def needs_attention(self) -> bool:
+        left_open = self.half_done or self.ended is not None
         return self.consumed_at is not None and (
-            not self.finished or (self.half_done and self.resolved_at is None)
+            not self.finished or (left_open and self.resolved_at is None)
         )
 
 

@@ -9,14 +9,22 @@ from chain.execution.journal import (
     OutboxError,
     journal_in_memory,
     one_transaction,
-    read_dispatch,
     read_history,
     unsigned_to_text,
 )
+from chain.execution.journal_changes import (
+    add_version,
+    discard_unsigned,
+    end_plan,
+    known_dispatch,
+    move_step,
+    remember,
+    void_signed,
+)
 from chain.execution.journal_file import open_journal, reading
 from chain.execution.journal_records import (
-    NEXT_STATES,
     Dispatch,
+    EndCode,
     Inclusion,
     Step,
     StepState,
@@ -24,9 +32,11 @@ from chain.execution.journal_records import (
 )
 from chain.execution.outbox_approvals import check_spent, claim_nonce, grant, spend
 from chain.execution.outbox_guard import applying
+from chain.execution.outbox_heads import begin_heads_again, highest_head, raise_head
 from chain.execution.outbox_rules import (
     check_can_replace,
     check_can_sign,
+    check_not_over,
     check_plan,
     check_replacement,
     check_signature,
@@ -39,7 +49,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from chain.execution.journal_records import Change, PlannedDispatch
+    from chain.execution.journal_records import Change, Doubt, PlannedDispatch
+    from chain.execution.outbox_heads import Genesis, Head
     from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 
 
@@ -136,7 +147,7 @@ class Outbox:
                         now,
                     ),
                 )
-                self._remember(planned.hash, position, StepState.PLANNED, "", now)
+                remember(journal, planned.hash, position, StepState.PLANNED, now=now)
             return self._dispatch(planned.hash)
 
     def approve(self, dispatch_hash: str, *, now: float) -> Dispatch:
@@ -145,13 +156,14 @@ class Outbox:
             dispatch = self._dispatch(dispatch_hash)
             grant(self._connection, dispatch_hash, dispatch_hash, now)
             for step in dispatch.steps:
-                self._move(step, StepState.APPROVED, now=now)
+                move_step(self._connection, step, StepState.APPROVED, now=now)
             return self._dispatch(dispatch_hash)
 
     def consume(self, dispatch_hash: str, *, now: float) -> Dispatch:
         """Spend the approval; of any number of callers exactly one gets past here."""
         with one_transaction(self._connection):
             dispatch = self._dispatch(dispatch_hash)
+            check_not_over(dispatch)
             spend(self._connection, dispatch_hash, now)
             check_unspent(dispatch, self._siblings(dispatch))
             return self._dispatch(dispatch_hash)
@@ -163,11 +175,12 @@ class Outbox:
         check_signature(signed)
         with one_transaction(self._connection):
             dispatch = self._dispatch(dispatch_hash)
+            check_not_over(dispatch)
             check_can_sign(dispatch, position, signed)
             claim_nonce(self._connection, dispatch, position)
             step = dispatch.steps[position]
-            self._add_version(step, VersionKind.ORIGINAL, signed, now)
-            self._move(step, StepState.SIGNED, now=now)
+            add_version(self._connection, step, VersionKind.ORIGINAL, signed, now)
+            move_step(self._connection, step, StepState.SIGNED, now=now)
             return self._step(dispatch_hash, position)
 
     def approve_replacement(
@@ -175,9 +188,7 @@ class Outbox:
     ) -> None:
         """Let one dearer version of a step be signed once, within ten minutes."""
         with one_transaction(self._connection):
-            step = self._step(dispatch_hash, position)
-            check_can_replace(step)
-            check_replacement(step, unsigned)
+            self._check_replaceable(dispatch_hash, position, unsigned)
             grant(self._connection, unsigned.digest, dispatch_hash, now)
 
     def consume_replacement(
@@ -185,9 +196,7 @@ class Outbox:
     ) -> None:
         """Spend the approval of a dearer version; only then may it be signed."""
         with one_transaction(self._connection):
-            step = self._step(dispatch_hash, position)
-            check_can_replace(step)
-            check_replacement(step, unsigned)
+            self._check_replaceable(dispatch_hash, position, unsigned)
             spend(self._connection, unsigned.digest, now)
 
     def record_replacement(
@@ -198,20 +207,21 @@ class Outbox:
         with one_transaction(self._connection):
             dispatch = self._dispatch(dispatch_hash)
             step = dispatch.steps[position]
-            check_can_replace(step)
-            kind = check_replacement(step, signed.unsigned)
+            kind = self._check_replaceable(dispatch_hash, position, signed.unsigned)
             check_spent(self._connection, signed.unsigned.digest)
             claim_nonce(self._connection, dispatch, position)
-            self._add_version(step, kind, signed, now)
-            self._move(step, StepState.SIGNED, now=now, reason=f"{kind} signed")
+            add_version(self._connection, step, kind, signed, now)
+            reason = f"{kind} signed"
+            move_step(self._connection, step, StepState.SIGNED, now=now, reason=reason)
             return self._step(dispatch_hash, position)
 
     def mark_sent(self, step: Step, transaction_hash: str, *, now: float, reason: str = "") -> Step:
         """A node has it, or may have it."""
         with one_transaction(self._connection) as journal:
             journal.execute(
-                "UPDATE outbox_versions SET sent_at = coalesce(sent_at, ?) WHERE hash = ?",
-                (now, transaction_hash),
+                "UPDATE outbox_versions SET sent_at = coalesce(sent_at, ?)"
+                " WHERE hash = ? AND dispatch = ? AND position = ?",
+                (now, transaction_hash, step.dispatch, step.position),
             )
             return self._moved(step, StepState.SENT, now=now, reason=reason)
 
@@ -238,6 +248,11 @@ class Outbox:
         with one_transaction(self._connection):
             return self._moved(step, StepState.DROPPED, now=now, reason=reason)
 
+    def mark_unclear(self, step: Step, doubt: Doubt, *, now: float) -> Step:
+        """What is seen of it is not vouched for; the time stays that of the first such sight."""
+        with one_transaction(self._connection):
+            return self._moved(step, StepState.UNCLEAR, now=now, reason=doubt)
+
     def settle(self, step: Step, *, now: float) -> Step:
         """The block that decided it is final: an included step becomes final, others stay."""
         with one_transaction(self._connection) as journal:
@@ -245,7 +260,8 @@ class Outbox:
             if current.settled or _seen(current) != _seen(step):
                 return current
             if current.state is StepState.INCLUDED:
-                self._move(current, StepState.FINAL, now=now, inclusion=current.inclusion)
+                inclusion = current.inclusion
+                move_step(journal, current, StepState.FINAL, now=now, inclusion=inclusion)
             journal.execute(
                 "UPDATE outbox_steps SET settled = 1 WHERE dispatch = ? AND position = ?",
                 (step.dispatch, step.position),
@@ -254,11 +270,42 @@ class Outbox:
 
     def discard_unsigned(self, dispatch_hash: str, *, now: float, reason: str) -> Dispatch:
         """Give up every step that was never signed; what was signed is untouched."""
-        with one_transaction(self._connection):
-            for step in self._dispatch(dispatch_hash).steps:
-                if step.state in (StepState.PLANNED, StepState.APPROVED):
-                    self._move(step, StepState.DISCARDED, now=now, reason=reason, settled=True)
+        with one_transaction(self._connection) as journal:
+            discard_unsigned(journal, self._dispatch(dispatch_hash), now=now, reason=reason)
             return self._dispatch(dispatch_hash)
+
+    def end(self, dispatch_hash: str, code: EndCode, *, now: float) -> Dispatch:
+        """The plan is over: nothing of it is signed or sent from here on."""
+        with one_transaction(self._connection) as journal:
+            dispatch = self._dispatch(dispatch_hash)
+            end_plan(journal, dispatch, code, now=now)
+            if code is EndCode.CHAIN_RESTARTED:
+                void_signed(journal, self._dispatch(dispatch_hash), now=now, reason=code)
+            return self._dispatch(dispatch_hash)
+
+    def highest_head(self, chain: Genesis) -> Head | None:
+        with reading(self._connection):
+            return highest_head(self._connection, chain)
+
+    def note_head(self, chain: Genesis, head: Head, *, now: float) -> None:
+        """A block of this chain was seen; only the highest is kept."""
+        if self.highest_head(chain) != head:
+            with one_transaction(self._connection) as journal:
+                raise_head(journal, chain, head, now)
+
+    def begin_again(
+        self, chain: Genesis, head: Head, *, ending: EndCode | None, now: float
+    ) -> None:
+        """Count heads from this one; with an end, every plan of the chain so far is over."""
+        with one_transaction(self._connection) as journal:
+            if ending is not None:
+                rows = journal.execute(
+                    "SELECT hash FROM outbox_dispatches WHERE chain_id = ?", (chain.chain_id,)
+                ).fetchall()
+                for (dispatch_hash,) in rows:
+                    end_plan(journal, self._dispatch(dispatch_hash), ending, now=now)
+                    void_signed(journal, self._dispatch(dispatch_hash), now=now, reason=ending)
+            begin_heads_again(journal, chain, head, now)
 
     def resolve(self, dispatch_hash: str, *, now: float) -> Dispatch:
         """The person has dealt with a plan that was left half done."""
@@ -269,13 +316,7 @@ class Outbox:
             return self._dispatch(dispatch_hash)
 
     def _dispatch(self, dispatch_hash: str) -> Dispatch:
-        found = read_dispatch(self._connection, dispatch_hash)
-        if found is None:
-            raise OutboxError(
-                f"Nothing with the hash {dispatch_hash} is in the outbox.",
-                "See what is: zuno outbox",
-            )
-        return found
+        return known_dispatch(self._connection, dispatch_hash)
 
     def _step(self, dispatch_hash: str, position: int) -> Step:
         return self._dispatch(dispatch_hash).steps[position]
@@ -287,22 +328,17 @@ class Outbox:
         ).fetchall()
         return [self._dispatch(row[0]) for row in rows]
 
-    def _add_version(
-        self, step: Step, kind: VersionKind, signed: SignedTransaction, now: float
-    ) -> None:
-        self._connection.execute(
-            "INSERT INTO outbox_versions VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL)",
-            (
-                signed.hash,
-                step.dispatch,
-                step.position,
-                len(step.versions),
-                kind,
-                unsigned_to_text(signed.unsigned),
-                signed.raw,
-                now,
-            ),
-        )
+    def _check_replaceable(
+        self, dispatch_hash: str, position: int, unsigned: UnsignedTransaction
+    ) -> VersionKind:
+        dispatch = self._dispatch(dispatch_hash)
+        step = dispatch.steps[position]
+        check_can_replace(step)
+        kind = check_replacement(step, unsigned)
+        # Taking a nonce for nothing undoes no end; the same bytes at a higher fee would.
+        if kind is VersionKind.SPEED_UP:
+            check_not_over(dispatch)
+        return kind
 
     def _moved(
         self,
@@ -319,42 +355,11 @@ class Outbox:
             unchanged = _seen(current)[:2] == (state, inclusion)
             # Sending again does not make why it had to be sent again less true.
             if not unchanged or (state is not StepState.SENT and current.reason != reason):
-                self._move(current, state, now=now, reason=reason, inclusion=inclusion)
+                move_step(
+                    self._connection, current, state, now=now, reason=reason, inclusion=inclusion
+                )
             return self._step(step.dispatch, step.position)
         return current
-
-    def _move(
-        self,
-        step: Step,
-        state: StepState,
-        *,
-        now: float,
-        reason: str = "",
-        inclusion: Inclusion | None = None,
-        settled: bool = False,
-    ) -> None:
-        if step.settled or state not in NEXT_STATES[step.state]:
-            raise OutboxError(f"{step.name} is {step.state} and cannot become {state}.")
-        included = (
-            (inclusion.transaction_hash, inclusion.block_number, inclusion.block_hash)
-            if inclusion
-            else (None, None, None)
-        )
-        self._connection.execute(
-            "UPDATE outbox_steps SET state = ?, reason = ?, included_hash = ?, block_number = ?,"
-            " block_hash = ?, changed_at = ?, settled = ? WHERE dispatch = ? AND position = ?",
-            (state, reason, *included, now, settled, step.dispatch, step.position),
-        )
-        self._remember(step.dispatch, step.position, state, reason, now)
-
-    def _remember(
-        self, dispatch_hash: str, position: int, state: StepState, reason: str, now: float
-    ) -> None:
-        self._connection.execute(
-            "INSERT INTO outbox_history (dispatch, position, state, reason, at)"
-            " VALUES (?, ?, ?, ?, ?)",
-            (dispatch_hash, position, state, reason, now),
-        )
 
 
 def _seen(step: Step) -> tuple[StepState, Inclusion | None, int]:

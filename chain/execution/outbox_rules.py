@@ -6,7 +6,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from chain.execution.journal import OutboxError
-from chain.execution.journal_records import REPLACEABLE, SUCCEEDED, StepState, VersionKind
+from chain.execution.journal_records import (
+    REPLACEABLE,
+    SUCCEEDED,
+    EndCode,
+    StepState,
+    VersionKind,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,9 +40,34 @@ def check_plan(planned: PlannedDispatch) -> None:
             raise OutboxError("The transactions of a plan must have consecutive nonces.")
 
 
+class PlanOverError(OutboxError):
+    """A plan of which nothing may be signed or sent any more."""
+
+    def __init__(self, dispatch: Dispatch, code: EndCode) -> None:
+        super().__init__(
+            f"Plan {dispatch.plan_id} is over: {END_WORDS[code]}. Nothing was sent.", _REPLAN
+        )
+        self.code = code
+
+
+END_WORDS: dict[EndCode, str] = {
+    EndCode.CHAIN_RESTARTED: "the chain was started anew since it was approved",
+    EndCode.OTHER_CHAIN: "the chain is not the one it was approved on",
+    EndCode.STEP_GONE: "a step that was in a block is in none any more",
+    EndCode.NONCE_SPENT: "a nonce of its went to another transaction",
+}
+
+
+def check_not_over(dispatch: Dispatch) -> None:
+    if dispatch.ended is not None:
+        raise PlanOverError(dispatch, dispatch.ended.code)
+
+
 def check_unspent(dispatch: Dispatch, siblings: Sequence[Dispatch]) -> None:
     """Refuse a plan of which another approval has, or may still have, an effect."""
     for sibling in siblings:
+        if sibling.ended is not None and sibling.ended.code is EndCode.CHAIN_RESTARTED:
+            continue
         for step in sibling.steps:
             if step.state is StepState.FINAL or (step.versions and not step.settled):
                 raise OutboxError(

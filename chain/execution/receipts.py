@@ -73,6 +73,41 @@ def realised(receipt: Receipt, wallet: Address, network: Network, native: Native
     )
 
 
+async def read_held_changes(
+    reads: Reader, receipt: Receipt, wallet: Address, tokens: Iterable[Address]
+) -> dict[Address, int]:
+    """What the tokens themselves say the wallet held after its block, less what before it.
+
+    Tokens that do not tell, or no longer, are left out.
+    """
+    block = await reads.ask(requests.block(receipt.block_hash))
+    asked = [token for token in dict.fromkeys(tokens) if token != NATIVE]
+    if block is None or not asked:
+        return {}
+    call = abi.encode_call("balanceOf(address)", wallet)
+    told = await reads.settle(
+        [
+            requests.call(token, call, at)
+            for at in (block.parent_hash, block.hash)
+            for token in asked
+        ]
+    )
+    before, after = told[: len(asked)], told[len(asked) :]
+    return {
+        token: int.from_bytes(now, "big") - int.from_bytes(then, "big")
+        for token, then, now in zip(asked, before, after, strict=True)
+        if isinstance(then, bytes) and isinstance(now, bytes) and len(then) == len(now) == abi.WORD
+    }
+
+
+def contradicts(receipt: Receipt, did: Realised, held: Mapping[Address, int]) -> bool:
+    """Whether status and balances cannot both be true."""
+    if receipt.succeeded:
+        return any(did.tokens.get(token) and not change for token, change in held.items())
+    spent = did.native.amount is not None and did.native.amount < -did.gas_cost
+    return bool(receipt.logs) or spent or any(held.values())
+
+
 def gas_cost(receipt: Receipt) -> int:
     return receipt.gas_used * receipt.effective_gas_price + (receipt.l1_fee or 0)
 

@@ -9,8 +9,11 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from chain.execution.chain_sight import note_seen, require_same_chain
+from chain.execution.evidence import ONE_ENDPOINT
 from chain.execution.journal import OutboxError
-from chain.execution.journal_records import SUCCEEDED, StepState
+from chain.execution.journal_records import SUCCEEDED, Doubt, StepState
+from chain.execution.outbox_rules import check_not_over
 from chain.execution.sending_delivery import Handing, deliver, observe
 from chain.execution.sending_lookup import Standing
 from chain.rpc import requests
@@ -19,9 +22,11 @@ from chain.rpc.errors import RpcError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from chain.execution.evidence import Evidence
     from chain.execution.journal_records import Dispatch, Step
     from chain.execution.outbox import Outbox
-    from chain.execution.sending_delivery import Observed
+    from chain.execution.outbox_heads import Genesis
+    from chain.execution.sending_delivery import Delivered, Observed
     from chain.execution.sending_route import Route
     from chain.execution.transaction import SignedTransaction, UnsignedTransaction
     from chain.rpc.reader import Reader
@@ -39,8 +44,10 @@ class Patience:
     finality_seconds: float = 1800.0
     resend_seconds: float = 15.0
     """How long bytes that no pool shows are left alone before the same ones are sent again."""
-    replaced_looks: int = 2
-    """How often a nonce must look taken by a stranger: endpoints may lag behind one another."""
+    witness_seconds: float = 60.0
+    """How long endpoints that differ about a step are waited for to agree."""
+    anchor_seconds: float = 4.0
+    """How long an endpoint may take to know the block a plan was built on."""
 
 
 class NotSentError(OutboxError):
@@ -50,7 +57,7 @@ class NotSentError(OutboxError):
         why = f" {error.sentence}" if error else ""
         super().__init__(
             f"{step.name} is signed and kept, but it could not be sent.{why}",
-            "Send the same bytes later, or cancel: zuno outbox",
+            "Send the same bytes later, or cancel: zuno outbox resume, zuno outbox cancel",
         )
         self.error = error
 
@@ -69,6 +76,8 @@ class Sender:
     """What the journal's times are by."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     patience: Patience = field(default_factory=Patience)
+    evidence: Evidence = ONE_ENDPOINT
+    """Whose word counts for what became of a step."""
     changed: Callable[[Step], None] = lambda _step: None
     """Told of every state a step comes to."""
     objection: Callable[[UnsignedTransaction, str], Awaitable[str | None]] = _no_objection
@@ -88,10 +97,11 @@ class Sender:
             refusal = self.route.refusal(self._of_this_chain(dispatch_hash))
             if refusal is not None:
                 raise refusal
+            chain = await self._same_chain(dispatch_hash)
             dispatch = self.outbox.consume(dispatch_hash, now=at)
             try:
                 for step in dispatch.steps:
-                    if not await self._take(dispatch, step, signer):
+                    if not await self._take(dispatch, step, signer, chain):
                         break
             finally:
                 self.outbox.discard_unsigned(
@@ -100,17 +110,41 @@ class Sender:
         return self.outbox.dispatch(dispatch_hash)
 
     async def watch(self, dispatch_hash: str) -> Dispatch:
-        """Follow what was sent until it is final, sending the same bytes again after a reorg."""
+        """Follow what was sent until it is final; nothing is sent by following."""
         ends = self.clock() + self.patience.finality_seconds
-        resends = _Resends(self.patience.resend_seconds)
+        following = _Following(self.clock(), None)
         while True:
             dispatch = self._of_this_chain(dispatch_hash)
-            following = [step for step in dispatch.steps if step.versions and not step.settled]
-            if not following or self.clock() >= ends:
+            open_steps = [step for step in dispatch.steps if step.versions and not step.settled]
+            if not open_steps or self.clock() >= ends:
                 return dispatch
-            for step in following:
-                await self._look(dispatch, step, resends)
+            for step in open_steps:
+                await self._look(dispatch, step, following)
             await self.sleep(self.patience.poll_seconds)
+
+    async def resume(self, dispatch_hash: str, position: int) -> Dispatch:
+        """Send the bytes of the one step that no node has, and wait for its block.
+
+        Every earlier step must still stand; the steps after it were given up when zuno ended.
+        """
+        with self.outbox.applying() as alone:
+            if not alone:
+                raise OutboxError(
+                    "Another zuno is applying a plan right now. Nothing was sent.",
+                    "Wait for it: zuno outbox",
+                )
+            dispatch = self._of_this_chain(dispatch_hash)
+            check_not_over(dispatch)
+            chain = await self._same_chain(dispatch_hash)
+            for earlier in dispatch.steps[:position]:
+                if earlier.state not in SUCCEEDED:
+                    raise OutboxError(
+                        f"{earlier.name}, which comes first, is {earlier.state}. Nothing was sent.",
+                        "See where things stand: zuno outbox",
+                    )
+            await self._first_send(dispatch, dispatch.steps[position])
+            await self._included(dispatch_hash, position, chain)
+        return self.outbox.dispatch(dispatch_hash)
 
     async def replace(
         self,
@@ -133,23 +167,43 @@ class Sender:
     async def resend(self, step: Step) -> Step:
         """Send the newest bytes of a step once more."""
         dispatch = self._of_this_chain(step.dispatch)
-        delivered = await deliver(
-            self.outbox, self.reads, self.route, dispatch, step, now=self.clock()
-        )
+        delivered = await self._delivered(dispatch, step)
         if delivered.handing is Handing.NOT_SENT:
             raise NotSentError(step, delivered.error)
         return self._told(delivered.step)
 
-    async def _take(self, dispatch: Dispatch, step: Step, signer: Signer) -> bool:
+    async def _same_chain(self, dispatch_hash: str) -> Genesis:
+        return await require_same_chain(
+            self.outbox,
+            self.reads,
+            self.evidence,
+            self._of_this_chain(dispatch_hash),
+            clock=self.clock,
+            wait=lambda: self.sleep(self.patience.poll_seconds),
+            seconds=self.patience.anchor_seconds,
+        )
+
+    async def _delivered(self, dispatch: Dispatch, step: Step) -> Delivered:
+        return await deliver(
+            self.outbox,
+            self.reads,
+            self.route,
+            dispatch,
+            step,
+            now=self.clock(),
+            evidence=self.evidence,
+        )
+
+    async def _take(self, dispatch: Dispatch, step: Step, signer: Signer, chain: Genesis) -> bool:
         """Whether one step was signed, sent and included."""
-        if await self._is_late(step) or await self._is_objected_to(step):
+        if await self._is_late(step) or await self._is_objected_to(step, chain):
             return False
         signed = await asyncio.to_thread(signer.sign, step.transaction)
         step = self._told(
             self.outbox.record_signed(dispatch.hash, step.position, signed, now=self.clock())
         )
         await self._first_send(dispatch, step)
-        return await self._included(dispatch.hash, step.position)
+        return await self._included(dispatch.hash, step.position, chain)
 
     async def _is_late(self, step: Step) -> bool:
         """Whether no block to come may run it; a silence only ends a plan that has not begun."""
@@ -164,7 +218,7 @@ class Sender:
                 continue
             return head is None or (step.deadline is not None and head.timestamp >= step.deadline)
 
-    async def _is_objected_to(self, step: Step) -> bool:
+    async def _is_objected_to(self, step: Step, chain: Genesis) -> bool:
         """Whether a later step, tried where the one before it now stands, must not be signed."""
         if step.position == 0:
             return False
@@ -181,7 +235,7 @@ class Sender:
                     raise
             await self.sleep(self.patience.poll_seconds)
             # A reorg may have moved the step before it to another block, or out of all of them.
-            if not await self._included(step.dispatch, step.position - 1):
+            if not await self._included(step.dispatch, step.position - 1, chain):
                 return True
         if reason is None:
             return False
@@ -192,9 +246,7 @@ class Sender:
     async def _first_send(self, dispatch: Dispatch, step: Step) -> None:
         ends = self.clock() + self.patience.resend_seconds
         while True:
-            delivered = await deliver(
-                self.outbox, self.reads, self.route, dispatch, step, now=self.clock()
-            )
+            delivered = await self._delivered(dispatch, step)
             if delivered.handing is not Handing.NOT_SENT:
                 self._told(delivered.step)
                 return
@@ -204,46 +256,65 @@ class Sender:
                 raise NotSentError(step, error)
             await self.sleep(self.patience.poll_seconds)
 
-    async def _included(self, dispatch_hash: str, position: int) -> bool:
+    async def _included(self, dispatch_hash: str, position: int, chain: Genesis) -> bool:
         """Wait for a block, watching earlier steps too: a reorg can take them back."""
         ends = self.clock() + self.patience.inclusion_seconds
-        resends = _Resends(self.patience.resend_seconds, self.clock())
-        replaced = 0
+        following = _Following(self.clock(), chain)
         while True:
             dispatch = self.outbox.dispatch(dispatch_hash)
-            standings: list[Standing | None] = []
             for step in dispatch.steps[: position + 1]:
                 if not step.settled:
-                    standings.append(await self._look(dispatch, step, resends))
-            steps = self.outbox.dispatch(dispatch_hash).steps[: position + 1]
-            if all(step.state in SUCCEEDED for step in steps):
+                    await self._look(dispatch, step, following)
+            dispatch = self.outbox.dispatch(dispatch_hash)
+            steps = dispatch.steps[: position + 1]
+            if dispatch.ended is not None:
+                return False
+            if all(step.state in SUCCEEDED for step in steps) and not following.split_since:
                 return True
-            replaced = replaced + 1 if Standing.REPLACED in standings else 0
             stopped = any(
                 step.state in (StepState.REVERTED, StepState.DROPPED)
                 or (step.state is StepState.REPLACED and (step.settled or step.inclusion))
                 for step in steps
             )
-            if stopped or replaced >= self.patience.replaced_looks or self.clock() >= ends:
+            if stopped or self.clock() >= ends or self._gave_up_on(dispatch, following):
                 return False
             await self.sleep(self.patience.poll_seconds)
 
-    async def _look(self, dispatch: Dispatch, step: Step, resends: _Resends) -> Standing | None:
-        """Where a step stands now; None while the chain does not answer."""
+    def _gave_up_on(self, dispatch: Dispatch, following: _Following) -> bool:
+        """Whether endpoints have differed about a step for too long, which is then unclear."""
+        now, late = self.clock(), False
+        for position, since in following.split_since.items():
+            if now - since >= self.patience.witness_seconds:
+                late = True
+                step, doubt = dispatch.steps[position], Doubt.NO_SECOND_WITNESS
+                self._told(self.outbox.mark_unclear(step, doubt, now=now))
+        return late
+
+    async def _look(self, dispatch: Dispatch, step: Step, following: _Following) -> None:
+        """Write down where a step stands now, and send it again if it was in no block yet."""
         now = self.clock()
         try:
-            observed: Observed = await observe(self.outbox, self.reads, dispatch, step, now=now)
+            observed: Observed = await observe(
+                self.outbox, self.reads, dispatch, step, now=now, evidence=self.evidence
+            )
         except RpcError:
-            return None
+            return
         moved = observed.step
         if moved.state != step.state:
             self._told(moved)
+        doubted = moved.state is StepState.UNCLEAR and moved.reason != Doubt.NO_SECOND_WITNESS
+        unagreed = observed.standing is Standing.UNCLEAR and not doubted
+        following.differs(step.position, unagreed, now)
+        if following.chain is None:
+            return
+        note_seen(self.outbox, self.evidence, following.chain, observed.seen.head, now=now)
         missing = observed.standing is Standing.MISSING and moved.state is not StepState.DROPPED
-        if missing and resends.due(step.position, now):
-            again = await deliver(self.outbox, self.reads, self.route, dispatch, moved, now=now)
-            if again.step.state != moved.state:
-                self._told(again.step)
-        return observed.standing
+        if missing and following.resend_due(step.position, now, self.patience.resend_seconds):
+            over = self.outbox.dispatch(dispatch.hash).ended
+            if over is None:
+                again = await self._delivered(dispatch, moved)
+                if again.step.state != moved.state:
+                    self._told(again.step)
 
     def _of_this_chain(self, dispatch_hash: str) -> Dispatch:
         dispatch = self.outbox.dispatch(dispatch_hash)
@@ -259,17 +330,25 @@ class Sender:
         return step
 
 
-class _Resends:
-    """When the bytes of each step were last sent, so that a pool is not flooded with them."""
+class _Following:
+    """What is remembered while steps are waited for: sends, and since when endpoints differ."""
 
-    def __init__(self, seconds: float, started: float = 0.0) -> None:
-        self._seconds = seconds
+    def __init__(self, started: float, chain: Genesis | None) -> None:
+        self.chain = chain
+        """None where nothing may be sent again."""
+        self.split_since: dict[int, float] = {}
         self._started = started
-        self._last: dict[int, float] = {}
+        self._sent: dict[int, float] = {}
 
-    def due(self, position: int, now: float) -> bool:
+    def differs(self, position: int, unagreed: bool, now: float) -> None:
+        if unagreed:
+            self.split_since.setdefault(position, now)
+        else:
+            self.split_since.pop(position, None)
+
+    def resend_due(self, position: int, now: float, seconds: float) -> bool:
         """Whether it is time to send again, which the caller then does."""
-        is_due = now - self._last.get(position, self._started) >= self._seconds
+        is_due = now - self._sent.get(position, self._started) >= seconds
         if is_due:
-            self._last[position] = now
+            self._sent[position] = now
         return is_due

@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from chain.execution.evidence import ONE_ENDPOINT, find_verdict
 from chain.execution.journal import OutboxError
-from chain.execution.journal_records import Inclusion, StepState
-from chain.execution.sending_lookup import Standing, look_up, standing
+from chain.execution.journal_records import Doubt, EndCode, Inclusion, StepState
+from chain.execution.outbox_rules import check_not_over
+from chain.execution.sending_lookup import Standing
+from chain.execution.signed_bytes import check_signed_bytes
 from chain.rpc import requests
 from chain.rpc.errors import RpcError, SendRefusal, SendRefused, SendUnclear
 
 if TYPE_CHECKING:
+    from chain.execution.evidence import Evidence
     from chain.execution.journal_records import Dispatch, Step
     from chain.execution.outbox import Outbox
     from chain.execution.sending_lookup import Sighting
@@ -59,12 +63,21 @@ async def hand_over(sends: Reader, raw: bytes) -> tuple[Handing, RpcError | None
 
 
 async def deliver(
-    outbox: Outbox, reads: Reader, route: Route, dispatch: Dispatch, step: Step, *, now: float
+    outbox: Outbox,
+    reads: Reader,
+    route: Route,
+    dispatch: Dispatch,
+    step: Step,
+    *,
+    now: float,
+    evidence: Evidence = ONE_ENDPOINT,
 ) -> Delivered:
     """Send the newest signed bytes of a step, these and no others, and write down what is known."""
+    check_not_over(outbox.dispatch(dispatch.hash))
     newest = step.newest
     if newest is None:
         raise OutboxError(f"{step.name} was never signed: there is nothing to send.")
+    check_signed_bytes(newest.transaction)
     if (refusal := route.refusal(dispatch)) is not None:
         return Delivered(step, Handing.NOT_SENT, refusal)
     handing, error = await hand_over(route.endpoint, newest.transaction.raw)
@@ -73,7 +86,7 @@ async def deliver(
     if handing is Handing.REFUSED:
         # A node may refuse what another took: only a hash nobody knows was not taken.
         try:
-            observed = await observe(outbox, reads, dispatch, step, now=now)
+            observed = await observe(outbox, reads, dispatch, step, now=now, evidence=evidence)
         except RpcError as silence:
             return Delivered(step, Handing.UNCLEAR, silence)
         # What a private endpoint once took may be in its keeping, where nobody else can look.
@@ -90,34 +103,77 @@ async def deliver(
     return Delivered(step, handing, error)
 
 
+_DOUBTS: dict[Standing, tuple[Doubt, EndCode]] = {
+    Standing.REPLACED: (Doubt.NONCE_TAKEN, EndCode.NONCE_SPENT),
+    Standing.REPLACED_FOR_GOOD: (Doubt.NONCE_TAKEN, EndCode.NONCE_SPENT),
+    Standing.GONE: (Doubt.BLOCK_GONE, EndCode.STEP_GONE),
+    Standing.OTHER_CHAIN: (Doubt.OTHER_CHAIN, EndCode.OTHER_CHAIN),
+}
+"""What ends a plan once it was seen for long enough."""
+
+
 async def observe(
-    outbox: Outbox, reads: Reader, dispatch: Dispatch, step: Step, *, now: float
+    outbox: Outbox,
+    reads: Reader,
+    dispatch: Dispatch,
+    step: Step,
+    *,
+    now: float,
+    evidence: Evidence = ONE_ENDPOINT,
 ) -> Observed:
-    """Look a step up and write down what changed; nothing is sent by looking."""
-    seen = await look_up(reads, dispatch, step)
-    found = standing(step, seen)
+    """Look a step up and write down what changed; nothing is sent by looking.
+
+    What endpoints do not agree on is not written down: they may catch up with one another.
+    """
+    found, seen = await find_verdict(reads, evidence, dispatch, step)
+    if found in _DOUBTS:
+        doubt, code = _DOUBTS[found]
+        # What ended a plan is not doubted again because it is looked at again.
+        if dispatch.ended is None and not _lasted(step, doubt, evidence, now):
+            step = outbox.mark_unclear(step, doubt, now=now)
+            return Observed(step, Standing.UNCLEAR, seen)
+        if found is Standing.OTHER_CHAIN and evidence.embedded:
+            code = EndCode.CHAIN_RESTARTED
+        step = _ended(outbox, step, found, code, now=now)
+        return Observed(step, found, seen)
     match found:
         case Standing.INCLUDED | Standing.FINAL:
             step = _included(outbox, step, seen, now=now)
             if found is Standing.FINAL:
-                step = outbox.settle(step, now=now)
-        case Standing.REPLACED | Standing.REPLACED_FOR_GOOD:
-            reason = "its nonce was used by a transaction this journal does not know"
-            step = outbox.mark_replaced(step, now=now, reason=reason)
-            if found is Standing.REPLACED_FOR_GOOD:
                 step = outbox.settle(step, now=now)
         case Standing.PENDING:
             step = _sent(outbox, step, now=now)
         case Standing.EXPIRED:
             reason = "no node has it and its deadline has passed"
             step = outbox.mark_dropped(step, now=now, reason=reason)
-        case Standing.OTHER_CHAIN:
-            reason = "the chain is not the one it was approved on"
-            step = outbox.mark_dropped(step, now=now, reason=reason)
+        case Standing.MISSING if dispatch.ended is not None:
+            step = outbox.mark_dropped(step, now=now, reason=dispatch.ended.code)
         case Standing.MISSING:
-            if step.inclusion is not None or step.state is StepState.REPLACED:
+            if step.state in (StepState.REPLACED, StepState.UNCLEAR):
                 step = _sent(outbox, step, now=now)
+        case _:
+            pass
     return Observed(step, found, seen)
+
+
+def _lasted(step: Step, doubt: Doubt, evidence: Evidence, now: float) -> bool:
+    """Whether this was seen for so long that it is no lag between endpoints."""
+    already = step.state is StepState.UNCLEAR and step.reason == doubt
+    return not evidence.doubt_seconds or (
+        already and now - step.changed_at >= evidence.doubt_seconds
+    )
+
+
+def _ended(outbox: Outbox, step: Step, found: Standing, code: EndCode, *, now: float) -> Step:
+    """The step as it ends, and its plan with it."""
+    if code is EndCode.NONCE_SPENT:
+        reason = "its nonce was used by a transaction this journal does not know"
+        step = outbox.mark_replaced(step, now=now, reason=reason)
+    else:
+        step = outbox.mark_dropped(step, now=now, reason=code)
+    if found is Standing.REPLACED_FOR_GOOD:
+        step = outbox.settle(step, now=now)
+    return outbox.end(step.dispatch, code, now=now).steps[step.position]
 
 
 def _included(outbox: Outbox, step: Step, seen: Sighting, *, now: float) -> Step:

@@ -27,8 +27,12 @@ class Standing(StrEnum):
     REPLACED = "replaced"
     PENDING = "pending"
     OTHER_CHAIN = "other chain"
+    GONE = "gone"
+    """It was in a block, and neither a block nor the pool has it now."""
     EXPIRED = "expired"
     MISSING = "missing"
+    UNCLEAR = "unclear"
+    """Endpoints differ, or too few of them answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +64,23 @@ def standing(step: Step, seen: Sighting) -> Standing:
         return Standing.REPLACED
     if seen.waiting:
         return Standing.PENDING
+    return _absent(step, seen)
+
+
+def _absent(step: Step, seen: Sighting) -> Standing:
+    """Of a step that no block and no pool has, and whose nonce is free."""
     if not seen.same_chain:
         return Standing.OTHER_CHAIN
+    if step.was_included:
+        return Standing.GONE
     return Standing.EXPIRED if seen.expired(step) else Standing.MISSING
 
 
-async def look_up(reads: Reader, dispatch: Dispatch, step: Step) -> Sighting:
-    """Everything about a step in one request, or two where the first leaves it open."""
+async def look_up(reads: Reader, dispatch: Dispatch, step: Step, *, lags: bool = True) -> Sighting:
+    """Everything about a step in one request, or two where the first leaves it open.
+
+    `lags` is whether a head may fall short of the plan's block and still be of its chain.
+    """
     hashes = [version.transaction.hash for version in step.versions]
     sender = step.transaction.sender
     outcomes = await reads.settle(
@@ -87,17 +101,22 @@ async def look_up(reads: Reader, dispatch: Dispatch, step: Step) -> Sighting:
     receipt = _receipt(receipts)
     final_nonce = 0
     if receipt is None and nonce > step.transaction.nonce:
-        # The block may have come between two answers of one batch: ask by hash once more.
-        receipts = await reads.settle([requests.receipt(item) for item in hashes])
-        receipt = _receipt(receipts)
+        # The block may have come between two answers of one batch: ask by hash once more, of a
+        # back-end that has at least the block the nonce was counted at.
+        there, *again = await reads.settle(
+            [requests.block(head.hash), *(requests.receipt(item) for item in hashes)]
+        )
+        receipt = _receipt(again)
         [counted] = await reads.settle([requests.transaction_count(sender, final_number)])
         final_nonce = counted if isinstance(counted, int) else 0
+        if receipt is None and not isinstance(there, Block):
+            nonce = final_nonce
     if receipt is not None and receipt.block_number <= final_number:
         final_number = await _confirmed(reads, receipt, final_number)
     return Sighting(
         head=head,
         final_number=final_number,
-        same_chain=_same_chain(dispatch, head, anchor),
+        same_chain=_same_chain(dispatch, head, anchor, lags=lags),
         receipt=receipt,
         waiting=any(isinstance(item, Transaction) and item.block_hash is None for item in pooled),
         nonce=nonce,
@@ -112,11 +131,11 @@ async def _confirmed(reads: Reader, receipt: Receipt, final_number: int) -> int:
     return final_number if holds else receipt.block_number - 1
 
 
-def _same_chain(dispatch: Dispatch, head: Block, anchor: object) -> bool:
+def _same_chain(dispatch: Dispatch, head: Block, anchor: object, *, lags: bool) -> bool:
     """A head a little short of the anchor may lag; a far shorter chain is another one."""
     if isinstance(anchor, Block):
         return anchor.hash == dispatch.anchor.hash
-    return head.number < dispatch.anchor.number <= head.number + FINAL_DEPTH
+    return lags and head.number < dispatch.anchor.number <= head.number + FINAL_DEPTH
 
 
 def _receipt(outcomes: Sequence[object]) -> Receipt | None:

@@ -13,7 +13,7 @@ from chain.wallet.keeping import open_signer
 from zuno_tui.cli import DONE, FAILED
 from zuno_tui.cli.approval_card import word_lines
 from zuno_tui.cli.confirming import require_typed
-from zuno_tui.cli.outbox import resume_outbox
+from zuno_tui.cli.outbox_news import say_news
 from zuno_tui.cli.result_card import show_result
 from zuno_tui.cli.transcript import wrapped
 from zuno_tui.cli.wallet_secrets import ask_passphrase
@@ -46,9 +46,7 @@ async def _apply(session: Session, arguments: Namespace) -> int:
     limits = gate_limits(session.settings.limits, session.network)
     async with session.sources() as sources, session.connections(sources) as connections:
         with Outbox.open(session.home.outbox) as outbox:
-            for finding in await resume_outbox(sources, connections, outbox):
-                if finding.open:
-                    say(finding.sentence)
+            await say_news(sources, connections, outbox)
             approval, dispatch = unused_approval(outbox, arguments.plan_id, arguments.confirm)
 
             async def judged() -> Waiting:
@@ -64,7 +62,7 @@ async def _apply(session: Session, arguments: Namespace) -> int:
                 # A word and a passphrase take their time, and the chain does not wait for them.
                 waiting = await judged()
                 dispatch = await _applied(sources, connections, outbox, waiting, signer)
-        result = await read_result(sources, approval, dispatch)
+        result = await read_result(sources, connections, approval, dispatch)
         show_result(session, result, waiting.tokens)
     return DONE if result.done else FAILED
 

@@ -69,7 +69,10 @@ def build_parser() -> argparse.ArgumentParser:
     add_changing(commands, shared, token_id)
     outbox = commands.add_parser("outbox", parents=[shared], help="what was sent, where it stands")
     outbox.add_argument(
-        "action", nargs="?", choices=("resume", "cancel", "speed-up", "resolve"), default="resume"
+        "action",
+        nargs="?",
+        choices=("resume", "cancel", "speed-up", "resolve"),
+        help="without one it only looks, and sends nothing",
     )
     for signing in (applying, outbox):
         signing.add_argument("--confirm", metavar="HASH", help="instead of the typed word")

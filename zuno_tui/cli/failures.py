@@ -30,7 +30,14 @@ _FORESEEN = (
     "NotIncludedError",
     "UnknownAlertError",
 )
-_REFUSALS = ("BuildError", "GateRefusedError", "NoSuchPositionError", "OutboxError")
+_REFUSALS = (
+    "BuildError",
+    "ChangedBytesError",
+    "GateRefusedError",
+    "NoSuchPositionError",
+    "OutboxError",
+    "PlanOverError",
+)
 _UNREAD = ("ChainUnreadableError", "GasUnknownError", "NotSentError")
 
 

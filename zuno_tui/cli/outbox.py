@@ -6,20 +6,18 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from chain.execution.outbox import Outbox
-from chain.execution.resuming import resume
 from zuno_tui.cli import DONE
+from zuno_tui.cli.aftermath_document import aftermath_document
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.standing import stands, told
+from zuno_tui.gate.standing import look_at_outbox, remember_heard, stands
 from zuno_tui.session import Session, say
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from chain.execution.journal_records import Dispatch
-    from chain.overview import Sources
     from zuno_tui.cli.output import Json
-    from zuno_tui.gate.connections import Connections
     from zuno_tui.gate.standing import Told
 
 _COLUMNS = (Column("PLAN"), Column("HASH"), Column("STATE"), Column("STEPS"))
@@ -31,36 +29,30 @@ def run(arguments: Namespace) -> int:
     return asyncio.run(_outbox(Session.start(arguments), arguments))
 
 
-async def resume_outbox(
-    sources: Sources, connections: Connections, outbox: Outbox
-) -> tuple[Told, ...]:
-    """The truth about whatever is unfinished, looked up and written down first of all."""
-    findings = await resume(
-        outbox,
-        sources.client,
-        connections.route,
-        chain_id=sources.network.chain_id,
-        clock=sources.clock,
-    )
-    return tuple(told(finding) for finding in findings)
-
-
 async def _outbox(session: Session, arguments: Namespace) -> int:
     async with session.sources() as sources, session.connections(sources) as connections:
         with Outbox.open(session.home.outbox) as outbox:
-            findings = await resume_outbox(sources, connections, outbox)
+            if arguments.action == RESUME:
+                from zuno_tui.cli.outbox_resuming import resume_missing
+
+                return await resume_missing(session, sources, connections, outbox, arguments)
+            findings = await look_at_outbox(sources, connections, outbox)
             if arguments.action == RESOLVE:
                 chain_id = session.network.chain_id
                 plan_id, now = arguments.plan_id, sources.clock()
                 for sentence in resolve_half_done(outbox, chain_id, plan_id, now=now):
                     say(sentence)
                 return DONE
-            if arguments.action != RESUME:
+            if arguments.action is not None:
                 from zuno_tui.cli.outbox_replacing import replace_waiting
 
                 return await replace_waiting(session, sources, connections, outbox, arguments)
+            remember_heard(outbox, findings, now=sources.clock())
             dispatches = [
-                one for one in outbox.dispatches() if one.chain_id == session.network.chain_id
+                one
+                for one in outbox.dispatches()
+                if one.chain_id == session.network.chain_id
+                and arguments.plan_id in (None, one.plan_id)
             ]
     if session.as_json:
         print_json(_document(dispatches, findings))
@@ -72,6 +64,8 @@ async def _outbox(session: Session, arguments: Namespace) -> int:
     for finding in findings:
         if finding.open:
             say(f"{finding.sentence} You can: {', '.join(finding.choices)}.")
+            for sentence in finding.where:
+                say(f"  {sentence}")
     return DONE
 
 
@@ -83,7 +77,7 @@ def resolve_half_done(
         one
         for one in outbox.unresolved()
         if one.chain_id == chain_id
-        and one.half_done
+        and (one.half_done or one.ended is not None)
         and one.resolved_at is None
         and plan_id in (None, one.plan_id)
     ]
@@ -91,9 +85,7 @@ def resolve_half_done(
         raise GateRefusedError("Nothing was left half done. See where things stand: zuno outbox")
     for one in open_ends:
         outbox.resolve(one.hash, now=now)
-    return tuple(
-        f"{one.plan_id} is resolved. It ended here: {one.safe_state}." for one in open_ends
-    )
+    return tuple(f"{one.plan_id} is resolved. It ended here: {stands(one)}." for one in open_ends)
 
 
 def _row(dispatch: Dispatch) -> tuple[str, ...]:
@@ -111,6 +103,7 @@ def _document(dispatches: list[Dispatch], findings: tuple[Told, ...]) -> Json:
                 "hash": one.hash,
                 "state": stands(one),
                 "safeState": one.safe_state,
+                "ended": None if one.ended is None else one.ended.code,
                 "sentThrough": one.private_host,
                 "needsAttention": one.needs_attention,
                 "steps": [
@@ -133,6 +126,7 @@ def _document(dispatches: list[Dispatch], findings: tuple[Told, ...]) -> Json:
                 "situation": one.situation,
                 "sentence": one.sentence,
                 "choices": list(one.choices),
+                "where": aftermath_document(one.aftermath),
             }
             for one in findings
         ],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from chain.wallet.keeping import open_signer
 from zuno_tui.cli import DONE
 from zuno_tui.cli.confirming import require_typed
+from zuno_tui.cli.interrupted import may_have_sent
 from zuno_tui.cli.output import print_json
 from zuno_tui.cli.wallet_secrets import ask_passphrase
 from zuno_tui.gate.limits import gate_limits
@@ -44,12 +45,15 @@ async def replace_waiting(
             f"That hash is not the one of {dispatch.plan_id}. Nothing was sent. "
             "See it: zuno outbox --json"
         )
-    with open_signer(
-        session.home,
-        session.network,
-        dispatch.sender,
-        lambda wallet: ask_passphrase(wallet.name, arguments.passphrase_file),
-    ) as signer:
+    with (
+        open_signer(
+            session.home,
+            session.network,
+            dispatch.sender,
+            lambda wallet: ask_passphrase(wallet.name, arguments.passphrase_file),
+        ) as signer,
+        may_have_sent(),
+    ):
         step = await send_replacement(
             sources, connections, outbox, replacement, signer, limits=limits
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chain.execution.outbox_rules import END_WORDS
+from zuno_tui.cli.aftermath_document import aftermath_document
 from zuno_tui.cli.allowance_lines import allowance_document, leftover_lines
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.words import UNKNOWN, signed_amount
@@ -34,10 +36,7 @@ def show_result(session: Session, result: Result, tokens: Mapping[Address, Token
 
 def result_lines(result: Result, tokens: Mapping[Address, Token]) -> Iterator[str]:
     yield f"{result.approval.headline} · {result.approval.plan_id} · {result.state}"
-    safe = result.dispatch.safe_state
-    if safe is not None:
-        yield f"  It stopped on the way. You stand here: {safe}."
-        yield "  Go on from there with a new plan: zuno recommend ID"
+    yield from _stopped_lines(result)
     yield ""
     quoted = result.approval.quoted or {}
     rows = []
@@ -61,13 +60,30 @@ def result_lines(result: Result, tokens: Mapping[Address, Token]) -> Iterator[st
     yield from leftover_lines(result.allowances, tokens)
 
 
+def _stopped_lines(result: Result) -> Iterator[str]:
+    """Why it is not done, and where the tokens are, by the chain as it is now."""
+    if result.unclear:
+        yield "  What happened is unclear: do not repeat it. Look again: zuno outbox"
+        for name in result.contradicted:
+            yield f"  {name}: its status and the balances cannot both be true."
+    elif result.dispatch.ended is not None:
+        words = END_WORDS[result.dispatch.ended.code]
+        yield f"  It is over: {words}. Nothing of it is sent any more."
+    elif result.safe_state is not None:
+        yield f"  It stopped on the way. You stand here: {result.safe_state}."
+        yield "  Go on from there with a new plan: zuno recommend ID"
+    if result.aftermath is not None:
+        yield from (f"  {sentence}" for sentence in result.aftermath.sentences)
+
+
 def _document(result: Result) -> Json:
     quoted = result.approval.quoted
     return {
         "planId": result.approval.plan_id,
         "hash": result.approval.hash,
         "state": result.state,
-        "safeState": result.dispatch.safe_state,
+        "safeState": result.safe_state,
+        "where": aftermath_document(result.aftermath),
         "transactions": [
             {
                 "hash": one.step.inclusion.transaction_hash,

@@ -151,8 +151,10 @@ class Counter:
                 self._approvals.change(intent)
             case Apply():
                 self._signing.ask(intent)
-            case Outbox(action="resume"):
+            case Outbox(action="look"):
                 self._outbox.show()
+            case Outbox(action="resume"):
+                self._signing.ask_resume(intent)
             case Outbox(action="resolve"):
                 self._outbox.resolve(intent.plan_id)
             case Outbox():

@@ -140,11 +140,14 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
-    action: Literal["resume", "cancel", "speed-up", "resolve"]
+    action: Literal["look", "resume", "cancel", "speed-up", "resolve"]
+    """A look sends nothing; all others ask for a word first, or only write down."""
     plan_id: str | None = None
 
     @property
     def twin(self) -> str:
+        if self.action == "look":
+            return "zuno outbox"
         return f"zuno outbox {self.action}{_of_plan(self.plan_id, None)}"
 
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from chain.execution.outbox import Outbox
 from chain.execution.resuming import Choice, Situation
-from zuno_tui.cli.outbox import resolve_half_done, resume_outbox
+from zuno_tui.cli.outbox import resolve_half_done
 from zuno_tui.desk.events import OutboxReady, Said
 from zuno_tui.desk.views import DispatchView
 from zuno_tui.gate.approvals import read_approval
-from zuno_tui.gate.standing import stands
+from zuno_tui.gate.standing import look_at_outbox, remember_heard, stands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,8 +51,11 @@ class OutboxRows:
     async def _say_open(self) -> None:
         _, findings = await self._read()
         for finding in findings:
-            if finding.open:
-                self._bench.tell(Said(f"{finding.sentence} See: outbox", "warn", "zuno outbox"))
+            if finding.news:
+                words = " ".join((finding.sentence, *finding.where))
+                self._bench.tell(Said(f"{words} See: outbox", "warn", "zuno outbox"))
+        with Outbox.open(self._bench.session.home.outbox) as outbox:
+            remember_heard(outbox, findings, now=self._bench.clock())
 
     async def _show(self) -> None:
         rows, _ = await self._read()
@@ -62,7 +65,7 @@ class OutboxRows:
         bench, session = self._bench, self._bench.session
         async with session.connections(bench.sources) as connections:
             with Outbox.open(session.home.outbox) as outbox:
-                findings = await resume_outbox(bench.sources, connections, outbox)
+                findings = await look_at_outbox(bench.sources, connections, outbox)
                 mine = [
                     one for one in outbox.dispatches() if one.chain_id == session.network.chain_id
                 ]
@@ -72,7 +75,7 @@ class OutboxRows:
 
 def _row(outbox: Outbox, dispatch: Dispatch, findings: Sequence[Told]) -> DispatchView:
     approval = read_approval(outbox.kept, dispatch.hash)
-    about = [one for one in findings if one.plan_id == dispatch.plan_id]
+    about = [one for one in findings if one.dispatch == dispatch.hash]
     steps = tuple(
         (step.name, str(step.state), "" if step.newest is None else step.newest.transaction.hash)
         for step in dispatch.steps
@@ -83,18 +86,23 @@ def _row(outbox: Outbox, dispatch: Dispatch, findings: Sequence[Told]) -> Dispat
         state=stands(dispatch),
         steps=steps,
         # Of what is done for good its state says all.
-        advice=tuple(one.sentence for one in about if one.situation != Situation.FINAL),
+        advice=tuple(
+            sentence
+            for one in about
+            if one.situation != Situation.FINAL
+            for sentence in (one.sentence, *one.where)
+        ),
         actions=tuple(_actions(dispatch, about)),
     )
 
 
 def _actions(dispatch: Dispatch, about: Sequence[Told]) -> Iterator[Action]:
     choices = {choice for one in about for choice in one.choices}
-    if choices & {Choice.WAIT, Choice.SEND_AGAIN}:
+    if Choice.SEND_AGAIN in choices:
         yield "resume"
     if Choice.SPEED_UP in choices:
         yield "speed-up"
     if Choice.CANCEL in choices:
         yield "cancel"
-    if dispatch.half_done and dispatch.resolved_at is None:
+    if (dispatch.half_done or dispatch.ended is not None) and dispatch.resolved_at is None:
         yield "resolve"

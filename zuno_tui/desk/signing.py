@@ -14,6 +14,7 @@ from zuno_tui.cli.result_card import result_lines
 from zuno_tui.desk.approval_views import replacement_view, waiting_view
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, Said
 from zuno_tui.desk.faults import fault_words
+from zuno_tui.desk.resumption_view import resumption_view
 from zuno_tui.desk.signing_key import signing_key
 from zuno_tui.desk.views import ResultView
 from zuno_tui.gate.applying import apply, unused_approval, waiting_of
@@ -22,6 +23,7 @@ from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.replacing import replacement_of, send_replacement, waiting_dispatch
 from zuno_tui.gate.results import read_result
+from zuno_tui.gate.resume import prepare_resume, resume_plan
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.views import ApprovalView
     from zuno_tui.gate.limits import GateLimits
     from zuno_tui.gate.replacing import Replacement
+    from zuno_tui.gate.resume import Resumption
 
     Act = Callable[[Passphrase | None], Awaitable[None]]
 
@@ -69,6 +72,15 @@ class Signing:
             "confirm",
             "Reading what is approved",
             lambda _: self._ask(asked.plan_id),
+            seconds=_READ_PATIENCE,
+        )
+
+    def ask_resume(self, asked: AskedOutbox) -> None:
+        """Show what would be sent again, and wait for the word; no key is needed for it."""
+        self._bench.jobs.start(
+            "confirm",
+            "Reading what is signed and not sent",
+            lambda _: self._ask_resume(asked.plan_id),
             seconds=_READ_PATIENCE,
         )
 
@@ -148,6 +160,24 @@ class Signing:
         )
         self._put(view, lambda passphrase: self._replace(replacement, passphrase))
 
+    async def _ask_resume(self, plan_id: str | None) -> None:
+        bench, session = self._bench, self._bench.session
+        async with session.connections(bench.sources) as connections:
+            with Outbox.open(session.home.outbox) as outbox:
+                resumption = await prepare_resume(bench.sources, connections, outbox, plan_id)
+        view = resumption_view(resumption, expires_at=bench.clock() + _GOOD_SECONDS)
+        self._put(view, lambda _passphrase: self._resume(resumption))
+
+    async def _resume(self, resumption: Resumption) -> None:
+        bench, session = self._bench, self._bench.session
+        async with session.connections(bench.sources) as connections:
+            with Outbox.open(session.home.outbox) as outbox:
+                dispatch = await resume_plan(
+                    bench.sources, connections, outbox, resumption, changed=lambda _: None
+                )
+        step = dispatch.steps[resumption.step.position]
+        self._end(resumption.dispatch.hash, f"{step.name}: {step.state}. Follow it: outbox")
+
     def _put(self, view: ApprovalView, act: Act) -> None:
         self._question = _Question(view, act, self._bench.clock() + _GOOD_SECONDS)
         self._bench.tell(ConfirmationAsked(view))
@@ -179,7 +209,7 @@ class Signing:
                             signer,
                             changed=went_on,
                         )
-            result = await read_result(bench.sources, approval, dispatch)
+                result = await read_result(bench.sources, connections, approval, dispatch)
         except Exception as error:
             self._failed(view, error, begun=begun)
             return

@@ -18,6 +18,7 @@ from zuno_tui.gate.approvals import (
 )
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.shown_signer import ShownSigner
+from zuno_tui.gate.witnessing import evidence_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -117,6 +118,7 @@ async def apply(
         clock=sources.clock,
         changed=changed,
         objection=lambda transaction, at: _objection(sources, transaction, at),
+        evidence=evidence_of(sources.network, connections),
     )
     shown = frozenset(step.transaction for step in waiting.dispatch.steps)
     return await sender.apply(waiting.approval.hash, ShownSigner(signer, shown), at=at)

@@ -24,6 +24,7 @@ from zuno_tui.gate.circumstances import network_time
 from zuno_tui.gate.connections import refuse_silent_route
 from zuno_tui.gate.judgment import decoded, judge_transactions
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
+from zuno_tui.gate.witnessing import evidence_of
 
 if TYPE_CHECKING:
     from chain.execution.journal_records import Dispatch, Step
@@ -128,6 +129,7 @@ async def send_replacement(
         route=connections.route,
         chain_id=sources.network.chain_id,
         clock=sources.clock,
+        evidence=evidence_of(sources.network, connections),
     )
     return await sender.replace(sealed, position, replacement.transaction, signer, at=now)
 

@@ -111,7 +111,7 @@ def _outbox(said: Remaining) -> Intent:
     said.end("all")
     if action is None and plan_id is None:
         return Show("outbox")
-    return Outbox(action or "resume", plan_id)
+    return Outbox(action or "look", plan_id)
 
 
 def _sent(action: Literal["cancel", "speed-up"]) -> Callable[[Remaining], Outbox]:

@@ -70,8 +70,8 @@ class OutboxScreen(Visit):
     def on_row_table_pointed(self) -> None:
         self._show_steps()
 
-    def action_resume(self) -> None:
-        self.link.ask(Outbox("resume"))
+    def action_look(self) -> None:
+        self.link.ask(Outbox("look"))
 
     def action_offer(self, action: str) -> None:
         if self._chosen is not None:

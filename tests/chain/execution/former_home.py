@@ -30,6 +30,8 @@ def written(path: Path, plan: PlannedDispatch) -> Dispatch:
 def _make_former(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("ALTER TABLE outbox_dispatches DROP COLUMN private_host")
+        for later in ("outbox_ends", "outbox_heads"):
+            connection.execute(f"DROP TABLE {later}")
         connection.execute("UPDATE outbox_version SET version = 1")
     connection.close()
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from chain.execution.evidence import EMBEDDED
 from chain.execution.journal import OutboxError
 from chain.execution.outbox import Outbox
-from chain.execution.resuming import resume
+from chain.execution.resuming import Situation, look
 from chain.execution.sending import Patience, Sender
 from chain.execution.sending_route import Route
 from chain.networks import network_named
@@ -111,6 +112,7 @@ async def _apply(
                 chain_id=network.chain_id,
                 clock=time.time,
                 patience=Patience(0.02, patience, patience, 0.1),
+                evidence=EMBEDDED,
             )
             watch_commits(outbox, death)
             try:
@@ -122,7 +124,7 @@ async def _apply(
 
 
 def resume_and_die(url: str, database: str, moment: str, countdown: int) -> None:
-    """Resume, and die while at it."""
+    """Look, send again what no node has, and die while at it."""
 
     async def run() -> None:
         network = network_named("devnet")
@@ -130,10 +132,30 @@ def resume_and_die(url: str, database: str, moment: str, countdown: int) -> None
         with Outbox.open(Path(database)) as outbox:
             watch_commits(outbox, death)
             async with RpcClient(network, [url]) as client:
-                route = Route(DyingSends(client, death))
-                await resume(outbox, client, route, chain_id=network.chain_id, clock=time.time)
+                await resume_missing(outbox, client, Route(DyingSends(client, death)))
 
     asyncio.run(run())
+
+
+async def resume_missing(outbox: Outbox, client: RpcClient, route: Route) -> list[Situation]:
+    """What a person does who is told that no node has what was signed; what was told first."""
+    network = network_named("devnet")
+    findings = await look(
+        outbox, client, chain_id=network.chain_id, clock=time.time, evidence=EMBEDDED
+    )
+    sender = Sender(
+        outbox=outbox,
+        reads=client,
+        route=route,
+        chain_id=network.chain_id,
+        clock=time.time,
+        patience=Patience(0.01, 0.2, 5, 0.1),
+        evidence=EMBEDDED,
+    )
+    for finding in findings:
+        if finding.situation is Situation.NOT_SENT:
+            await sender.resume(finding.dispatch.hash, finding.step.position)
+    return [finding.situation for finding in findings]
 
 
 def plan(database: str, number: int) -> None:

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.execution.evidence import EMBEDDED
 from chain.execution.journal import OutboxError
 from chain.execution.journal_records import StepState
 from chain.execution.outbox import Outbox
-from chain.execution.resuming import Situation, resume
+from chain.execution.resuming import Situation, look
 from chain.execution.sending import Patience, Sender
 from chain.execution.sending_route import Route
 from tests.chain.execution import outbox_driver
+from tests.chain.execution.outbox_driver import resume_missing
 from tests.chain.execution.outbox_kit import planned, transfer
 from tests.chain.execution.sending_kit import Bench, SendFault, bench_on
 from tests.fakes.fault_server import FaultServer
@@ -35,7 +37,7 @@ PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["tests.chain.execution.outbox_driver"])
 
 MOMENTS = {
-    "before commit": 9,
+    "before commit": 12,
     "before signing": 2,
     "after signing": 2,
     "before sending": 2,
@@ -43,8 +45,8 @@ MOMENTS = {
 }
 """How often each moment comes in an apply of two steps.
 
-The commits: approval used; each step signed, sent, included, the first looked at once more while
-the second waits; what is left discarded.
+The commits: the head seen, approval used; each step signed, sent, included at a new head, the
+first looked at once more while the second waits; what is left discarded.
 """
 
 POINTS = [(moment, time_) for moment, times in MOMENTS.items() for time_ in range(1, times + 1)]
@@ -83,24 +85,29 @@ async def recovered(bench: Bench, database: Path) -> list[Situation]:
     """Start again: name every state in time, then follow it to the end and count the effects."""
     started = time.monotonic()
     with Outbox.open(database) as outbox:
-        findings = await resume(
+        sent_before = bench.nonce("pending")
+        findings = await look(
             outbox,
             bench.client,
-            Route(bench.client),
             chain_id=bench.network.chain_id,
             clock=time.time,
+            evidence=EMBEDDED,
         )
         assert time.monotonic() - started < 5
+        assert bench.nonce("pending") == sent_before, "a look sends nothing"
         dispatch = outbox.dispatch("hash")
         open_steps = {step.position for step in dispatch.steps if not step.settled}
         if dispatch.consumed_at is None:
             assert not any(step.versions for step in dispatch.steps)
             assert bench.received() == 0
             return []
-        assert open_steps <= {finding.step.position for finding in findings}
+        assert dispatch.ended or open_steps <= {finding.step.position for finding in findings}
         assert all(finding.sentence for finding in findings)
         assert all(finding.situation is not Situation.UNKNOWN for finding in findings)
 
+        over = dispatch.ended is not None
+        if not over:
+            await resume_missing(outbox, bench.client, Route(bench.client))
         bench.moves.rpc("anvil_mine", hex(1))
         bench.moves.rpc("anvil_mine", hex(64))
         sender = Sender(
@@ -109,18 +116,22 @@ async def recovered(bench: Bench, database: Path) -> list[Situation]:
             route=Route(bench.client),
             chain_id=bench.network.chain_id,
             clock=time.time,
-            patience=Patience(0.01, 5, 5, 0.1),
+            patience=Patience(0.01, 5, 0.5 if over else 5, 0.1),
+            evidence=EMBEDDED,
         )
         dispatch = await sender.watch("hash")
-        assert dispatch.finished, dispatch
         done = [step for step in dispatch.steps if step.state is StepState.FINAL]
         signed = [step for step in dispatch.steps if step.versions]
         assert bench.received() == len(done)
-        assert done == signed
-        assert bench.nonce() == dispatch.steps[0].transaction.nonce + len(signed)
+        if over:
+            assert bench.nonce("pending") == sent_before
+        else:
+            assert dispatch.finished, dispatch
+            assert done == signed
+            assert bench.nonce() == dispatch.steps[0].transaction.nonce + len(signed)
+            if len(done) == 1:
+                assert dispatch.safe_state == "exited, holding both tokens"
         assert all(len(step.versions) <= 1 for step in dispatch.steps)
-        if len(done) == 1:
-            assert dispatch.safe_state == "exited, holding both tokens"
         with pytest.raises(OutboxError):
             await sender.apply("hash", bench.signer, at=bench.waits.now)
         assert bench.received() == len(done)
@@ -172,14 +183,14 @@ async def test_killed_while_the_node_misbehaves(
     assert code == -signal.SIGKILL
     named = await recovered(bench, database)
     sent = moment == "after sending" and forwards
-    assert named[0] is (Situation.INCLUDED if sent else Situation.SENT_AGAIN)
+    assert named[0] is (Situation.INCLUDED if sent else Situation.NOT_SENT)
 
 
 @pytest.mark.parametrize(
     ("meanwhile", "expected"),
     [
         (None, Situation.PENDING),
-        (("anvil_dropAllTransactions",), Situation.SENT_AGAIN),
+        (("anvil_dropAllTransactions",), Situation.NOT_SENT),
         (("evm_mine",), Situation.INCLUDED),
     ],
 )
@@ -201,7 +212,8 @@ async def test_killed_and_then_reorganised(bench: Bench, tmp_path: Path) -> None
     bench.moves.rpc("anvil_reorg", "0x1")
     assert bench.received() == 0
     named = await recovered(bench, database)
-    assert named == [Situation.SENT_AGAIN, Situation.NEVER_SIGNED]
+    assert named == [Situation.OVER]
+    assert bench.received() == 0
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The table of what a start finds in the outbox, each line on the embedded chain."""
+"""The table of what a look finds in the outbox, each line on the embedded chain."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.journal_records import Anchor, Inclusion, StepState
-from chain.execution.resuming import Choice, Finding, Situation, resume
+from chain.execution.evidence import EMBEDDED, ONE_ENDPOINT, Evidence
+from chain.execution.journal_records import Anchor, Doubt, EndCode, Inclusion, StepState
+from chain.execution.resuming import Choice, Finding, Situation, look
 from chain.execution.sending_replacement import Fees, cancellation
-from chain.execution.sending_route import Route
 from chain.rpc.client import RpcClient
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, planned, signed_by, transfer
-from tests.chain.execution.sending_kit import QUICK, Bench, SendFault, bench_on, through
+from tests.chain.execution.sending_kit import Bench, SendFault, bench_on, through
 from tests.fakes import faults
 from tests.fakes.fault_server import FaultServer
 
@@ -46,13 +46,13 @@ def send(bench: Bench, step: Step) -> None:
     bench.moves.rpc("eth_sendRawTransaction", "0x" + step.newest.transaction.raw.hex())
 
 
-async def resumed(bench: Bench, sends: RpcClient | None = None) -> list[Finding]:
-    found = await resume(
+async def looked(bench: Bench, evidence: Evidence = EMBEDDED) -> list[Finding]:
+    found = await look(
         bench.outbox,
         bench.client,
-        Route(sends or bench.client),
         chain_id=bench.network.chain_id,
         clock=lambda: bench.waits.now,
+        evidence=evidence,
     )
     return list(found)
 
@@ -60,50 +60,62 @@ async def resumed(bench: Bench, sends: RpcClient | None = None) -> list[Finding]
 async def test_approved_but_never_signed_is_given_up(bench: Bench) -> None:
     bench.approved(bench.plan())
     bench.outbox.consume("hash", now=bench.waits.now)
-    [finding] = await resumed(bench)
+    [finding] = await looked(bench)
     assert finding.situation is Situation.NEVER_SIGNED
     assert finding.choices == (Choice.NEW_PLAN,)
     assert finding.sentence == (
         "transfer of plan plan was never signed and is given up. You stand here: nothing happened."
     )
     assert bench.outbox.dispatch("hash").steps[0].state is StepState.DISCARDED
-    assert await resumed(bench) == []
+    assert await looked(bench) == []
 
 
 async def test_what_a_living_process_is_about_to_sign_is_left_to_it(bench: Bench) -> None:
     bench.approved(bench.plan())
     bench.outbox.consume("hash", now=bench.waits.now)
     with bench.outbox.applying():
-        [finding] = await resumed(bench)
+        [finding] = await looked(bench)
     assert finding.situation is Situation.BEING_APPLIED
     assert bench.outbox.dispatch("hash").steps[0].state is StepState.APPROVED
 
 
 async def test_an_approval_that_was_not_used_is_left_alone(bench: Bench) -> None:
     bench.approved(bench.plan())
-    assert await resumed(bench) == []
+    assert await looked(bench) == []
     assert bench.outbox.dispatch("hash").steps[0].state is StepState.APPROVED
 
 
-async def test_signed_and_unknown_to_the_chain_is_sent_with_the_same_bytes(bench: Bench) -> None:
+async def test_signed_and_unknown_to_the_chain_is_told_and_not_sent(bench: Bench) -> None:
     step = signed_and_left(bench, bench.plan())
-    [finding] = await resumed(bench)
-    assert finding.situation is Situation.SENT_AGAIN
-    assert bench.received() == 1
-    assert step.newest is not None
-    assert bench.moves.rpc("eth_getTransactionReceipt", step.newest.transaction.hash)
-    [finding] = await resumed(bench)
+    for _ in range(2):
+        [finding] = await looked(bench)
+        assert finding.situation is Situation.NOT_SENT
+        assert finding.choices[0] is Choice.SEND_AGAIN
+        assert bench.nonce("pending") == step.transaction.nonce
+        assert bench.received() == 0
+    send(bench, step)
+    [finding] = await looked(bench)
     assert finding.situation is Situation.INCLUDED
     bench.mine(64)
-    [finding] = await resumed(bench)
+    [finding] = await looked(bench)
     assert finding.situation is Situation.FINAL
-    assert await resumed(bench) == []
+    assert await looked(bench) == []
+
+
+async def test_the_same_bytes_are_sent_when_that_is_asked_for(bench: Bench) -> None:
+    step = signed_and_left(bench, bench.plan())
+    assert step.newest is not None
+    dispatch = await bench.sender().resume("hash", 0)
+    assert dispatch.steps[0].state is StepState.INCLUDED
+    assert bench.received() == 1
+    assert bench.moves.rpc("eth_getTransactionReceipt", step.newest.transaction.hash)
+    assert bench.signer.signed == []
 
 
 async def test_pending_offers_speed_up_and_cancel(bench: Bench) -> None:
     bench.moves.rpc("evm_setAutomine", False)
     send(bench, signed_and_left(bench, bench.plan(deadline=bench.head_time() + 100)))
-    [finding] = await resumed(bench)
+    [finding] = await looked(bench)
     assert finding.situation is Situation.PENDING
     assert finding.choices == (Choice.WAIT, Choice.SPEED_UP, Choice.CANCEL)
     assert finding.step.state is StepState.SENT
@@ -112,41 +124,59 @@ async def test_pending_offers_speed_up_and_cancel(bench: Bench) -> None:
 async def test_pending_past_its_deadline_offers_to_cancel(bench: Bench) -> None:
     bench.moves.rpc("evm_setAutomine", False)
     send(bench, signed_and_left(bench, bench.plan(deadline=bench.head_time())))
-    [finding] = await resumed(bench)
+    [finding] = await looked(bench)
     assert finding.situation is Situation.PENDING_TOO_LATE
     assert finding.choices == (Choice.CANCEL,)
 
 
 async def test_missing_past_its_deadline_is_not_sent_again(bench: Bench) -> None:
     signed_and_left(bench, bench.plan(deadline=bench.head_time()))
-    [finding] = await resumed(bench)
+    [finding] = await looked(bench)
     assert finding.situation is Situation.DROPPED
     assert finding.choices == (Choice.SPEED_UP, Choice.CANCEL, Choice.NEW_PLAN)
     assert "its deadline has passed" in finding.sentence
     assert bench.received() == 0
-    assert (await resumed(bench))[0].situation is Situation.DROPPED
+    assert (await looked(bench))[0].situation is Situation.DROPPED
     assert bench.nonce("pending") == finding.step.transaction.nonce
 
 
-async def test_a_nonce_used_by_another_hash_is_replaced_and_stays_so(bench: Bench) -> None:
+async def test_a_nonce_used_by_another_hash_ends_the_plan(bench: Bench) -> None:
     step = signed_and_left(bench, bench.plan())
     other = signed_by(DEMO_WALLET, transfer(step.transaction.nonce, value=7))
     bench.moves.rpc("eth_sendRawTransaction", "0x" + other.raw.hex())
-    [finding] = await resumed(bench)
-    assert finding.situation is Situation.REPLACED
+    [finding] = await looked(bench)
+    assert finding.situation is Situation.OVER
     assert finding.choices == (Choice.NEW_PLAN,)
+    assert finding.dispatch.ended is not None
+    assert finding.dispatch.ended.code is EndCode.NONCE_SPENT
     assert bench.received() == 7
     bench.mine(64)
-    [finding] = await resumed(bench)
+    [finding] = await looked(bench)
     assert finding.step.settled
-    assert await resumed(bench) == []
+    bench.outbox.resolve("hash", now=bench.waits.now)
+    assert await looked(bench) == []
+
+
+async def test_on_a_live_network_a_taken_nonce_is_doubted_for_ten_seconds(bench: Bench) -> None:
+    step = signed_and_left(bench, bench.plan())
+    other = signed_by(DEMO_WALLET, transfer(step.transaction.nonce, value=7))
+    bench.moves.rpc("eth_sendRawTransaction", "0x" + other.raw.hex())
+    for waited in (0.0, 4.0, 5.9):
+        bench.waits.now += waited
+        [finding] = await looked(bench, ONE_ENDPOINT)
+        assert finding.situation is Situation.UNCLEAR
+        assert finding.step.reason == Doubt.NONCE_TAKEN
+        assert finding.dispatch.ended is None
+    bench.waits.now += 0.1
+    [finding] = await looked(bench, ONE_ENDPOINT)
+    assert finding.situation is Situation.OVER
 
 
 async def test_a_reverted_step_is_told_with_where_one_stands(bench: Bench) -> None:
     first = bench.nonce()
     failing = transfer(first, to=bench.network.contracts.position_manager, value=0, data=b"\1" * 4)
     send(bench, signed_and_left(bench, bench.plan(failing, transfer(first + 1))))
-    findings = await resumed(bench)
+    findings = await looked(bench)
     assert [finding.situation for finding in findings] == [
         Situation.REVERTED,
         Situation.NEVER_SIGNED,
@@ -159,19 +189,19 @@ async def test_an_exit_without_its_entry_is_told_until_it_is_resolved(bench: Ben
     plan = bench.plan(transfer(first, step="exit"), transfer(first + 1, step="enter"))
     send(bench, signed_and_left(bench, plan))
     for _ in range(2):
-        told = await resumed(bench)
+        told = await looked(bench)
         assert [finding.situation for finding in told] == [
             Situation.INCLUDED,
             Situation.NEVER_SIGNED,
         ]
         assert HALF_WAY in told[1].sentence
     bench.mine(64)
-    await resumed(bench)
-    [finding] = await resumed(bench)
+    await looked(bench)
+    [finding] = await looked(bench)
     assert (finding.step.name, finding.situation) == ("enter", Situation.NEVER_SIGNED)
     assert HALF_WAY in finding.sentence
     bench.outbox.resolve("hash", now=bench.waits.now)
-    assert await resumed(bench) == []
+    assert await looked(bench) == []
 
 
 async def test_a_cancellation_that_was_included(bench: Bench) -> None:
@@ -186,39 +216,32 @@ async def test_a_cancellation_that_was_included(bench: Bench) -> None:
     step = bench.outbox.record_replacement("hash", 0, signed, now=bench.waits.now)
     send(bench, step)
     bench.mine()
-    [finding] = await resumed(bench)
+    [finding] = await looked(bench)
     assert finding.situation is Situation.CANCELLED
     assert bench.received() == 0
 
 
-async def test_on_another_chain_nothing_is_sent_again(bench: Bench) -> None:
-    """As when the embedded chain was started anew since."""
+async def test_a_plan_of_another_chain_is_over(bench: Bench) -> None:
     elsewhere = Anchor(0, "0x" + "77" * 32)
     step = signed_and_left(bench, planned(transfer(bench.nonce()), anchor=elsewhere))
     inclusion = Inclusion(step.versions[0].transaction.hash, 10**6, "0x" + "88" * 32)
     bench.outbox.mark_included(step, inclusion, succeeded=True, now=bench.waits.now)
-    [finding] = await resumed(bench)
-    assert finding.situation is Situation.DROPPED
-    assert "not the one it was approved on" in finding.sentence
+    [finding] = await looked(bench)
+    assert finding.situation is Situation.OVER
+    assert finding.dispatch.ended is not None
+    assert finding.dispatch.ended.code is EndCode.CHAIN_RESTARTED
+    assert finding.dispatch.finished
     assert bench.received() == 0
-
-
-async def test_without_an_endpoint_to_send_to_it_is_kept(bench: Bench) -> None:
-    signed_and_left(bench, bench.plan())
-    async with RpcClient(bench.network, ["http://127.0.0.1:9"], limits=QUICK) as nobody:
-        [finding] = await resumed(bench, nobody)
-    assert finding.situation is Situation.NOT_SENT
-    assert finding.choices == (Choice.SEND_AGAIN, Choice.CANCEL)
-    assert finding.step.state is StepState.SIGNED
 
 
 async def test_a_refused_resend_says_why(bench: Bench) -> None:
     signed_and_left(bench, bench.plan())
     refusing = SendFault(bench.moves.url, False, "transaction underpriced")
     async with through(refusing, bench.network) as sends:
-        [finding] = await resumed(bench, sends)
-    assert finding.situation is Situation.DROPPED
-    assert "underpriced" in finding.sentence
+        dispatch = await bench.sender(sends).resume("hash", 0)
+    assert dispatch.steps[0].state is StepState.DROPPED
+    [finding] = await looked(bench)
+    assert finding.situation is Situation.NOT_SENT or "underpriced" in finding.sentence
 
 
 async def test_a_chain_that_does_not_answer_leaves_the_last_word_in_time(bench: Bench) -> None:
@@ -228,10 +251,9 @@ async def test_a_chain_that_does_not_answer_leaves_the_last_word_in_time(bench: 
         FaultServer(faults.silence) as server,
         RpcClient(bench.network, [server.url]) as mute,
     ):
-        found = await resume(
+        found = await look(
             bench.outbox,
             mute,
-            Route(mute),
             chain_id=bench.network.chain_id,
             clock=lambda: bench.waits.now,
             within=1.0,
@@ -245,8 +267,6 @@ async def test_a_chain_that_does_not_answer_leaves_the_last_word_in_time(bench: 
 
 async def test_plans_of_another_network_are_not_looked_up_here(bench: Bench) -> None:
     signed_and_left(bench, bench.plan())
-    found = await resume(
-        bench.outbox, bench.client, Route(bench.client), chain_id=1, clock=lambda: bench.waits.now
-    )
+    found = await look(bench.outbox, bench.client, chain_id=1, clock=lambda: bench.waits.now)
     assert found == ()
     assert bench.received() == 0

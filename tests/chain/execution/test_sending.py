@@ -163,46 +163,6 @@ async def test_a_private_endpoint_is_the_only_one_that_sees_the_bytes(bench: Ben
     assert (public.sends, private.sends) == (0, 1)
 
 
-async def test_a_reorg_takes_the_state_back_and_the_same_bytes_are_included_again(
-    bench: Bench,
-) -> None:
-    bench.mine()
-    await bench.apply(bench.plan())
-    bench.waits.meanwhile = [
-        lambda: bench.moves.rpc("anvil_reorg", "0x1"),
-        lambda: None,
-        lambda: bench.mine(64),
-    ]
-    dispatch = await bench.sender().watch("hash")
-    assert states(bench)[2:] == ["signed", "sent", "included", "sent", "included", "final"]
-    assert bench.received() == 1
-    assert len(bench.signer.signed) == 1
-    assert dispatch.finished
-
-
-@pytest.mark.parametrize("depth", [1, 2, 5])
-async def test_a_reorg_while_a_later_step_waits(bench: Bench, depth: int) -> None:
-    first = bench.nonce()
-    plan = bench.plan(transfer(first, step="exit"), transfer(first + 1, step="enter"))
-    head = bench.moves.rpc("evm_snapshot")
-    bench.moves.rpc("evm_setAutomine", False)
-    bench.waits.meanwhile = [
-        lambda: bench.mine(depth),
-        lambda: bench.moves.rpc("evm_revert", head),
-        lambda: None,
-        bench.mine,
-        bench.mine,
-        bench.mine,
-    ]
-    dispatch = await bench.apply(plan)
-    assert [step.state for step in dispatch.steps] == ["included", "included"]
-    assert bench.received() == 2
-    assert len(bench.signer.signed) == 2
-    assert ("sent", "its block was reorganised away") in [
-        (change.state, change.reason) for change in bench.outbox.history("hash")
-    ]
-
-
 async def test_a_dropped_transaction_is_sent_again_with_the_same_bytes(bench: Bench) -> None:
     bench.moves.rpc("evm_setAutomine", False)
     bench.waits.meanwhile = [
@@ -353,7 +313,7 @@ async def test_without_an_answer_nothing_is_begun(bench: Bench) -> None:
     with pytest.raises(RpcError):
         await sender.apply("hash", bench.signer, at=bench.waits.now)
     assert bench.signer.signed == []
-    assert bench.outbox.dispatch("hash").steps[0].state is StepState.DISCARDED
+    assert bench.outbox.dispatch("hash").consumed_at is None
 
 
 async def test_where_no_block_is_called_final_depth_decides(bench: Bench) -> None:

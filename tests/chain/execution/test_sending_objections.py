@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.execution.journal_records import StepState
+from chain.execution.journal_records import EndCode, StepState
 from chain.rpc.errors import Unreachable
 from tests.chain.execution.outbox_kit import HALF_WAY, transfer
 from tests.chain.execution.sending_kit import Bench, bench_on
@@ -74,21 +74,18 @@ async def test_one_that_would_fail_is_never_signed(bench: Bench) -> None:
     assert bench.received() == 1
 
 
-async def test_after_a_reorg_it_is_tried_where_the_one_before_landed_again(bench: Bench) -> None:
+async def test_a_reorg_between_two_steps_leaves_the_second_unsigned(bench: Bench) -> None:
     def reorganised() -> str | None:
         bench.moves.rpc("anvil_reorg", "0x1")
         raise Unreachable("knows no such block", endpoint="the node")
 
-    trials = Trials([reorganised, lambda: None])
+    dispatch = await _applied(bench, Trials([reorganised]))
 
-    dispatch = await _applied(bench, trials)
-
-    first, second = dispatch.steps
-    assert first.inclusion is not None
-    assert trials.blocks[0] != trials.blocks[1] == first.inclusion.block_hash
-    assert second.state is StepState.INCLUDED
-    assert [one.step for one in bench.signer.signed] == ["exit", "enter"]
-    assert bench.received() == 2
+    assert dispatch.ended is not None
+    assert dispatch.ended.code is EndCode.STEP_GONE
+    assert [step.state for step in dispatch.steps] == [StepState.DROPPED, StepState.DISCARDED]
+    assert [one.step for one in bench.signer.signed] == ["exit"]
+    assert bench.received() == 0
 
 
 async def test_a_silence_is_waited_out(bench: Bench) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chain.execution.journal_records import StepState
-from chain.execution.resuming import Situation, resume
+from chain.execution.resuming import Situation, look
 from chain.execution.sending import NotSentError
 from chain.execution.sending_replacement import Fees, cancellation, speed_up
-from chain.execution.sending_route import NotThisWayError, Route
+from chain.execution.sending_route import NotThisWayError
 from chain.keccak import keccak
 from chain.rpc.client import RpcClient
 from tests.chain.execution.outbox_kit import GWEI
@@ -77,11 +77,10 @@ def promised(bench: Bench, private: Proxy, deadline: int | None = None) -> Plann
     return plan
 
 
-async def resumed(bench: Bench, route: Route) -> Finding:
-    [finding] = await resume(
+async def looked(bench: Bench) -> Finding:
+    [finding] = await look(
         bench.outbox,
         bench.client,
-        route,
         chain_id=bench.network.chain_id,
         clock=lambda: bench.waits.now,
     )
@@ -101,12 +100,13 @@ async def test_what_no_public_pool_shows_is_not_dropped_before_its_deadline(
 
     assert dispatch.steps[0].state is StepState.SENT
     assert len(set(keeper.kept)) == 1
-    finding = await resumed(bench, sender.route)
-    assert finding.situation is Situation.SENT_AGAIN or refuses_copies
+    sends_before = len(keeper.kept)
+    assert (await looked(bench)).situation is Situation.NOT_SENT
+    assert len(keeper.kept) == sends_before
     assert bench.outbox.dispatch("hash").steps[0].state is StepState.SENT
     bench.moves.rpc("evm_setNextBlockTimestamp", deadline)
     bench.mine()
-    assert (await resumed(bench, sender.route)).situation is Situation.DROPPED
+    assert (await looked(bench)).situation is Situation.DROPPED
     assert bench.received() == 0
 
 
@@ -137,17 +137,17 @@ async def test_a_private_endpoint_that_is_down_leaves_the_bytes_for_later(
     with pytest.raises(NotSentError, match=private.host):
         await sender.apply("hash", bench.signer, at=bench.waits.now)
     [step] = bench.outbox.dispatch("hash").steps
-    down = await resumed(bench, sender.route)
+    down = await looked(bench)
     with private:
         async with RpcClient(bench.network, [private.url], limits=QUICK) as later:
-            up = await resumed(bench, Route(later, private.host))
+            short = replace(PATIENCE, inclusion_seconds=1)
+            up = await bench.sender(later, short, private.host).resume("hash", 0)
 
     assert step.state is StepState.SIGNED
     assert step.newest is not None
     assert down.situation is Situation.NOT_SENT
     assert private.host in down.sentence
-    assert up.situation is Situation.SENT_AGAIN
-    assert private.host in up.sentence
+    assert up.steps[0].state is StepState.SENT
     assert keeper.kept == ["0x" + step.newest.transaction.raw.hex()]
     assert bench.received() == 0
 
@@ -167,7 +167,7 @@ async def test_what_was_promised_to_it_goes_no_other_way(
     sent = await bench.sender(sends, short, private.host).apply(
         "hash", bench.signer, at=bench.waits.now
     )
-    again = await resumed(bench, public.route)
+    again = await looked(bench)
     for make in (speed_up, cancellation):
         dearer = make(sent.steps[0], market=MARKET, cap=CAP)
         bench.outbox.approve_replacement("hash", 0, dearer, now=bench.waits.now)

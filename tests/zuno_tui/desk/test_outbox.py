@@ -60,7 +60,7 @@ async def test_what_was_sent_is_found_again_and_can_be_cancelled(
         await desk.until(ConfirmationEnded, lambda told: "cancel sent" in told.words)
         node("evm_mine")
         since = len(desk.heard)
-        await desk.ask(Outbox("resume"))
+        await desk.ask(Outbox("look"))
         after = (await desk.until(OutboxReady, since=since)).rows[0]
 
     assert approval.plan_id in said.words

@@ -1,0 +1,204 @@
+"""The highest head of each chain is kept: by it a restart is told from an endpoint that lags."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from chain.execution.chain_sight import REORG_DEPTH, ChainState, keep_sight, sight_chain
+from chain.execution.evidence import EMBEDDED, ONE_ENDPOINT, NamedReader
+from chain.execution.journal_records import EndCode, StepState
+from chain.execution.outbox_heads import Genesis, Head
+from chain.execution.outbox_rules import PlanOverError
+from chain.execution.resuming import Situation, look
+from chain.rpc.client import RpcClient
+from tests.chain.execution.outbox_kit import transfer
+from tests.chain.execution.sending_kit import QUICK, Bench, bench_on
+from tests.fakes.proxy import Proxy
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from chain.execution.evidence import Evidence
+    from chain.networks import Network
+    from tests.chain.moves import Moves
+
+
+@pytest.fixture
+async def bench(moves: Moves, network: Network, tmp_path: Path) -> AsyncIterator[Bench]:
+    async with bench_on(moves, network, tmp_path / "outbox.db") as made:
+        yield made
+
+
+def chain_of(bench: Bench) -> Genesis:
+    first = bench.moves.rpc("eth_getBlockByNumber", "0x0", False)
+    return Genesis(bench.network.chain_id, first["hash"])
+
+
+def height(bench: Bench) -> int:
+    return int(bench.moves.rpc("eth_blockNumber"), 16)
+
+
+async def state_of(bench: Bench, evidence: Evidence, now: float | None = None) -> ChainState:
+    now = bench.waits.now if now is None else now
+    chain_id = bench.network.chain_id
+    sight = await sight_chain(bench.outbox, bench.client, evidence, chain_id, now=now)
+    keep_sight(bench.outbox, sight, now=now)
+    return sight.state
+
+
+async def looked(bench: Bench) -> list[Situation]:
+    found = await look(
+        bench.outbox,
+        bench.client,
+        chain_id=bench.network.chain_id,
+        clock=lambda: bench.waits.now,
+        evidence=EMBEDDED,
+    )
+    return [finding.situation for finding in found]
+
+
+async def test_only_the_highest_head_is_kept(bench: Bench) -> None:
+    assert await state_of(bench, EMBEDDED) is ChainState.KNOWN
+    bench.mine(3)
+    assert await state_of(bench, EMBEDDED) is ChainState.KNOWN
+    kept = bench.outbox.highest_head(chain_of(bench))
+    assert kept is not None
+    assert kept.number == height(bench)
+    bench.outbox.note_head(chain_of(bench), Head(1, "0x" + "11" * 32), now=0)
+    assert bench.outbox.highest_head(chain_of(bench)) == kept
+    assert bench.outbox.highest_head(Genesis(1, "0x")) is None
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+async def test_a_lower_embedded_chain_ends_every_plan_and_approval(
+    bench: Bench, depth: int
+) -> None:
+    bench.mine(5)
+    bench.approved(bench.plan(plan_id="unused", hash="unused"))
+    await replace(bench.sender(), evidence=EMBEDDED).apply(
+        bench_applied(bench), bench.signer, at=bench.waits.now
+    )
+    bench.mine(2)
+    assert await looked(bench) == [Situation.INCLUDED]
+    bench.moves.rpc("anvil_rollback", hex(depth))
+
+    assert await looked(bench) == [Situation.OVER]
+
+    for name in ("unused", "applied"):
+        dispatch = bench.outbox.dispatch(name)
+        assert dispatch.ended is not None
+        assert dispatch.ended.code is EndCode.CHAIN_RESTARTED
+        assert dispatch.finished
+    with pytest.raises(PlanOverError):
+        await bench.sender().apply("unused", bench.signer, at=bench.waits.now)
+    assert len(bench.signer.signed) == 1
+
+
+def bench_applied(bench: Bench) -> str:
+    bench.approved(bench.plan(plan_id="applied", hash="applied"))
+    return "applied"
+
+
+async def test_after_a_restart_the_same_plan_can_be_approved_anew(bench: Bench) -> None:
+    start = bench.moves.rpc("evm_snapshot")
+    bench.mine()
+    sender = replace(bench.sender(), evidence=EMBEDDED)
+    bench.approved(bench.plan(hash="first"))
+    await sender.apply("first", bench.signer, at=bench.waits.now)
+    bench.mine(70)
+    assert await looked(bench) == [Situation.FINAL]
+    bench.moves.rpc("evm_revert", start)
+    assert await looked(bench) == [Situation.OVER]
+
+    bench.approved(bench.plan(hash="second"))
+    dispatch = await sender.apply("second", bench.signer, at=bench.waits.now)
+
+    assert dispatch.steps[0].state is StepState.INCLUDED
+    assert bench.received() == 1
+
+
+async def test_an_unused_approval_is_refused_where_its_block_is_gone(bench: Bench) -> None:
+    """Nobody looked since it was given, and the chain has grown past its height again."""
+    start = bench.moves.rpc("evm_snapshot")
+    bench.mine(2)
+    bench.approved(bench.plan())
+    bench.moves.rpc("evm_revert", start)
+    bench.moves.rpc("evm_increaseTime", 5)
+    bench.mine(6)
+    with pytest.raises(PlanOverError) as refused:
+        await replace(bench.sender(), evidence=EMBEDDED).apply(
+            "hash", bench.signer, at=bench.waits.now
+        )
+    assert refused.value.code is EndCode.CHAIN_RESTARTED
+    assert bench.signer.signed == []
+    assert bench.outbox.dispatch("hash").consumed_at is None
+
+
+async def test_a_rewritten_embedded_chain_ends_what_is_signed_and_missing(bench: Bench) -> None:
+    """Grown past the highest head again before anybody looked: the head alone would not tell."""
+    first = bench.nonce()
+    bench.mine()
+    bench.approved(bench.plan(transfer(first)))
+    bench.approved(bench.plan(plan_id="unused", hash="unused"))
+    assert await state_of(bench, EMBEDDED) is ChainState.KNOWN
+    bench.outbox.consume("hash", now=bench.waits.now)
+    signed = bench.signer.sign(transfer(first))
+    bench.outbox.record_signed("hash", 0, signed, now=bench.waits.now)
+    bench.mine(2)
+    assert await looked(bench) == [Situation.NOT_SENT]
+    bench.moves.rpc("anvil_reorg", "0x2")
+    bench.mine(3)
+
+    assert await looked(bench) == [Situation.OVER]
+
+    assert bench.outbox.dispatch("unused").ended is not None
+    with pytest.raises(PlanOverError):
+        await replace(bench.sender(), evidence=EMBEDDED).resume("hash", 0)
+    assert bench.nonce("pending") == first
+
+
+async def test_a_live_network_that_is_lower_and_old_lags_and_ends_nothing(bench: Bench) -> None:
+    bench.mine(REORG_DEPTH + 2)
+    fresh = bench.head_time() + 5.0
+    assert await state_of(bench, ONE_ENDPOINT, fresh) is ChainState.KNOWN
+    highest = bench.outbox.highest_head(chain_of(bench))
+    bench.approved(bench.plan())
+    bench.moves.rpc("anvil_rollback", hex(REORG_DEPTH + 1))
+
+    assert await state_of(bench, ONE_ENDPOINT, bench.head_time() + 61.0) is ChainState.LAGGING
+    assert bench.outbox.highest_head(chain_of(bench)) == highest
+    assert bench.outbox.dispatch("hash").ended is None
+    # An endpoint with a new block is not late: what was seen before was never true.
+    assert await state_of(bench, ONE_ENDPOINT, bench.head_time() + 5.0) is ChainState.KNOWN
+    lowered = bench.outbox.highest_head(chain_of(bench))
+    assert lowered is not None
+    assert lowered.number == height(bench)
+
+
+async def test_one_of_three_that_boasts_or_lags_moves_nothing(bench: Bench) -> None:
+    def told(by: int) -> Any:
+        def answer(call: dict[str, Any]) -> dict[str, Any] | None:
+            if call["method"] != "eth_getBlockByNumber" or call["params"][0] != "latest":
+                return None
+            true = bench.moves.rpc(*("eth_getBlockByNumber", "latest", False))
+            return {"result": {**true, "number": hex(int(true["number"], 16) + by)}}
+
+        return answer
+
+    for by in (10**6, -20):
+        with Proxy(bench.moves.url, told(by)) as liar:
+            async with RpcClient(bench.network, [liar.url], limits=QUICK) as lying:
+                witnesses = (
+                    NamedReader("liar", lying),
+                    NamedReader("one", bench.client),
+                    NamedReader("two", bench.client),
+                )
+                several = replace(EMBEDDED, witnesses=witnesses)
+                assert await state_of(bench, several) is ChainState.KNOWN
+        kept = bench.outbox.highest_head(chain_of(bench))
+        assert kept is not None
+        assert kept.number == height(bench)

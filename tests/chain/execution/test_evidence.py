@@ -1,0 +1,272 @@
+"""What happened is what two endpoints show alike; what only one shows is unclear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pytest
+
+from chain.execution.evidence import Evidence, NamedReader, agreed
+from chain.execution.journal_records import Doubt, EndCode, StepState
+from chain.execution.resuming import Situation, look
+from chain.execution.sending_lookup import Sighting, Standing
+from chain.rpc.errors import Unreachable
+from chain.rpc.reader import Reader
+from chain.rpc.types import Block, Receipt
+from tests.chain.execution.outbox_kit import planned, transfer
+from tests.chain.execution.sending_kit import PATIENCE, Bench, bench_on
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+    from pathlib import Path
+
+    from chain.execution.journal_records import Step
+    from chain.execution.sending import Sender
+    from chain.networks import Network
+    from chain.rpc.client import RpcClient
+    from chain.rpc.errors import RpcError
+    from chain.rpc.requests import Request
+    from tests.chain.moves import Moves
+
+    Told = Callable[[Request[Any], Any], Any]
+
+T = TypeVar("T")
+
+NONCE = 7
+MADE = "0x" + "aa" * 32
+BLOCK, OTHER_BLOCK = "0x" + "b1" * 32, "0x" + "b2" * 32
+
+
+@pytest.fixture
+async def bench(moves: Moves, network: Network, tmp_path: Path) -> AsyncIterator[Bench]:
+    async with bench_on(moves, network, tmp_path / "outbox.db") as made:
+        yield made
+
+
+def sighting(
+    *,
+    receipt: Receipt | None = None,
+    nonce: int = NONCE,
+    final: int = 0,
+    waiting: bool = False,
+    head: int = 100,
+) -> Sighting:
+    block = Block(head, BLOCK, BLOCK, 1000, 1, 0, 0)
+    return Sighting(block, final, True, receipt, waiting, nonce, 0)
+
+
+def receipt(*, succeeded: bool = True, block: str = BLOCK, number: int = 90) -> Receipt:
+    sender = "0x" + "01" * 20
+    return Receipt(MADE, 0, number, block, sender, None, None, succeeded, 1, 1, 1, None, ())
+
+
+IN = sighting(receipt=receipt())
+IN_AND_FINAL = sighting(receipt=receipt(), final=95, head=101)
+REVERTED = sighting(receipt=receipt(succeeded=False))
+ELSEWHERE = sighting(receipt=receipt(block=OTHER_BLOCK))
+TAKEN = sighting(nonce=NONCE + 1)
+WAITING = sighting(waiting=True)
+MISSING = sighting()
+
+
+@pytest.mark.parametrize(
+    ("seen", "standing"),
+    [
+        ((IN, IN), Standing.INCLUDED),
+        ((IN, IN_AND_FINAL), Standing.INCLUDED),
+        ((IN_AND_FINAL, IN_AND_FINAL), Standing.FINAL),
+        ((IN, REVERTED), Standing.UNCLEAR),
+        ((IN, ELSEWHERE), Standing.UNCLEAR),
+        ((IN, MISSING), Standing.UNCLEAR),
+        ((IN,), Standing.UNCLEAR),
+        ((REVERTED, IN, IN), Standing.INCLUDED),
+        ((IN, REVERTED, REVERTED), Standing.INCLUDED),
+        ((IN, MISSING, WAITING), Standing.PENDING),
+        ((TAKEN, MISSING), Standing.UNCLEAR),
+        ((TAKEN, TAKEN, WAITING), Standing.REPLACED),
+        ((TAKEN, MISSING, MISSING), Standing.MISSING),
+        ((WAITING, MISSING), Standing.PENDING),
+        ((IN, IN, REVERTED, REVERTED), Standing.UNCLEAR),
+    ],
+)
+def test_two_must_tell_the_same(
+    bench: Bench, seen: tuple[Sighting, ...], standing: Standing
+) -> None:
+    bench.outbox.plan(planned(transfer(NONCE)), now=0)
+    [step] = bench.outbox.dispatch("hash").steps
+    found = agreed(step, seen, 2)
+    assert found.standing is standing
+    if seen == (IN, REVERTED, REVERTED):
+        assert found.seen.receipt == REVERTED.receipt
+
+
+@dataclass
+class Endpoint(Reader):
+    """Reads the chain and tells some of its answers in its own way."""
+
+    client: RpcClient
+    told: Told
+
+    async def settle(self, requests: Sequence[Request[T]]) -> list[T | RpcError]:
+        outcomes = await self.client.settle(requests)
+        return [
+            self.told(request, outcome) for request, outcome in zip(requests, outcomes, strict=True)
+        ]
+
+
+def witnessed(bench: Bench, *ways: Told) -> Sender:
+    """A sender with one endpoint for each way of answering; it reads through the first."""
+    endpoints = [Endpoint(bench.client, told) for told in ways]
+    evidence = Evidence(tuple(NamedReader(str(at), one) for at, one in enumerate(endpoints)))
+    patience = replace(PATIENCE, witness_seconds=20)
+    return replace(bench.sender(), reads=endpoints[0], evidence=evidence, patience=patience)
+
+
+def honest(_request: Request[Any], outcome: Any) -> Any:
+    return outcome
+
+
+def hides_receipts(request: Request[Any], outcome: Any) -> Any:
+    return None if request.method == "eth_getTransactionReceipt" else outcome
+
+
+def silent(_request: Request[Any], _outcome: Any) -> Any:
+    return Unreachable("is away", endpoint="the node")
+
+
+@dataclass
+class Liar:
+    """Tells of every receipt something else."""
+
+    lie: dict[str, Any]
+
+    def __call__(self, _request: Request[Any], outcome: Any) -> Any:
+        return replace(outcome, **self.lie) if isinstance(outcome, Receipt) else outcome
+
+
+REVERTS = {"succeeded": False}
+ANOTHER_BLOCK = {"block_hash": "0x" + "ee" * 32}
+
+
+def two_steps(bench: Bench) -> None:
+    first = bench.nonce()
+    bench.approved(bench.plan(transfer(first, step="exit"), transfer(first + 1, step="enter")))
+
+
+async def test_two_that_agree_let_a_plan_go_on(bench: Bench) -> None:
+    two_steps(bench)
+    sender = witnessed(bench, honest, honest)
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+    assert [step.state for step in dispatch.steps] == [StepState.INCLUDED] * 2
+    assert bench.received() == 2
+
+
+@pytest.mark.parametrize("lie", [REVERTS, ANOTHER_BLOCK])
+@pytest.mark.parametrize("place", [0, 1])
+async def test_of_two_one_that_lies_makes_it_unclear_and_the_next_is_not_signed(
+    bench: Bench, lie: dict[str, Any], place: int
+) -> None:
+    two_steps(bench)
+    ways: list[Told] = [honest, honest]
+    ways[place] = Liar(lie)
+    dispatch = await witnessed(bench, *ways).apply("hash", bench.signer, at=bench.waits.now)
+    first, second = dispatch.steps
+    assert (first.state, first.reason) == (StepState.UNCLEAR, Doubt.NO_SECOND_WITNESS)
+    assert second.state is StepState.DISCARDED
+    assert len(bench.signer.signed) == 1
+    assert dispatch.safe_state is None
+    assert bench.received() == 1
+
+
+@pytest.mark.parametrize("lie", [REVERTS, ANOTHER_BLOCK])
+async def test_of_three_one_that_lies_changes_nothing(bench: Bench, lie: dict[str, Any]) -> None:
+    two_steps(bench)
+    sender = witnessed(bench, Liar(lie), honest, honest)
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+    assert [step.state for step in dispatch.steps] == [StepState.INCLUDED] * 2
+
+
+@pytest.mark.parametrize("other", [hides_receipts, silent])
+async def test_a_second_that_never_shows_it_leaves_it_unclear(bench: Bench, other: Told) -> None:
+    two_steps(bench)
+
+    def afterwards(request: Request[Any], outcome: Any) -> Any:
+        # It knows the chain at first; then it shows nothing of what happens there.
+        return (other if bench.signer.signed else honest)(request, outcome)
+
+    sender = witnessed(bench, honest, afterwards)
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+    assert dispatch.steps[0].state is StepState.UNCLEAR
+    assert len(bench.signer.signed) == 1
+
+
+async def test_one_that_lags_is_waited_for(bench: Bench) -> None:
+    two_steps(bench)
+    nonce = bench.nonce()
+
+    def behind(request: Request[Any], outcome: Any) -> Any:
+        if bench.waits.now < 1010:
+            if request.method == "eth_getTransactionReceipt":
+                return None
+            if request.method == "eth_getTransactionCount":
+                return nonce
+        return outcome
+
+    sender = witnessed(bench, honest, behind)
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+    assert bench.waits.now >= 1010
+    assert [step.state for step in dispatch.steps] == [StepState.INCLUDED] * 2
+    assert [change.state for change in bench.outbox.history("hash") if change.position == 0] == [
+        StepState.PLANNED,
+        StepState.APPROVED,
+        StepState.SIGNED,
+        StepState.SENT,
+        StepState.INCLUDED,
+    ]
+
+
+async def test_a_look_says_unclear_and_a_later_one_heals_it(bench: Bench) -> None:
+    bench.approved(bench.plan())
+    await bench.sender().apply("hash", bench.signer, at=bench.waits.now)
+    [step] = bench.outbox.dispatch("hash").steps
+
+    async def looked(*ways: Told) -> Situation:
+        sender = witnessed(bench, *ways)
+        [finding] = await look(
+            bench.outbox,
+            sender.reads,
+            chain_id=bench.network.chain_id,
+            clock=lambda: bench.waits.now,
+            evidence=sender.evidence,
+        )
+        return finding.situation
+
+    assert step.state is StepState.INCLUDED
+    assert await looked(Liar(REVERTS), honest) is Situation.UNCLEAR
+    assert bench.outbox.dispatch("hash").steps[0].state is StepState.UNCLEAR
+    assert await looked(honest, honest) is Situation.INCLUDED
+
+
+async def test_one_endpoint_cannot_say_that_a_nonce_was_taken(bench: Bench) -> None:
+    """Its receipts are late and its nonces are not: for over four seconds, and alone in it."""
+    bench.approved(bench.plan())
+    sender = witnessed(bench, hides_receipts, honest)
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+    assert dispatch.ended is None
+    assert dispatch.steps[0].state is StepState.UNCLEAR
+
+
+async def test_a_nonce_taken_is_believed_after_ten_seconds_of_two(bench: Bench) -> None:
+    told: list[tuple[StepState, float]] = []
+
+    def noted(step: Step) -> None:
+        told.append((step.state, bench.waits.now))
+
+    bench.approved(bench.plan())
+    sender = replace(witnessed(bench, hides_receipts, hides_receipts), changed=noted)
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+    assert dispatch.ended is not None
+    assert dispatch.ended.code is EndCode.NONCE_SPENT
+    times = dict(told)
+    assert times[StepState.REPLACED] - times[StepState.UNCLEAR] >= 10

@@ -1,0 +1,111 @@
+"""Blocks taken back: a plan goes on where its step merely moved, and is over where it is gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.execution.evidence import EMBEDDED
+from chain.execution.journal_records import EndCode, StepState
+from chain.execution.outbox_rules import PlanOverError
+from tests.chain.execution.outbox_kit import transfer
+from tests.chain.execution.sending_kit import Bench, bench_on
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from chain.execution.journal_records import Step
+    from chain.networks import Network
+    from tests.chain.moves import Moves
+
+
+@pytest.fixture
+async def bench(moves: Moves, network: Network, tmp_path: Path) -> AsyncIterator[Bench]:
+    async with bench_on(moves, network, tmp_path / "outbox.db") as made:
+        yield made
+
+
+def states(bench: Bench) -> list[str]:
+    return [change.state.value for change in bench.outbox.history("hash")]
+
+
+async def test_a_reorg_past_an_included_step_ends_the_plan_and_sends_nothing(bench: Bench) -> None:
+    bench.mine()
+    await bench.apply(bench.plan())
+    bench.waits.meanwhile = [lambda: bench.moves.rpc("anvil_reorg", "0x1")]
+    dispatch = await bench.sender().watch("hash")
+    assert states(bench)[2:] == ["signed", "sent", "included", "unclear", "dropped"]
+    assert dispatch.ended is not None
+    assert dispatch.ended.code is EndCode.STEP_GONE
+    assert bench.received() == 0
+    with pytest.raises(PlanOverError):
+        await bench.sender().resend(dispatch.steps[0])
+    assert bench.nonce("pending") == dispatch.steps[0].transaction.nonce
+
+
+async def test_a_reorg_that_moves_a_step_to_another_block_ends_nothing(bench: Bench) -> None:
+    bench.mine()
+    dispatch = await bench.apply(bench.plan())
+    newest = dispatch.steps[0].newest
+    assert newest is not None
+    bytes_again = "0x" + newest.transaction.raw.hex()
+    bench.waits.meanwhile = [
+        lambda: bench.moves.rpc("anvil_reorg", "0x1"),
+        lambda: None,
+        # As the network does, whose nodes put it back into their pools.
+        lambda: bench.moves.rpc("eth_sendRawTransaction", bytes_again),
+        lambda: bench.mine(64),
+    ]
+    dispatch = await bench.sender().watch("hash")
+    assert dispatch.ended is None
+    assert states(bench)[4:] == ["included", "unclear", "included", "final"]
+    assert bench.received() == 1
+    assert len(bench.signer.signed) == 1
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+async def test_a_reorg_past_an_earlier_step_ends_a_plan_that_waits(
+    bench: Bench, depth: int
+) -> None:
+    first = bench.nonce()
+    plan = bench.plan(transfer(first, step="exit"), transfer(first + 1, step="enter"))
+    head = bench.moves.rpc("evm_snapshot")
+    bench.moves.rpc("evm_setAutomine", False)
+    bench.waits.meanwhile = [
+        lambda: bench.mine(depth),
+        lambda: bench.moves.rpc("evm_revert", head),
+        *[lambda: None] * 7,
+        bench.mine,
+    ]
+    dispatch = await bench.apply(plan)
+    assert dispatch.ended is not None
+    assert dispatch.ended.code is EndCode.STEP_GONE
+    assert dispatch.steps[0].state is StepState.DROPPED
+    assert dispatch.safe_state is None
+    bench.mine()
+    assert bench.received() == 0
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+async def test_the_embedded_chain_rolled_back_while_a_plan_waits_ends_it_at_once(
+    bench: Bench, depth: int
+) -> None:
+    first = bench.nonce()
+    bench.mine(5)
+    plan = bench.plan(transfer(first, step="exit"), transfer(first + 1, step="enter"))
+    bench.approved(plan)
+    bench.mine(depth)
+
+    def rolled_back(step: Step) -> None:
+        if step.position == 0 and step.state is StepState.INCLUDED:
+            bench.moves.rpc("evm_setAutomine", False)
+            bench.moves.rpc("anvil_rollback", hex(depth))
+
+    sender = replace(bench.sender(), evidence=EMBEDDED, changed=rolled_back)
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+    assert dispatch.ended is not None
+    assert dispatch.ended.code in (EndCode.CHAIN_RESTARTED, EndCode.STEP_GONE)
+    assert all(step.settled or step.state is StepState.DROPPED for step in dispatch.steps)

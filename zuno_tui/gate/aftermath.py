@@ -1,0 +1,154 @@
+"""Where the tokens of a plan are now, read from the chain and not out of the journal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.balances import balance_call, balance_of
+from chain.execution.journal_records import SUCCEEDED
+from chain.execution.receipts import NotIncludedError, read_realised
+from chain.positions.reader import read_positions
+from chain.quantity import Known
+from chain.reading.one_block import OneBlock
+from chain.rpc.errors import RpcError
+from chain.tokens import read_tokens
+from chain.tokens.token import amount_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from chain.execution.journal_records import Dispatch
+    from chain.networks import Address
+    from chain.overview import Sources
+    from chain.rpc.types import BlockRef
+    from chain.tokens import Token
+    from zuno_tui.gate.approvals import Approval
+
+
+@dataclass(frozen=True, slots=True)
+class PositionNow:
+    token_id: int
+    owner: Address | None
+    """None where there is no such position any more."""
+    liquidity: int
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    token: Address
+    now: int | None
+    before: int | None
+    """At the block the plan was built on; None where that cannot be read any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    block: int
+    wallet: Address
+    positions: tuple[PositionNow, ...]
+    """The one the plan is about, and those its steps have made."""
+    holdings: tuple[Holding, ...]
+    tokens: Mapping[Address, Token]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        return (
+            *(_position_words(one, self.wallet) for one in self.positions),
+            *_holding_words(self.holdings, self.tokens),
+        )
+
+
+async def read_aftermath(sources: Sources, approval: Approval, dispatch: Dispatch) -> Aftermath:
+    """At the newest block: the position, what its steps made, and what the wallet holds."""
+    here = OneBlock(sources.client, sources.network)
+    held = await _held(here, sources, dispatch.sender, approval.tokens)
+    before = await _held_at(sources, dispatch, approval.tokens)
+    ids = tuple(dict.fromkeys(await _concerned(sources, approval, dispatch)))
+    found = await read_positions(
+        sources.client, sources.network, sources.memory, ids, at=here.block.hash
+    )
+    tokens = await read_tokens(
+        sources.client,
+        sources.network,
+        approval.tokens,
+        here.block.hash,
+        store=sources.store,
+        now=sources.clock(),
+    )
+    return Aftermath(
+        here.block.number,
+        dispatch.sender,
+        tuple(
+            PositionNow(each, found[each].owner, found[each].liquidity)
+            if each in found
+            else PositionNow(each, None, 0)
+            for each in ids
+        ),
+        tuple(Holding(each, held[each], before.get(each)) for each in approval.tokens),
+        tokens,
+    )
+
+
+async def _concerned(sources: Sources, approval: Approval, dispatch: Dispatch) -> Sequence[int]:
+    about = approval.about.token_id
+    ids = [] if about is None else [about]
+    for step in dispatch.steps:
+        if step.state in SUCCEEDED and step.inclusion is not None:
+            made = step.inclusion.transaction_hash
+            try:
+                _, did = await read_realised(sources.client, made, dispatch.sender, sources.network)
+            except NotIncludedError:
+                continue
+            ids.extend(did.minted)
+    return ids
+
+
+async def _held_at(
+    sources: Sources, dispatch: Dispatch, tokens: Sequence[Address]
+) -> dict[Address, int | None]:
+    """Before the plan; nothing where that block or its state is no longer there."""
+    at: BlockRef = dispatch.anchor.hash
+    try:
+        then = OneBlock(sources.client, sources.network, at)
+        return await _held(then, sources, dispatch.sender, tokens)
+    except RpcError:
+        return {}
+
+
+async def _held(
+    here: OneBlock, sources: Sources, owner: Address, tokens: Sequence[Address]
+) -> dict[Address, int | None]:
+    answers = await here.read([balance_call(sources.network, owner, each) for each in tokens])
+    told = (balance_of(outcome, here.block) for outcome in answers.outcomes)
+    return {
+        token: found.value if isinstance(found, Known) else None
+        for token, found in zip(tokens, told, strict=True)
+    }
+
+
+def _position_words(one: PositionNow, wallet: Address) -> str:
+    if one.owner is None:
+        return f"Position #{one.token_id} is no more."
+    whose = "yours" if one.owner == wallet else f"held by {one.owner}"
+    liquidity = "with its liquidity" if one.liquidity else "without liquidity"
+    return f"Position #{one.token_id} is there, {whose}, {liquidity}."
+
+
+def _holding_words(holdings: Sequence[Holding], tokens: Mapping[Address, Token]) -> Iterator[str]:
+    parts = [_held_words(one, tokens[one.token]) for one in holdings]
+    if parts:
+        yield f"The wallet holds {', '.join(parts)}."
+
+
+def _held_words(one: Holding, token: Token) -> str:
+    if one.now is None:
+        return f"an unknown amount of {token.label}"
+    held = amount_text(one.now, token)
+    if one.before is None:
+        return held
+    changed = one.now - one.before
+    if not changed:
+        return f"{held} (as before the plan)"
+    way = "more" if changed > 0 else "less"
+    return f"{held} ({amount_text(abs(changed), token)} {way} than before the plan)"

@@ -1,0 +1,142 @@
+"""Sending again what was signed and no node has: told first, judged again, never by a look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chain.execution.decoding import decode
+from chain.execution.journal_records import VersionKind
+from chain.execution.resuming import Situation, look
+from chain.execution.sending import Sender
+from chain.execution.signed_bytes import check_signed_bytes
+from chain.execution.words import describe, names_on
+from chain.tokens import read_tokens
+from zuno_tui.gate.approvals import approval_under, refuse_tampered
+from zuno_tui.gate.connections import refuse_silent_route
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.standing import stands
+from zuno_tui.gate.witnessing import evidence_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chain.execution.journal_records import Dispatch, Step, Version
+    from chain.execution.outbox import Outbox
+    from chain.execution.resuming import Finding
+    from chain.overview import Sources
+    from zuno_tui.gate.connections import Connections
+
+_LOOK = "See where things stand: zuno outbox"
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """The bytes that would be sent again, in words read out of them."""
+
+    dispatch: Dispatch
+    step: Step
+    version: Version
+    words: tuple[str, ...]
+
+    @property
+    def headline(self) -> str:
+        sent = self.version.transaction.hash
+        return (
+            f"Send {self.step.name} of {self.dispatch.plan_id} again, the same signed bytes "
+            f"({sent}), with nonce {self.step.transaction.nonce}."
+        )
+
+
+async def prepare_resume(
+    sources: Sources,
+    connections: Connections,
+    outbox: Outbox,
+    plan_id: str | None,
+) -> Resumption:
+    """Look first; what may be sent again, judged as anything is that is about to be signed."""
+    findings = await look(
+        outbox,
+        sources.client,
+        chain_id=sources.network.chain_id,
+        clock=sources.clock,
+        evidence=evidence_of(sources.network, connections),
+    )
+    finding = _one_missing(findings, plan_id)
+    dispatch, step = finding.dispatch, finding.step
+    version = step.newest
+    if version is None:
+        raise GateRefusedError(f"{step.name} was never signed. {_LOOK}")
+    await _judge(connections, outbox, dispatch, version)
+    return Resumption(dispatch, step, version, await _words(sources, outbox, dispatch, version))
+
+
+async def resume_plan(
+    sources: Sources,
+    connections: Connections,
+    outbox: Outbox,
+    resumption: Resumption,
+    *,
+    changed: Callable[[Step], None],
+) -> Dispatch:
+    """Send what was shown, if it is still what would be shown now, and wait for its block."""
+    again = await prepare_resume(sources, connections, outbox, resumption.dispatch.plan_id)
+    if again.version.transaction != resumption.version.transaction:
+        raise GateRefusedError(f"What waits is not what was shown. Nothing was sent. {_LOOK}")
+    sender = Sender(
+        outbox,
+        reads=sources.client,
+        route=connections.route,
+        chain_id=sources.network.chain_id,
+        clock=sources.clock,
+        changed=changed,
+        evidence=evidence_of(sources.network, connections),
+    )
+    return await sender.resume(again.dispatch.hash, again.step.position)
+
+
+def _one_missing(findings: tuple[Finding, ...], plan_id: str | None) -> Finding:
+    named = [one for one in findings if plan_id in (None, one.dispatch.plan_id)]
+    missing = [one for one in named if one.situation is Situation.NOT_SENT]
+    if not missing:
+        raise GateRefusedError(_why_nothing(named, plan_id))
+    plans = dict.fromkeys(one.dispatch.hash for one in missing)
+    if len(plans) > 1:
+        names = ", ".join(one.dispatch.plan_id for one in missing)
+        raise GateRefusedError(f"More than one plan could go on: {names}. Name the one you mean.")
+    return missing[0]
+
+
+def _why_nothing(named: list[Finding], plan_id: str | None) -> str:
+    what = "Nothing" if plan_id is None else f"Nothing of {plan_id}"
+    over = next((one for one in named if one.situation is Situation.OVER), None)
+    if over is not None:
+        return f"{over.sentence} Make a new plan: zuno recommend ID"
+    told = f" It stands here: {stands(named[0].dispatch)}." if plan_id and named else ""
+    return f"{what} waits to be sent again.{told} Nothing was sent. {_LOOK}"
+
+
+async def _judge(
+    connections: Connections, outbox: Outbox, dispatch: Dispatch, version: Version
+) -> None:
+    check_signed_bytes(version.transaction)
+    refuse_tampered(approval_under(outbox.kept, dispatch.hash), dispatch)
+    await refuse_silent_route(connections.route)
+
+
+async def _words(
+    sources: Sources, outbox: Outbox, dispatch: Dispatch, version: Version
+) -> tuple[str, ...]:
+    if version.kind is VersionKind.CANCEL:
+        return ("Send nothing to yourself, so that the step can no longer happen.",)
+    approval = approval_under(outbox.kept, dispatch.hash)
+    tokens = await read_tokens(
+        sources.client,
+        sources.network,
+        approval.tokens,
+        "latest",
+        store=sources.store,
+        now=sources.clock(),
+    )
+    names = names_on(sources.network, dispatch.sender, tokens)
+    return describe(decode(version.transaction.unsigned), names)
