@@ -10,9 +10,12 @@ from zuno_tui.cli.apply import step_words
 from zuno_tui.cli.confirming import require_typed
 from zuno_tui.cli.interrupted import may_have_sent
 from zuno_tui.cli.output import print_json
+from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.resume import prepare_resume, resume_plan
 from zuno_tui.session import say
+from zuno_tui.shown import signing
+from zuno_tui.words import NOBODY
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -32,9 +35,17 @@ async def resume_missing(
     outbox: Outbox,
     arguments: Namespace,
 ) -> int:
-    resumption = await prepare_resume(sources, connections, outbox, arguments.plan_id)
+    limits = gate_limits(session.settings.limits, session.network)
+    resumption = await prepare_resume(
+        sources, connections, outbox, arguments.plan_id, limits=limits
+    )
     dispatch = resumption.dispatch
     say(resumption.headline)
+    parties, transaction = resumption.parties, resumption.version.transaction.unsigned
+    recipients = " and ".join(signing.recipients(parties)) or NOBODY
+    terms = signing.terms(session.network, parties, [transaction])
+    for label, words in (("recipient", recipients), *terms):
+        say(f"  {label:<10} {words}")
     for sentence in resumption.words:
         say(f"  {sentence}")
     if connections.route.private_host is not None:
@@ -53,6 +64,7 @@ async def resume_missing(
             connections,
             outbox,
             resumption,
+            limits=limits,
             changed=lambda step: say(step_words(step)),
         )
     step = dispatch.steps[resumption.step.position]

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING
 
 from chain.checksum import checksummed
 from zuno_tui.desk.views import ApprovalView, StepView
+from zuno_tui.shown import signing
 
 if TYPE_CHECKING:
+    from chain.networks import Network
     from zuno_tui.gate.resume import Resumption
 
 RESUME = "resume"
 
 
-def resumption_view(resumption: Resumption, *, expires_at: float) -> ApprovalView:
-    dispatch, step = resumption.dispatch, resumption.step
+def resumption_view(resumption: Resumption, network: Network, *, expires_at: float) -> ApprovalView:
+    dispatch, step, parties = resumption.dispatch, resumption.step, resumption.parties
+    transaction = resumption.version.transaction.unsigned
     host = dispatch.private_host
     return ApprovalView(
         plan_id=dispatch.plan_id,
@@ -28,4 +31,6 @@ def resumption_view(resumption: Resumption, *, expires_at: float) -> ApprovalVie
         can_sign=True,
         needs_passphrase=False,
         word=RESUME,
+        recipients=signing.recipients(parties),
+        terms=signing.terms(network, parties, [transaction]),
     )

@@ -164,8 +164,11 @@ class Signing:
         bench, session = self._bench, self._bench.session
         async with session.connections(bench.sources) as connections:
             with Outbox.open(session.home.outbox) as outbox:
-                resumption = await prepare_resume(bench.sources, connections, outbox, plan_id)
-        view = resumption_view(resumption, expires_at=bench.clock() + _GOOD_SECONDS)
+                resumption = await prepare_resume(
+                    bench.sources, connections, outbox, plan_id, limits=self._limits
+                )
+        until = bench.clock() + _GOOD_SECONDS
+        view = resumption_view(resumption, session.network, expires_at=until)
         self._put(view, lambda _passphrase: self._resume(resumption))
 
     async def _resume(self, resumption: Resumption) -> None:
@@ -173,7 +176,12 @@ class Signing:
         async with session.connections(bench.sources) as connections:
             with Outbox.open(session.home.outbox) as outbox:
                 dispatch = await resume_plan(
-                    bench.sources, connections, outbox, resumption, changed=lambda _: None
+                    bench.sources,
+                    connections,
+                    outbox,
+                    resumption,
+                    limits=self._limits,
+                    changed=lambda _: None,
                 )
         step = dispatch.steps[resumption.step.position]
         self._end(resumption.dispatch.hash, f"{step.name}: {step.state}. Follow it: outbox")

@@ -55,8 +55,7 @@ class Replacement:
     def parties(self) -> Parties:
         """Out of the bytes; what cancels gives nothing to anybody."""
         if self.action == CANCEL:
-            sender = self.transaction.sender
-            return Parties(sender, (), (), (), (self.transaction.to,), (), ())
+            return _nobody(self.transaction)
         return parties_of(decoded(self.dispatch.plan_id, [self.transaction]))
 
     @property
@@ -151,11 +150,22 @@ async def _judge(
     if replacement.action == SPEED_UP:
         refuse_tampered(approval_under(outbox.kept, dispatch.hash), dispatch)
         await judge_transactions(sources, dispatch.plan_id, [transaction], limits, notional_today=0)
-    elif (transaction.to, transaction.value, transaction.data) != (transaction.sender, 0, b""):
+    else:
+        refuse_unlike_cancel(transaction)
+
+
+def refuse_unlike_cancel(transaction: UnsignedTransaction) -> Parties:
+    """Who is concerned by what cancels: nobody but its sender, or it is refused."""
+    if (transaction.to, transaction.value, transaction.data) != (transaction.sender, 0, b""):
         raise GateRefusedError(
             "What cancels must send nothing to nobody, and this does not. Nothing was signed.",
             RefusalCode.POLICY,
         )
+    return _nobody(transaction)
+
+
+def _nobody(transaction: UnsignedTransaction) -> Parties:
+    return Parties(transaction.sender, (), (), (), (transaction.to,), (), ())
 
 
 def _waiting_step(dispatch: Dispatch) -> Step | None:

@@ -14,7 +14,9 @@ from chain.execution.words import describe, names_on
 from chain.tokens import read_tokens
 from zuno_tui.gate.approvals import approval_under, refuse_tampered
 from zuno_tui.gate.connections import refuse_silent_route
+from zuno_tui.gate.judgment import judge_transactions
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.replacing import refuse_unlike_cancel
 from zuno_tui.gate.standing import stands
 from zuno_tui.gate.witnessing import evidence_of
 
@@ -23,9 +25,11 @@ if TYPE_CHECKING:
 
     from chain.execution.journal_records import Dispatch, Step, Version
     from chain.execution.outbox import Outbox
+    from chain.execution.parties import Parties
     from chain.execution.resuming import Finding
     from chain.overview import Sources
     from zuno_tui.gate.connections import Connections
+    from zuno_tui.gate.limits import GateLimits
 
 _LOOK = "See where things stand: zuno outbox"
 
@@ -37,6 +41,7 @@ class Resumption:
     dispatch: Dispatch
     step: Step
     version: Version
+    parties: Parties
     words: tuple[str, ...]
 
     @property
@@ -53,6 +58,8 @@ async def prepare_resume(
     connections: Connections,
     outbox: Outbox,
     plan_id: str | None,
+    *,
+    limits: GateLimits,
 ) -> Resumption:
     """Look first; what may be sent again, judged as anything is that is about to be signed."""
     findings = await look(
@@ -67,8 +74,11 @@ async def prepare_resume(
     version = step.newest
     if version is None:
         raise GateRefusedError(f"{step.name} was never signed. {_LOOK}")
-    await _judge(connections, outbox, dispatch, version)
-    return Resumption(dispatch, step, version, await _words(sources, outbox, dispatch, version))
+    refuse_tampered(approval_under(outbox.kept, dispatch.hash), dispatch)
+    parties = await _judge(sources, dispatch, version, limits)
+    await refuse_silent_route(connections.route)
+    words = await _words(sources, outbox, dispatch, version)
+    return Resumption(dispatch, step, version, parties, words)
 
 
 async def resume_plan(
@@ -77,10 +87,13 @@ async def resume_plan(
     outbox: Outbox,
     resumption: Resumption,
     *,
+    limits: GateLimits,
     changed: Callable[[Step], None],
 ) -> Dispatch:
     """Send what was shown, if it is still what would be shown now, and wait for its block."""
-    again = await prepare_resume(sources, connections, outbox, resumption.dispatch.plan_id)
+    again = await prepare_resume(
+        sources, connections, outbox, resumption.dispatch.plan_id, limits=limits
+    )
     if again.version.transaction != resumption.version.transaction:
         raise GateRefusedError(f"What waits is not what was shown. Nothing was sent. {_LOOK}")
     sender = Sender(
@@ -117,11 +130,15 @@ def _why_nothing(named: list[Finding], plan_id: str | None) -> str:
 
 
 async def _judge(
-    connections: Connections, outbox: Outbox, dispatch: Dispatch, version: Version
-) -> None:
+    sources: Sources, dispatch: Dispatch, version: Version, limits: GateLimits
+) -> Parties:
+    """The bytes are the wallet's own, and the policy lets them through as it would now."""
     check_signed_bytes(version.transaction)
-    refuse_tampered(approval_under(outbox.kept, dispatch.hash), dispatch)
-    await refuse_silent_route(connections.route)
+    transaction = version.transaction.unsigned
+    if version.kind is VersionKind.CANCEL:
+        return refuse_unlike_cancel(transaction)
+    plan_id = dispatch.plan_id
+    return await judge_transactions(sources, plan_id, [transaction], limits, notional_today=0)
 
 
 async def _words(
