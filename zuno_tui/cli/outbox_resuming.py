@@ -41,12 +41,12 @@ async def resume_missing(
     )
     dispatch = resumption.dispatch
     say(resumption.headline)
-    parties, transaction = resumption.parties, resumption.version.transaction.unsigned
+    network, parties = session.network, resumption.parties
     recipients = " and ".join(signing.recipients(parties)) or NOBODY
-    terms = signing.terms(session.network, parties, [transaction])
+    terms = signing.terms(network, parties, resumption.gas, resumption.tokens)
     for label, words in (("recipient", recipients), *terms):
         say(f"  {label:<10} {words}")
-    for sentence in resumption.words:
+    for sentence in resumption.words(network):
         say(f"  {sentence}")
     if connections.route.private_host is not None:
         say(f"  It goes through {connections.route.private_host} alone.")

@@ -17,14 +17,13 @@ RESUME = "resume"
 
 def resumption_view(resumption: Resumption, network: Network, *, expires_at: float) -> ApprovalView:
     dispatch, step, parties = resumption.dispatch, resumption.step, resumption.parties
-    transaction = resumption.version.transaction.unsigned
     host = dispatch.private_host
     return ApprovalView(
         plan_id=dispatch.plan_id,
         headline=f"{RESUME} {step.name} of {dispatch.plan_id}",
         hash=dispatch.hash,
         expires_at=expires_at,
-        steps=(StepView(step.name, (resumption.headline, *resumption.words)),),
+        steps=(StepView(step.name, (resumption.headline, *resumption.words(network))),),
         outcome=() if host is None else (f"Sent through {host} alone.",),
         wallet=checksummed(dispatch.sender),
         signs_with="nothing: it is signed already, and sent as it is",
@@ -32,5 +31,5 @@ def resumption_view(resumption: Resumption, network: Network, *, expires_at: flo
         needs_passphrase=False,
         word=RESUME,
         recipients=signing.recipients(parties),
-        terms=signing.terms(network, parties, [transaction]),
+        terms=signing.terms(network, parties, resumption.gas, resumption.tokens),
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain.execution.decoding import decode
+from chain.execution.gas_bill import GasBill
 from chain.execution.journal_records import VersionKind
 from chain.execution.resuming import Situation, look
 from chain.execution.sending import Sender
@@ -21,13 +22,15 @@ from zuno_tui.gate.standing import stands
 from zuno_tui.gate.witnessing import evidence_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from chain.execution.journal_records import Dispatch, Step, Version
     from chain.execution.outbox import Outbox
     from chain.execution.parties import Parties
     from chain.execution.resuming import Finding
+    from chain.networks import Address, Network
     from chain.overview import Sources
+    from chain.tokens import Token
     from zuno_tui.gate.connections import Connections
     from zuno_tui.gate.limits import GateLimits
 
@@ -42,7 +45,18 @@ class Resumption:
     step: Step
     version: Version
     parties: Parties
-    words: tuple[str, ...]
+    tokens: Mapping[Address, Token]
+
+    @property
+    def gas(self) -> GasBill:
+        transaction = self.version.transaction.unsigned
+        return GasBill(transaction.gas * transaction.max_fee_per_gas)
+
+    def words(self, network: Network) -> tuple[str, ...]:
+        if self.version.kind is VersionKind.CANCEL:
+            return ("Send nothing to yourself, so that the step can no longer happen.",)
+        names = names_on(network, self.dispatch.sender, self.tokens)
+        return describe(decode(self.version.transaction.unsigned), names)
 
     @property
     def headline(self) -> str:
@@ -74,11 +88,19 @@ async def prepare_resume(
     version = step.newest
     if version is None:
         raise GateRefusedError(f"{step.name} was never signed. {_LOOK}")
-    refuse_tampered(approval_under(outbox.kept, dispatch.hash), dispatch)
+    approval = approval_under(outbox.kept, dispatch.hash)
+    refuse_tampered(approval, dispatch)
     parties = await _judge(sources, dispatch, version, limits)
     await refuse_silent_route(connections.route)
-    words = await _words(sources, outbox, dispatch, version)
-    return Resumption(dispatch, step, version, parties, words)
+    tokens = await read_tokens(
+        sources.client,
+        sources.network,
+        approval.tokens,
+        "latest",
+        store=sources.store,
+        now=sources.clock(),
+    )
+    return Resumption(dispatch, step, version, parties, tokens)
 
 
 async def resume_plan(
@@ -139,21 +161,3 @@ async def _judge(
         return refuse_unlike_cancel(transaction)
     plan_id = dispatch.plan_id
     return await judge_transactions(sources, plan_id, [transaction], limits, notional_today=0)
-
-
-async def _words(
-    sources: Sources, outbox: Outbox, dispatch: Dispatch, version: Version
-) -> tuple[str, ...]:
-    if version.kind is VersionKind.CANCEL:
-        return ("Send nothing to yourself, so that the step can no longer happen.",)
-    approval = approval_under(outbox.kept, dispatch.hash)
-    tokens = await read_tokens(
-        sources.client,
-        sources.network,
-        approval.tokens,
-        "latest",
-        store=sources.store,
-        now=sources.clock(),
-    )
-    names = names_on(sources.network, dispatch.sender, tokens)
-    return describe(decode(version.transaction.unsigned), names)
