@@ -1,0 +1,1 @@
+"""Changed lines that the tests must notice: `make mutants`."""

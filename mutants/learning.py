@@ -1,0 +1,14 @@
+"""One test file run on a copy with probes: `python -m mutants.learning ROWS LOGS FILE`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from mutants.reach_plugin import ReachPlugin
+
+if __name__ == "__main__":
+    rows, logs, file = sys.argv[1:]
+    pytest.main(["-q", "-p", "no:cacheprovider", file], [ReachPlugin(Path(rows), Path(logs))])

@@ -1,0 +1,82 @@
+"""Which files are changed, which tests must notice, and copies of the project to try it in."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+AREAS: dict[str, tuple[str, ...]] = {
+    "policy": (
+        "chain/execution/policy*.py",
+        "chain/execution/parties.py",
+        "chain/execution/mentions.py",
+    ),
+    "decoding": ("chain/execution/decoding*.py",),
+    "outbox": (
+        "chain/execution/outbox*.py",
+        "chain/execution/journal*.py",
+        "chain/execution/resuming*.py",
+    ),
+    "sending": ("chain/execution/sending*.py", "chain/execution/receipts.py"),
+    "gate": ("zuno_tui/gate/**/*.py",),
+    "monitor": ("agents/monitor/**/*.py",),
+}
+TESTS = (
+    "tests/chain/execution",
+    "tests/agents/monitor",
+    "tests/zuno_tui/gate",
+    "tests/zuno_tui/watch",
+    "tests/zuno_tui/test_alert_commands.py",
+    "tests/zuno_tui/test_apply_commands.py",
+    "tests/zuno_tui/test_changing_commands.py",
+    "tests/zuno_tui/test_exit_drill.py",
+    "tests/zuno_tui/test_open_commands.py",
+)
+TOO_LONG = (
+    "test_book_durability.py",
+    "test_delivery_kill.py",
+    "test_drift_on_chain.py",
+    "test_every_candidate.py",
+    "test_excursions_in_history.py",
+    "test_excursions_on_chain.py",
+    "test_forged_journals.py",
+    "test_many_positions.py",
+    "test_messages_a_day.py",
+    "test_outbox_kill.py",
+)
+"""Tests of many runs, which take minutes: a change must be noticed without them."""
+_COPIED = ("chain", "agents", "zuno_tui", "tests", "mutants")
+_LEFT = shutil.ignore_patterns("__pycache__", "*.svg", "node_modules")
+
+
+def changed_files(root: Path) -> dict[str, str]:
+    """Every file that may be changed, as `path: area`."""
+    found = {
+        path.relative_to(root).as_posix(): area
+        for area, patterns in AREAS.items()
+        for pattern in patterns
+        for path in root.glob(pattern)
+        if path.name != "__init__.py"
+    }
+    return dict(sorted(found.items()))
+
+
+def list_test_files(root: Path) -> list[str]:
+    """Every test file that may notice a change."""
+    found: set[Path] = set()
+    for each in TESTS:
+        place = root / each
+        found |= {place} if place.suffix else set(place.rglob("test_*.py"))
+    return sorted(
+        path.relative_to(root).as_posix()
+        for path in found
+        if path.exists() and path.name not in TOO_LONG
+    )
+
+
+def copy_project(root: Path, to: Path) -> None:
+    """The packages and their tests, so that nothing is ever changed in the tree itself."""
+    for name in _COPIED:
+        shutil.copytree(root / name, to / name, ignore=_LEFT)
+    shutil.copy(root / "pyproject.toml", to)

@@ -1,0 +1,142 @@
+"""A map from blocks of lines to the tests that run them, learnt once and kept by content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from mutants.changes import MODULE
+from mutants.places import changed_files, copy_project, list_test_files
+from mutants.probes import name_of, with_probes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mutants.changes import Change
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTest:
+    """One test as it ran on the unchanged project."""
+
+    name: str
+    seconds: float
+    passed: bool
+    on_chain: bool
+    ran: frozenset[str]
+
+    @property
+    def file(self) -> str:
+        return self.name.split("::", 1)[0]
+
+    @property
+    def files_run(self) -> set[str]:
+        return {name.split(":", 1)[0] for name in self.ran}
+
+
+def covering_tests(
+    change: Change, runs: Sequence[RecordedTest], importers: Mapping[str, set[str]]
+) -> list[RecordedTest]:
+    """The passing tests that run the changed line, the quickest first."""
+    if change.block.scope == MODULE:
+        near = {change.path, *importers.get(change.path, ())}
+        chosen = [run for run in runs if run.files_run & near]
+    else:
+        name = name_of(change.path, change.block)
+        chosen = [run for run in runs if name in run.ran]
+    return sorted(
+        (run for run in chosen if run.passed), key=lambda run: (run.on_chain, run.seconds)
+    )
+
+
+def learn(root: Path, cache: Path) -> list[RecordedTest]:
+    """Every test's run: as kept, where neither the test nor what it ran has changed since."""
+    cache.mkdir(parents=True, exist_ok=True)
+    digests = {path: _digest(root / path) for path in changed_files(root)}
+    kept: dict[str, list[RecordedTest]] = {}
+    missing: list[str] = []
+    for path in list_test_files(root):
+        runs = _kept(cache, path, root, digests)
+        if runs is None:
+            missing.append(path)
+        else:
+            kept[path] = runs
+    if missing:
+        sys.stderr.write(f"Learning what {len(missing)} test files run …\n")
+        with TemporaryDirectory(prefix="mutants-") as folder:
+            project = Path(folder, "project")
+            _copy_with_probes(root, project, digests)
+            for path in missing:
+                rows = _rows(project, path)
+                _keep(cache, path, _digest(root / path), digests, rows)
+                kept[path] = [_run(row) for row in rows]
+    return [run for path in sorted(kept) for run in kept[path]]
+
+
+def _copy_with_probes(root: Path, project: Path, paths: Iterable[str]) -> None:
+    copy_project(root, project)
+    for path in paths:
+        file = project / path
+        file.write_text(with_probes(path, file.read_text("utf-8")), "utf-8")
+
+
+def _rows(project: Path, path: str) -> list[dict[str, Any]]:
+    with TemporaryDirectory(prefix="mutants-") as folder:
+        logs, rows = Path(folder, "logs"), Path(folder, "rows")
+        logs.mkdir()
+        rows.touch()
+        subprocess.run(
+            [sys.executable, "-m", "mutants.learning", str(rows), str(logs), path],
+            cwd=project,
+            env={**os.environ, "PYTHONPATH": str(project)},
+            stdout=subprocess.DEVNULL,
+            check=False,
+        )
+        return [json.loads(line) for line in rows.read_text("utf-8").splitlines()]
+
+
+def _keep(
+    cache: Path,
+    path: str,
+    digest: str,
+    digests: Mapping[str, str],
+    rows: Sequence[Mapping[str, Any]],
+) -> None:
+    ran = {name.split(":", 1)[0] for row in rows for name in row["ran"]}
+    files = {name: digests[name] for name in sorted(ran)}
+    entry = {"test": digest, "files": files, "rows": rows}
+    _entry(cache, path).write_text(json.dumps(entry), "utf-8")
+
+
+def _kept(
+    cache: Path, path: str, root: Path, digests: Mapping[str, str]
+) -> list[RecordedTest] | None:
+    try:
+        entry = json.loads(_entry(cache, path).read_text("utf-8"))
+    except FileNotFoundError:
+        return None
+    same = entry["test"] == _digest(root / path) and all(
+        digests.get(name) == digest for name, digest in entry["files"].items()
+    )
+    return [_run(row) for row in entry["rows"]] if same else None
+
+
+def _run(row: Mapping[str, Any]) -> RecordedTest:
+    return RecordedTest(
+        row["test"], row["seconds"], row["passed"], row["chain"], frozenset(row["ran"])
+    )
+
+
+def _entry(cache: Path, path: str) -> Path:
+    return cache / (path.replace("/", "-") + ".json")
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,145 @@
+"""Whether tests fail on a changed copy of the project, each try in a process forked for it.
+
+Whoever forks has imported the outside packages already and nothing of the project, so that a try
+pays for the project's own modules alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mutants.places import copy_project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from mutants.changes import Change
+    from mutants.reach import RecordedTest
+
+_OUTSIDE = (
+    "aiohttp", "coincurve", "eth_abi", "eth_account", "h11", "httpx2", "hypothesis.extra",
+    "hypothesis.stateful", "openai", "pydantic", "pytest", "pytest_asyncio", "rich", "eth.abc",
+    "sqlite3", "textual.app",
+)  # fmt: skip
+_SHARES = (4.0, 16.0, 64.0, 256.0)
+"""Seconds of tests in each try; the next is made only if the one before failed to notice."""
+_PATIENCE = 60.0
+"""Seconds beyond three times what the tests took, before a try is called endless."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What noticed the change, or nobody."""
+
+    by: str | None
+    tried: int
+    left: int
+    """Tests that would have taken too long."""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A copy of the project in which one file at a time is changed."""
+
+    folder: Path
+
+    @classmethod
+    def made(cls, root: Path, folder: Path) -> Copy:
+        copy_project(root, folder)
+        for name in _OUTSIDE:
+            importlib.import_module(name)
+        return cls(folder)
+
+    def judge(self, change: Change, tests: Sequence[RecordedTest]) -> Verdict:
+        """Run the tests, the quickest first, until one fails."""
+        file = self.folder / change.path
+        kept = file.read_text("utf-8")
+        times = file.stat()
+        file.write_text(change.applied(kept), "utf-8")
+        began, tried = time.monotonic(), 0
+        # Compiled files are told apart by whole seconds.
+        os.utime(file, (began, began))
+        try:
+            for share in _shares(tests):
+                failed = self.first_failure(share)
+                tried += len(share)
+                if failed is not None:
+                    return Verdict(failed, tried, 0, time.monotonic() - began)
+            return Verdict(None, tried, len(tests) - tried, time.monotonic() - began)
+        finally:
+            file.write_text(kept, "utf-8")
+            os.utime(file, (times.st_atime, times.st_mtime))
+
+    def first_failure(self, tests: Sequence[RecordedTest], *, stop: bool = True) -> str | None:
+        """The test that failed, or why there was no end; None where all passed."""
+        answer = self.folder / "answer.json"
+        answer.unlink(missing_ok=True)
+        child = os.fork()
+        if child == 0:
+            _run(self.folder, answer, [test.name for test in tests], stop=stop)
+        patience = 3 * sum(test.seconds for test in tests) + _PATIENCE
+        if not _ended(child, patience):
+            return "no end"
+        if not answer.exists():
+            return "no start"
+        failed: list[str] = json.loads(answer.read_text("utf-8"))
+        return " ".join(failed) or None
+
+
+def _shares(tests: Sequence[RecordedTest]) -> Iterator[list[RecordedTest]]:
+    waiting = list(tests)
+    for seconds in _SHARES:
+        share: list[RecordedTest] = []
+        while waiting and (not share or sum(one.seconds for one in share) < seconds):
+            share.append(waiting.pop(0))
+        if share:
+            yield share
+
+
+def _ended(child: int, patience: float) -> bool:
+    """Whether it ended by itself; whatever it started ends with it."""
+    until = time.monotonic() + patience
+    while time.monotonic() < until:
+        if os.waitpid(child, os.WNOHANG) != (0, 0):
+            return True
+        time.sleep(0.02)
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+def _run(folder: Path, answer: Path, names: Sequence[str], *, stop: bool) -> None:
+    import pytest
+
+    from mutants.chosen_tests import ChosenTests
+
+    code = 1
+    try:
+        os.setsid()
+        os.chdir(folder)
+        os.environ["PYTHONPATH"] = str(folder)
+        sys.path[0] = str(folder)
+        silence = os.open(folder / "output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        for stream in (1, 2):
+            os.dup2(silence, stream)
+        chosen = ChosenTests(names)
+        files = list(dict.fromkeys(name.split("::", 1)[0] for name in names))
+        flags = ["-q", "-p", "no:cacheprovider", "--tb=short", *(["-x"] if stop else [])]
+        ended = pytest.main([*flags, *files], [chosen])
+        if ended > pytest.ExitCode.TESTS_FAILED and not chosen.failed:
+            chosen.failed.append("no collection")
+        answer.write_text(json.dumps(chosen.failed), "utf-8")
+        code = 0
+    finally:
+        os._exit(code)
