@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .setup
 
-.PHONY: run test check bench soak screenshots sbom setup world lock clean
+.PHONY: run test check bench soak mutants screenshots sbom setup world lock clean
 
 run: setup world  ## open the demo
 	$(BIN)/zuno demo
@@ -22,6 +22,9 @@ bench: setup world  ## ratios against named baselines, measured in this run
 
 soak: setup  ## the large counts, in slices that finish
 	$(BIN)/pytest -m soak
+
+mutants: setup  ## lines changed on purpose, in a seeded sample, and which of them the tests notice
+	$(BIN)/python -m mutants
 
 screenshots: setup world  ## the README's pictures, taken from the running commands
 	$(BIN)/python -m zuno_tui.pictures

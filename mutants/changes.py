@@ -187,8 +187,9 @@ def _written(changed: ast.stmt, statement: ast.stmt, lines: Sequence[str]) -> st
 
 
 def _first_line(statement: ast.stmt) -> int:
-    decorators = getattr(statement, "decorator_list", ())
-    return min((statement.lineno, *(each.lineno for each in decorators)))
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+        return min((statement.lineno, *(each.lineno for each in statement.decorator_list)))
+    return statement.lineno
 
 
 def _alike(one: str, other: str) -> int:

@@ -11,4 +11,5 @@ from mutants.reach_plugin import ReachPlugin
 
 if __name__ == "__main__":
     rows, logs, file = sys.argv[1:]
-    pytest.main(["-q", "-p", "no:cacheprovider", file], [ReachPlugin(Path(rows), Path(logs))])
+    plugin = ReachPlugin(Path(rows), Path(logs))
+    sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", file], [plugin]))

@@ -12,6 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from mutants.changes import MODULE
 from mutants.places import changed_files, copy_project, list_test_files
 from mutants.probes import name_of, with_probes
@@ -92,13 +94,15 @@ def _rows(project: Path, path: str) -> list[dict[str, Any]]:
         logs, rows = Path(folder, "logs"), Path(folder, "rows")
         logs.mkdir()
         rows.touch()
-        subprocess.run(
+        ended = subprocess.run(
             [sys.executable, "-m", "mutants.learning", str(rows), str(logs), path],
             cwd=project,
             env={**os.environ, "PYTHONPATH": str(project)},
             stdout=subprocess.DEVNULL,
             check=False,
         )
+        if ended.returncode > pytest.ExitCode.TESTS_FAILED:
+            raise SystemExit(f"{path} could not be run; see: pytest {path}")
         return [json.loads(line) for line in rows.read_text("utf-8").splitlines()]
 
 

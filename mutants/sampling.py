@@ -20,8 +20,8 @@ def every_change(root: Path) -> dict[str, list[Change]]:
     """All changes of all files, by area."""
     enums: dict[str, tuple[str, ...]] = {}
     for room in ROOMS:
-        for path in sorted((root / room).rglob("*.py")):
-            enums |= enums_of(path.read_text("utf-8"))
+        for file in sorted((root / room).rglob("*.py")):
+            enums |= enums_of(file.read_text("utf-8"))
     found: dict[str, list[Change]] = {}
     for path, area in changed_files(root).items():
         source = (root / path).read_text("utf-8")

@@ -23,7 +23,7 @@ from chain.execution.decoding_records import (
     TokenApproval,
     Unsubscribe,
 )
-from chain.execution.policy import Allowed, check
+from chain.execution.policy import Allowed, Refused, check
 from chain.networks import NATIVE
 from tests.chain.execution.policy_bench import STRANGER, Bench, altered, reasons, setting, spoil
 
@@ -150,6 +150,29 @@ def test_a_range_must_be_one_and_its_pool_read(bench: Bench) -> None:
     for name in ("increase", "move"):
         step, context = bench.alone(name)
         assert "was not read" in reasons([step], replace(context, pools={}))
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "is_range"),
+    [
+        (-887_272, 887_272, True),
+        (-887_273, 887_272, False),
+        (-887_272, 887_273, False),
+        (60, 60, False),
+        (0, 1, True),
+    ],
+)
+def test_a_range_may_reach_to_both_ends_and_no_further(
+    bench: Bench, lower: int, upper: int, is_range: bool
+) -> None:
+    step, context = bench.alone("create")
+    call = spoil(step.call, lambda a: altered(a, tick_lower=lower) if isinstance(a, Mint) else a)
+    call = spoil(call, lambda a: altered(a, tick_upper=upper) if isinstance(a, Mint) else a)
+
+    judged = check([replace(step, call=call)], context)
+
+    said = " ".join(judged.reasons) if isinstance(judged, Refused) else ""
+    assert ("are no range" not in said) is is_range
 
 
 def test_a_position_moves_only_within_its_pool(bench: Bench) -> None:

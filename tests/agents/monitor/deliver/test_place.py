@@ -1,0 +1,107 @@
+"""Where a channel stands is neither guessed nor lost: nothing is told twice, nothing left out."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from agents.monitor.book import AlertBook
+from agents.monitor.courier import Courier
+from agents.monitor.notebook import Notebook
+from tests.agents.monitor.delivery_kit import (
+    START,
+    Clock,
+    courier_of,
+    happen,
+    home_in,
+    numbers_in,
+    raised,
+    run_until_idle,
+    telegram,
+)
+from tests.fakes.telegram import TelegramDouble
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chain.home import Home
+
+
+def told(double: TelegramDouble) -> list[int]:
+    return numbers_in(one.text for one in double.taken)
+
+
+def rename_table(home: Home, one: str, other: str) -> None:
+    with closing(sqlite3.connect(home.database)) as connection, connection:
+        connection.execute(f"ALTER TABLE {one} RENAME TO {other}")
+
+
+async def test_a_book_that_cannot_be_read_moves_nobody(tmp_path: Path) -> None:
+    home, clock = home_in(tmp_path), Clock()
+    double = TelegramDouble(clock)
+    with closing(AlertBook.open(home, now=START)) as book:
+        async with double.running() as url:
+            courier = courier_of(home, book, telegram(url), clock)
+            happen(book, raised(1), raised(2), now=clock())
+            await run_until_idle(courier, clock)
+            before = courier.progress.cursor
+            rename_table(home, "alert_events", "elsewhere")
+
+            assert courier.wait_seconds() is None
+            assert courier.progress.cursor == before == 2
+
+            rename_table(home, "elsewhere", "alert_events")
+            happen(book, raised(3), now=clock())
+            await run_until_idle(courier, clock)
+            await courier.close()
+
+    assert told(double) == [1, 2, 3]
+
+
+async def test_all_of_a_book_that_was_begun_anew_is_told(tmp_path: Path) -> None:
+    clock = Clock()
+    double = TelegramDouble(clock)
+    first, second = home_in(tmp_path / "first"), home_in(tmp_path / "second")
+    async with double.running() as url:
+        with closing(AlertBook.open(first, now=START)) as book:
+            courier = courier_of(first, book, telegram(url), clock)
+            happen(book, *(raised(number) for number in range(3)), now=clock())
+            await run_until_idle(courier, clock)
+            await courier.close()
+        with closing(AlertBook.open(second, now=START)) as book:
+            happen(book, raised(7), now=clock())
+            courier = Courier(telegram(url), book, Notebook(first.database), clock)
+            await run_until_idle(courier, clock)
+            await courier.close()
+
+    assert told(double) == [1, 2, 3, 1]
+
+
+async def test_without_its_notebook_a_channel_waits(tmp_path: Path) -> None:
+    home, clock = home_in(tmp_path), Clock()
+    notes, aside = tmp_path / "notes.db", tmp_path / "aside.db"
+    double = TelegramDouble(clock)
+    with closing(AlertBook.open(home, now=START)) as book:
+        async with double.running() as url:
+            kept = Notebook(notes)
+            courier = Courier(telegram(url), book, kept, clock)
+            happen(book, raised(1), raised(2), now=clock())
+            await run_until_idle(courier, clock)
+            await courier.close()
+            kept.close()
+            notes.rename(aside)
+            notes.mkdir()
+
+            courier = Courier(telegram(url), book, Notebook(notes), clock)
+            happen(book, raised(3), now=clock())
+            assert courier.wait_seconds() is None
+            assert await courier.step() is None
+            assert told(double) == [1, 2]
+
+            notes.rmdir()
+            aside.rename(notes)
+            await run_until_idle(courier, clock)
+            await courier.close()
+
+    assert told(double) == [1, 2, 3]

@@ -1,0 +1,126 @@
+"""The hash of a hook's code changes with everything that answers for it, on the embedded chain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+
+from chain.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS
+from chain.keccak import keccak
+from chain.networks import network_named
+from chain.overview import Sources
+from chain.rpc.client import RpcClient
+from chain.store import Store
+from tests.chain.moves import Moves
+from zuno_tui.gate.hook_code import read_hook_code
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+
+    from chain.devnet.launch import DevnetReady
+
+HOOK, BEACON = "0x" + "a1" * 20, "0x" + "b2" * 20
+FIRST, SECOND = "0x" + "11" * 20, "0x" + "22" * 20
+OWN, CODE, OTHER_CODE = "0x5f5ff3", "0x60015f5260205ff3", "0x60025f5260205ff3"
+# PUSH0 SLOAD, PUSH0 MSTORE, PUSH1 32 PUSH0 RETURN: answers with its first word of storage.
+NAMES_ITS_FIRST_WORD = "0x5f545f5260205ff3"
+REVERTS = "0x5f5ffd"
+ANSWERS_NOTHING = "0x5f5ff3"
+
+
+@pytest.fixture
+def moves(devnet: DevnetReady) -> Iterator[Moves]:
+    with httpx2.Client(verify=False) as http:
+        moves = Moves(http, devnet.url, network_named("devnet"))
+        with moves.undone():
+            yield moves
+
+
+@pytest.fixture
+async def read(devnet: DevnetReady) -> AsyncIterator[Callable[[], Awaitable[str | None]]]:
+    network = network_named("devnet")
+    with Store.in_memory() as store:
+        async with RpcClient(network, [devnet.url]) as client:
+            sources = Sources(client, network, store, None, lambda: 0.0)
+
+            async def now() -> str | None:
+                return await read_hook_code(sources, HOOK, (await client.head()).hash)
+
+            yield now
+
+
+def name(moves: Moves, contract: str, slot: bytes, address: str) -> None:
+    moves.rpc("anvil_setStorageAt", contract, "0x" + slot.hex(), "0x" + "00" * 12 + address[2:])
+    moves.rpc("evm_mine")
+
+
+def put_code(moves: Moves, contract: str, code: str) -> None:
+    moves.rpc("anvil_setCode", contract, code)
+    moves.rpc("evm_mine")
+
+
+async def test_code_that_names_nobody_is_its_own(
+    moves: Moves, read: Callable[[], Awaitable[str | None]]
+) -> None:
+    assert await read() is None
+    put_code(moves, HOOK, OWN)
+    assert await read() == "0x" + keccak(bytes.fromhex(OWN[2:])).hex()
+    name(moves, HOOK, BEACON_SLOT, BEACON)
+    put_code(moves, HOOK, "0x")
+    assert await read() is None
+
+
+@pytest.mark.parametrize("slot", IMPLEMENTATION_SLOTS, ids=bytes.hex)
+async def test_whom_it_names_and_their_code_count(
+    moves: Moves, read: Callable[[], Awaitable[str | None]], slot: bytes
+) -> None:
+    put_code(moves, HOOK, OWN)
+    seen = [await read()]
+    name(moves, HOOK, slot, FIRST)
+    seen.append(await read())
+    name(moves, HOOK, slot, SECOND)
+    seen.append(await read())
+    put_code(moves, SECOND, CODE)
+    seen.append(await read())
+    put_code(moves, HOOK, OWN + "00")
+    seen.append(await read())
+
+    assert None not in seen
+    assert len(set(seen)) == len(seen)
+
+
+async def test_whom_a_beacon_names_counts_though_the_beacon_stays_the_same(
+    moves: Moves, read: Callable[[], Awaitable[str | None]]
+) -> None:
+    put_code(moves, HOOK, OWN)
+    put_code(moves, BEACON, NAMES_ITS_FIRST_WORD)
+    name(moves, HOOK, BEACON_SLOT, BEACON)
+    name(moves, BEACON, bytes(32), FIRST)
+    put_code(moves, FIRST, CODE)
+    seen = [await read()]
+    name(moves, BEACON, bytes(32), SECOND)
+    seen.append(await read())
+    put_code(moves, SECOND, CODE)
+    seen.append(await read())
+    put_code(moves, SECOND, OTHER_CODE)
+    seen.append(await read())
+
+    assert len(set(seen)) == len(seen)
+    name(moves, BEACON, bytes(32), FIRST)
+    assert await read() == seen[0]
+
+
+@pytest.mark.parametrize("code", [REVERTS, ANSWERS_NOTHING])
+async def test_a_beacon_that_names_nobody_counts_itself(
+    moves: Moves, read: Callable[[], Awaitable[str | None]], code: str
+) -> None:
+    put_code(moves, HOOK, OWN)
+    put_code(moves, BEACON, code)
+    name(moves, HOOK, BEACON_SLOT, BEACON)
+    before = await read()
+    put_code(moves, BEACON, code + "00")
+
+    assert before is not None
+    assert await read() != before
