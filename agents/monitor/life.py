@@ -170,7 +170,7 @@ def _unmuted(alert: Alert, now: float) -> Lived | None:
     if alert.muted_until is None:
         return None
     aloud = replace(alert, muted_until=None, rose_muted=False, updated_at=now)
-    return Lived(aloud, EventKind.UNMUTED if alert.active and alert.rose_muted else None)
+    return Lived(aloud, EventKind.UNMUTED if alert.rose_muted else None)
 
 
 def muted_until(subject: Subject, mutes: Iterable[Mute], now: float) -> float | None:

@@ -35,7 +35,8 @@ async def test_liquidity_is_compared_where_the_price_was(
     spacing, (_, tick, liquidity) = pool.key.tick_spacing, pool.state()
     near = tick // spacing * spacing
     wide = (near - 100 * spacing, near + 100 * spacing)
-    changing.mint(MEDIUM_PROVIDER, pool.key, [wide], 10**12, WALLET)
+    # So much that it would hide that the others left, were it taken for theirs.
+    changing.mint(MEDIUM_PROVIDER, pool.key, [wide], 5 * liquidity, WALLET)
     narrow = (near - 2 * spacing, near + 3 * spacing)
     [band] = changing.mint(
         MEDIUM_PROVIDER, pool.key, [narrow], 19 * liquidity, MEDIUM_PROVIDER.address

@@ -247,6 +247,44 @@ async def test_a_notebook_that_cannot_be_read_makes_it_wait_not_begin_at_the_fir
     assert (channel.taken, taking.taken) == ([(1, 2)], [(3,)])
 
 
+async def test_what_fails_in_silence_is_no_culprit(bench: Bench) -> None:
+    asked: list[tuple[int, ...]] = []
+
+    def answer(numbers: tuple[int, ...]) -> Outcome:
+        asked.append(numbers)
+        if 1 not in numbers:
+            return Delivered()
+        return Delayed("no answer") if channel.taken else Delayed("HTTP 500", answered=True)
+
+    courier, channel = bench.courier(answer)
+    happen(bench.book, raised(1), raised(2), now=bench.clock())
+    while not channel.taken:
+        await run(courier, bench.clock, most=1)
+    happen(bench.book, raised(3), now=bench.clock())
+    steps = await run(courier, bench.clock, most=5)
+
+    first = asked.index((2,))
+    assert asked[first + 1 : first + 3] == [(1,), (1, 3)]
+    assert not any(isinstance(one, SetAside) for one in steps)
+
+
+async def test_a_restart_while_the_book_cannot_be_read_forgets_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    courier, _ = bench.courier(lambda _: Delayed("no answer"))
+    happen(bench.book, raised(1), raised(2), now=bench.clock())
+    await courier.step()
+
+    with monkeypatch.context() as unreadable:
+        unreadable.setattr(book_tables, "read_events", _io_error)
+        other, channel = bench.courier(lambda _: Delivered())
+        assert other.wait_seconds() is None
+    bench.book.retry(bench.clock())
+    await run(other, bench.clock)
+
+    assert channel.taken == [(1, 2)]
+
+
 async def test_what_waits_survives_a_restart(bench: Bench) -> None:
     courier, _ = bench.courier(lambda _: Delayed("no answer"))
     happen(bench.book, *(raised(number) for number in range(4)), now=bench.clock())
