@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -89,7 +90,7 @@ def agreed(step: Step, seen: Sequence[Sighting], needed: int) -> Verdict:
         groups.setdefault(_key(verdict), []).append(verdict)
     enough = [group for group in groups.values() if len(group) >= needed]
     if len(enough) == 1:
-        return _weakest(enough[0])
+        return _weakest(enough[0], needed)
     return Verdict(Standing.UNCLEAR, min(seen, key=lambda one: one.head.number))
 
 
@@ -115,9 +116,12 @@ _WEAKEST_FIRST = (
 )
 
 
-def _weakest(group: Sequence[Verdict]) -> Verdict:
+def _weakest(group: Sequence[Verdict], needed: int) -> Verdict:
     """The least that all of them say, seen from the lowest of their heads."""
     lowest = min(group, key=lambda one: one.seen.head.number)
-    said = {one.standing for one in group}
+    said = Counter(one.standing for one in group)
+    # One that alone claims to hold it may keep it for ever: the same bytes go out again.
+    if said[Standing.PENDING] < needed and len(said) > 1:
+        del said[Standing.PENDING]
     least = next((each for each in _WEAKEST_FIRST if each in said), lowest.standing)
     return Verdict(least, lowest.seen)

@@ -16,6 +16,8 @@ from chain.rpc import requests
 from chain.rpc.errors import RpcError, SendRefusal, SendRefused, SendUnclear
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from chain.execution.evidence import Evidence
     from chain.execution.journal_records import Dispatch, Step
     from chain.execution.outbox import Outbox
@@ -32,6 +34,9 @@ class Handing(StrEnum):
     UNCLEAR = "unclear"
     REFUSED = "refused"
     NOT_SENT = "not sent"
+
+
+_BEST_FIRST = (Handing.TAKEN, Handing.UNCLEAR, Handing.REFUSED, Handing.NOT_SENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,12 @@ async def hand_over(sends: Reader, raw: bytes) -> tuple[Handing, RpcError | None
     return Handing.TAKEN, None
 
 
+async def hand_over_to(sends: Sequence[Reader], raw: bytes) -> tuple[Handing, RpcError | None]:
+    """Send the same bytes to each; the best that came of it, of equals the first."""
+    outcomes = [await hand_over(each, raw) for each in sends]
+    return min(outcomes, key=lambda outcome: _BEST_FIRST.index(outcome[0]))
+
+
 async def deliver(
     outbox: Outbox,
     reads: Reader,
@@ -80,7 +91,9 @@ async def deliver(
     check_signed_bytes(newest.transaction)
     if (refusal := route.refusal(dispatch)) is not None:
         return Delivered(step, Handing.NOT_SENT, refusal)
-    handing, error = await hand_over(route.endpoint, newest.transaction.raw)
+    again = newest.sent_at is not None
+    endpoints = (route.endpoint, *(route.others if again else ()))
+    handing, error = await hand_over_to(endpoints, newest.transaction.raw)
     if handing is Handing.NOT_SENT:
         return Delivered(step, handing, error)
     if handing is Handing.REFUSED:

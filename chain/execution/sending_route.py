@@ -29,6 +29,8 @@ class Route:
     endpoint: Reader
     private_host: str | None = None
     """Set when the settings name an endpoint for sends; the endpoint then is that one alone."""
+    others: tuple[Reader, ...] = ()
+    """Who gets the same bytes, too, once they have to be sent again: the first may swallow them."""
 
     def refusal(self, dispatch: Dispatch) -> NotThisWayError | None:
         """Why this dispatch may not go this way; anything may go a more private one."""

@@ -59,6 +59,8 @@ async def open_connections(
         by_host = _by_host(settings.endpoints_for(network))
         several = by_host if len(by_host) > 1 else {}
         witnesses = [Witness(host, await alone(url)) for host, url in several.items()]
+        if private is None:
+            route = Route(reads, others=tuple(one.client for one in witnesses))
         yield Connections(route, tuple(witnesses), next(iter(by_host)), settings.alone)
 
 

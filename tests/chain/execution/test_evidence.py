@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
@@ -11,6 +11,7 @@ from chain.execution.evidence import Evidence, NamedReader, agreed
 from chain.execution.journal_records import Doubt, EndCode, StepState
 from chain.execution.resuming import Situation, look
 from chain.execution.sending_lookup import Sighting, Standing
+from chain.execution.sending_route import Route
 from chain.rpc.errors import Unreachable
 from chain.rpc.reader import Reader
 from chain.rpc.types import Block, Receipt
@@ -82,11 +83,12 @@ MISSING = sighting()
         ((IN,), Standing.UNCLEAR),
         ((REVERTED, IN, IN), Standing.INCLUDED),
         ((IN, REVERTED, REVERTED), Standing.INCLUDED),
-        ((IN, MISSING, WAITING), Standing.PENDING),
+        ((IN, MISSING, WAITING), Standing.MISSING),
         ((TAKEN, MISSING), Standing.UNCLEAR),
         ((TAKEN, TAKEN, WAITING), Standing.REPLACED),
         ((TAKEN, MISSING, MISSING), Standing.MISSING),
-        ((WAITING, MISSING), Standing.PENDING),
+        ((WAITING, MISSING), Standing.MISSING),
+        ((WAITING, WAITING, MISSING), Standing.PENDING),
         ((IN, IN, REVERTED, REVERTED), Standing.UNCLEAR),
     ],
 )
@@ -270,3 +272,42 @@ async def test_a_nonce_taken_is_believed_after_ten_seconds_of_two(bench: Bench) 
     assert dispatch.ended.code is EndCode.NONCE_SPENT
     times = dict(told)
     assert times[StepState.REPLACED] - times[StepState.UNCLEAR] >= 10
+
+
+@dataclass
+class Swallows(Reader):
+    """Says that it took a transaction, and keeps it to itself."""
+
+    client: RpcClient
+    swallowed: int = 0
+
+    async def settle(self, requests: Sequence[Request[T]]) -> list[T | RpcError]:
+        if [request.method for request in requests] != ["eth_sendRawTransaction"]:
+            return await self.client.settle(requests)
+        self.swallowed += 1
+        return [cast("T", MADE)]
+
+
+async def test_what_the_first_endpoint_swallows_goes_out_through_the_others(bench: Bench) -> None:
+    bench.approved(bench.plan())
+    first = Swallows(bench.client)
+    sender = replace(
+        witnessed(bench, honest, honest), route=Route(first, others=(first, bench.client))
+    )
+
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+
+    assert first.swallowed > 1
+    assert dispatch.steps[0].state is StepState.INCLUDED
+    assert bench.received() == 1
+
+
+async def test_a_first_send_goes_to_one_endpoint_alone(bench: Bench) -> None:
+    bench.approved(bench.plan())
+    other = Swallows(bench.client)
+    sender = replace(witnessed(bench, honest, honest), route=Route(bench.client, others=(other,)))
+
+    dispatch = await sender.apply("hash", bench.signer, at=bench.waits.now)
+
+    assert dispatch.steps[0].state is StepState.INCLUDED
+    assert other.swallowed == 0
