@@ -37,6 +37,11 @@ class _StatusError(Exception):
         self.status = status
 
 
+class _QuietServer(ThreadingHTTPServer):
+    def handle_error(self, *_said: object) -> None:
+        """Who asked may leave before the answer."""
+
+
 @dataclass
 class Proxy:
     """Runs in a thread, so that commands run beside it whichever way they run."""
@@ -46,6 +51,8 @@ class Proxy:
     asked: Counter[str] = field(default_factory=Counter)
     port: int = 0
     _server: ThreadingHTTPServer | None = None
+    _http: httpx2.Client | None = None
+    """Kept open: a client for each request takes longer than the request."""
 
     @property
     def url(self) -> str:
@@ -57,7 +64,8 @@ class Proxy:
 
     def __enter__(self) -> Self:
         """Open under the same name as before, where it was open before."""
-        self._server = ThreadingHTTPServer(("127.0.0.1", self.port), self._handler())
+        self._http = httpx2.Client(verify=False, timeout=30)
+        self._server = _QuietServer(("127.0.0.1", self.port), self._handler())
         self._server.daemon_threads = True
         self.port = self._server.server_port
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
@@ -72,6 +80,14 @@ class Proxy:
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
+        if self._http is not None:
+            self._http.close()
+
+    def ask(self, calls: list[Call]) -> list[dict[str, Any]]:
+        """What the chain itself answers."""
+        assert self._http is not None
+        replies: list[dict[str, Any]] = self._http.post(self.chain, json=calls).json()
+        return replies
 
     def _replied(self, body: bytes) -> bytes:
         asked = json.loads(body)
@@ -82,8 +98,7 @@ class Proxy:
             if "status" in answer:
                 raise _StatusError(answer["status"])
         passed = [call for call in calls if call["id"] not in own]
-        told = httpx2.post(self.chain, json=passed, timeout=30).json() if passed else []
-        replies = {reply["id"]: reply for reply in told}
+        replies = {reply["id"]: reply for reply in (self.ask(passed) if passed else [])}
         replies |= {key: {"jsonrpc": "2.0", "id": key, **answer} for key, answer in own.items()}
         ordered = [replies[call["id"]] for call in calls]
         return json.dumps(ordered if isinstance(asked, list) else ordered[0]).encode()

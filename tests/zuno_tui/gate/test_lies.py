@@ -1,0 +1,78 @@
+"""One endpoint of three lies: nothing is signed that honest answers would not have had signed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.devnet.launch import devnet_process
+from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.desk import Desk
+from tests.zuno_tui.gate.lie_table import (
+    ONE_OF_THREE,
+    Ending,
+    Orders,
+)
+from tests.zuno_tui.gate.lies import LIES
+from tests.zuno_tui.gate.unlisted_token import UnlistedPosition, unlisted_position
+
+A_SLICE = (
+    "head is an older block",
+    "head time + 10 years",
+    "tip 290 gwei",
+    "simulation of a failure succeeds",
+    "token balance × 100",
+    "position liquidity ÷ 2",
+    "decimals of an unlisted token + 2",
+    "reverted told as success",
+    "success told as reverted",
+    "receipt missing",
+)
+"""Of each kind one that takes little time."""
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+
+
+@pytest.fixture(scope="module")
+def chain() -> Iterator[tuple[DevnetReady, UnlistedPosition]]:
+    with devnet_process(seed=7, world="small") as ready:
+        yield ready, unlisted_position(ready)
+
+
+@pytest.fixture(autouse=True)
+def open_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signing shuts a process off from others, which the tests after it could not undo."""
+    monkeypatch.setattr("chain.wallet.signer.guard_process", lambda: True)
+
+
+@pytest.fixture
+def orders(
+    chain: tuple[DevnetReady, UnlistedPosition],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> Orders:
+    devnet, unlisted = chain
+    return Orders(Desk(devnet, CommandLine(tmp_path / "honest"), capsys), tmp_path, unlisted)
+
+
+def _told(orders: Orders, names: Sequence[str], capsys: pytest.CaptureFixture[str]) -> list[Ending]:
+    endings = []
+    for name in names:
+        endings.append(orders.told(name, LIES[name], ONE_OF_THREE))
+        with capsys.disabled():
+            print(endings[-1].row, flush=True)  # noqa: T201 - the table it is to show
+    return endings
+
+
+def test_no_lie_of_one_in_three_does_harm(
+    orders: Orders, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Told by the first of three, the harmful place; the same home works afterwards."""
+    endings = _told(orders, A_SLICE, capsys)
+
+    assert [ending.row for ending in endings if ending.harmful] == []
