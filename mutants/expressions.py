@@ -70,7 +70,8 @@ def _expressions(parent: ast.AST, field: str, value: object) -> Iterator[tuple[a
 
 
 def _walk(node: ast.AST, put: Put) -> Iterator[tuple[ast.expr, Put]]:
-    if isinstance(node, ast.JoinedStr):
+    """Neither the words of a message nor `strict`, which only guards against our own errors."""
+    if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.keyword) and node.arg == "strict"):
         return
     if isinstance(node, ast.expr):
         yield node, put

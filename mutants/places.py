@@ -34,9 +34,7 @@ TESTS = (
     "tests/zuno_tui/test_open_commands.py",
 )
 TOO_LONG = (
-    "test_book_durability.py",
     "test_delivery_kill.py",
-    "test_drift_on_chain.py",
     "test_every_candidate.py",
     "test_excursions_in_history.py",
     "test_excursions_on_chain.py",

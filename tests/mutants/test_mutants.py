@@ -96,6 +96,7 @@ def test_a_statement_is_changed(before: str, after: str) -> None:
         "one: Literal[5]",
         'SAID = f"{5 + 1} left"',
         "LEFT_WORDS = {1: 'one'}",
+        "pairs = zip(a, b, strict=True)",
         "if TYPE_CHECKING:\n    FEW = 5",
     ],
 )

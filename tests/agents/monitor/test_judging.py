@@ -9,11 +9,12 @@ import pytest
 
 from agents.monitor.alert import AlertKind, AlertState, EventKind, Severity
 from agents.monitor.book import AlertBook
+from agents.monitor.change_risks import operators_changed
 from agents.monitor.thresholds import Thresholds, WatchSettings
 from chain.positions.identity import identify
 from chain.rpc.errors import Malformed
 from tests.agents.monitor.made_up_alerts import NOW
-from tests.agents.monitor.made_up_positions import KEY, UPPER, position
+from tests.agents.monitor.made_up_positions import KEY, NETWORK, UPPER, position
 from tests.agents.monitor.made_up_readings import PLACE, MadeUpChain
 
 if TYPE_CHECKING:
@@ -175,6 +176,19 @@ def test_an_operator_of_the_whole_wallet_is_one_alert(chain: MadeUpChain) -> Non
     assert opened.alert.kind is AlertKind.APPROVAL_CHANGED
     assert opened.alert.position_id is None
     assert [one.kind for one in chain.poll()] == [EventKind.RESOLVED]
+
+
+def test_an_operator_that_comes_is_critical_and_one_that_goes_is_not() -> None:
+    come = operators_changed(NETWORK, (), (STRANGER,))
+    gone = operators_changed(NETWORK, (STRANGER,), ())
+
+    assert come is not None
+    assert gone is not None
+    assert (come.severity, come.numbers) == (Severity.CRITICAL, {"come": 1, "gone": 0})
+    assert (gone.severity, gone.numbers) == (Severity.INFO, {"come": 0, "gone": 1})
+    assert "may move every position" in come.message
+    assert "may move every position" not in gone.message
+    assert operators_changed(NETWORK, (STRANGER,), (STRANGER,)) is None
 
 
 def test_a_position_first_met_outside_is_told_from_there(home: Home) -> None:

@@ -6,6 +6,8 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import pytest
+
 from agents.monitor.book import AlertBook
 from agents.monitor.courier import Courier
 from agents.monitor.notebook import Notebook
@@ -76,6 +78,17 @@ async def test_all_of_a_book_that_was_begun_anew_is_told(tmp_path: Path) -> None
             await courier.close()
 
     assert told(double) == [1, 2, 3, 1]
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_a_new_channel_begins_behind_what_was(tmp_path: Path, count: int) -> None:
+    home, clock = home_in(tmp_path), Clock()
+    with closing(AlertBook.open(home, now=START)) as book:
+        happen(book, *(raised(number) for number in range(count)), now=START)
+        courier = courier_of(home, book, telegram("http://127.0.0.1:9"), clock)
+
+        assert courier.progress.cursor == count
+        assert courier.wait_seconds() is None
 
 
 async def test_without_its_notebook_a_channel_waits(tmp_path: Path) -> None:

@@ -1,0 +1,47 @@
+"""A book whose database breaks while it is open begins anew, once, and says so."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.monitor import book_tables
+from agents.monitor.book import AlertBook
+from tests.agents.monitor.made_up_alerts import NOW, polls, raised
+
+if TYPE_CHECKING:
+    from chain.home import Home
+
+
+@pytest.mark.parametrize(
+    ("error", "begun_anew"),
+    [
+        (sqlite3.DatabaseError("database disk image is malformed"), True),
+        (sqlite3.OperationalError("database or disk is full"), False),
+    ],
+)
+def test_damage_met_while_writing_loses_nothing(
+    home: Home, monkeypatch: pytest.MonkeyPatch, error: Exception, begun_anew: bool
+) -> None:
+    book = AlertBook.open(home, now=NOW)
+    book.apply(polls(raised(7, 1)), NOW)
+    failures = [error]
+    write_page = book_tables.write_page
+
+    def fail_once(*given: object) -> object:
+        if failures:
+            raise failures.pop()
+        return write_page(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(book_tables, "write_page", fail_once)
+    events = book.apply(polls(raised(8, 2)), NOW + 1)
+
+    aside = list(home.root.glob("zuno.db.corrupt-*"))
+    assert bool(aside) is bool(events) is (book.trouble is None) is begun_anew
+    assert any("zuno.db was damaged" in one for one in book.notices) is begun_anew
+    assert {one.position_id for one in book.current()} == {7, 8}
+    book.retry(NOW + 2)
+    assert book.trouble is None
+    assert {one.position_id for one in AlertBook.open(home, now=NOW).current()} == {7, 8}

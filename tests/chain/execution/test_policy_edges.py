@@ -1,0 +1,288 @@
+"""Every limit of the policy lets through what stands at it, and stops what is one past it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.execution.decoding import DecodingError, decode_call
+from chain.execution.decoding_records import (
+    Execute,
+    Increase,
+    Mint,
+    ModifyLiquidities,
+    Permit2Approval,
+    Permit2Transfer,
+    TokenApproval,
+)
+from chain.execution.policy import Allowed, Refused, check
+from chain.execution.policy_bounds import amount_faults, swap_faults
+from chain.execution.policy_context import Limits
+from chain.execution.policy_notional import notional
+from tests.chain.execution.policy_bench import Bench, altered, setting, spoil
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chain.execution.decoding_records import Action, DecodedStep
+    from chain.execution.policy_context import PolicyContext
+
+LIMITS = Limits(max_fee_per_gas=10**11)
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    return Bench()
+
+
+def _is_allowed(step: DecodedStep, context: PolicyContext, **changes: object) -> bool:
+    changed = replace(step, transaction=altered(step.transaction, **changes))
+    return isinstance(check([changed], context), Allowed)
+
+
+def test_the_limits_nobody_set() -> None:
+    assert (
+        Limits(
+            max_fee_per_gas=10**11,
+            gas=2_000_000,
+            value=100 * 10**18,
+            slippage_bips=100,
+            deadline_seconds=900,
+            expiry_seconds=1_800,
+            lp_fee_pips=50_000,
+            daily_notional=None,
+        )
+        == LIMITS
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "most"), [("gas", 2_000_000), ("max_fee_per_gas", 10**11), ("value", 10**20)]
+)
+def test_an_envelope_at_its_limit(bench: Bench, field: str, most: int) -> None:
+    step, context = bench.alone("wrap")
+    context = replace(context, limits=LIMITS)
+
+    assert _is_allowed(step, context, **{field: most})
+    assert not _is_allowed(step, context, **{field: most + 1})
+
+
+def test_the_least_gas_and_the_largest_tip(bench: Bench) -> None:
+    step, context = bench.alone("wrap")
+    fee = step.transaction.max_fee_per_gas
+
+    assert _is_allowed(step, context, gas=1)
+    assert not _is_allowed(step, context, gas=0)
+    assert _is_allowed(step, context, max_priority_fee_per_gas=fee)
+    assert not _is_allowed(step, context, max_priority_fee_per_gas=fee + 1)
+    assert _is_allowed(step, context, value=1)
+
+
+@pytest.mark.parametrize(("seconds", "good"), [(0, False), (1, True), (900, True), (901, False)])
+@pytest.mark.parametrize("name", ["close", "create", "swap"])
+def test_a_deadline_at_its_limit(bench: Bench, name: str, seconds: int, good: bool) -> None:
+    step, context = bench.alone(name)
+    assert isinstance(step.call, ModifyLiquidities | Execute)
+    call = replace(step.call, deadline=context.head_time + seconds)
+
+    assert isinstance(check([replace(step, call=call)], context), Allowed) is good
+
+
+@pytest.mark.parametrize(("seconds", "good"), [(0, False), (1, True), (1800, True), (1801, False)])
+def test_an_allowance_expires_at_its_limit(bench: Bench, seconds: int, good: bool) -> None:
+    steps, context = bench.plans["swap"]
+    changed = [
+        replace(step, call=altered(step.call, expiration=context.head_time + seconds))
+        if isinstance(step.call, Permit2Approval)
+        else step
+        for step in steps
+    ]
+
+    assert isinstance(check(changed, context), Allowed) is good
+
+
+@pytest.mark.parametrize("name", ["increase", "create"])
+@pytest.mark.parametrize("by", [-1, 1])
+def test_an_allowance_is_exactly_what_the_plan_moves(bench: Bench, name: str, by: int) -> None:
+    steps, context = bench.plans[name]
+    approvals = [
+        place
+        for place, step in enumerate(steps)
+        if isinstance(step.call, TokenApproval | Permit2Approval)
+    ]
+    assert approvals
+    for place in approvals:
+        call = steps[place].call
+        assert isinstance(call, TokenApproval | Permit2Approval)
+        changed = replace(steps[place], call=altered(call, amount=call.amount + by))
+        judged = check([*steps[:place], changed, *steps[place + 1 :]], context)
+        assert isinstance(judged, Refused)
+
+
+@pytest.mark.parametrize(("pips", "good"), [(50_000, True), (50_001, False)])
+def test_a_pool_at_the_dearest_fee(bench: Bench, pips: int, good: bool) -> None:
+    step, context = bench.alone("create")
+    ((key, pool),) = context.pools.items()
+    dear = replace(context, pools={key: replace(pool, lp_fee=pips)})
+
+    assert isinstance(check([step], dear), Allowed) is good
+
+
+@pytest.mark.parametrize("name", ["create", "increase", "swap"])
+def test_the_limit_of_a_day_to_the_last_micro_dollar(bench: Bench, name: str) -> None:
+    step, context = bench.alone(name)
+    ((key, _),) = context.pools.items()
+    context = replace(context, worth={key.currency0: Fraction(3), key.currency1: Fraction(5)})
+    (entered,) = _entering(step)
+    known = 3 * entered.amount0_max + 5 * entered.amount1_max
+    assert notional([step], context).known == known
+    assert notional([step, step], context).known == 2 * known
+
+    def limited(limit: int) -> bool:
+        limits = replace(context.limits, daily_notional=limit)
+        return isinstance(check([step], replace(context, limits=limits, notional_today=7)), Allowed)
+
+    assert limited(known + 7)
+    assert not limited(known + 6)
+
+
+def _entering(step: DecodedStep) -> list[Mint | Increase]:
+    found: list[Mint | Increase] = []
+
+    def note(action: Action) -> Action:
+        if isinstance(action, Mint | Increase):
+            found.append(action)
+        return action
+
+    spoil(step.call, note)
+    return found
+
+
+def _least_allowed(
+    step: DecodedStep, context: PolicyContext, field: str, *, up: bool
+) -> tuple[int, Callable[[int], bool]]:
+    """The last value of a field that is allowed, found by halving."""
+    (start,) = {getattr(each, field) for each in _with_field(step, field)}
+
+    def good(value: int) -> bool:
+        call = spoil(step.call, setting(field, lambda _: value))
+        return not [
+            fault
+            for action in _with_field(replace(step, call=call), field)
+            for fault in amount_faults(action, context)
+        ]
+
+    assert good(start)
+    low, high = (start, 2 * start) if up else (0, start)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if good(middle) is up:
+            low = middle
+        else:
+            high = middle
+    return (low if up else high), good
+
+
+def _with_field(step: DecodedStep, field: str) -> list[Action]:
+    assert isinstance(step.call, ModifyLiquidities)
+    return [action for action in step.call.actions if hasattr(action, field)]
+
+
+@pytest.mark.parametrize("name", ["close", "decrease"])
+@pytest.mark.parametrize("field", ["amount0_min", "amount1_min"])
+def test_minimums_are_held_to_within_the_slippage(bench: Bench, name: str, field: str) -> None:
+    step, context = bench.alone(name)
+    tight = replace(context, limits=replace(context.limits, slippage_bips=50))
+    edge, good = _least_allowed(step, context, field, up=False)
+    tighter, _ = _least_allowed(step, tight, field, up=False)
+
+    assert good(edge)
+    assert not good(edge - 1)
+    assert edge < tighter
+
+
+@pytest.mark.parametrize("field", ["amount0_max", "amount1_max"])
+def test_maximums_are_held_to_within_the_slippage(bench: Bench, field: str) -> None:
+    step, context = bench.alone("increase")
+    drifted = replace(context, drift_bips=50)
+    edge, good = _least_allowed(step, context, field, up=True)
+    wider, _ = _least_allowed(step, drifted, field, up=True)
+
+    assert good(edge)
+    assert not good(edge + 1)
+    assert edge < wider
+
+
+def test_the_smallest_entry_is_one_and_nothing_is_none(bench: Bench) -> None:
+    step, context = bench.alone("create")
+    (mint,) = _entering(step)
+    said = {
+        liquidity: " ".join(amount_faults(altered(mint, liquidity=liquidity), context))
+        for liquidity in (0, 1)
+    }
+
+    assert "with nothing" in said[0]
+    assert "with nothing" not in said[1]
+
+
+def test_a_swap_must_pay_all_but_the_slippage_and_never_nothing(bench: Bench) -> None:
+    step, context = bench.alone("swap")
+    assert isinstance(step.call, Execute)
+    (quote,) = context.quotes
+    (swap,) = _swaps(step)
+    pool = next(iter(context.pools))
+    least = quote.amount_out * 99 // 100
+
+    assert not list(swap_faults(altered(swap, amount_out_minimum=least), pool, context))
+    assert list(swap_faults(altered(swap, amount_out_minimum=least - 1), pool, context))
+    tiny = replace(context, quotes=(replace(quote, amount_out=1),))
+    assert not list(swap_faults(altered(swap, amount_out_minimum=1), pool, tiny))
+    assert list(swap_faults(altered(swap, amount_out_minimum=0), pool, tiny))
+    drifted = replace(context, drift_bips=100)
+    assert not list(swap_faults(altered(swap, amount_out_minimum=least - 1), pool, drifted))
+
+
+def _swaps(step: DecodedStep) -> list[Action]:
+    found: list[Action] = []
+
+    def note(action: Action) -> Action:
+        if hasattr(action, "amount_out_minimum"):
+            found.append(action)
+        return action
+
+    spoil(step.call, note)
+    return found
+
+
+def test_no_more_is_moved_to_the_mint_than_it_may_take(bench: Bench) -> None:
+    step, context = bench.alone("swap")
+    assert isinstance(step.call, Execute)
+    (mint,) = _entering(step)
+    most = {mint.pool.currency0: mint.amount0_max, mint.pool.currency1: mint.amount1_max}  # type: ignore[union-attr]
+    swap, *transfers, enter = step.call.commands
+    assert transfers
+
+    def judged(by: Callable[[Permit2Transfer], int]) -> Allowed | Refused:
+        moved = [
+            replace(each, amount=by(each))
+            for each in transfers
+            if isinstance(each, Permit2Transfer)
+        ]
+        call = replace(step.call, commands=(swap, *moved, enter))
+        return check([replace(step, call=call)], context)
+
+    assert isinstance(judged(lambda each: most[each.token]), Allowed)
+    assert isinstance(judged(lambda each: most[each.token] + 1), Refused)
+    assert isinstance(judged(lambda _: 1), Allowed)
+    assert isinstance(judged(lambda _: 0), Refused)
+
+
+@pytest.mark.parametrize(("length", "too_long"), [(32 * 1024, False), (32 * 1024 + 1, True)])
+def test_calldata_is_read_up_to_a_length(length: int, too_long: bool) -> None:
+    with pytest.raises(DecodingError) as refused:
+        decode_call(bytes(length))
+
+    assert ("bytes long" in str(refused.value)) is too_long
