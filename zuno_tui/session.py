@@ -80,20 +80,12 @@ class Session:
         return endpoints
 
     def open_store(self) -> Store:
-        from chain.execution.journal_moving import move_journal
-
         self.home.prepare()
-        if move_journal(self.home.database, self.home.outbox):
-            self.narrate(f"What was sent is written in a file of its own now: {self.home.outbox}")
         store, aside = Store.open(self.home.database, now=time.time())
         if aside is not None:
             self.narrate(
                 f"{self.home.database} was damaged. It is kept as {aside.name}; a new one is begun."
             )
-            if not self.home.outbox.exists():
-                self.narrate(
-                    "If anything was ever sent from here, only that file knows it: zuno outbox"
-                )
         return store
 
     @asynccontextmanager

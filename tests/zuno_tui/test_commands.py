@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import stat
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
-from chain.execution.outbox import Outbox
-from tests.chain.execution.former_home import former_home
 
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
@@ -187,22 +183,6 @@ def test_doctor_names_a_private_endpoint_that_is_down_and_a_damaged_journal(
     assert "127.0.0.1:9" in found["sends"]["finding"]
     assert "is damaged" in found["outbox"]["finding"]
     assert "CANARY" not in spoken.out + spoken.words
-
-
-def test_a_journal_from_before_is_moved_at_the_next_start(
-    zuno: CommandLine, on_devnet: tuple[str, ...]
-) -> None:
-    zuno.home.mkdir(mode=0o700)
-    _, before = former_home(zuno.home)
-
-    first = zuno("positions", *on_devnet, "--json")
-    second = zuno("positions", *on_devnet, "--json")
-
-    place = zuno("locate", "--json").data["outbox"]
-    assert f"What was sent is written in a file of its own now: {place}" in first.words
-    assert "a file of its own" not in second.words
-    with Outbox.open(Path(place)) as outbox:
-        assert outbox.dispatches() == (before,)
 
 
 def test_another_chain_is_refused_with_what_to_do(zuno: CommandLine, devnet: DevnetReady) -> None:

@@ -1,4 +1,4 @@
-"""The journal's own file: begun whole, refused when damaged, moved once out of `zuno.db`."""
+"""The journal's own file: begun whole, and refused when it is damaged."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.execution import journal_moving
 from chain.execution.journal import JOURNAL_VERSION, OutboxError
-from chain.execution.journal_moving import move_journal
-from chain.execution.journal_records import StepState
 from chain.execution.outbox import Outbox
-from chain.execution.outbox_guard import applying
-from chain.store import Store
 from tests.chain.execution import outbox_driver
-from tests.chain.execution.former_home import former_home, written
-from tests.chain.execution.outbox_kit import planned, transfer
+from tests.chain.execution.outbox_kit import KeySigner, planned, transfer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from chain.execution.journal_records import Dispatch, PlannedDispatch
 
-def _tables(database: Path) -> set[str]:
-    connection = sqlite3.connect(database)
-    found = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
-    connection.close()
-    return {name for name in found if name.startswith("outbox")}
+
+def written(path: Path, plan: PlannedDispatch) -> Dispatch:
+    """A plan in the journal whose first step was sent."""
+    with Outbox.open(path) as outbox:
+        outbox.plan(plan, now=1)
+        outbox.approve(plan.hash, now=2)
+        outbox.consume(plan.hash, now=3)
+        signed = KeySigner().sign(plan.steps[0].transaction)
+        step = outbox.record_signed(plan.hash, 0, signed, now=4)
+        outbox.mark_sent(step, signed.hash, now=5)
+        return outbox.dispatch(plan.hash)
 
 
 def test_it_is_begun_whole_private_and_durable(tmp_path: Path) -> None:
@@ -120,75 +121,3 @@ def test_a_journal_of_another_version_and_a_link_are_left_alone(tmp_path: Path) 
     (tmp_path / "link.db").symlink_to(path)
     with pytest.raises(OutboxError, match="cannot be opened"):
         Outbox.open(tmp_path / "link.db")
-
-
-def test_a_journal_in_zuno_db_is_moved_out_once(tmp_path: Path) -> None:
-    database, before = former_home(tmp_path)
-    journal = tmp_path / "outbox.db"
-
-    assert move_journal(database, journal)
-    assert not move_journal(database, journal)
-
-    with Outbox.open(journal) as outbox:
-        assert outbox.dispatches() == (before,)
-        assert [one.state for one in outbox.history("hash")] == [
-            *[StepState.PLANNED] * 2,
-            *[StepState.APPROVED] * 2,
-            StepState.SIGNED,
-            StepState.SENT,
-        ]
-    assert _tables(database) == set()
-    with Store.open(database, now=0)[0] as store:
-        assert store.get("cursor", "a") == 1
-
-
-def test_a_move_that_was_cut_off_is_finished(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    database, before = former_home(tmp_path)
-    journal = tmp_path / "outbox.db"
-    copy = journal_moving._copy
-
-    def cut_off_before(connection: sqlite3.Connection) -> None:
-        raise KeyboardInterrupt
-
-    def cut_off_after(connection: sqlite3.Connection) -> None:
-        copy(connection)
-        raise KeyboardInterrupt
-
-    for cut in (cut_off_before, cut_off_after):
-        monkeypatch.setattr(journal_moving, "_copy", cut)
-        with pytest.raises(KeyboardInterrupt):
-            move_journal(database, journal)
-        assert "outbox_versions" in _tables(database)
-    monkeypatch.undo()
-    assert move_journal(database, journal)
-
-    with Outbox.open(journal) as outbox:
-        assert outbox.dispatches() == (before,)
-        assert len(outbox.history("hash")) == 6
-    assert _tables(database) == set()
-
-
-def test_nothing_is_moved_from_under_a_zuno_that_applies(tmp_path: Path) -> None:
-    database, _ = former_home(tmp_path)
-
-    with applying(database), pytest.raises(OutboxError, match="earlier version"):
-        move_journal(database, tmp_path / "outbox.db")
-
-    assert "outbox_versions" in _tables(database)
-
-
-def test_a_damaged_zuno_db_leaves_the_journal_alone(tmp_path: Path) -> None:
-    database, journal = tmp_path / "zuno.db", tmp_path / "outbox.db"
-    before = written(journal, planned(transfer(0)))
-    Store.open(database, now=0)[0].close()
-    _garbage(database)
-
-    assert not move_journal(database, journal)
-    store, aside = Store.open(database, now=7)
-    store.close()
-
-    assert aside is not None
-    with Outbox.open(journal) as outbox:
-        assert outbox.dispatches() == (before,)
