@@ -1,0 +1,134 @@
+"""What a position is compared with, when that is taken anew, and the thresholds nobody set."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.monitor.baseline import DAY_SECONDS, WALLET, Baseline, Baselines, read_baseline
+from agents.monitor.book import WatchState
+from agents.monitor.depths import DepthReference
+from agents.monitor.excursions import INSIDE, OUTSIDE
+from agents.monitor.judging import depth_references
+from agents.monitor.thresholds import Thresholds, WatchSettings
+from tests.agents.monitor.made_up_positions import NETWORK, block, position
+
+if TYPE_CHECKING:
+    from chain.positions.snapshot import PositionSnapshot
+
+OTHERS = 1_000
+
+
+def with_others(others: int, *, tick: int = 0, seconds: int = 0) -> PositionSnapshot:
+    """In range, with so much of others around it, so long after block 100."""
+    made = position(tick)
+    later = replace(block(100), timestamp=block(100).timestamp + seconds)
+    pool = replace(made.pool, liquidity=made.liquidity + others)
+    return replace(made, pool=pool, block=later)
+
+
+@pytest.fixture
+def before() -> Baseline:
+    return Baseline.of(with_others(OTHERS), INSIDE, "0xabc")
+
+
+def test_it_is_read_back_as_it_was_written(before: Baseline) -> None:
+    assert before.others == OTHERS
+    assert read_baseline(before.document()) == before
+    old = {key: value for key, value in before.document().items() if key != "othersTick"}
+    assert read_baseline(old) == replace(before, others_tick=None)
+    assert read_baseline({**old, "lpFee": "3000"}) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "drained", "others_there", "depth", "anew"),
+    [
+        (0, False, None, OTHERS, False),
+        (DAY_SECONDS - 1, False, None, OTHERS // 2, False),
+        (DAY_SECONDS, False, None, OTHERS // 2, True),
+        (DAY_SECONDS, True, None, OTHERS // 2, False),
+        (0, True, 900, OTHERS // 2, True),
+        (0, True, 899, OTHERS // 2, False),
+        (0, False, None, 1_250, False),
+        (0, False, None, 1_251, True),
+    ],
+)
+def test_when_the_depth_is_taken_anew(
+    before: Baseline,
+    seconds: int,
+    drained: bool,
+    others_there: int | None,
+    depth: int,
+    anew: bool,
+) -> None:
+    now = with_others(depth, tick=7, seconds=seconds)
+    later = before.followed(now, INSIDE, drained=drained, others_there=others_there)
+    out = before.followed(now, OUTSIDE, drained=drained, others_there=others_there)
+
+    taken = (depth, now.block.timestamp, 7) if anew else (OTHERS, before.others_time, 0)
+    assert (later.others, later.others_time, later.others_tick) == taken
+    assert (later.standing, out.standing) == (INSIDE, OUTSIDE)
+    assert replace(out, standing=INSIDE) == later
+
+
+def test_without_a_place_the_depth_is_taken_at_once(before: Baseline) -> None:
+    unplaced = replace(before, others_tick=None)
+
+    later = unplaced.followed(with_others(5, tick=7), INSIDE, drained=True, others_there=None)
+
+    assert (later.others, later.others_tick) == (5, 7)
+
+
+def test_a_pool_looks_drained_a_little_before_it_is(before: Baseline) -> None:
+    documents = {
+        WALLET: before.document(),
+        7: before.document(),
+        8: replace(before, others_tick=None).document(),
+        9: {"of": "another time"},
+    }
+    settings = WatchSettings(Thresholds(drained=0.5))
+
+    found = depth_references(NETWORK, WatchState(None, documents), settings, Baselines())
+
+    assert found == {7: DepthReference(0, 600)}
+
+
+def test_a_document_is_read_once(before: Baseline) -> None:
+    known, document = Baselines(), before.document()
+
+    assert known.of(7, None) is None
+    first = known.of(7, document)
+    assert first == before
+    assert known.of(7, document) is first
+    assert known.of(7, replace(before, others=5).document()) == replace(before, others=5)
+
+
+def test_the_thresholds_nobody_set() -> None:
+    assert Thresholds() == Thresholds(
+        near_edge=0.15,
+        survival=0.5,
+        clearly_inside=0.02,
+        settle_minutes=10,
+        critical_minutes=60,
+        critical_distance=0.5,
+        fees_usd=10,
+        fees_gas_multiple=10,
+        drained=0.8,
+        disagreement=0.02,
+        price_below=None,
+        price_above=None,
+        value_below_usd=None,
+        loss=None,
+    )
+    assert (WatchSettings().interval_seconds, WatchSettings().blind_polls) == (60, 3)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "block_seconds", "blocks"), [(10, 12, 50), (10, 7, 86), (0, 12, 1)]
+)
+def test_minutes_are_whole_blocks(minutes: float, block_seconds: float, blocks: int) -> None:
+    network = replace(NETWORK, block_seconds=block_seconds)
+
+    assert Thresholds(settle_minutes=minutes).settle_blocks(network) == blocks
