@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import shutil
 import sys
 import time
 from collections import Counter
@@ -36,6 +37,8 @@ def main() -> int:
     areas = {area: found for area, found in changes.items() if area in options.area}
     chosen = sample(areas, options.seed, options.count)
     equivalents = read_equivalents(FILE)
+    if options.fresh:
+        shutil.rmtree(_cache(), ignore_errors=True)
     runs = learn(ROOT, _cache())
     learnt = time.monotonic() - began
     total = sum(len(found) for found in areas.values())
@@ -140,6 +143,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--count", type=int, default=COUNT)
     parser.add_argument("--area", action="append", choices=tuple(AREAS))
+    parser.add_argument("--fresh", action="store_true", help="learn anew which test runs what")
     options = parser.parse_args()
     options.area = options.area or list(AREAS)
     return options

@@ -19,7 +19,7 @@ from mutants.places import changed_files, copy_project, list_test_files
 from mutants.probes import name_of, with_probes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from mutants.changes import Change
 
@@ -47,19 +47,20 @@ def covering_tests(
     change: Change, runs: Sequence[RecordedTest], importers: Mapping[str, set[str]]
 ) -> list[RecordedTest]:
     """The passing tests that run the changed line, the quickest first."""
-    if change.block.scope == MODULE:
-        near = {change.path, *importers.get(change.path, ())}
+    names = {name_of(change.path, change.block), _any_block(change.path, change.block.scope)}
+    chosen = [run for run in runs if names & run.ran]
+    if not chosen:
+        near = {change.path}
+        if change.block.scope == MODULE:
+            near |= importers.get(change.path, set())
         chosen = [run for run in runs if run.files_run & near]
-    else:
-        name = name_of(change.path, change.block)
-        chosen = [run for run in runs if name in run.ran]
     return sorted(
         (run for run in chosen if run.passed), key=lambda run: (run.on_chain, run.seconds)
     )
 
 
 def learn(root: Path, cache: Path) -> list[RecordedTest]:
-    """Every test's run: as kept, where neither the test nor what it ran has changed since."""
+    """Every test's run: as kept, where the test has not changed since."""
     cache.mkdir(parents=True, exist_ok=True)
     digests = {path: _digest(root / path) for path in changed_files(root)}
     kept: dict[str, list[RecordedTest]] = {}
@@ -126,16 +127,24 @@ def _kept(
         entry = json.loads(_entry(cache, path).read_text("utf-8"))
     except FileNotFoundError:
         return None
-    same = entry["test"] == _digest(root / path) and all(
-        digests.get(name) == digest for name, digest in entry["files"].items()
-    )
-    return [_run(row) for row in entry["rows"]] if same else None
+    if entry["test"] != _digest(root / path):
+        return None
+    changed = {name for name, digest in entry["files"].items() if digests.get(name) != digest}
+    return [_run(row, changed) for row in entry["rows"]]
 
 
-def _run(row: Mapping[str, Any]) -> RecordedTest:
-    return RecordedTest(
-        row["test"], row["seconds"], row["passed"], row["chain"], frozenset(row["ran"])
-    )
+def _run(row: Mapping[str, Any], changed: Collection[str] = ()) -> RecordedTest:
+    """Of files that changed since, only the functions are known that it ran, not their blocks."""
+    places = (name.rsplit(":", 1)[0].split(":", 1) for name in row["ran"])
+    ran = {
+        _any_block(path, scope) if path in changed else name
+        for name, (path, scope) in zip(row["ran"], places, strict=True)
+    }
+    return RecordedTest(row["test"], row["seconds"], row["passed"], row["chain"], frozenset(ran))
+
+
+def _any_block(path: str, scope: str) -> str:
+    return f"{path}:{scope}:*"
 
 
 def _entry(cache: Path, path: str) -> Path:

@@ -172,16 +172,25 @@ def test_only_passing_tests_that_run_the_line_are_asked_the_quickest_first() -> 
         RecordedTest("t::broken", 0.0, False, False, frozenset({here})),
         RecordedTest("t::elsewhere", 0.0, True, False, frozenset({elsewhere})),
         RecordedTest("t::user", 3.0, True, False, frozenset({user})),
+        RecordedTest("t::before", 1.0, True, False, frozenset({"planted.py:allowed:*"})),
     ]
 
     assert [run.name for run in covering_tests(inside, runs, {})] == [
         "t::quick",
+        "t::before",
         "t::slow",
         "t::chain",
     ]
     importers = {"planted.py": {"user.py"}}
     found = [run.name for run in covering_tests(outside, runs, importers)]
-    assert found == ["t::elsewhere", "t::quick", "t::slow", "t::user", "t::chain"]
+    assert found == [
+        "t::elsewhere",
+        "t::quick",
+        "t::before",
+        "t::slow",
+        "t::user",
+        "t::chain",
+    ]
 
 
 def test_a_sample_is_the_same_for_the_same_seed_and_even_over_the_areas() -> None:
