@@ -12,7 +12,7 @@ from agents.monitor.book import WatchState
 from agents.monitor.depths import DepthReference
 from agents.monitor.excursions import INSIDE, OUTSIDE
 from agents.monitor.judging import depth_references
-from agents.monitor.thresholds import Thresholds, WatchSettings
+from agents.monitor.thresholds import LEAST_INTERVAL_SECONDS, Thresholds, WatchSettings
 from tests.agents.monitor.made_up_positions import NETWORK, block, position
 
 if TYPE_CHECKING:
@@ -123,6 +123,7 @@ def test_the_thresholds_nobody_set() -> None:
         loss=None,
     )
     assert (WatchSettings().interval_seconds, WatchSettings().blind_polls) == (60, 3)
+    assert LEAST_INTERVAL_SECONDS == 5
 
 
 @pytest.mark.parametrize(

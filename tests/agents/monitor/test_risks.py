@@ -204,3 +204,20 @@ def test_every_kind_that_a_position_alone_can_have_is_in_the_table() -> None:
 
     assert RULES.keys() == set(AlertKind) - elsewhere
     assert situation().standing == INSIDE
+
+
+def test_the_figures_of_a_finding_are_rounded_for_people() -> None:
+    volatility = replace(MOVING, daily_sigma=0.123456789)
+    found = judged(AlertKind.LIKELY_TO_LEAVE, replace(situation(), volatility=volatility))
+    near = judged(AlertKind.NEAR_BOUNDARY, at_tick(777))
+
+    assert found is not None
+    assert near is not None
+    assert found.numbers["dailySigma"] == 0.123457
+    assert found.numbers["survival24h"] == round(float(str(found.numbers["survival24h"])), 4)
+    assert near.numbers == {
+        "tick": 777,
+        "tickLower": -1_000,
+        "tickUpper": 1_000,
+        "shareToEdge": 0.1115,
+    }

@@ -6,9 +6,21 @@ from dataclasses import replace
 
 import pytest
 
+from chain.execution.decoding_records import (
+    Execute,
+    ModifyLiquidities,
+    Multicall,
+    Permit2Approval,
+    PositionManagerCall,
+    TokenApproval,
+    Unsubscribe,
+)
 from chain.execution.mentions import mentions_of
 from chain.execution.parties import SENDER, parties_of
+from chain.networks import NATIVE
 from tests.chain.execution.policy_bench import STRANGER, Bench, setting, spoil
+
+OTHER = "0x" + "77" * 20
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +80,68 @@ def test_a_plan_is_about_what_its_bytes_name(bench: Bench) -> None:
     assert mentions_of(bench.plans["swap"][0]).leaves
     assert not mentions_of(bench.plans["collect"][0]).leaves
     assert len(mentions_of(bench.plans["swap"][0]).swaps) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "position", "pool", "swaps", "turned", "leaves"),
+    [
+        ("close", True, False, 0, False, True),
+        ("collect", True, False, 0, False, False),
+        ("decrease", True, False, 0, False, False),
+        ("increase", True, False, 0, False, False),
+        ("move", True, True, 0, False, True),
+        ("create", False, True, 0, False, False),
+        ("swap", True, True, 1, False, True),
+        ("wrap", False, False, 0, True, False),
+        ("unwrap", False, False, 0, True, False),
+    ],
+)
+def test_what_each_recipe_names(
+    bench: Bench, name: str, position: bool, pool: bool, swaps: int, turned: bool, leaves: bool
+) -> None:
+    steps, context = bench.plans[name]
+    mentions = mentions_of(steps)
+
+    assert mentions.positions == (tuple(context.positions) if position else ())
+    assert [one.values for one in mentions.pools] == [tuple(key) for key in context.pools if pool]
+    assert (len(mentions.swaps), mentions.leaves) == (swaps, leaves)
+    assert mentions.turned == ((NATIVE, context.network.wrapped_native) if turned else ())
+    assert mentions.revoked == ()
+
+
+def test_what_is_dismissed_or_taken_back_is_named(bench: Bench) -> None:
+    steps, _ = bench.plans["swap"]
+    first = steps[0]
+    token = first.transaction.to
+    nothing = [
+        replace(first, call=TokenApproval(STRANGER, 0)),
+        replace(first, call=Permit2Approval(OTHER, STRANGER, 0, 7)),
+        replace(first, call=Permit2Approval(OTHER, STRANGER, 0, 9)),
+    ]
+    some = [
+        replace(first, call=TokenApproval(STRANGER, 1)),
+        replace(first, call=Permit2Approval(OTHER, STRANGER, 1, 7)),
+        replace(first, call=Unsubscribe(5)),
+    ]
+
+    assert mentions_of(nothing).revoked == (token, OTHER)
+    assert mentions_of(some).revoked == ()
+    assert mentions_of(some).positions == (5,)
+    assert (parties_of(nothing).spenders, parties_of(nothing).expirations) == ((), ())
+    assert (parties_of(some).spenders, parties_of(some).expirations) == ((STRANGER,), (7,))
+
+
+def test_deadlines_are_found_in_every_call_that_names_one(bench: Bench) -> None:
+    entering, _ = bench.alone("swap")
+    leaving, _ = bench.alone("close")
+    assert isinstance(entering.call, Execute)
+    assert isinstance(leaving.call, ModifyLiquidities)
+    *front, last = entering.call.commands
+    assert isinstance(last, PositionManagerCall)
+    inner = PositionManagerCall(replace(last.call, deadline=11))
+    late = replace(entering, call=Execute((*front, inner), 13))
+    bundled = replace(leaving, call=Multicall((replace(leaving.call, deadline=17),)))
+
+    assert parties_of([bundled, late]).deadlines == (11, 13, 17)
+    assert parties_of([bundled]).recipients == parties_of([leaving]).recipients
+    assert parties_of([late, bundled]).called == (entering.transaction.to, leaving.transaction.to)
