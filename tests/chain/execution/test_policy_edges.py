@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.execution.decoding import DecodingError, decode_call
+from chain.devnet.world.pools import WETH_USDC
+from chain.execution.building import build
+from chain.execution.building_requests import Create
+from chain.execution.decoding import DecodingError, decode, decode_call
 from chain.execution.decoding_records import (
     Execute,
     Increase,
@@ -16,12 +19,17 @@ from chain.execution.decoding_records import (
     ModifyLiquidities,
     Permit2Approval,
     Permit2Transfer,
+    Sweep,
     TokenApproval,
 )
 from chain.execution.policy import Allowed, Refused, check
 from chain.execution.policy_bounds import amount_faults, swap_faults
 from chain.execution.policy_context import Limits
 from chain.execution.policy_notional import notional
+from chain.math.liquidity import Amounts
+from chain.networks import NATIVE
+from tests.chain.execution.made_up_plans import context_of
+from tests.chain.execution.on_ledger import fresh_chain
 from tests.chain.execution.policy_bench import Bench, altered, setting, spoil
 
 if TYPE_CHECKING:
@@ -278,6 +286,23 @@ def test_no_more_is_moved_to_the_mint_than_it_may_take(bench: Bench) -> None:
     assert isinstance(judged(lambda each: most[each.token] + 1), Refused)
     assert isinstance(judged(lambda _: 1), Allowed)
     assert isinstance(judged(lambda _: 0), Refused)
+
+
+def test_no_coin_goes_along_into_a_pool_without_it() -> None:
+    chain = fresh_chain()
+    key = WETH_USDC.key
+    request = Create(
+        chain.pool(key), chain.around(key, 600, 600), Amounts(10**17, 500 * 10**6), None
+    )
+    facts = chain.facts(key)
+    step = decode(build(request, facts).transactions[-1])
+    context = replace(context_of(request, facts), nonce=step.transaction.nonce)
+    assert isinstance(step.call, ModifyLiquidities)
+    assert isinstance(check([step], context), Allowed)
+    swept = replace(step.call, actions=(*step.call.actions, Sweep(NATIVE, context.owner)))
+    for value in (1, 2):
+        paying = replace(step.transaction, value=value)
+        assert isinstance(check([replace(step, call=swept, transaction=paying)], context), Refused)
 
 
 @pytest.mark.parametrize(("length", "too_long"), [(32 * 1024, False), (32 * 1024 + 1, True)])
