@@ -91,8 +91,10 @@ class Copy:
         if not _ended(child, patience):
             return "no end"
         if not answer.exists():
-            return "no start"
-        failed: list[str] = json.loads(answer.read_text("utf-8"))
+            return "a process that died"
+        failed: list[str] | None = json.loads(answer.read_text("utf-8"))
+        if failed is None:
+            raise SystemExit(f"{tests[0].name} is not there any more. Learn anew: --fresh")
         return " ".join(failed) or None
 
 
@@ -137,9 +139,10 @@ def _run(folder: Path, answer: Path, names: Sequence[str], *, stop: bool) -> Non
         files = list(dict.fromkeys(name.split("::", 1)[0] for name in names))
         flags = ["-q", "-p", "no:cacheprovider", "--tb=short", *(["-x"] if stop else [])]
         ended = pytest.main([*flags, *files], [chosen])
+        is_missing = ended == pytest.ExitCode.NO_TESTS_COLLECTED
         if ended > pytest.ExitCode.TESTS_FAILED and not chosen.failed:
-            chosen.failed.append("no collection")
-        answer.write_text(json.dumps(chosen.failed), "utf-8")
+            chosen.failed.append("an import that fails")
+        answer.write_text(json.dumps(None if is_missing else chosen.failed), "utf-8")
         code = 0
     finally:
         os._exit(code)

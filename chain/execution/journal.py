@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 JOURNAL_VERSION = 3
-_FORMER_VERSION = 2
-"""Without ends and heads, and with one transaction hash for ever in one plan: on a chain that was
-started anew the same bytes may be signed again."""
 
 _SCHEMA = (
     TABLE,
@@ -219,9 +216,6 @@ def prepare(connection: sqlite3.Connection) -> None:
     row = connection.execute("SELECT version FROM outbox_version").fetchone()
     if row is None:
         connection.execute("INSERT INTO outbox_version VALUES (?)", (JOURNAL_VERSION,))
-    elif row[0] == _FORMER_VERSION:
-        _renew_versions(connection)
-        connection.execute("UPDATE outbox_version SET version = ?", (JOURNAL_VERSION,))
     elif row[0] != JOURNAL_VERSION:
         connection.execute("ROLLBACK")
         raise OutboxError(
@@ -229,15 +223,6 @@ def prepare(connection: sqlite3.Connection) -> None:
             "Update zuno to read it.",
         )
     connection.execute("COMMIT")
-
-
-def _renew_versions(connection: sqlite3.Connection) -> None:
-    """The signed bytes of the former version, under the keys of this one."""
-    connection.execute("ALTER TABLE outbox_versions RENAME TO former_versions")
-    for statement in _SCHEMA:
-        connection.execute(statement)
-    connection.execute("INSERT INTO outbox_versions SELECT * FROM former_versions")
-    connection.execute("DROP TABLE former_versions")
 
 
 def _read_steps(connection: sqlite3.Connection, dispatch_hash: str) -> tuple[Step, ...]:
