@@ -82,7 +82,7 @@ def test_without_a_place_the_depth_is_taken_at_once(before: Baseline) -> None:
 
 
 def test_a_pool_looks_drained_a_little_before_it_is(before: Baseline) -> None:
-    documents = {
+    documents: dict[int, dict[str, object]] = {
         WALLET: before.document(),
         7: before.document(),
         8: replace(before, others_tick=None).document(),

@@ -11,7 +11,8 @@ import pytest
 from chain.devnet.world.pools import WETH_USDC
 from chain.execution.building import build
 from chain.execution.building_requests import Create
-from chain.execution.decoding import DecodingError, decode, decode_call
+from chain.execution.decoding import decode, decode_call
+from chain.execution.decoding_abi import DecodingError
 from chain.execution.decoding_records import (
     Execute,
     Increase,
@@ -19,6 +20,7 @@ from chain.execution.decoding_records import (
     ModifyLiquidities,
     Permit2Approval,
     Permit2Transfer,
+    SwapExactIn,
     Sweep,
     TokenApproval,
 )
@@ -253,11 +255,11 @@ def test_a_swap_must_pay_all_but_the_slippage_and_never_nothing(bench: Bench) ->
     assert not list(swap_faults(altered(swap, amount_out_minimum=least - 1), pool, drifted))
 
 
-def _swaps(step: DecodedStep) -> list[Action]:
-    found: list[Action] = []
+def _swaps(step: DecodedStep) -> list[SwapExactIn]:
+    found: list[SwapExactIn] = []
 
     def note(action: Action) -> Action:
-        if hasattr(action, "amount_out_minimum"):
+        if isinstance(action, SwapExactIn):
             found.append(action)
         return action
 
@@ -269,8 +271,10 @@ def test_no_more_is_moved_to_the_mint_than_it_may_take(bench: Bench) -> None:
     step, context = bench.alone("swap")
     assert isinstance(step.call, Execute)
     (mint,) = _entering(step)
-    most = {mint.pool.currency0: mint.amount0_max, mint.pool.currency1: mint.amount1_max}  # type: ignore[union-attr]
-    swap, *transfers, enter = step.call.commands
+    assert isinstance(mint, Mint)
+    most = {mint.pool.currency0: mint.amount0_max, mint.pool.currency1: mint.amount1_max}
+    execute = step.call
+    swap, *transfers, enter = execute.commands
     assert transfers
 
     def judged(by: Callable[[Permit2Transfer], int]) -> Allowed | Refused:
@@ -279,7 +283,7 @@ def test_no_more_is_moved_to_the_mint_than_it_may_take(bench: Bench) -> None:
             for each in transfers
             if isinstance(each, Permit2Transfer)
         ]
-        call = replace(step.call, commands=(swap, *moved, enter))
+        call = replace(execute, commands=(swap, *moved, enter))
         return check([replace(step, call=call)], context)
 
     assert isinstance(judged(lambda each: most[each.token]), Allowed)
