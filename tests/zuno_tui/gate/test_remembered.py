@@ -1,0 +1,108 @@
+"""What a home remembers of contracts: written after agreement, found out when wrong, let go of."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.devnet.world.deployment import FAKE_USDC
+from chain.networks import network_named
+from chain.overview import Sources, tokens_at
+from chain.rpc.client import RpcClient
+from chain.store import Store
+from chain.tokens import remembered_tokens
+from tests.fakes.proxy import Proxy
+from tests.zuno_tui.gate.desk import REFUSED, Desk
+from tests.zuno_tui.gate.taken_back import desk_at
+from zuno_tui.gate.contract_code import pinned_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+    from tests.fakes.proxy import Answer, Call
+
+FAILED = 1
+ANOTHER_CODE = "0x" + "ab" * 32
+DEVNET = network_named("devnet")
+
+
+@pytest.fixture
+def desk(devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
+    with desk_at(devnet, tmp_path, capsys) as made:
+        yield made
+
+
+def _pins(desk: Desk) -> dict[str, str]:
+    store, _ = Store.open(desk.command.home / "zuno.db", now=time.time())
+    with store:
+        return pinned_code(store, DEVNET)
+
+
+def _memory_checks(desk: Desk) -> list[tuple[str, str]]:
+    checks = desk.here("doctor", "--json").data["checks"]
+    return [(one["state"], one["nextStep"]) for one in checks if one["name"] == "memory"]
+
+
+def test_a_refused_lie_about_code_is_not_remembered(desk: Desk) -> None:
+    collect = ("collect", str(desk.token_id("transferred in")))
+
+    def lies(call: Call) -> Answer | None:
+        return {"result": "0x5f5ffd"} if call["method"] == "eth_getCode" else None
+
+    with Proxy(desk.devnet.url, lies) as liar, Proxy(desk.devnet.url) as second:
+        refused = replace(desk, rpc=f"{liar.url},{desk.devnet.url},{second.url}").here(*collect)
+        after_the_lie = _pins(desk)
+        honest = replace(desk, rpc=f"{desk.devnet.url},{second.url}").here(*collect)
+
+    assert refused.code == REFUSED
+    assert after_the_lie == {}
+    assert honest.code == 0, honest.words
+    assert _pins(desk) != {}
+
+
+def test_a_pin_that_no_longer_holds_is_found_and_let_go_of(desk: Desk) -> None:
+    collect = ("collect", str(desk.token_id("transferred in")))
+    assert desk.here(*collect).code == 0
+    well = _memory_checks(desk)
+    address = next(iter(_pins(desk)))
+    store, _ = Store.open(desk.command.home / "zuno.db", now=time.time())
+    with store:
+        store.put("contract-code-31337", address, ANOTHER_CODE, now=time.time())
+
+    shown = desk.here(*collect)
+    ((state, next_step),) = _memory_checks(desk)
+    broken = desk.here("doctor")
+    forgotten = desk.here(*next_step.rpartition("zuno ")[2].split())
+    again = desk.here("doctor", "--forget", address)
+
+    assert well == [("ok", "")]
+    assert "is not as it was first met" in shown.out
+    assert state == "broken"
+    assert broken.code == FAILED
+    assert forgotten.code == 0
+    assert address not in _pins(desk)
+    assert again.code == 0
+    assert _memory_checks(desk) == [("ok", "")]
+
+
+async def test_decimals_that_one_of_several_told_are_not_kept_by_a_look(desk: Desk) -> None:
+    async def kept(*urls: str) -> set[str]:
+        store = Store.in_memory()
+        async with RpcClient(DEVNET, urls) as client:
+            sources = Sources(client, DEVNET, store, None, time.time)
+            await tokens_at(sources, [FAKE_USDC.address], "latest")
+        return set(remembered_tokens(store, DEVNET))
+
+    with Proxy(desk.devnet.url) as second:
+        assert await kept(desk.devnet.url, second.url) == set()
+    assert await kept(desk.devnet.url) == {FAKE_USDC.address}
+
+
+def test_what_is_no_address_is_said_to_be_none(desk: Desk) -> None:
+    with pytest.raises(SystemExit):
+        desk.here("doctor", "--forget", "0x12")
