@@ -13,11 +13,12 @@ from chain.wallet.keeping import open_signer
 from zuno_tui.cli import DONE, FAILED
 from zuno_tui.cli.approval_card import word_lines
 from zuno_tui.cli.confirming import require_typed
+from zuno_tui.cli.interrupted import may_have_sent
 from zuno_tui.cli.outbox_news import say_news
 from zuno_tui.cli.result_card import show_result
 from zuno_tui.cli.transcript import wrapped
 from zuno_tui.cli.wallet_secrets import ask_passphrase
-from zuno_tui.gate.applying import InterruptedApplyError, apply, unused_approval, waiting_of
+from zuno_tui.gate.applying import apply, unused_approval, waiting_of
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
@@ -62,7 +63,8 @@ async def _apply(session: Session, arguments: Namespace) -> int:
                 # A word and a passphrase take their time, and the chain does not wait for them.
                 waiting = await judged()
                 dispatch = await _applied(sources, connections, outbox, waiting, signer)
-        result = await read_result(sources, connections, approval, dispatch)
+        with may_have_sent():
+            result = await read_result(sources, connections, approval, dispatch)
         show_result(session, result, waiting.tokens)
     return DONE if result.done else FAILED
 
@@ -112,15 +114,11 @@ async def _applied(
     signer: Signer,
 ) -> Dispatch:
     try:
-        return await apply(sources, connections, outbox, waiting, signer, changed=_tell)
+        with may_have_sent():
+            return await apply(sources, connections, outbox, waiting, signer, changed=_tell)
     except (OutboxError, RpcError, WalletError):
         say("See where things stand: zuno outbox")
         raise
-    except Exception as error:
-        raise InterruptedApplyError(
-            f"Something failed that zuno did not foresee ({type(error).__name__}), and it may "
-            "have signed and sent before. See where things stand: zuno outbox"
-        ) from error
 
 
 def _tell(step: Step) -> None:

@@ -65,8 +65,12 @@ async def read_aftermath(sources: Sources, approval: Approval, dispatch: Dispatc
     held = await _held(here, sources, dispatch.sender, approval.tokens)
     before = await _held_at(sources, dispatch, approval.tokens)
     ids = tuple(dict.fromkeys(await _concerned(sources, approval, dispatch)))
-    found = await read_positions(
-        sources.client, sources.network, sources.memory, ids, at=here.block.hash
+    found = (
+        await read_positions(
+            sources.client, sources.network, sources.memory, ids, at=here.block.hash
+        )
+        if ids
+        else {}
     )
     tokens = await read_tokens(
         sources.client,

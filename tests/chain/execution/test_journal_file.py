@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.execution.journal import JOURNAL_VERSION, OutboxError
+from chain.execution.journal_records import EndCode
 from chain.execution.outbox import Outbox
 from tests.chain.execution import outbox_driver
 from tests.chain.execution.outbox_kit import KeySigner, planned, transfer
@@ -121,3 +122,18 @@ def test_a_journal_of_another_version_and_a_link_are_left_alone(tmp_path: Path) 
     (tmp_path / "link.db").symlink_to(path)
     with pytest.raises(OutboxError, match="cannot be opened"):
         Outbox.open(tmp_path / "link.db")
+
+
+def test_after_a_restart_the_very_same_bytes_may_be_signed_once_more(tmp_path: Path) -> None:
+    signed = KeySigner().sign(transfer(0))
+    with Outbox.open(tmp_path / "outbox.db") as outbox:
+        for number, name in enumerate(("first", "again")):
+            outbox.plan(planned(transfer(0), hash=name), now=number)
+            outbox.approve(name, now=number)
+            outbox.consume(name, now=number)
+            step = outbox.record_signed(name, 0, signed, now=number)
+            outbox.mark_sent(step, signed.hash, now=number)
+            outbox.end(name, EndCode.CHAIN_RESTARTED, now=number)
+        first, again = (outbox.dispatch(one).steps[0].versions for one in ("first", "again"))
+    assert [one.transaction for one in first] == [one.transaction for one in again] == [signed]
+    assert (first[0].sent_at, again[0].sent_at) == (0, 1)

@@ -1,0 +1,118 @@
+"""What happened, told by endpoints that lie about it: never done twice, never called nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.fakes.proxy import Proxy
+from tests.zuno_tui.gate.taken_back import desk_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+    from tests.fakes.proxy import Answer, Call
+    from tests.zuno_tui.gate.desk import Desk
+
+FAILED = 1
+
+
+@pytest.fixture
+def desk(devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
+    with desk_at(devnet, tmp_path, capsys) as made:
+        yield made
+
+
+def _receipts(desk: Desk, change: dict[str, Any]) -> Callable[[Call], Answer | None]:
+    def answer(call: Call) -> Answer | None:
+        if call["method"] != "eth_getTransactionReceipt":
+            return None
+        true = desk.ask(call["method"], *call["params"])
+        return {"result": None if true is None else {**true, **change}}
+
+    return answer
+
+
+def _wrapped(desk: Desk) -> dict[str, Any]:
+    return desk.approved("wrap", "0.04")
+
+
+def _confirmed(approval: dict[str, Any]) -> tuple[str, str, str]:
+    return approval["planId"], "--confirm", approval["hash"]
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"status": "0x0"},
+        {"status": "0x0", "logs": []},
+        {"logs": []},
+    ],
+)
+def test_a_lone_endpoint_whose_status_and_balances_differ_is_unclear(
+    desk: Desk, lie: dict[str, Any]
+) -> None:
+    approval = _wrapped(desk)
+    with Proxy(desk.devnet.url, _receipts(desk, lie)) as liar:
+        applied = replace(desk, rpc=liar.url).apply(*_confirmed(approval), "--json")
+    told = desk.here("outbox", "--json").data["dispatches"][-1]
+
+    if lie == {"logs": []}:
+        # The native coin left as it should; only the token's own events are missing.
+        assert applied.data["state"] in ("unclear", "included")
+    else:
+        assert applied.code == FAILED, applied.words
+        assert applied.out, applied.words
+        assert applied.data["state"] == "unclear"
+        assert applied.data["safeState"] is None
+        assert applied.data["where"]["balances"]
+    assert told["state"] == "included"
+
+
+def test_of_three_one_that_lies_about_the_outcome_is_not_believed(desk: Desk) -> None:
+    approval = _wrapped(desk)
+    with (
+        Proxy(desk.devnet.url, _receipts(desk, {"status": "0x0"})) as liar,
+        Proxy(desk.devnet.url) as second,
+    ):
+        three = replace(desk, rpc=f"{liar.url},{desk.devnet.url},{second.url}")
+        applied = three.apply(*_confirmed(approval), "--json")
+
+    assert applied.code == 0, applied.words
+    assert applied.data["state"] == "included"
+
+
+def test_a_step_that_really_reverts_is_said_to(desk: Desk) -> None:
+    """Nothing moved, and the receipt says so: that is clear."""
+    approval = _wrapped(desk)
+    weth = approval["tokens"][-1]
+    wrapped = next(one for one in approval["transactions"])
+    with Proxy(desk.devnet.url, _breaks(desk, wrapped["to"])) as broken:
+        applied = replace(desk, rpc=broken.url).apply(*_confirmed(approval), "--json")
+
+    assert applied.code == FAILED, applied.words
+    assert applied.data["state"] == "reverted"
+    assert applied.data["safeState"] == "nothing happened"
+    assert int(applied.data["where"]["balances"][weth]["now"]) == desk.held(
+        desk.devnet.wallet, weth
+    )
+
+
+def _breaks(desk: Desk, target: str) -> Callable[[Call], Answer | None]:
+    """The contract breaks at the very moment the transaction comes, and is well again after."""
+
+    def answer(call: Call) -> Answer | None:
+        if call["method"] != "eth_sendRawTransaction":
+            return None
+        code = desk.ask("eth_getCode", target, "latest")
+        desk.ask("anvil_setCode", target, "0x5f5ffd")
+        sent = desk.ask(call["method"], *call["params"])
+        desk.ask("anvil_setCode", target, code)
+        desk.ask("evm_mine")
+        return {"result": sent}
+
+    return answer
