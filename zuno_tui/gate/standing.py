@@ -137,4 +137,5 @@ def _key(told: Told) -> str:
 
 
 def _dealt_with(finding: Finding) -> bool:
-    return finding.step.settled and finding.dispatch.resolved_at is not None
+    over = finding.situation is Situation.OVER
+    return (over or finding.step.settled) and finding.dispatch.resolved_at is not None
