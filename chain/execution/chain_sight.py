@@ -45,6 +45,7 @@ class ChainSight:
     highest: Head | None
     """What was the highest block before this sight."""
     state: ChainState
+    embedded: bool = False
 
     @property
     def lagging_words(self) -> str:
@@ -84,7 +85,7 @@ async def sight_chain(
         # An endpoint that is up to date tells a highest block that never was.
         is_old = now - head.timestamp > STALE_SECONDS
         state = ChainState.LAGGING if is_old else ChainState.KNOWN
-    return ChainSight(chain, head, highest, state)
+    return ChainSight(chain, head, highest, state, evidence.embedded)
 
 
 def keep_sight(outbox: Outbox, sight: ChainSight, *, now: float) -> None:
@@ -98,6 +99,10 @@ def keep_sight(outbox: Outbox, sight: ChainSight, *, now: float) -> None:
         case ChainState.REWRITTEN:
             end_unused(outbox, sight.chain.chain_id, now=now)
             outbox.begin_again(sight.chain, head, ending=None, now=now)
+        case ChainState.KNOWN if sight.embedded:
+            # Nobody may have looked between an approval and a restart: its block was seen, too.
+            end_unused(outbox, sight.chain.chain_id, built_above=head.number, now=now)
+            outbox.note_head(sight.chain, head, now=now)
         case ChainState.KNOWN if sight.highest is not None and (
             head.number + REORG_DEPTH < sight.highest.number
         ):
@@ -169,10 +174,11 @@ async def _anchors(reads: Reader, evidence: Evidence, dispatch: Dispatch) -> tup
     return same, len(blocks) - same
 
 
-def end_unused(outbox: Outbox, chain_id: int, *, now: float) -> None:
+def end_unused(outbox: Outbox, chain_id: int, *, built_above: int = -1, now: float) -> None:
     """No approval from before the embedded chain was rewritten is used after it."""
     for dispatch in outbox.dispatches():
-        if dispatch.chain_id == chain_id and dispatch.consumed_at is None:
+        unused = dispatch.chain_id == chain_id and dispatch.consumed_at is None
+        if unused and dispatch.ended is None and dispatch.anchor.number > built_above:
             outbox.end(dispatch.hash, EndCode.CHAIN_RESTARTED, now=now)
 
 

@@ -138,6 +138,25 @@ async def test_an_unused_approval_is_refused_where_its_block_is_gone(bench: Benc
     assert bench.outbox.dispatch("hash").consumed_at is None
 
 
+async def test_an_unused_approval_ends_where_the_chain_is_lower_than_its_block(
+    bench: Bench,
+) -> None:
+    """Nobody looked between the approval and the restart: no head was kept."""
+    start = bench.moves.rpc("evm_snapshot")
+    early = bench.plan(plan_id="early", hash="early")
+    bench.mine(2)
+    bench.approved(early)
+    bench.approved(bench.plan())
+    bench.moves.rpc("evm_revert", start)
+
+    assert await looked(bench) == []
+
+    ended = bench.outbox.dispatch("hash").ended
+    assert ended is not None
+    assert ended.code is EndCode.CHAIN_RESTARTED
+    assert bench.outbox.dispatch("early").ended is None
+
+
 async def test_a_rewritten_embedded_chain_ends_what_is_signed_and_missing(bench: Bench) -> None:
     """Grown past the highest head again before anybody looked: the head alone would not tell."""
     first = bench.nonce()

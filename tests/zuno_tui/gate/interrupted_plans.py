@@ -16,9 +16,10 @@ from chain.abi import encode_call
 from chain.devnet.launch import devnet_process
 from chain.devnet.node.transactions import sign_transaction
 from chain.devnet.world.accounts import DEMO_WALLET
-from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.conftest import CommandLine, Spoken
 from tests.zuno_tui.gate import apply_driver
 from tests.zuno_tui.gate.desk import REFUSED, Desk
+from zuno_tui.cli import DONE, NETWORK
 
 if TYPE_CHECKING:
     import random
@@ -92,7 +93,8 @@ def cut_off(desk: Desk, approval: dict[str, Any], lines: int, after: float) -> C
         child.kill()
     child.join(30)
     assert child.exitcode is not None
-    assert killed or child.exitcode == 0, told.read_text()
+    # On a busy machine the chain may fall silent, which cuts an apply off just as well.
+    assert killed or child.exitcode in (DONE, NETWORK), told.read_text()
     return Cut(desk, approval, killed)
 
 
@@ -167,18 +169,28 @@ def look_and_try(cut: Cut, *, may_resume: bool) -> Told:
     """Look twice, apply again, resume: nothing may be sent but by a resume that is in place."""
     desk = cut.desk
     sent = sent_so_far(desk)
-    looked = [desk.here("outbox", "--json") for _ in range(2)]
-    assert [one.code for one in looked] == [0, 0], looked
+    looked = [_answered(desk, "outbox", "--json") for _ in range(2)]
+    assert [one.code for one in looked] == [DONE, DONE], looked
     assert sent_so_far(desk) == sent, "a look has sent"
-    again = desk.here("apply", *cut.confirmed)
+    again = _answered(desk, "apply", *cut.confirmed)
     assert (again.code, again.out) == (REFUSED, ""), again
     assert sent_so_far(desk) == sent, "an old approval has sent"
-    resumed = desk.here("outbox", "resume", *cut.confirmed)
+    resumed = _answered(desk, "outbox", "resume", *cut.confirmed)
     went_out = sent_so_far(desk) > sent
     assert went_out is (resumed.code == 0), resumed
     assert may_resume or not went_out, resumed
-    last = desk.here("outbox", "--json").data
+    last = _answered(desk, "outbox", "--json").data
     return Told(*_about(last, cut.approval["hash"]), resumed=went_out)
+
+
+def _answered(desk: Desk, *arguments: str) -> Spoken:
+    """The command, again where the chain fell silent meanwhile."""
+    for _ in range(3):
+        spoken = desk.here(*arguments)
+        unread = arguments[0] == "outbox" and '"situation": "unknown"' in spoken.out
+        if spoken.code != NETWORK and not unread:
+            break
+    return spoken
 
 
 def _about(
