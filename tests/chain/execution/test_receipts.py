@@ -1,0 +1,144 @@
+"""What transactions did in sum, and when status and balances cannot both be true."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.execution.receipts import (
+    NativeChange,
+    Realised,
+    all_together,
+    contradicts,
+    gas_cost,
+    read_held_changes,
+)
+from chain.networks import NATIVE
+from chain.rpc.errors import Malformed
+from chain.rpc.types import Block, Log, Receipt
+from tests.fakes.told_reader import ToldReader
+
+if TYPE_CHECKING:
+    from chain.rpc.types import Json
+
+WALLET, ONE, TWO = "0x" + "aa" * 20, "0x" + "11" * 20, "0x" + "22" * 20
+PARENT, HERE = "0x" + "b1" * 32, "0x" + "b2" * 32
+BLOCK = Block(7, HERE, PARENT, 0, 1, 0, 1)
+RECEIPT = Receipt("0xab", 0, 7, HERE, WALLET, ONE, None, True, 100, 100, 3, None, ())
+LOG = Log(ONE, (), b"", 7, HERE, "0xab", 0, 0, removed=False)
+NOTHING = Realised({}, NativeChange(0), 100, 300, (), ())
+
+
+def test_gas_is_what_was_used_at_its_price_and_what_the_parent_chain_took() -> None:
+    assert gas_cost(RECEIPT) == 300
+    assert gas_cost(replace(RECEIPT, l1_fee=5)) == 305
+
+
+@pytest.mark.parametrize(
+    ("told", "held", "contradicted"),
+    [
+        ({}, {}, False),
+        ({ONE: 5}, {ONE: 5}, False),
+        ({ONE: 5}, {ONE: 4}, False),
+        ({ONE: 5}, {ONE: 0}, True),
+        ({ONE: 5}, {TWO: 0}, False),
+        ({}, {ONE: 0}, False),
+        ({}, {ONE: 9}, False),
+        ({ONE: 5, TWO: 5}, {ONE: 5, TWO: 0}, True),
+    ],
+)
+def test_success_moves_what_its_events_tell(
+    told: dict[str, int], held: dict[str, int], contradicted: bool
+) -> None:
+    assert contradicts(RECEIPT, replace(NOTHING, tokens=told), held) is contradicted
+
+
+@pytest.mark.parametrize(
+    ("native", "held", "logs", "contradicted"),
+    [
+        (0, {}, (), False),
+        (0, {ONE: 0}, (), False),
+        (0, {ONE: 0, TWO: 1}, (), True),
+        (0, {}, (LOG,), True),
+        (-300, {}, (), False),
+        (-301, {}, (), True),
+        (5, {}, (), False),
+        (None, {}, (), False),
+    ],
+)
+def test_failure_moves_nothing_but_gas(
+    native: int | None, held: dict[str, int], logs: tuple[Log, ...], contradicted: bool
+) -> None:
+    failed = replace(RECEIPT, succeeded=False, logs=logs)
+
+    assert contradicts(failed, replace(NOTHING, native=NativeChange(native)), held) is contradicted
+
+
+def test_the_steps_of_a_plan_are_added_up() -> None:
+    first = Realised({ONE: 5, TWO: -3}, NativeChange(-10), 100, 300, (7,), ())
+    second = Realised({ONE: -5, TWO: -1}, NativeChange(4), 50, 70, (8,), (7,))
+    unknown = replace(second, native=NativeChange(None, "nobody knows"))
+
+    assert all_together([first, second]) == Realised(
+        {TWO: -4}, NativeChange(-6), 150, 370, (7, 8), (7,)
+    )
+    assert all_together([NOTHING, NOTHING]).native == NativeChange(0)
+    assert all_together([first, unknown, second]).native == NativeChange(None, "nobody knows")
+    assert all_together([]) == Realised({}, NativeChange(0), 0, 0, (), ())
+
+
+def word(amount: int) -> bytes:
+    return amount.to_bytes(32, "big")
+
+
+class Tokens:
+    """By block and token what `balanceOf` answers."""
+
+    def __init__(self, block: Block | None, answers: dict[tuple[str, str], object]) -> None:
+        self._block = block
+        self._answers = answers
+
+    def __call__(self, method: str, params: tuple[Json, ...]) -> object:
+        if method == "eth_getBlockByHash":
+            return self._block
+        call, at = params[0], params[1]
+        assert isinstance(call, dict)
+        where = at["blockHash"] if isinstance(at, dict) else at
+        return self._answers[str(where), str(call["to"])]
+
+
+async def test_balances_before_and_after_are_compared() -> None:
+    reader = ToldReader(
+        Tokens(
+            BLOCK,
+            {
+                (PARENT, ONE): word(10),
+                (HERE, ONE): word(4),
+                (PARENT, TWO): word(1),
+                (HERE, TWO): word(9),
+            },
+        )
+    )
+
+    found = await read_held_changes(reader, RECEIPT, WALLET, [ONE, NATIVE, TWO, ONE])
+
+    assert found == {ONE: -6, TWO: 8}
+    assert len(reader.asked) == 5
+
+
+@pytest.mark.parametrize("odd", [b"", b"\0" * 31, b"\0" * 33, Malformed("x", endpoint="y")])
+@pytest.mark.parametrize("at", [PARENT, HERE])
+async def test_a_token_that_does_not_tell_is_left_out(odd: object, at: str) -> None:
+    answers: dict[tuple[str, str], object] = {
+        (where, token): word(1) for where in (PARENT, HERE) for token in (ONE, TWO)
+    }
+    reader = ToldReader(Tokens(BLOCK, {**answers, (at, ONE): odd}))
+
+    assert await read_held_changes(reader, RECEIPT, WALLET, [ONE, TWO]) == {TWO: 0}
+
+
+async def test_without_a_block_or_a_token_nothing_is_compared() -> None:
+    assert await read_held_changes(ToldReader(Tokens(None, {})), RECEIPT, WALLET, [ONE]) == {}
+    assert await read_held_changes(ToldReader(Tokens(BLOCK, {})), RECEIPT, WALLET, [NATIVE]) == {}
