@@ -39,6 +39,8 @@ TOO_LONG = (
     "test_excursions_in_history.py",
     "test_excursions_on_chain.py",
     "test_forged_journals.py",
+    "test_interrupted_plans.py",
+    "test_lies.py",
     "test_many_positions.py",
     "test_messages_a_day.py",
     "test_outbox_kill.py",

@@ -120,7 +120,7 @@ async def test_not_seeing_for_several_polls_is_an_alert_until_it_sees_again(
             kinds = []
             for minute in range(4):
                 [report] = await poll_once(watch, WatchSettings(), book, NOW + 60 * minute)
-                assert report.block is None
+                assert (report.block, report.positions) == (None, 0)
                 assert report.trouble is not None
                 kinds.append([one.alert.kind for one in report.events])
             assert kinds == [[], [], [AlertKind.BLIND], []]

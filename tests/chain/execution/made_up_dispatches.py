@@ -1,0 +1,31 @@
+"""Plans in the journal whose steps stand wherever a test wants them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chain.execution.outbox import Outbox
+from tests.chain.execution.outbox_kit import planned, transfer
+
+if TYPE_CHECKING:
+    from chain.execution.journal_records import Dispatch, StepState
+
+
+def dispatch(
+    *states: StepState,
+    included: tuple[int, ...] = (),
+    settled: tuple[int, ...] = (),
+    plan_id: str = "plan",
+) -> Dispatch:
+    """A plan that was begun, with a step in each of these states."""
+    transactions = (transfer(nonce) for nonce in range(len(states)))
+    plan = planned(*transactions, plan_id=plan_id, hash=f"hash of {plan_id}")
+    with Outbox.in_memory() as outbox:
+        outbox.plan(plan, now=0)
+        made = outbox.dispatch(plan.hash)
+    steps = tuple(
+        replace(step, state=state, was_included=place in included, settled=place in settled)
+        for place, (step, state) in enumerate(zip(made.steps, states, strict=True))
+    )
+    return replace(made, steps=steps, consumed_at=1.0)
