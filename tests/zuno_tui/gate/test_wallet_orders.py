@@ -1,21 +1,90 @@
-"""Orders about the wallet itself that would do nothing are refused."""
+"""Orders that would do nothing, or cannot be meant, are refused before anything is read."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, cast
+
 import pytest
 
+from chain.execution.sending_replacement import PLAIN_TRANSFER_GAS
 from chain.networks import network_named
 from chain.overview import Sources
 from chain.rpc.client import RpcClient
+from chain.rpc.errors import RpcError
+from chain.rpc.limits import Limits
 from chain.store import Store
+from tests.fakes.told_reader import ToldReader
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.wishes_about_wallets import wish_to_revoke
+from zuno_tui.gate.replacing import _transfer_gas
+from zuno_tui.gate.wishes_about_positions import wish_to_decrease
+from zuno_tui.gate.wishes_about_wallets import wish_to_revoke, wish_to_unwrap, wish_to_wrap
+from zuno_tui.phrases.amounts import Numeral
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from chain.rpc.types import Json
+
+WALLET = "0x" + "aa" * 20
 
 
-async def test_taking_nothing_back_builds_no_plan() -> None:
-    network = network_named("devnet")
+@pytest.fixture
+async def silent() -> AsyncIterator[Sources]:
+    """A chain that answers nothing."""
+    network, quick = network_named("devnet"), Limits(rounds=1, pause_seconds=0.0)
     with Store.in_memory() as store:
-        async with RpcClient(network, ["http://127.0.0.1:9"]) as client:
-            sources = Sources(client, network, store, None, lambda: 0.0)
-            with pytest.raises(GateRefusedError, match="Nothing is allowed"):
-                await wish_to_revoke(sources, ())
+        async with RpcClient(network, ["http://127.0.0.1:9"], limits=quick) as client:
+            yield Sources(client, network, store, None, lambda: 0.0)
+
+
+async def test_taking_nothing_back_builds_no_plan(silent: Sources) -> None:
+    with pytest.raises(GateRefusedError, match="Nothing is allowed"):
+        await wish_to_revoke(silent, ())
+
+
+@pytest.mark.parametrize("wish", [wish_to_wrap, wish_to_unwrap])
+@pytest.mark.parametrize(
+    ("digits", "places", "refused"),
+    [
+        (0, 18, True),
+        (-1, 18, True),
+        (1, 18, False),
+        (1, 19, True),
+        (2**128, 18, True),
+        (2**128 - 1, 18, False),
+    ],
+)
+async def test_an_amount_is_some_and_not_too_much(
+    silent: Sources, wish: Any, digits: int, places: int, refused: bool
+) -> None:
+    with pytest.raises(GateRefusedError if refused else RpcError):
+        await wish(silent, Numeral("so much", digits, places))
+
+
+@pytest.mark.parametrize(
+    ("percent", "refused"), [(-5, True), (0, True), (1, False), (99, False), (100, True)]
+)
+async def test_a_part_is_from_one_to_ninety_nine(
+    silent: Sources, percent: int, refused: bool
+) -> None:
+    with pytest.raises(GateRefusedError if refused else RpcError):
+        await wish_to_decrease(silent, 7, WALLET, percent)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "gas"),
+    [(20_000, 21_000), (21_000, 21_000), (21_001, 31_501), (400_000, 600_000)],
+)
+async def test_a_cancel_has_half_as_much_gas_again_as_was_estimated(
+    estimate: int, gas: int
+) -> None:
+    def answer(method: str, _params: tuple[Json, ...]) -> object:
+        assert method == "eth_estimateGas"
+        return estimate
+
+    with Store.in_memory() as store:
+        reader = cast("Any", ToldReader(answer))
+        sources = Sources(reader, network_named("devnet"), store, None, lambda: 0.0)
+        found = await _transfer_gas(sources, WALLET)
+
+    assert (found, PLAIN_TRANSFER_GAS) == (gas, 21_000)
