@@ -193,8 +193,14 @@ def test_only_passing_tests_that_run_the_line_are_asked_the_quickest_first() -> 
     ]
 
 
-def test_a_sample_is_the_same_for_the_same_seed_and_even_over_the_areas() -> None:
-    changes = every_change(ROOT)
+@pytest.fixture(scope="module")
+def changes() -> dict[str, list[Change]]:
+    return every_change(ROOT)
+
+
+def test_a_sample_is_the_same_for_the_same_seed_and_even_over_the_areas(
+    changes: dict[str, list[Change]],
+) -> None:
     areas = changed_files(ROOT)
 
     one, again, other = (sample(changes, seed, 60) for seed in (1, 1, 2))
@@ -207,8 +213,10 @@ def test_a_sample_is_the_same_for_the_same_seed_and_even_over_the_areas() -> Non
     )
 
 
-def test_every_equivalent_is_a_change_that_can_still_be_made() -> None:
-    known = {one.name for found in every_change(ROOT).values() for one in found}
+def test_every_equivalent_is_a_change_that_can_still_be_made(
+    changes: dict[str, list[Change]],
+) -> None:
+    known = {one.name for found in changes.values() for one in found}
 
     reasons = read_equivalents(FILE)
 
