@@ -1,0 +1,163 @@
+"""What each answer of a receiver means: taken, later, or never."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.monitor.alert import AlertEvent, EventKind
+from agents.monitor.book import AlertBook
+from agents.monitor.channel import Delayed, Delivered, Refused, event_id, is_news
+from agents.monitor.posting import Posted, Poster, PostError
+from agents.monitor.telegram import Telegram, TelegramSettings
+from agents.monitor.webhook import Webhook, WebhookSettings
+from tests.agents.monitor.delivery_kit import START, happen, home_in, raised
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from agents.monitor.channel import Outcome
+
+
+@pytest.fixture
+def event(tmp_path: Path) -> AlertEvent:
+    book = AlertBook.open(home_in(tmp_path), now=START)
+    [opened] = happen(book, raised(7), now=START)
+    book.close()
+    return opened
+
+
+def answering(
+    monkeypatch: pytest.MonkeyPatch, answer: Posted | PostError
+) -> list[Mapping[str, str]]:
+    """Every post is answered so; the headers it was sent with."""
+    sent: list[Mapping[str, str]] = []
+
+    async def post(_: Poster, body: bytes, headers: Mapping[str, str], *, now: float) -> Posted:
+        assert body
+        assert now == START
+        sent.append(headers)
+        if isinstance(answer, PostError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(Poster, "post", post)
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "answered"),
+    [
+        (199, Refused, None),
+        (200, Delivered, None),
+        (204, Delivered, None),
+        (299, Delivered, None),
+        (300, Refused, None),
+        (302, Refused, None),
+        (400, Refused, None),
+        (407, Refused, None),
+        (408, Delayed, False),
+        (425, Delayed, False),
+        (429, Delayed, False),
+        (499, Refused, None),
+        (500, Delayed, True),
+        (503, Delayed, True),
+    ],
+)
+async def test_a_webhook(
+    monkeypatch: pytest.MonkeyPatch,
+    event: AlertEvent,
+    status: int,
+    kind: type[Outcome],
+    answered: bool | None,
+) -> None:
+    sent = answering(monkeypatch, Posted(status, b"", 40.0))
+    hook = Webhook(WebhookSettings("http://127.0.0.1:9"))
+    outcome = await hook.send(hook.letter([event]), now=START)
+
+    assert isinstance(outcome, kind)
+    if isinstance(outcome, Delayed):
+        assert (outcome.asked_seconds, outcome.answered) == (40.0, answered)
+    if isinstance(outcome, Refused):
+        assert ("elsewhere" in outcome.reason) is (300 <= status < 400)
+    assert sent == [{"x-zuno-event": event_id(event)}]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "seconds", "answered"),
+    [
+        (200, {"ok": True}, Delivered, None, None),
+        (200, {"ok": 1}, Delayed, None, False),
+        (200, [], Delayed, None, False),
+        (429, {"parameters": {"retry_after": 7}}, Delayed, 7.0, False),
+        (429, {"parameters": {"retry_after": True}}, Delayed, 40.0, False),
+        (429, {"parameters": {"retry_after": "7"}}, Delayed, 40.0, False),
+        (429, {"parameters": 7}, Delayed, 40.0, False),
+        (300, {}, Refused, None, None),
+        (399, {}, Refused, None, None),
+        (400, {}, Refused, None, None),
+        (499, {}, Refused, None, None),
+        (500, {}, Delayed, None, True),
+        (201, {}, Delayed, None, True),
+    ],
+)
+async def test_telegram(
+    monkeypatch: pytest.MonkeyPatch,
+    event: AlertEvent,
+    status: int,
+    body: object,
+    kind: type[Outcome],
+    seconds: float | None,
+    answered: bool | None,
+) -> None:
+    answering(monkeypatch, Posted(status, json.dumps(body).encode(), 40.0))
+    channel = Telegram(TelegramSettings("1:TOKEN", "42", "http://127.0.0.1:9"))
+    outcome = await channel.send(channel.letter([event]), now=START)
+
+    assert isinstance(outcome, kind)
+    if isinstance(outcome, Delayed):
+        assert (outcome.asked_seconds, outcome.answered) == (seconds, answered)
+    if isinstance(outcome, Refused):
+        assert ("elsewhere" in outcome.reason) is (300 <= status < 400)
+
+
+async def test_silence_is_no_answer(monkeypatch: pytest.MonkeyPatch, event: AlertEvent) -> None:
+    answering(monkeypatch, PostError("no answer within 15 s"))
+    for channel in (
+        Webhook(WebhookSettings("http://127.0.0.1:9")),
+        Telegram(TelegramSettings("1:TOKEN", "42", "http://127.0.0.1:9")),
+    ):
+        outcome = await channel.send(channel.letter([event]), now=START)
+        assert outcome == Delayed("no answer within 15 s")
+        assert not outcome.answered
+
+
+def test_an_event_has_one_id_and_a_reminder_another(event: AlertEvent) -> None:
+    reminder = AlertEvent(0, EventKind.REMINDED, event.alert, START + 0.5)
+
+    assert event_id(event) == f"1-{round(START * 1000)}"
+    assert event_id(reminder) == f"reminder-1-{round(START * 1000) + 500}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "news"),
+    [
+        (EventKind.OPENED, True),
+        (EventKind.REOPENED, True),
+        (EventKind.RISEN, True),
+        (EventKind.RESOLVED, True),
+        (EventKind.UNMUTED, True),
+        (EventKind.ACKED, False),
+        (EventKind.MUTED, False),
+    ],
+)
+def test_what_a_person_must_hear_of(event: AlertEvent, kind: EventKind, news: bool) -> None:
+    told = replace(event, kind=kind)
+    muted = replace(told, alert=replace(event.alert, muted_until=START + 1))
+    ended = replace(told, alert=replace(event.alert, muted_until=START))
+
+    assert (is_news(told), is_news(muted), is_news(ended)) == (news, False, news)
