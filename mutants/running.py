@@ -30,10 +30,10 @@ _OUTSIDE = (
     "hypothesis.stateful", "openai", "pydantic", "pytest", "pytest_asyncio", "rich", "eth.abc",
     "sqlite3", "textual.app",
 )  # fmt: skip
-_SHARES = (4.0, 16.0, 64.0, 256.0)
+_SHARES = (4.0, 16.0, 64.0)
 """Seconds of tests in each try; the next is made only if the one before failed to notice."""
-_PATIENCE = 60.0
-"""Seconds beyond three times what the tests took, before a try is called endless."""
+_PATIENCE = 30.0
+"""Seconds beyond twice what the tests took, before a try is called endless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Copy:
         child = os.fork()
         if child == 0:
             _run(self.folder, answer, [test.name for test in tests], stop=stop)
-        patience = 3 * sum(test.seconds for test in tests) + _PATIENCE
+        patience = 2 * sum(test.seconds for test in tests) + _PATIENCE
         if not _ended(child, patience):
             return "no end"
         if not answer.exists():

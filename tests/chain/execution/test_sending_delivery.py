@@ -1,0 +1,217 @@
+"""What comes of handing signed bytes over, by what the endpoints answer and the chain shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.devnet.world.accounts import DEMO_WALLET
+from chain.execution.evidence import EMBEDDED
+from chain.execution.journal import OutboxError
+from chain.execution.journal_records import StepState
+from chain.execution.outbox import Outbox
+from chain.execution.outbox_approvals import APPROVAL_SECONDS
+from chain.execution.sending import Patience
+from chain.execution.sending_delivery import Delivered, Handing, deliver, hand_over_to
+from chain.execution.sending_route import NotThisWayError, Route
+from chain.rpc.errors import Malformed, NoEndpoint, RpcError, SendRefusal, SendRefused, SendUnclear
+from chain.rpc.types import Transaction
+from tests.chain.execution.outbox_kit import planned, signed_by, transfer
+from tests.chain.execution.told_node import ANCHOR, DEADLINE, NONCE, Node, block
+from tests.fakes.told_reader import ToldReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chain.execution.journal_records import Step
+    from chain.rpc.types import Json
+
+GONE = NoEndpoint("Nobody is there.")
+SILENT = Malformed("nothing", endpoint="x")
+UNCLEAR = SendUnclear(SILENT)
+
+
+def refused(reason: SendRefusal) -> SendRefused:
+    return SendRefused(reason, -32000, "no")
+
+
+def taking(answer: object = "0xab") -> ToldReader:
+    """An endpoint for sends that answers so."""
+
+    def say(method: str, _params: tuple[Json, ...]) -> object:
+        assert method == "eth_sendRawTransaction"
+        return answer
+
+    return ToldReader(say)
+
+
+@pytest.fixture
+def outbox() -> Iterator[Outbox]:
+    with Outbox.in_memory() as opened:
+        yield opened
+
+
+def signed(outbox: Outbox, *, sent: bool = False) -> Step:
+    plan = planned(transfer(NONCE), anchor=ANCHOR, deadline=DEADLINE)
+    outbox.plan(plan, now=0)
+    outbox.approve(plan.hash, now=0)
+    outbox.consume(plan.hash, now=1)
+    transaction = signed_by(DEMO_WALLET, plan.steps[0].transaction)
+    step = outbox.record_signed(plan.hash, 0, transaction, now=2)
+    return outbox.mark_sent(step, transaction.hash, now=3) if sent else step
+
+
+async def delivered(
+    outbox: Outbox,
+    answer: object,
+    node: Node | None = None,
+    *,
+    private: str | None = None,
+    sent: bool = False,
+) -> Delivered:
+    step = signed(outbox, sent=sent)
+    route = Route(taking(answer), private)
+    reads = ToldReader(node or Node())
+    return await deliver(
+        outbox, reads, route, outbox.dispatch(step.dispatch), step, now=9, evidence=EMBEDDED
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "handing", "state"),
+    [
+        ("0xab", Handing.TAKEN, StepState.SENT),
+        (UNCLEAR, Handing.UNCLEAR, StepState.SENT),
+        (refused(SendRefusal.ALREADY_KNOWN), Handing.UNCLEAR, StepState.SENT),
+        (refused(SendRefusal.NONCE_TOO_LOW), Handing.UNCLEAR, StepState.SENT),
+        (refused(SendRefusal.NONCE_TOO_HIGH), Handing.REFUSED, StepState.DROPPED),
+        (refused(SendRefusal.UNDERPRICED), Handing.REFUSED, StepState.DROPPED),
+        (GONE, Handing.NOT_SENT, StepState.SIGNED),
+        (SILENT, Handing.NOT_SENT, StepState.SIGNED),
+    ],
+)
+async def test_what_an_answer_means(
+    outbox: Outbox, answer: object, handing: Handing, state: StepState
+) -> None:
+    found = await delivered(outbox, answer)
+
+    assert (found.handing, found.step.state) == (handing, state)
+    assert found.error is (answer if isinstance(answer, RpcError) else None)
+    assert outbox.dispatch("hash").steps[0].state is state
+
+
+def pooled() -> Transaction:
+    wallet = DEMO_WALLET.address
+    return Transaction("0x1", NONCE, wallet, wallet, 0, b"", 1, None, 1, 1, None, None, None)
+
+
+NO = refused(SendRefusal.UNDERPRICED)
+
+
+@pytest.mark.parametrize(
+    ("node", "private", "sent", "handing", "state"),
+    [
+        (Node(), None, False, Handing.REFUSED, StepState.DROPPED),
+        (Node(), None, True, Handing.REFUSED, StepState.DROPPED),
+        (Node(), "private", False, Handing.REFUSED, StepState.DROPPED),
+        # What a private endpoint once took may be in its keeping.
+        (Node(), "private", True, Handing.UNCLEAR, StepState.SENT),
+        (Node(pooled=pooled()), None, False, Handing.UNCLEAR, StepState.SENT),
+        (Node(head=SILENT), None, False, Handing.UNCLEAR, StepState.SIGNED),
+        (
+            Node(blocks={100: block(100, fork="bb")}),
+            "private",
+            True,
+            Handing.REFUSED,
+            StepState.DROPPED,
+        ),
+    ],
+)
+async def test_what_one_node_refused_another_may_have(
+    outbox: Outbox,
+    node: Node,
+    private: str | None,
+    sent: bool,
+    handing: Handing,
+    state: StepState,
+) -> None:
+    found = await delivered(outbox, NO, node, private=private, sent=sent)
+
+    assert (found.handing, found.step.state) == (handing, state)
+    assert found.error is (SILENT if node.head is SILENT else NO)
+
+
+async def test_others_get_the_bytes_only_when_they_are_sent_again(outbox: Outbox) -> None:
+    first, other = taking(), taking()
+    step = signed(outbox)
+    dispatch = outbox.dispatch(step.dispatch)
+    route = Route(first, None, (other,))
+
+    once = await deliver(outbox, ToldReader(Node()), route, dispatch, step, now=9)
+    assert (len(first.asked), len(other.asked)) == (1, 0)
+    await deliver(outbox, ToldReader(Node()), route, dispatch, once.step, now=10)
+    assert (len(first.asked), len(other.asked)) == (2, 1)
+
+
+async def test_nothing_goes_another_way_than_was_promised_or_after_the_end(
+    outbox: Outbox,
+) -> None:
+    step = signed(outbox)
+    dispatch = replace(outbox.dispatch(step.dispatch), private_host="private")
+    public, private = Route(taking()), Route(taking(), "private")
+    found = await deliver(outbox, ToldReader(Node()), public, dispatch, step, now=9)
+
+    assert found.handing is Handing.NOT_SENT
+    assert isinstance(found.error, NotThisWayError)
+    assert public.refusal(replace(dispatch, private_host=None)) is None
+    assert private.refusal(dispatch) is private.refusal(replace(dispatch, private_host=None))
+    with pytest.raises(OutboxError, match="never signed"):
+        await deliver(
+            outbox, ToldReader(Node()), private, dispatch, replace(step, versions=()), now=9
+        )
+
+
+@pytest.mark.parametrize(
+    ("answers", "best"),
+    [
+        ((GONE, "0xab"), Handing.TAKEN),
+        ((NO, UNCLEAR), Handing.UNCLEAR),
+        ((GONE, NO), Handing.REFUSED),
+        ((GONE, SILENT), Handing.NOT_SENT),
+        (("0xab", UNCLEAR, NO, GONE), Handing.TAKEN),
+    ],
+)
+async def test_of_several_answers_the_best_counts(
+    answers: tuple[object, ...], best: Handing
+) -> None:
+    for turned in (answers, answers[::-1]):
+        handing, _ = await hand_over_to([taking(one) for one in turned], b"\1")
+        assert handing is best
+    _, first = await hand_over_to([taking(GONE), taking(SILENT)], b"\1")
+    assert first is GONE
+
+
+def test_how_long_is_waited() -> None:
+    assert Patience() == Patience(
+        poll_seconds=2,
+        inclusion_seconds=900,
+        finality_seconds=1_800,
+        resend_seconds=15,
+        witness_seconds=60,
+        anchor_seconds=4,
+    )
+    assert APPROVAL_SECONDS == 600
+
+
+@pytest.mark.parametrize(("seconds", "good"), [(0, True), (599.9, True), (600, False)])
+def test_an_approval_lasts_ten_minutes(outbox: Outbox, seconds: float, good: bool) -> None:
+    plan = planned(transfer(NONCE))
+    outbox.plan(plan, now=0)
+    outbox.approve(plan.hash, now=100)
+    if good:
+        outbox.consume(plan.hash, now=100 + seconds)
+        return
+    with pytest.raises(OutboxError, match="ten minutes"):
+        outbox.consume(plan.hash, now=100 + seconds)
