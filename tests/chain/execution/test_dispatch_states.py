@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from chain.execution.journal import OutboxError
+from chain.execution.journal_changes import move_step
 from chain.execution.journal_records import (
     HOLDS_NONCE,
     NEXT_STATES,
@@ -17,9 +19,10 @@ from chain.execution.journal_records import (
     PlanEnd,
     StepState,
 )
+from chain.execution.outbox import Outbox
 from chain.execution.resuming import CHOICES, Choice, Situation
 from tests.chain.execution.made_up_dispatches import dispatch
-from tests.chain.execution.outbox_kit import HALF_WAY, NOTHING_HAPPENED
+from tests.chain.execution.outbox_kit import HALF_WAY, NOTHING_HAPPENED, planned, transfer
 
 OUT = frozenset(StepState) - {StepState.PLANNED, StepState.APPROVED, StepState.DISCARDED}
 
@@ -78,6 +81,26 @@ def test_what_left_the_desk_is_wherever_the_chain_says_and_what_is_final_stays()
     assert {S.REVERTED, S.REPLACED, S.DROPPED, S.DISCARDED} == STOPPED
     assert {S.SIGNED, S.SENT, S.DROPPED} == REPLACEABLE
     assert OUT - {S.REPLACED, S.DROPPED} == HOLDS_NONCE
+
+
+@pytest.mark.parametrize("before", list(StepState))
+def test_a_step_moves_only_where_it_may(before: StepState) -> None:
+    plan = planned(transfer(0))
+    for after in StepState:
+        with Outbox.in_memory() as outbox:
+            outbox.plan(plan, now=0)
+            step = replace(outbox.dispatch(plan.hash).steps[0], state=before)
+            settled = replace(step, settled=True)
+            with pytest.raises(OutboxError, match="cannot become"):
+                move_step(outbox._connection, settled, after, now=1)
+            if after in NEXT_STATES[before]:
+                move_step(outbox._connection, step, after, now=1, reason="so")
+                moved = outbox.dispatch(plan.hash).steps[0]
+                assert (moved.state, moved.reason, moved.changed_at) == (after, "so", 1)
+            else:
+                with pytest.raises(OutboxError, match="cannot become"):
+                    move_step(outbox._connection, step, after, now=1)
+                assert outbox.dispatch(plan.hash).steps[0].state is StepState.PLANNED
 
 
 @pytest.mark.parametrize(

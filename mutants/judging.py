@@ -1,0 +1,77 @@
+"""Whether the tests notice each change, tried by some processes side by side."""
+
+from __future__ import annotations
+
+import ast
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+from mutants.places import changed_files
+from mutants.reach import covering_tests
+from mutants.running import Copy, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mutants.changes import Change
+    from mutants.reach import RecordedTest
+
+
+@dataclass(slots=True)
+class _Desk:
+    """What one process judges with; each has a copy of the project of its own."""
+
+    copy: Copy
+    runs: Sequence[RecordedTest]
+    importers: dict[str, set[str]]
+    unfit: set[str] = field(default_factory=set)
+    """Tests that fail on the unchanged project, too, and so notice nothing."""
+
+    def judge(self, change: Change) -> Verdict:
+        while True:
+            known = covering_tests(change, self.runs, self.importers)
+            tests = [run for run in known if run.name not in self.unfit]
+            verdict = self.copy.judge(change, tests)
+            doubtful = [run for run in tests if run.name == verdict.by and run.on_chain]
+            if not doubtful or self.copy.first_failure(doubtful) is None:
+                return verdict
+            self.unfit.add(doubtful[0].name)
+
+
+_desks: list[_Desk] = []
+
+
+def judge_all(
+    root: Path, changes: Sequence[Change], runs: Sequence[RecordedTest], workers: int, folder: Path
+) -> Iterator[Verdict]:
+    """Their verdicts, in the same order."""
+    started = (root, folder, runs, _importers(root))
+    with ProcessPoolExecutor(
+        workers, multiprocessing.get_context("fork"), _take_place, started
+    ) as pool:
+        yield from pool.map(_judge, changes)
+
+
+def _take_place(
+    root: Path, folder: Path, runs: Sequence[RecordedTest], importers: dict[str, set[str]]
+) -> None:
+    project = Path(mkdtemp(dir=folder)) / "project"
+    _desks.append(_Desk(Copy.made(root, project), runs, importers))
+
+
+def _judge(change: Change) -> Verdict:
+    return _desks[0].judge(change)
+
+
+def _importers(root: Path) -> dict[str, set[str]]:
+    """By file the files that import it at once, of those that may be changed."""
+    found: dict[str, set[str]] = {}
+    for path in changed_files(root):
+        for node in ast.walk(ast.parse((root / path).read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                found.setdefault(node.module.replace(".", "/") + ".py", set()).add(path)
+    return found
