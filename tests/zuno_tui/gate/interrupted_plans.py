@@ -179,8 +179,8 @@ def look_and_try(cut: Cut, *, may_resume: bool) -> Told:
     went_out = sent_so_far(desk) > sent
     assert went_out is (resumed.code == 0), resumed
     assert may_resume or not went_out, resumed
-    last = _answered(desk, "outbox", "--json").data
-    return Told(*_about(last, cut.approval["hash"]), resumed=went_out)
+    last = _answered(desk, "outbox", "--json") if went_out else looked[-1]
+    return Told(*_about(last.data, cut.approval["hash"]), resumed=went_out)
 
 
 def _answered(desk: Desk, *arguments: str) -> Spoken:

@@ -88,7 +88,8 @@ class Runs:
     def befallen(self, cut: Cut, what: str) -> None:
         here = copied(cut, what.replace(" ", "-"))
         befall(here.desk, what, self.draw)
-        told = look_and_try(here, may_resume=what == REORG)
+        # What zuno died before it saw may be gone again: then its bytes can be sent once more.
+        told = look_and_try(here, may_resume=what != FOREIGN)
         assert_right(here, told)
         self.ends[f"{what}: {told.state}" + (", resumed" if told.resumed else "")] += 1
 
