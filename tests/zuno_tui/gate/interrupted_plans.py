@@ -29,6 +29,7 @@ PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["tests.zuno_tui.gate.apply_driver"])
 
 GWEI = 10**9
+TRIES = 8
 RESTART, REORG, ROLLBACK, FOREIGN = "restart", "reorg", "rollback", "foreign transaction"
 COMPLETE = frozenset(("included", "final"))
 
@@ -169,23 +170,23 @@ def look_and_try(cut: Cut, *, may_resume: bool) -> Told:
     """Look twice, apply again, resume: nothing may be sent but by a resume that is in place."""
     desk = cut.desk
     sent = sent_so_far(desk)
-    looked = [_answered(desk, "outbox", "--json") for _ in range(2)]
+    looked = [answered(desk, "outbox", "--json") for _ in range(2)]
     assert [one.code for one in looked] == [DONE, DONE], looked
     assert sent_so_far(desk) == sent, "a look has sent"
-    again = _answered(desk, "apply", *cut.confirmed)
+    again = answered(desk, "apply", *cut.confirmed)
     assert (again.code, again.out) == (REFUSED, ""), again
     assert sent_so_far(desk) == sent, "an old approval has sent"
-    resumed = _answered(desk, "outbox", "resume", *cut.confirmed)
+    resumed = answered(desk, "outbox", "resume", *cut.confirmed)
     went_out = sent_so_far(desk) > sent
     assert went_out is (resumed.code == 0), resumed
     assert may_resume or not went_out, resumed
-    last = _answered(desk, "outbox", "--json") if went_out else looked[-1]
+    last = answered(desk, "outbox", "--json") if went_out else looked[-1]
     return Told(*_about(last.data, cut.approval["hash"]), resumed=went_out)
 
 
-def _answered(desk: Desk, *arguments: str) -> Spoken:
+def answered(desk: Desk, *arguments: str) -> Spoken:
     """The command, again where the chain fell silent meanwhile."""
-    for _ in range(3):
+    for _ in range(TRIES):
         spoken = desk.here(*arguments)
         unread = arguments[0] == "outbox" and '"situation": "unknown"' in spoken.out
         if spoken.code != NETWORK and not unread:

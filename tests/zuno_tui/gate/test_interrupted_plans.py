@@ -22,6 +22,7 @@ from tests.zuno_tui.gate.interrupted_plans import (
     RESTART,
     ROLLBACK,
     Restartable,
+    answered,
     assert_right,
     befall,
     copied,
@@ -77,7 +78,8 @@ class Runs:
             ("close", str(state["stable"])),
         )
         # Adding has five steps and is built fastest.
-        approval = desk.approved(*self.draw.choice((*orders, orders[2], orders[2])))
+        order = self.draw.choice((*orders, orders[2], orders[2]))
+        approval = answered(desk, *order, "--json").data
         lines = self.draw.randint(0, STATES_A_STEP * len(approval["transactions"]))
         # Before its first line it reads, judges and opens the key, which takes longer than a step.
         cut = cut_off(desk, approval, lines, self.draw.uniform(0, 0.2 if lines else 2.0))

@@ -184,6 +184,22 @@ def test_bytes_that_were_changed_on_disk_are_not_sent_again(desk: Desk, left: Le
     assert sent_so_far(desk) == before
 
 
+def test_the_policy_is_asked_again_before_bytes_are_sent_again(desk: Desk, left: Left) -> None:
+    approval = left.at(desk)
+    before = sent_so_far(desk)
+    settings = desk.command.home / "settings.toml"
+    settings.write_text("[limits]\nmax_fee_gwei = 0.000001\n")
+    refused = desk.here("outbox", "resume", *_confirmed(approval))
+    unsent = sent_so_far(desk)
+    settings.unlink()
+    resumed = desk.here("outbox", "resume", *_confirmed(approval))
+
+    assert refused.code == REFUSED, refused
+    assert unsent == before
+    assert resumed.code == 0, resumed.words
+    assert sent_so_far(desk) == before + 1
+
+
 def test_at_the_desk_sending_again_takes_the_word(desk: Desk, left: Left) -> None:
     approval = left.at(desk)
     before = sent_so_far(desk)
