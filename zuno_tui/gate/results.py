@@ -142,14 +142,22 @@ async def _effect(
     inclusion: Inclusion,
     tokens: Sequence[Address],
 ) -> _Effect:
-    """By the word of an endpoint that tells of the step what was written down of it."""
-    readers = dict.fromkeys((sources.client, *evidence.readers(sources.client)))
-    sound = [reads for reads in readers if await _tells_so(reads, step, inclusion)]
-    reads = sound[0] if sound else sources.client
-    wallet = step.transaction.sender
-    receipt, did = await read_realised(reads, inclusion.transaction_hash, wallet, sources.network)
+    """By the word of as many endpoints as are needed, which tell the same of what was moved."""
+    wallet, network = step.transaction.sender, sources.network
+    sound = [
+        reads
+        for reads in evidence.readers(sources.client)
+        if await _tells_so(reads, step, inclusion)
+    ]
+    told = [
+        (reads, *await read_realised(reads, inclusion.transaction_hash, wallet, network))
+        for reads in sound or (sources.client,)
+    ]
+    alike = [sum(did == other for _, _, other in told) for _, _, did in told]
+    reads, receipt, did = told[alike.index(max(alike))]
     held = await read_held_changes(reads, receipt, wallet, tokens)
-    return _Effect(step, did, held, bool(sound) and not contradicts(receipt, did, held))
+    enough = bool(sound) and max(alike) >= evidence.needed
+    return _Effect(step, did, held, enough and not contradicts(receipt, did, held))
 
 
 async def _tells_so(reads: Reader, step: Step, inclusion: Inclusion) -> bool:

@@ -10,13 +10,16 @@ from chain.devnet.launch import devnet_process
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.lie_table import (
+    ONE_OF_ONE,
     ONE_OF_THREE,
+    TWO_SILENT,
     Ending,
     Orders,
 )
 from tests.zuno_tui.gate.lies import LIES
 from tests.zuno_tui.gate.unlisted_token import UnlistedPosition, unlisted_position
 
+PARTS = 4
 A_SLICE = (
     "head is an older block",
     "head time + 10 years",
@@ -28,6 +31,7 @@ A_SLICE = (
     "reverted told as success",
     "success told as reverted",
     "receipt missing",
+    "receipt without logs",
 )
 """Of each kind one that takes little time."""
 
@@ -60,10 +64,12 @@ def orders(
     return Orders(Desk(devnet, CommandLine(tmp_path / "honest"), capsys), tmp_path, unlisted)
 
 
-def _told(orders: Orders, names: Sequence[str], capsys: pytest.CaptureFixture[str]) -> list[Ending]:
+def _told(
+    orders: Orders, names: Sequence[str], config: str, capsys: pytest.CaptureFixture[str]
+) -> list[Ending]:
     endings = []
     for name in names:
-        endings.append(orders.told(name, LIES[name], ONE_OF_THREE))
+        endings.append(orders.told(name, LIES[name], config))
         with capsys.disabled():
             print(endings[-1].row, flush=True)  # noqa: T201 - the table it is to show
     return endings
@@ -73,6 +79,38 @@ def test_no_lie_of_one_in_three_does_harm(
     orders: Orders, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Told by the first of three, the harmful place; the same home works afterwards."""
-    endings = _told(orders, A_SLICE, capsys)
+    endings = _told(orders, A_SLICE, ONE_OF_THREE, capsys)
 
     assert [ending.row for ending in endings if ending.harmful] == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(PARTS))
+def test_nor_does_any_of_the_whole_table(
+    orders: Orders, part: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert len(LIES) >= 40
+    endings = _told(orders, list(LIES)[part::PARTS], ONE_OF_THREE, capsys)
+
+    assert [ending.row for ending in endings if ending.harmful] == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(PARTS))
+def test_nothing_is_signed_where_two_of_three_are_silent(
+    orders: Orders, part: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    endings = _told(orders, list(LIES)[part::PARTS], TWO_SILENT, capsys)
+
+    assert [ending.row for ending in endings if ending.signed or ending.broken] == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_lone_liar_leaves_a_home_that_works(
+    orders: Orders, part: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody contradicts it: the table says what comes of each lie."""
+    endings = _told(orders, list(LIES)[part::PARTS], ONE_OF_ONE, capsys)
+
+    assert [ending.row for ending in endings if ending.broken] == []
