@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -82,3 +84,21 @@ def test_a_folder_that_leads_elsewhere_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(GateRefusedError):
         tag_approval(Store.in_memory(), HASH, now=NOW, environment=here)
+
+
+def test_the_key_is_kept_where_it_ends_with_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run").mkdir(mode=0o700)
+    (tmp_path / "temporary").mkdir(mode=0o700)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    elsewhere = tmp_path / "temporary" / f"zuno-{os.getuid()}" / "approval.key"
+    store = Store.in_memory()
+
+    tag_approval(store, HASH, now=NOW, environment={"XDG_RUNTIME_DIR": str(tmp_path / "run")})
+    assert (tmp_path / "run" / "zuno" / "approval.key").stat().st_size == 32
+    assert not elsewhere.exists()
+    for environment in ({}, {"XDG_RUNTIME_DIR": ""}, {"XDG_RUNTIME_DIR": str(tmp_path / "no")}):
+        tag_approval(store, OTHER, now=NOW, environment=environment)
+        assert elsewhere.stat().st_size == 32
+        assert _code(store, OTHER, environment) is None

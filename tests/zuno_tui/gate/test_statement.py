@@ -1,0 +1,89 @@
+"""Every fact that endpoints must agree on stands under a name of its own."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from chain.execution.building_facts import SpenderAllowance, TokenAllowances
+from chain.execution.simulating import Simulation, StepOutcome
+from chain.networks import NATIVE
+from chain.tokens import Token
+from tests.agents.monitor.made_up_positions import block, position
+from tests.zuno_tui.gate.test_drift import BEFORE
+from zuno_tui.gate.basis import Gas, statement
+from zuno_tui.gate.contract_code import CodeHashes
+
+if TYPE_CHECKING:
+    from zuno_tui.gate.basis import Basis
+
+ONE, TWO, SPENDER = "0x" + "11" * 20, "0x" + "22" * 20, "0x" + "33" * 20
+
+
+def basis(
+    *,
+    with_position: bool = True,
+    method: str = "eth_simulateV1",
+    success: bool = True,
+    pays: int | None = 77,
+) -> Basis:
+    step = StepOutcome("exit", success, 100_000, {TWO: 2, ONE: 1}, None)
+    held = position(0) if with_position else None
+    made = SimpleNamespace(
+        subject=SimpleNamespace(block=block(100), position=held),
+        circumstances=BEFORE,
+        facts=SimpleNamespace(
+            balances={NATIVE: 5, ONE: 6, TWO: 7},
+            allowances={
+                ONE: TokenAllowances(8, {SPENDER: SpenderAllowance(9, 10)}),
+                TWO: TokenAllowances(0, {}),
+            },
+        ),
+        tokens={
+            ONE: Token(ONE, "ONE", 18, verified=True, suspicious=False),
+            TWO: Token(TWO, "TWO", 6, verified=True, suspicious=False),
+        },
+        codes=CodeHashes({ONE: "0xaa", TWO: "0xbb"}, {}, frozenset(), frozenset()),
+        swap=None if pays is None else SimpleNamespace(amount_out=pays),
+        simulation=Simulation(method, (step,), ()),  # type: ignore[arg-type]
+    )
+    return cast("Basis", made)
+
+
+def test_each_fact_has_its_name() -> None:
+    told = statement(basis())
+
+    assert told["block"] == block(100).hash
+    assert told["time of the block"] == block(100).timestamp
+    assert {name: told[name] for name in told if name.startswith("balance of")} == {
+        "balance of ETH": 5,
+        "balance of 0x1111…1111": 6,
+        "balance of 0x2222…2222": 7,
+    }
+    assert told["allowance of 0x1111…1111"] == (8, ((SPENDER, 9, 10),))
+    assert told["allowance of 0x2222…2222"] == (0, ())
+    assert (told["decimals of 0x1111…1111"], told["decimals of 0x2222…2222"]) == (18, 6)
+    assert (told["symbol of 0x1111…1111"], told["symbol of 0x2222…2222"]) == ("ONE", "TWO")
+    assert (told[f"code of {ONE}"], told[f"code of {TWO}"]) == ("0xaa", "0xbb")
+    assert told["range"] == (-1_000, 1_000)
+    assert told["fees waiting"] == (0, 0)
+    assert told["liquidity of the pool"] == 10**18
+    assert (told["nonce"], told["quote"]) == (BEFORE.nonce, 77)
+    assert told["trial of exit"] == "succeeds"
+    assert told["changes by exit"] == ((ONE, 1), (TWO, 2))
+    assert told["gas of exit"] == Gas(100_000)
+
+
+@pytest.mark.parametrize("name", ["range", "fees waiting", "liquidity of the pool"])
+def test_without_a_position_none_is_told_of(name: str) -> None:
+    assert name in statement(basis())
+    assert name not in statement(basis(with_position=False))
+
+
+def test_who_tries_the_first_step_alone_tells_of_that_alone() -> None:
+    told = statement(basis(method="eth_call", success=False, pays=None))
+
+    assert told["trial of exit"] == "fails"
+    assert not {"changes by exit", "gas of exit", "quote"} & told.keys()
