@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agents.monitor.book import AlertBook
-from agents.monitor.courier import Courier
+from agents.monitor.courier import REFUSALS_BEFORE_SUSPECT, SUSPECT_AFTER, Courier
 from agents.monitor.notebook import Notebook
 from tests.agents.monitor.delivery_kit import (
     START,
@@ -118,3 +119,27 @@ async def test_without_its_notebook_a_channel_waits(tmp_path: Path) -> None:
             await courier.close()
 
     assert told(double) == [1, 2, 3]
+
+
+def test_on_trial_is_one_suspect_at_a_time(tmp_path: Path) -> None:
+    home, clock = home_in(tmp_path), Clock()
+    with closing(AlertBook.open(home, now=START)) as book:
+        courier = courier_of(home, book, telegram("http://127.0.0.1:9"), clock)
+        happen(book, *(raised(number) for number in range(4)), now=START)
+        assert courier.wait_seconds() == 0
+
+        def chosen(**changes: object) -> list[int]:
+            courier.progress = replace(courier.progress, **changes)  # type: ignore[arg-type]
+            return [one.number for one in courier._chosen(courier._plan())]
+
+        assert chosen() == [1, 2, 3, 4]
+        assert chosen(suspects=(3, 2), trial=0) == [3]
+        assert chosen(suspects=(9,), trial=0) == [1, 2, 3, 4]
+        assert chosen(suspects=(), trial=None, failures=SUSPECT_AFTER - 1) == [1, 2, 3, 4]
+        # The first every second time, the others in turn.
+        tried = [chosen(failures=number) for number in range(8, 14)]
+        assert tried == [[1], [3], [1], [4], [1], [2]]
+        stopped = {"stopped_at": START, "failures": REFUSALS_BEFORE_SUSPECT - 1}
+        assert chosen(**stopped) == [1, 2, 3, 4]
+        assert len(chosen(stopped_at=START, failures=REFUSALS_BEFORE_SUSPECT)) == 1
+        assert (REFUSALS_BEFORE_SUSPECT, SUSPECT_AFTER) == (2, 8)
