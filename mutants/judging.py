@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
-from mutants.places import changed_files
+from mutants.places import changed_files, list_test_files
 from mutants.reach import covering_tests
 from mutants.running import Copy, Verdict
 
@@ -68,9 +68,9 @@ def _judge(change: Change) -> Verdict:
 
 
 def _importers(root: Path) -> dict[str, set[str]]:
-    """By file the files that import it at once, of those that may be changed."""
+    """By file the files that import it, of those that may be changed and of the tests."""
     found: dict[str, set[str]] = {}
-    for path in changed_files(root):
+    for path in (*changed_files(root), *list_test_files(root)):
         for node in ast.walk(ast.parse((root / path).read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module:
                 found.setdefault(node.module.replace(".", "/") + ".py", set()).add(path)

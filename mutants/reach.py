@@ -46,16 +46,18 @@ class RecordedTest:
 def covering_tests(
     change: Change, runs: Sequence[RecordedTest], importers: Mapping[str, set[str]]
 ) -> list[RecordedTest]:
-    """The passing tests that run the changed line, the quickest first."""
+    """The passing tests that run the changed line: those made for its file first, then by time."""
+    made_for = importers.get(change.path, set())
     names = {name_of(change.path, change.block), _any_block(change.path, change.block.scope)}
     chosen = [run for run in runs if names & run.ran]
     if not chosen:
         near = {change.path}
         if change.block.scope == MODULE:
-            near |= importers.get(change.path, set())
-        chosen = [run for run in runs if run.files_run & near]
+            near |= made_for
+        chosen = [run for run in runs if run.files_run & near or run.file in near]
     return sorted(
-        (run for run in chosen if run.passed), key=lambda run: (run.on_chain, run.seconds)
+        (run for run in chosen if run.passed),
+        key=lambda run: (run.on_chain, run.file not in made_for, run.seconds),
     )
 
 

@@ -160,7 +160,7 @@ def test_probes_tell_which_block_ran(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert log.read_text("utf-8").split()[1:] == ["planted.py:allowed:1"]
 
 
-def test_only_passing_tests_that_run_the_line_are_asked_the_quickest_first() -> None:
+def test_only_passing_tests_that_run_the_line_are_asked_those_made_for_it_first() -> None:
     inside = next(one for one in _changes(LIMIT) if one.block.scope != MODULE)
     outside = next(one for one in _changes(LIMIT) if one.block.scope == MODULE)
     here, elsewhere = (name_of("planted.py", inside.block), "planted.py:other:0")
@@ -173,24 +173,18 @@ def test_only_passing_tests_that_run_the_line_are_asked_the_quickest_first() -> 
         RecordedTest("t::elsewhere", 0.0, True, False, frozenset({elsewhere})),
         RecordedTest("t::user", 3.0, True, False, frozenset({user})),
         RecordedTest("t::before", 1.0, True, False, frozenset({"planted.py:allowed:*"})),
+        RecordedTest("made_for::reads", 4.0, True, False, frozenset()),
+        RecordedTest("made_for::runs", 5.0, True, False, frozenset({here})),
     ]
 
-    assert [run.name for run in covering_tests(inside, runs, {})] == [
-        "t::quick",
-        "t::before",
-        "t::slow",
-        "t::chain",
-    ]
-    importers = {"planted.py": {"user.py"}}
-    found = [run.name for run in covering_tests(outside, runs, importers)]
-    assert found == [
-        "t::elsewhere",
-        "t::quick",
-        "t::before",
-        "t::slow",
-        "t::user",
-        "t::chain",
-    ]
+    def asked(change: Change, importers: dict[str, set[str]]) -> list[str]:
+        return [run.name.split("::")[1] for run in covering_tests(change, runs, importers)]
+
+    assert asked(inside, {}) == ["quick", "before", "slow", "runs", "chain"]
+    importers = {"planted.py": {"user.py", "made_for"}}
+    assert asked(inside, importers) == ["runs", "quick", "before", "slow", "chain"]
+    found = asked(outside, importers)
+    assert found == ["reads", "runs", "elsewhere", "quick", "before", "slow", "user", "chain"]
 
 
 @pytest.fixture(scope="module")
