@@ -13,13 +13,13 @@ from agents.model.claims import ClaimLedger, without_ids
 from agents.model.interface import Prompt
 from agents.model.numerals import Unit
 from agents.numbers.profiles import PROFILES, Tiebreak
+from agents.numbers.regime import daily_sigma
 from agents.numbers.rules import Rule
 from agents.numbers.shapes import (
     MAX_CENTER_OFFSET_TICKS,
     MAX_WIDTH_MULTIPLIER,
     MIN_WIDTH_MULTIPLIER,
 )
-from agents.numbers.volatility import daily_sigma
 
 if TYPE_CHECKING:
     from agents.envelope import Role

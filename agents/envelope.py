@@ -5,17 +5,45 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    TypeAdapter,
+    ValidationError,
+)
 
 from agents.canonical import canonical, digest
+from agents.numbers.rounding import significant
 from chain.clean_text import clean_text
 from chain.rpc import strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from types import UnionType
+
+# A uint256 has at most 78 digits; a sign is for deltas.
+_DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,77})")
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and _DECIMAL.fullmatch(value) and value != "-0":
+        return int(value)
+    raise ValueError("a whole number, written as decimal text")
+
+
+Units = Annotated[int, BeforeValidator(_whole), PlainSerializer(str, return_type=str)]
+"""A whole number that may pass 2^53, so it travels as text."""
+
+Measure = Annotated[float, AfterValidator(significant)]
+"""A measured or modelled number: rounded where it enters, so that every machine writes it alike."""
+
 
 MOST_BYTES = 1 << 20
 LATEST_TIMESTAMP = 1 << 53  # beyond it JSON readers that know only doubles lose milliseconds

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from agents.envelope import Payload
-from agents.fields import Measure, Units
+from agents.envelope import Measure, Payload, Units
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime
 from agents.numbers.shapes import ExposureBias

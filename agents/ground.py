@@ -9,6 +9,7 @@ from agents.facts import CreateContext, MarketContext
 from agents.numbers.edges import TickRange, price_tick
 from agents.numbers.fees import others_liquidity
 from agents.numbers.outlook import Market, Stake
+from agents.numbers.regime import daily_ticks
 from agents.numbers.shapes import (
     Shape,
     create_base,
@@ -17,7 +18,6 @@ from agents.numbers.shapes import (
     snapped_range,
 )
 from agents.numbers.swap import swap_terms
-from agents.numbers.volatility import daily_ticks
 from chain.math.fees import unpack_protocol_fee
 from chain.math.liquidity import Amounts
 from chain.networks import NATIVE

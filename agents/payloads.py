@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from agents.canonical import canonical, digest
-from agents.envelope import Kind, Payload, Registry
+from agents.envelope import Kind, Measure, Payload, Registry, Units
 from agents.facts import CreateContext, CreateGoal, MarketContext
-from agents.fields import Measure, Units
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.rules import Decision
 from agents.plan import Candidate, Plan

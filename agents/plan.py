@@ -7,8 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from agents.canonical import canonical, digest
-from agents.envelope import Payload
-from agents.fields import Measure, Units
+from agents.envelope import Measure, Payload, Units
 from agents.numbers.choosing import PlanVerdict
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime

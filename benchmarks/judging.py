@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from agents.numbers.edges import Edges, TickRange
 from agents.numbers.inventory import allocate_inventory
 from agents.numbers.outlook import Market, Stake, look_at
+from agents.numbers.regime import STRESSES
 from agents.numbers.survival import stress_buffers, stress_buffers_of, survival
 from agents.numbers.swap import SwapTerms
-from agents.numbers.volatility import STRESSES
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 

@@ -15,11 +15,11 @@ from chain.actions import Mint, SettlePair, modify_liquidities
 from chain.devnet.launch import devnet_process
 from chain.networks import network_named
 from chain.pool_key import POOL_KEY_TYPES, PoolKey
+from chain.positions.gathering import read_positions
 from chain.positions.memory import PositionMemory
-from chain.positions.reader import read_positions
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
-from chain.rpc.limits import Limits
+from chain.rpc.requests import Limits
 from chain.storage import decode_position_info
 from chain.store import Store
 

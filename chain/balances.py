@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from chain.networks import Address, Network
     from chain.rpc.client import RpcClient
-    from chain.rpc.types import Block
+    from chain.rpc.records import Block
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,15 @@ from chain.abi import WORD, AbiError, decode, encode_call
 from chain.quantity import Known, Quantity, Unknown
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcError, StatePruned
-from chain.rpc.types import Block, FeeHistory
+from chain.rpc.records import Block, FeeHistory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from chain.networks import Address, Network
     from chain.rpc.reader import Reader
+    from chain.rpc.records import BlockTag
     from chain.rpc.requests import Request
-    from chain.rpc.types import BlockTag
 
 NODE_INTERFACE: Address = "0x" + "00" * 19 + "c8"
 """Where Arbitrum answers what data costs; no contract is there."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from chain.networks import Address
-    from chain.rpc.types import BlockRef
+    from chain.rpc.records import BlockRef
 
 _AGGREGATE = "aggregate3((address,bool,bytes)[])"
 

@@ -17,8 +17,8 @@ from chain.positions.portfolio import (
     price_question,
     price_words,
 )
-from chain.prices.depth_memory import DepthMemory
 from chain.prices.ladder import market_prices, price_book
+from chain.prices.pool_prices import DepthMemory
 from chain.reading.one_block import OneBlock
 from chain.store import Store
 from chain.tokens import read_tokens
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from chain.prices.price import PriceBook, Unit
     from chain.reading.log_scan import ScanProgress
     from chain.rpc.client import RpcClient
-    from chain.rpc.types import BlockRef
+    from chain.rpc.records import BlockRef
     from chain.tokens import Token
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chain.history.memory import SwapMemory
 from chain.positions.change_memory import ChangeMemory
 from chain.positions.change_reader import ChangeReader
-from chain.positions.daily_reader import read_daily_results
+from chain.positions.daily import read_daily_results
 from chain.quantity import Quantity, Unknown, combine
 
 if TYPE_CHECKING:

@@ -12,10 +12,9 @@ from agents.bus import Ambient
 from agents.debate import hold_debate
 from agents.model.budget import Budget, DebateBudget
 from agents.observing import ChainObserver
-from agents.record import FileSink, RecordWriter
+from agents.record import FileSink, RecordWriter, running_versions
 from agents.redaction import Redactor
 from agents.shelf import PlanShelf, plan_document
-from agents.versions import running_versions
 from zuno_tui.retention import let_go_when_due
 from zuno_tui.settings.retention import retention_settings
 

@@ -16,8 +16,8 @@ from chain.devnet.launch import running_devnet
 from chain.home import Home
 from zuno_tui.app.app import ZunoApp
 from zuno_tui.desk.backroom import BackRoom
+from zuno_tui.desk.bench import DeskOpening
 from zuno_tui.desk.intents import Apply, Approve, Inspect, Recommend
-from zuno_tui.desk.opening import DeskOpening
 from zuno_tui.screens.confirm import ConfirmScreen
 from zuno_tui.screens.position import PositionScreen
 from zuno_tui.session import Session

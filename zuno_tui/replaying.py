@@ -6,10 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agents.debate import Ended, replay_debate
-from agents.replay import RecordBrokenError, ReplayReport, read_record
-from agents.replay_verdict import Judged, judge_replay, judgment_words
+from agents.record import running_versions
+from agents.replay import (
+    Judged,
+    RecordBrokenError,
+    ReplayReport,
+    judge_replay,
+    judgment_words,
+    read_record,
+)
 from agents.shelf import PlanShelf
-from agents.versions import running_versions
 
 if TYPE_CHECKING:
     from pathlib import Path

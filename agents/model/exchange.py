@@ -179,7 +179,7 @@ class Exchange:
         """What to say instead: a sentence of ours, with nothing the endpoint or library wrote."""
         import openai
 
-        from agents.model.capped import CompressedReplyError, ReplyTooLargeError
+        from agents.model.connection import CompressedReplyError, ReplyTooLargeError
 
         match error:
             case openai.APIStatusError():

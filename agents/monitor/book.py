@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from agents.monitor import book_tables as tables
 from agents.monitor.alert_reading import AlertDocumentError
 from agents.monitor.book_disk import abandon, is_damage, open_tables, renew_view
-from agents.monitor.book_page import Page, in_order
-from agents.monitor.book_view import View, read_view
+from agents.monitor.book_page import Page, View, in_order, read_view
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor import book_tables as tables
 from agents.monitor.alert_reading import AlertDocumentError
-from agents.monitor.book_view import drop_leftovers, read_view
+from agents.monitor.book_page import drop_leftovers, read_view
 from chain.home import set_aside, write_atomically
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.monitor.alert import Alert
-    from agents.monitor.book_page import Page
-    from agents.monitor.book_view import View
+    from agents.monitor.book_page import Page, View
 
 
 class OpenedBook(NamedTuple):

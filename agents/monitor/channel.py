@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agents.monitor.alert import AlertEvent
-    from agents.monitor.deliver.pace import Pace
+    from agents.monitor.deliver.ledger import Pace
 
 RAISING = frozenset((EventKind.OPENED, EventKind.REOPENED, EventKind.RISEN, EventKind.UNMUTED))
 """After these an alert needs the person."""

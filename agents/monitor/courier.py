@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from agents.monitor.alert import AlertEvent, AlertState, EventKind
 from agents.monitor.channel import Delayed, Delivered, Refused
-from agents.monitor.deliver.ledger import Ledger
-from agents.monitor.deliver.pace import EVERYTHING
-from agents.monitor.deliver.progress import NAMESPACE, Progress, read_progress
+from agents.monitor.deliver.ledger import EVERYTHING, NAMESPACE, Ledger, Progress, read_progress
 from agents.monitor.deliver.schedule import no_longer_needed, plan, taken_in, without_stale
 from agents.monitor.notebook import UnreadableError
 

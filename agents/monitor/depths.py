@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from chain.pools.depth import Depth
     from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
     from chain.rpc.client import RpcClient
-    from chain.rpc.types import Block
+    from chain.rpc.records import Block
 
 
 class DepthReference(NamedTuple):

@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from agents.monitor.worker import PollReport
     from chain.store import Store
 
+
+def still_fresh(read_at: float | None, kept_seconds: float, now: float) -> bool:
+    """A time that lies ahead is of a clock that was set back, and says nothing."""
+    return read_at is not None and 0 <= now - read_at < kept_seconds
+
+
 NAMESPACE = "monitor"
 _KEY = "heartbeat"
 _GRACE_SECONDS = 30.0

@@ -20,7 +20,7 @@ from agents.monitor.excursions import (
     follow,
 )
 from agents.monitor.life import Cleared, Raised
-from agents.monitor.risks import findings
+from agents.monitor.situation import findings
 from agents.monitor.valuing import Valuing
 from agents.monitor.worth_risks import loss_is_unknown
 from chain.rpc.errors import Malformed

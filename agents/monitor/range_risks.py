@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from agents.monitor.alert import AlertKind, Finding, Severity
 from agents.numbers.edges import TickRange, edges_of, price_tick
+from agents.numbers.regime import daily_ticks
 from agents.numbers.survival import HOURS_PER_DAY, survival
-from agents.numbers.volatility import daily_ticks
 from agents.words import hours, percent
 from chain.math.ticks import sqrt_price_at_tick
 

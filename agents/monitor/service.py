@@ -8,25 +8,60 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from agents.monitor.announcing import unclickable
-from agents.monitor.delivering import Delivery
+from agents.monitor.delivering import Delivery, unclickable
 from agents.monitor.heartbeat import NAMESPACE, Beat, sight_of, write_beat
 from agents.monitor.notebook import Notebook, UnreadableError
 from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
 from agents.monitor.polling_lock import Holder, PollingLock, current_holder
-from agents.monitor.unsaved import Unsaved
 from agents.redaction import Redactor
 from chain.clean_text import clean_text, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agents.monitor.alert import Alert
     from agents.monitor.book import AlertBook
     from agents.monitor.channel import Channel
     from agents.monitor.heartbeat import Sight
     from agents.monitor.notes import Note
     from agents.monitor.worker import PollReport
     from chain.home import Home
+
+MOST_NAMED = 8
+
+
+class Unsaved:
+    """What stands in the book's memory alone, each told once while the trouble lasts.
+
+    Such alerts are no events yet; when the book can be written again they become some, and are
+    told a second time with their numbers.
+    """
+
+    def __init__(self) -> None:
+        self._told: frozenset[tuple[int, int]] = frozenset()
+        self._troubled = False
+
+    def news(self, book: AlertBook) -> str | None:
+        """What to tell after a round, if anything."""
+        standing = [one for one in book.current() if one.active]
+        fresh = [one for one in standing if _episode(one) not in self._told]
+        self._told = frozenset(map(_episode, standing))
+        if book.trouble is None:
+            self._troubled = False
+            return None
+        if self._troubled and not fresh:
+            return None
+        self._troubled = True
+        lines = [book.trouble, *(f"{one.severity.upper()}: {one.message}" for one in fresh)]
+        more = len(lines) - 1 - MOST_NAMED
+        if more > 0:
+            lines[MOST_NAMED + 1 :] = [f"and {more} more: zuno alerts"]
+        return "\n".join(map(unclickable, lines))
+
+
+def _episode(alert: Alert) -> tuple[int, int]:
+    return alert.id, alert.episode
+
 
 TURN_SECONDS = 1.0
 """How often a waiting monitor tries to take over."""

@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agents.monitor.announcing import announcement
 from agents.monitor.channel import Delayed, Delivered, Letter, Refused, fingerprint, is_news
-from agents.monitor.deliver.pace import FOR_PEOPLE
+from agents.monitor.deliver.ledger import FOR_PEOPLE
+from agents.monitor.delivering import announcement
 from agents.monitor.posting import Poster, PostError
 from agents.redaction import Redactor
 from chain.clean_text import clean_text, quoted, without_own_marks
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from agents.monitor.alert import AlertEvent
     from agents.monitor.channel import Outcome
-    from agents.monitor.deliver.pace import Pace
+    from agents.monitor.deliver.ledger import Pace
     from agents.monitor.posting import Posted, PostLimits
 
 TELEGRAM_URL = "https://api.telegram.org"

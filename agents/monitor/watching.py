@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agents.monitor.depths import read_reference_depths
-from agents.monitor.freshness import still_fresh
-from agents.monitor.loss import Losses, LossReader
+from agents.monitor.heartbeat import still_fresh
+from agents.monitor.worth_risks import Losses, LossReader
 from agents.numbers.costs import GAS_UNITS, Recipe
 from chain.gas import Weight, read_gas_cost
 from chain.history.block_times import first_block_since, interpolated, read_headers, spread
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from chain.positions.discovery import WalletPositions
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import PriceBook
-    from chain.rpc.types import Block
+    from chain.rpc.records import Block
     from chain.tokens import Token
     from chain.volatility import Volatility
 

@@ -18,7 +18,7 @@ from agents.monitor.channel import (
     fingerprint,
     is_news,
 )
-from agents.monitor.deliver.pace import EVERYTHING
+from agents.monitor.deliver.ledger import EVERYTHING
 from agents.monitor.posting import Poster, PostError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from agents.monitor.alert import AlertEvent
     from agents.monitor.channel import Outcome
-    from agents.monitor.deliver.pace import Pace
+    from agents.monitor.deliver.ledger import Pace
     from agents.monitor.posting import PostLimits
 
 SIGNATURE_HEADER = "x-zuno-signature"

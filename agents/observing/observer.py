@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
-from agents.facts import CreateContext, MarketContext, PositionFacts
+from agents.facts import CreateContext, GasFacts, MarketContext, PositionFacts
+from agents.numbers.costs import GAS_UNITS, Recipe
 from agents.numbers.shapes import MAX_SURVEYED_POOLS
-from agents.observing.errors import NoFittingPoolError, NoSuchPositionError, chain_faults_told
-from agents.observing.figures import said
-from agents.observing.fitting import fitting_pools, goal_tokens
-from agents.observing.gas import gas_facts, read_gas
+from agents.observing.errors import (
+    GasUnknownError,
+    NoFittingPoolError,
+    NoSuchPositionError,
+    chain_faults_told,
+)
+from agents.observing.pool_facts import COIN_DECIMALS, figure, said, usd_per_unit
 from agents.observing.pool_reading import SeenPool, observed_pool, read_pools
-from agents.observing.worth import COIN_DECIMALS, usd_per_unit
+from chain.gas import Weight, read_gas_cost
 from chain.networks import NATIVE
 from chain.overview import tokens_at
 from chain.pools.discovery import SurveyPlan, discover_pools
@@ -21,22 +25,91 @@ from chain.positions.gathering import Gathering
 from chain.positions.portfolio import currencies
 from chain.prices.ladder import market_prices, price_book, with_ether
 from chain.prices.pool_prices import ask_pool_prices
+from chain.quantity import Known, Unknown
 from chain.reading.one_block import OneBlock
 from chain.rpc.errors import ErrorKind, RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
+    from collections.abc import Awaitable, Callable, Collection, Iterable
+    from fractions import Fraction
 
-    from agents.facts import CreateGoal, GasFacts
+    from agents.facts import CreateGoal
     from agents.numbers.profiles import RiskProfile
     from chain.gas import GasCost
-    from chain.networks import Address
+    from chain.networks import Address, Network
     from chain.overview import Sources
+    from chain.pool_key import PoolKey
+    from chain.pools.discovery import Pool
     from chain.positions.identity import PositionIdentity
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.pool_prices import PoolPriceQuestion
     from chain.prices.price import PriceBook
-    from chain.quantity import Known
+    from chain.quantity import Quantity
+    from chain.rpc.client import RpcClient
+    from chain.rpc.records import Block
+
+# Where data is paid for on a parent chain, every move is charged as the longest: two approvals,
+# an exit, a swap and a mint, a little over three thousand bytes together.
+LONGEST_MOVE = Weight(gas=GAS_UNITS[Recipe.RERANGE_WITH_SWAP], size=3_200)
+
+
+async def read_gas(client: RpcClient, network: Network, block: Block) -> Known[GasCost]:
+    """The cost of the longest move after this block."""
+    cost = await read_gas_cost(client, network, [LONGEST_MOVE], block.number)
+    if isinstance(cost, Unknown):
+        raise GasUnknownError(cost.reason)
+    return cost
+
+
+def gas_facts(cost: GasCost, usd_per_wei: Quantity[Fraction]) -> GasFacts:
+    return GasFacts(
+        wei_per_gas=cost.execution // LONGEST_MOVE.gas,
+        l1_data_fee_wei=cost.data_fee + cost.operator_fee,
+        usd_per_wei=figure(usd_per_wei),
+    )
+
+
+def fitting_pools(
+    goal: CreateGoal, pools: Iterable[Pool], wrapped_native: Address | None
+) -> list[Pool]:
+    """Those that fit, in their order; pools that need the coin wrapped first come after the others.
+
+    Who says ETH is offered the coin's pools and those of its wrapped form; who says WETH is not
+    offered the coin's, since unwrapping is a wish nobody uttered.
+    """
+    fitting = [pool for pool in pools if _fits(goal, pool.key, wrapped_native)]
+    return sorted(fitting, key=lambda pool: not _fits(goal, pool.key, None))
+
+
+def goal_tokens(goal: CreateGoal) -> tuple[Address, ...]:
+    """Every token the person named, each once."""
+    capital = (one.token for one in goal.capital)
+    return tuple(dict.fromkeys((*capital, *(goal.pair or ()))))
+
+
+def _fits(goal: CreateGoal, key: PoolKey, wrapped: Address | None) -> bool:
+    if goal.fee is not None and key.fee != goal.fee:
+        return False
+    capital = [one.token for one in goal.capital]
+    return _holds(key, capital, wrapped) and (
+        goal.pair is None or _holds(key, list(goal.pair), wrapped)
+    )
+
+
+def _holds(key: PoolKey, asked: list[Address], wrapped: Address | None) -> bool:
+    """Whether each token asked for is a currency of the pool of its own."""
+    currencies = (key.currency0, key.currency1)
+    if len(asked) > len(currencies):
+        return False
+    return any(
+        all(_stands_for(one, held, wrapped) for one, held in zip(asked, order, strict=False))
+        for order in (currencies, currencies[::-1])
+    )
+
+
+def _stands_for(asked: Address, held: Address, wrapped: Address | None) -> bool:
+    return held == asked or (asked == NATIVE and held == wrapped)
+
 
 T = TypeVar("T")
 _LARGEST_TOKEN_ID = 2**256 - 1

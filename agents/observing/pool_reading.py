@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.facts import MarketFacts, ObservedPool
-from agents.observing.earnings import UnitPrices, earnings
-from agents.observing.figures import figure, said
-from agents.observing.movement import MarketCloses, movement, read_market_closes
-from agents.observing.pool_facts import REACH, pool_facts
-from agents.observing.worth import valued_token
+from agents.observing.movement import (
+    MarketCloses,
+    UnitPrices,
+    earnings,
+    movement,
+    read_market_closes,
+)
+from agents.observing.pool_facts import REACH, figure, pool_facts, said, valued_token
 from chain.history.block_times import MOST_EXACT, first_block_since
 from chain.history.memory import SwapMemory
 from chain.history.path import HOUR, price_path
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from chain.pools.depth import Depth
     from chain.pools.state import PoolState
     from chain.prices.price import PriceBook
-    from chain.rpc.types import Block
+    from chain.rpc.records import Block
     from chain.tokens import Token
 
 _READ_SECONDS = (WEEK + DAY) * HOUR

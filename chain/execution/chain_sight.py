@@ -13,7 +13,7 @@ from chain.execution.outbox_heads import Genesis, Head
 from chain.execution.outbox_rules import PlanOverError, check_not_over
 from chain.rpc import requests
 from chain.rpc.errors import Malformed, NoEndpoint, RpcError
-from chain.rpc.types import Block
+from chain.rpc.records import Block
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from chain.abi import AbiError, decode, encode_call
+from chain.abi import AbiError, address_bytes, decode, encode_call
 from chain.execution.building import raised_gas
 from chain.execution.reading import FactsUnknownError
-from chain.execution.unsigned_bytes import unsigned_bytes
 from chain.gas import GAS_PRICE_ORACLE, NODE_INTERFACE, PARENT_GAS
 from chain.rpc import requests
 from chain.rpc.errors import Reverted, RpcError
@@ -27,7 +26,49 @@ if TYPE_CHECKING:
     from chain.execution.transaction import UnsignedTransaction
     from chain.networks import Address, Network
     from chain.rpc.reader import Reader
-    from chain.rpc.types import BlockRef
+    from chain.rpc.records import BlockRef
+
+Item: TypeAlias = "bytes | Sequence[Item]"
+
+_DYNAMIC_FEE = b"\x02"
+_SHORT = 55
+
+
+def unsigned_bytes(transaction: UnsignedTransaction) -> bytes:
+    """The type and the RLP of every field, with an empty access list."""
+    return _DYNAMIC_FEE + _encoded(
+        [
+            _quantity(transaction.chain_id),
+            _quantity(transaction.nonce),
+            _quantity(transaction.max_priority_fee_per_gas),
+            _quantity(transaction.max_fee_per_gas),
+            _quantity(transaction.gas),
+            address_bytes(transaction.to),
+            _quantity(transaction.value),
+            transaction.data,
+            [],
+        ]
+    )
+
+
+def _encoded(item: Item) -> bytes:
+    if not isinstance(item, bytes):
+        return _prefixed(b"".join(map(_encoded, item)), 0xC0)
+    if len(item) == 1 and item[0] < 0x80:
+        return item
+    return _prefixed(item, 0x80)
+
+
+def _prefixed(body: bytes, base: int) -> bytes:
+    if len(body) <= _SHORT:
+        return bytes([base + len(body)]) + body
+    length = _quantity(len(body))
+    return bytes([base + _SHORT + len(length)]) + length + body
+
+
+def _quantity(value: int) -> bytes:
+    return value.to_bytes((value.bit_length() + 7) // 8, "big")
+
 
 _DATA_MARGIN = 2
 """What data costs follows the parent chain's fees, which may double until a plan is through."""

@@ -6,6 +6,7 @@ It is never set aside and begun anew: it may hold the only copy of signed bytes.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import sqlite3
 import stat
@@ -15,10 +16,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chain.execution.journal import OutboxError, prepare
-from chain.home import sync_folder
+from chain.home import FILE_MODE, sync_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+@contextmanager
+def applying(database: Path) -> Iterator[bool]:
+    """Whether we are the only process applying on this home, for as long as the block lasts.
+
+    An approved step that nobody signs is either about to be signed by a living process, or was
+    left by a dead one; only whoever holds this lock may tell them apart and discard it.
+    """
+    path = database.with_name(database.name + ".applying")
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)
+
 
 BUSY_SECONDS = 5.0
 _WAY_ON = (

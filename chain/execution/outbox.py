@@ -21,7 +21,7 @@ from chain.execution.journal_changes import (
     remember,
     void_signed,
 )
-from chain.execution.journal_file import open_journal, reading
+from chain.execution.journal_file import applying, open_journal, reading
 from chain.execution.journal_records import (
     Dispatch,
     EndCode,
@@ -31,7 +31,6 @@ from chain.execution.journal_records import (
     VersionKind,
 )
 from chain.execution.outbox_approvals import check_spent, claim_nonce, grant, spend
-from chain.execution.outbox_guard import applying
 from chain.execution.outbox_heads import begin_heads_again, highest_head, raise_head
 from chain.execution.outbox_rules import (
     check_can_replace,

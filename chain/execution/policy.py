@@ -27,11 +27,12 @@ from chain.execution.policy_bounds import (
     amount_faults,
     code_faults,
     hook_data_faults,
+    notional,
+    notional_faults,
     quoted,
     swap_faults,
 )
 from chain.execution.policy_context import key_of
-from chain.execution.policy_notional import notional, notional_faults
 from chain.execution.policy_shapes import direct_faults, router_faults, swap_and_enter
 from chain.networks import NATIVE
 

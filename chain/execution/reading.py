@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from chain.multicall import CallOutcome
     from chain.networks import Address, Network
     from chain.rpc.client import RpcClient
-    from chain.rpc.types import Block
+    from chain.rpc.records import Block
 
 _FEE_HEADROOM = 2
 """A base fee may rise by an eighth a block: twice lasts for five full blocks."""

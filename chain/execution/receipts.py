@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from chain.networks import Address, Network
     from chain.rpc.reader import Reader
-    from chain.rpc.types import Log, Receipt
+    from chain.rpc.records import Log, Receipt
 
 _TRANSFER = abi.topic("Transfer(address,address,uint256)")
 _DEPOSIT = abi.topic("Deposit(address,uint256)")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from chain.abi import AbiError, decode, selector
 from chain.checksum import shortened
 from chain.clean_text import quoted
-from chain.rpc.revert_reason import revert_reason
+from chain.rpc.server_errors import revert_reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

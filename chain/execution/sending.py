@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from chain.execution.journal_records import Dispatch, Step
     from chain.execution.outbox import Outbox
     from chain.execution.outbox_heads import Genesis
-    from chain.execution.sending_delivery import Delivered, Observed
-    from chain.execution.sending_route import Route
+    from chain.execution.sending_delivery import Delivered, Observed, Route
     from chain.execution.transaction import SignedTransaction, UnsignedTransaction
     from chain.rpc.reader import Reader
 

@@ -13,7 +13,7 @@ from chain.execution.outbox_rules import check_not_over
 from chain.execution.sending_lookup import Standing
 from chain.execution.signed_bytes import check_signed_bytes
 from chain.rpc import requests
-from chain.rpc.errors import RpcError, SendRefusal, SendRefused, SendUnclear
+from chain.rpc.errors import NoEndpoint, RpcError, SendRefusal, SendRefused, SendUnclear
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +22,36 @@ if TYPE_CHECKING:
     from chain.execution.journal_records import Dispatch, Step
     from chain.execution.outbox import Outbox
     from chain.execution.sending_lookup import Sighting
-    from chain.execution.sending_route import Route
     from chain.rpc.reader import Reader
+
+
+class NotThisWayError(NoEndpoint):
+    """Bytes that were promised to a private endpoint, and another way, or none, is set now."""
+
+    lasting = True
+
+    def __init__(self, promised: str) -> None:
+        super().__init__(
+            f"It is sent through {promised} alone, and the settings do not name that now.",
+            "Name it again under [send] in settings.toml, or in ZUNO_SEND_RPC.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    endpoint: Reader
+    private_host: str | None = None
+    """Set when the settings name an endpoint for sends; the endpoint then is that one alone."""
+    others: tuple[Reader, ...] = ()
+    """Who gets the same bytes, too, once they have to be sent again: the first may swallow them."""
+
+    def refusal(self, dispatch: Dispatch) -> NotThisWayError | None:
+        """Why this dispatch may not go this way; anything may go a more private one."""
+        promised = dispatch.private_host
+        if promised is None or promised == self.private_host:
+            return None
+        return NotThisWayError(promised)
+
 
 ALREADY_TAKEN = frozenset((SendRefusal.ALREADY_KNOWN, SendRefusal.NONCE_TOO_LOW))
 """Refusals that say nothing about failure: these very bytes may be what the node knows."""

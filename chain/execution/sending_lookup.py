@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from chain.rpc import requests
 from chain.rpc.errors import Malformed, Refused, RpcError, StatePruned
-from chain.rpc.types import Block, Receipt, Transaction
+from chain.rpc.records import Block, Receipt, Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

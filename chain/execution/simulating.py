@@ -19,7 +19,7 @@ from chain.networks import NATIVE
 from chain.rpc import requests, values
 from chain.rpc.errors import ErrorKind, Refused, Reverted, RpcError
 from chain.rpc.requests import Request, state_block
-from chain.rpc.revert_reason import revert_data
+from chain.rpc.server_errors import revert_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from chain.execution.transaction import UnsignedTransaction
     from chain.networks import Address
     from chain.rpc.reader import Reader
-    from chain.rpc.types import BlockRef, Json
+    from chain.rpc.records import BlockRef, Json
 
 TRANSFER = topic("Transfer(address,address,uint256)")
 # Where `traceTransfers` reports moves of the chain's own coin.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from chain.networks import Network
     from chain.rpc.client import RpcClient
-    from chain.rpc.types import Block, Hash
+    from chain.rpc.records import Block, Hash
 
 MOST_EXACT = 300
 """More headers than this are not fetched: the rest is interpolated, and said to be."""

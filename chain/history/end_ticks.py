@@ -11,7 +11,7 @@ from chain.reading.log_scan import NARROWABLE, scan_logs
 from chain.reading.one_block import expected, sound_answers
 from chain.rpc import requests
 from chain.rpc.errors import Reorged, RpcError
-from chain.rpc.types import Block, LogFilter
+from chain.rpc.records import Block, LogFilter
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from chain.networks import Network
     from chain.pool_key import PoolId
     from chain.rpc.client import RpcClient
-    from chain.rpc.types import Log
+    from chain.rpc.records import Log
 
 TOPICS_AT_ONCE = 500
 """Pool ids in one filter; some nodes refuse a thousand."""

@@ -10,7 +10,7 @@ from chain.pool_key import PoolId, PoolKey
 
 if TYPE_CHECKING:
     from chain.networks import Address
-    from chain.rpc.types import Log
+    from chain.rpc.records import Log
 
 INITIALIZE = abi.topic("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
 SWAP = abi.topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chain.networks import Network
     from chain.pool_key import PoolId
     from chain.rpc.client import RpcClient
-    from chain.rpc.types import Block, Log
+    from chain.rpc.records import Block, Log
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from chain.math.liquidity import Amounts
 from chain.math.sqrt_price import amount0_delta, amount1_delta
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 from chain.pools.state import NEARBY_TICKS, nearby_ticks
-from chain.reading.slots import read_slots
+from chain.reading.words import read_slots
 from chain.storage import bitmap_slot, decode_tick_liquidity, tick_slots
 
 if TYPE_CHECKING:

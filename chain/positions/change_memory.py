@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain.history.events import ModifyLiquidityEvent, Place
-from chain.math.fee_growth import FeeGrowth
-from chain.positions.changes import Circumstances
+from chain.math.fees import FeeGrowth
+from chain.positions.circumstances import Circumstances
 from chain.quantity import Known
 
 if TYPE_CHECKING:

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from chain.history.events import MODIFY_LIQUIDITY, modify_liquidity_event
 from chain.positions.change_memory import PastChanges, is_whole
-from chain.positions.changes import accounted
-from chain.positions.circumstances import read_circumstances
+from chain.positions.circumstances import accounted, read_circumstances
 from chain.positions.since_entry import SinceEntry, since_entry
 from chain.reading.log_scan import ScanProgress, scan_logs
 from chain.reading.one_block import sound_answers
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
-from chain.rpc.types import Block
+from chain.rpc.records import Block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from chain.history.events import ModifyLiquidityEvent
     from chain.networks import Network
     from chain.positions.change_memory import ChangeMemory
-    from chain.positions.changes import Circumstances
+    from chain.positions.circumstances import Circumstances
     from chain.positions.memory import PositionMemory
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.client import RpcClient

@@ -6,30 +6,143 @@ liquidity, and told as a rate per day.
 
 from __future__ import annotations
 
+import asyncio
 from bisect import bisect_right
+from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
+from chain.history.block_times import first_block_since, read_headers
 from chain.history.events import InitializeEvent, SwapEvent
 from chain.history.flows import FeeTerms
 from chain.history.ranges import LiquidityRange, range_fees, realised_lvr
-from chain.math.fee_growth import FeeGrowth, fee_growth_inside, fees_owed
+from chain.history.swaps import read_swaps
+from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed
 from chain.math.liquidity import Amounts
+from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.identity import layout_of
+from chain.positions.price_logs import find_last_price, read_past_words
 from chain.positions.since_entry import worth
 from chain.quantity import Known, Quantity, Unknown, combine
+from chain.reading.one_block import sound_answers
 from chain.storage import decode_slot0
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from chain.history.memory import SwapMemory
     from chain.history.swaps import SwapHistory
-    from chain.networks import Address
+    from chain.networks import Address, Network
     from chain.positions.identity import Layout
     from chain.positions.since_entry import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
-    from chain.rpc.types import Block
+    from chain.rpc.client import RpcClient
+    from chain.rpc.records import Block
+
+
+async def read_daily_results(
+    client: RpcClient,
+    network: Network,
+    snapshots: Sequence[PositionSnapshot],
+    accounts: Mapping[int, SinceEntry],
+    *,
+    swaps: SwapMemory | None = None,
+) -> dict[int, DailyResult]:
+    """The daily result of each position, all of one snapshot, by token id."""
+    if not snapshots:
+        return {}
+    with sound_answers():
+        return await _read(client, network, snapshots, accounts, swaps)
+
+
+async def _read(
+    client: RpcClient,
+    network: Network,
+    snapshots: Sequence[PositionSnapshot],
+    accounts: Mapping[int, SinceEntry],
+    swaps: SwapMemory | None,
+) -> dict[int, DailyResult]:
+    manager = network.contracts.position_manager
+    head = snapshots[0].block
+    day_ago = await first_block_since(client, network, head.timestamp - DAY, head)
+    begins = {
+        one.token_id: max(day_ago, earning_since(accounts[one.token_id]) or day_ago)
+        for one in snapshots
+    }
+    wanted: dict[int, dict[int, None]] = defaultdict(dict)
+    for one in snapshots:
+        slots = layout_of(one.identity, manager).slots
+        wanted[begins[one.token_id]].update(dict.fromkeys(slots))
+    words = await read_past_words(client, network, {at: list(some) for at, some in wanted.items()})
+    headers = {one.number: one for one in await read_headers(client, sorted(wanted))}
+    pool_ids = sorted({one.pool.pool_id for one in snapshots})
+    read = (
+        read_swaps(client, network, pool_id, day_ago, head.number, memory=swaps)
+        for pool_id in pool_ids
+    )
+    histories = dict(zip(pool_ids, await asyncio.gather(*read), strict=True))
+    without_words = {
+        one.pool.pool_id for one in snapshots if isinstance(words[begins[one.token_id]], Unknown)
+    }
+    earlier = {
+        pool_id: await find_last_price(client, network, pool_id, day_ago - 1)
+        for pool_id in sorted(without_words)
+    }
+    results: dict[int, DailyResult] = {}
+    for one in snapshots:
+        begin, pool_id = begins[one.token_id], one.pool.pool_id
+        start = DayStart(headers[begin], words[begin], earlier.get(pool_id))
+        results[one.token_id] = daily_result(one, manager, start, histories[pool_id])
+    return results
+
+
+@dataclass(frozen=True, slots=True)
+class DayOfRange:
+    """In units of currency1 at the present price, at the position's present liquidity."""
+
+    begin: int
+    fees: Fraction
+    lvr: int
+
+
+def days_of_range(
+    snapshot: PositionSnapshot, swaps: SwapHistory, since: int
+) -> tuple[DayOfRange, ...]:
+    """Whole days back from the snapshot, as far as the swaps and the position go, oldest first."""
+    identity = snapshot.identity
+    held = LiquidityRange(
+        sqrt_price_at_tick(identity.tick_lower),
+        sqrt_price_at_tick(identity.tick_upper),
+        snapshot.liquidity,
+    )
+    first = max(since, swaps.first.timestamp)
+    return tuple(
+        _day(snapshot, swaps, held, begin) for begin in _begins(snapshot.block.timestamp, first)
+    )
+
+
+def _begins(until: int, first: int) -> Iterator[int]:
+    days = max(0, until - first) // DAY
+    return (until - back * DAY for back in range(days, 0, -1))
+
+
+def _day(
+    snapshot: PositionSnapshot, swaps: SwapHistory, held: LiquidityRange, begin: int
+) -> DayOfRange:
+    times = [timed.time for timed in swaps.swaps]
+    start, end = bisect_right(times, begin), bisect_right(times, begin + DAY)
+    # The last swap before the day only says where its path begins.
+    path = [timed.swap for timed in swaps.swaps[max(0, start - 1) : end]]
+    terms = FeeTerms(snapshot.pool.key.fee, snapshot.pool.protocol_fee)
+    fees = range_fees(path, held, terms, included=True)
+    opening = path[0].sqrt_price_x96 if path else snapshot.pool.sqrt_price_x96
+    closes = hourly_closes(swaps, opening, begin, begin + DAY)
+    price = snapshot.pool.sqrt_price_x96
+    return DayOfRange(
+        begin, worth(Amounts(fees.fees0, fees.fees1), price), realised_lvr(closes, held)
+    )
+
 
 T = TypeVar("T")
 

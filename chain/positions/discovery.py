@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING
 
 from chain.positions.custody import balance_call, decode_count, decode_flag, operator_call
 from chain.positions.gathering import AlsoWords, Gathering, no_more_words
-from chain.positions.holdings import Holdings, kept, minted_in
-from chain.positions.news import NewsQuestion, by_block, by_owner, filters_of
+from chain.positions.holdings import (
+    Holdings,
+    NewsQuestion,
+    by_block,
+    by_owner,
+    filters_of,
+    kept,
+    minted_in,
+)
 from chain.reading.log_scan import NARROWABLE, ScanProgress, scan_logs
 from chain.reading.one_block import BlockMovedError, OneBlock, sound_answers
 from chain.rpc.errors import Reorged, TimedOut
@@ -26,7 +33,7 @@ if TYPE_CHECKING:
     from chain.positions.memory import PositionMemory
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.client import RpcClient
-    from chain.rpc.types import Block
+    from chain.rpc.records import Block
 
 _MOST_SETBACKS = 3
 """Moved heads and refused ranges: past these the node is not to be relied on."""

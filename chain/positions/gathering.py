@@ -17,7 +17,7 @@ from chain.positions.snapshot import (
     pool_snapshot,
     position_snapshot,
 )
-from chain.reading.one_block import Answers, expected, sound_answers
+from chain.reading.one_block import Answers, OneBlock, expected, sound_answers
 from chain.reading.words import decode_words, read_words, word_chunks
 from chain.rpc import requests
 
@@ -28,9 +28,28 @@ if TYPE_CHECKING:
     from chain.networks import Address, Network
     from chain.pool_key import PoolId
     from chain.positions.memory import PositionMemory
-    from chain.reading.one_block import OneBlock
+    from chain.rpc.client import RpcClient
+    from chain.rpc.records import BlockRef
     from chain.rpc.requests import Request
     from chain.storage import PositionInfo
+
+
+async def read_positions(
+    client: RpcClient,
+    network: Network,
+    memory: PositionMemory,
+    token_ids: Iterable[int],
+    *,
+    at: BlockRef = "latest",
+) -> dict[int, PositionSnapshot]:
+    """Snapshots of those tokens that exist, all at one block.
+
+    One request when the positions are remembered, two when they are met for the first time.
+    """
+    gathering = Gathering(OneBlock(client, network, at), network, memory)
+    await gathering.complete(token_ids)
+    return gathering.snapshots()
+
 
 AlsoWords: TypeAlias = "Callable[[Collection[PositionIdentity]], Iterable[int]]"
 """Storage words somebody else wants read at the same block, once the positions are known."""

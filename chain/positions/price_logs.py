@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from chain.history.events import (
     INITIALIZE,
@@ -12,15 +12,59 @@ from chain.history.events import (
     initialize_event,
     swap_event,
 )
+from chain.multicall import CallOutcome
+from chain.quantity import Known, Quantity, Unknown
 from chain.reading.log_scan import scan_logs
+from chain.reading.one_block import expected
+from chain.reading.words import decode_words, read_words
+from chain.rpc import requests
+from chain.rpc.errors import StatePruned
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from chain.networks import Network
     from chain.pool_key import PoolId
     from chain.rpc.client import RpcClient
-    from chain.rpc.types import Log
+    from chain.rpc.records import Log
+    from chain.rpc.requests import Request
+
+PastWords: TypeAlias = "dict[int, Quantity[Mapping[int, int]]]"
+"""By block number; unknown where the node has thrown the block's state away."""
+
+_REQUESTS_AT_ONCE = 100
+
+
+async def read_past_words(
+    client: RpcClient, network: Network, wanted: Mapping[int, Sequence[int]]
+) -> PastWords:
+    """The values of these slots at these blocks, one call a block."""
+    pool_manager = network.contracts.pool_manager
+    calls = [
+        requests.call(pool_manager, read_words(pool_manager, slots).data, number)
+        for number, slots in wanted.items()
+    ]
+    words: PastWords = {}
+    answers = await settle_all(client, calls)
+    for (number, slots), answer in zip(wanted.items(), answers, strict=True):
+        if isinstance(answer, StatePruned):
+            words[number] = Unknown(f"the state of block {number} needs an archive node")
+            continue
+        data = expected(answer, bytes)
+        # Before the PoolManager existed there was nothing in its storage.
+        outcome = CallOutcome(success=True, data=data)
+        read = decode_words(slots, outcome) if data else dict.fromkeys(slots, 0)
+        words[number] = Known(read, "PoolManager storage", number)
+    return words
+
+
+async def settle_all(client: RpcClient, asked: Sequence[Request[object]]) -> list[object]:
+    """The outcomes of any number of requests, a hundred at a time."""
+    answers: list[object] = []
+    for start in range(0, len(asked), _REQUESTS_AT_ONCE):
+        answers += await client.settle(asked[start : start + _REQUESTS_AT_ONCE])
+    return answers
+
 
 _FIRST_WINDOW = 1_000
 

@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from chain.math.liquidity import Amounts
-from chain.positions.changes import total
+from chain.positions.circumstances import total
 from chain.positions.snapshot import STORAGE
 from chain.quantity import Known, Quantity, Unknown, combine
 
 if TYPE_CHECKING:
-    from chain.positions.changes import LiquidityChange
+    from chain.positions.circumstances import LiquidityChange
     from chain.positions.snapshot import PositionSnapshot
 
 _PRICE_DENOMINATOR = 1 << 192

@@ -8,8 +8,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from chain.hooks import HookPassport, hook_passport
-from chain.math.fee_growth import FeeGrowth, fee_growth_inside, fees_owed
-from chain.math.fees import ProtocolFee, swap_fee, unpack_protocol_fee
+from chain.math.fees import (
+    FeeGrowth,
+    ProtocolFee,
+    fee_growth_inside,
+    fees_owed,
+    swap_fee,
+    unpack_protocol_fee,
+)
 from chain.math.liquidity import amounts_for_liquidity
 from chain.positions.identity import PositionIdentity, layout_of
 from chain.storage import decode_slot0
@@ -20,7 +26,7 @@ if TYPE_CHECKING:
     from chain.networks import Address
     from chain.pool_key import PoolId, PoolKey
     from chain.positions.custody import Custody
-    from chain.rpc.types import Block
+    from chain.rpc.records import Block
 
 STORAGE = "PoolManager storage"
 CUSTODY = "PositionManager"

@@ -10,7 +10,7 @@ from chain.prices.pool_prices import ask_pool_prices
 from chain.prices.price import Price, PriceBook
 from chain.quantity import Quantity, Unknown
 from chain.reading.one_block import OneBlock
-from chain.reading.slots import read_slots
+from chain.reading.words import read_slots
 from chain.tokens.listed import Kind, listed_token, listed_tokens
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from chain.prices.coingecko import CoinGecko
     from chain.prices.pool_prices import PoolPriceQuestion
     from chain.rpc.client import RpcClient
-    from chain.rpc.types import BlockRef
+    from chain.rpc.records import BlockRef
 
 _NO_ETHER = Unknown("no ether is listed on this network")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chain.reading.one_block import expected
 from chain.rpc import requests
 from chain.rpc.errors import RangeTooWide, RpcError, TimedOut, TooLarge
-from chain.rpc.types import Block, LogFilter
+from chain.rpc.records import Block, LogFilter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from chain.networks import Address
     from chain.positions.holdings import Topics
     from chain.rpc.client import RpcClient
+    from chain.rpc.records import Log
     from chain.rpc.requests import Request
-    from chain.rpc.types import Log
 
 NARROWABLE = (RangeTooWide, TooLarge, TimedOut)
 """Refusals that a smaller range may overcome."""

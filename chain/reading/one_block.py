@@ -15,15 +15,15 @@ from chain.history.events import EventError
 from chain.multicall import Call, CallOutcome, multicall
 from chain.rpc import requests
 from chain.rpc.errors import ErrorKind, Malformed, RpcError
-from chain.rpc.types import Block
+from chain.rpc.records import Block
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from chain.networks import Network
     from chain.rpc.client import RpcClient
+    from chain.rpc.records import BlockRef
     from chain.rpc.requests import Request
-    from chain.rpc.types import BlockRef
 
 T = TypeVar("T")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain.abi import AbiError, selector
@@ -9,10 +10,31 @@ from chain.multicall import Call
 from chain.storage import EXTSLOAD, slot_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from chain.multicall import CallOutcome
-    from chain.networks import Address
+    from chain.networks import Address, Network
+    from chain.reading.one_block import OneBlock
+
+
+@dataclass(frozen=True, slots=True)
+class SlotAnswers:
+    words: Mapping[int, int]
+    outcomes: Sequence[CallOutcome]
+
+
+async def read_slots(
+    here: OneBlock, network: Network, slots: Iterable[int], calls: Sequence[Call] = ()
+) -> SlotAnswers:
+    """The word in each slot, and the outcomes of the calls, in one request where they fit."""
+    chunks = word_chunks(slots)
+    pool_manager = network.contracts.pool_manager
+    answers = await here.read([*calls, *(read_words(pool_manager, chunk) for chunk in chunks)])
+    words: dict[int, int] = {}
+    for chunk, outcome in zip(chunks, answers.outcomes[len(calls) :], strict=True):
+        words.update(decode_words(chunk, outcome))
+    return SlotAnswers(words, answers.outcomes[: len(calls)])
+
 
 WORDS_PER_CALL = 1_000
 """About 2.3 million gas: small enough to be packed beside others, large enough to be few."""

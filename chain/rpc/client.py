@@ -7,7 +7,7 @@ import random
 import time
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
-from chain.rpc.endpoint import Endpoint, endpoints_of
+from chain.rpc.endpoint import Endpoint, EndpointStatus, endpoints_of, status_of
 from chain.rpc.errors import (
     FutureHead,
     HttpFault,
@@ -24,14 +24,13 @@ from chain.rpc.errors import (
 from chain.rpc.exchange import Exchange, Outcome
 from chain.rpc.failover import Failover
 from chain.rpc.held_to_block import ask_held, settle_patiently
-from chain.rpc.limits import Limits
 from chain.rpc.pinned import PinnedReader
 from chain.rpc.reader import Reader
 from chain.rpc.recent_blocks import RecentBlocks
+from chain.rpc.records import Block
+from chain.rpc.requests import Limits
 from chain.rpc.requests import block as block_at
-from chain.rpc.status import EndpointStatus, status_of
 from chain.rpc.transport import Transport
-from chain.rpc.types import Block
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

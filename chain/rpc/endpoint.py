@@ -4,17 +4,89 @@ from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from chain.clean_text import clean_text
-from chain.rpc.breaker import Breaker
 from chain.rpc.errors import NoEndpoint, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from chain.rpc.limits import Limits
+    from chain.rpc.requests import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointStatus:
+    label: str
+    state: Literal["ready", "untried", "resting", "wrong chain"]
+    wait_seconds: float
+    answered_chain_id: int | None
+    """Set when it answered for another chain."""
+    last_fault: str | None
+    most_in_batch: int | None
+    """The largest batch it takes, where it refused a larger one."""
+    pins_by_hash: bool
+
+
+def status_of(endpoint: Endpoint, now: float) -> EndpointStatus:
+    wait = endpoint.wait(now)
+    state: Literal["ready", "untried", "resting", "wrong chain"] = "ready"
+    if endpoint.wrong_chain_id is not None:
+        state = "wrong chain"
+    elif wait > 0:
+        state = "resting"
+    elif not endpoint.chain_checked:
+        state = "untried"
+    return EndpointStatus(
+        label=endpoint.label,
+        state=state,
+        wait_seconds=wait,
+        answered_chain_id=endpoint.wrong_chain_id,
+        last_fault=endpoint.last_fault.sentence if endpoint.last_fault else None,
+        most_in_batch=endpoint.most_in_batch,
+        pins_by_hash=endpoint.pins_by_hash,
+    )
+
+
+class Breaker:
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self.faults = 0
+        """In a row, since the last success."""
+        self._rests_until = 0.0
+        self._probing = False
+
+    def wait(self, now: float) -> float:
+        """Seconds until a try is welcome; 0 when it is welcome now."""
+        if self._probing:
+            return self._limits.rest_seconds
+        return max(0.0, self._rests_until - now)
+
+    def admit(self, now: float) -> bool:
+        """Take the right to one try; after a rest only one try at a time is let through."""
+        if self.wait(now) > 0:
+            return False
+        self._probing = self.faults >= self._limits.faults_to_rest
+        return True
+
+    def succeeded(self) -> None:
+        self.faults = 0
+        self._probing = False
+        self._rests_until = 0.0
+
+    def failed(self, now: float) -> None:
+        self.faults += 1
+        self._probing = False
+        beyond = self.faults - self._limits.faults_to_rest
+        if beyond >= 0:
+            rest = self._limits.rest_seconds * 2.0 ** min(beyond, 16)
+            self._rests_until = now + min(rest, self._limits.most_rest_seconds)
+
+    def released(self) -> None:
+        """A try that ended without telling anything, such as one that was cancelled."""
+        self._probing = False
+
 
 _SECRET_LENGTH = 8
 

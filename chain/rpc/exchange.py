@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
     from chain.networks import Network
     from chain.rpc.endpoint import Endpoint
-    from chain.rpc.limits import Limits
     from chain.rpc.recent_blocks import RecentBlocks
-    from chain.rpc.requests import Request
+    from chain.rpc.requests import Limits, Request
     from chain.rpc.transport import HttpAnswer, Transport
 
 P = ParamSpec("P")

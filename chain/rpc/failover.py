@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from chain.networks import Network
     from chain.rpc.endpoint import Endpoint
     from chain.rpc.exchange import Outcome
-    from chain.rpc.limits import Limits
+    from chain.rpc.requests import Limits
 
 Attempt: TypeAlias = "Callable[[Endpoint, float], Awaitable[list[Outcome]]]"
 """Ask one endpoint within so many seconds."""

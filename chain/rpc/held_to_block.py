@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 from chain.rpc.errors import BlockMissing, Refused, Reorged, RpcError
 from chain.rpc.recent_blocks import hash_named
+from chain.rpc.records import Block
 from chain.rpc.requests import block as block_at
-from chain.rpc.types import Block
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from chain.rpc.endpoint import Endpoint
     from chain.rpc.exchange import Exchange, Outcome
+    from chain.rpc.records import Hash
     from chain.rpc.requests import Request
-    from chain.rpc.types import Hash
 
 _PARAMETER_CODES = frozenset((-32600, -32602))
 _PARAMETER_WORDS = re.compile(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast
 from chain.rpc.errors import Reorged, RpcError, StatePruned
 from chain.rpc.held_to_block import ask_held, settle_patiently
 from chain.rpc.reader import Reader
+from chain.rpc.records import Block
 from chain.rpc.requests import block as block_at
-from chain.rpc.types import Block
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from chain.rpc.errors import BlockMissing
-from chain.rpc.types import Block
+from chain.rpc.records import Block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from chain.networks import Network
+    from chain.rpc.records import Hash
     from chain.rpc.requests import Request
-    from chain.rpc.types import Hash
 
 YOUNG_SECONDS = 60.0
 """How long a machine behind the same address may lack a block that another has."""

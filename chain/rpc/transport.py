@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import ssl
+import threading
+from contextlib import suppress
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from chain.rpc.errors import Malformed, RpcError, TimedOut, TooLarge, Unreachable
-from chain.rpc.name_lookup import has_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +20,31 @@ if TYPE_CHECKING:
     import httpx2
 
     from chain.rpc.endpoint import Endpoint
-    from chain.rpc.limits import Limits
+    from chain.rpc.requests import Limits
+
+
+async def has_address(host: str) -> bool:
+    """Whether the name leads anywhere; may take as long as the resolver does, so limit the time."""
+    with suppress(ValueError):
+        return bool(ip_address(host))
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[bool] = loop.create_future()
+
+    def tell(answer: bool) -> None:
+        if not found.done():
+            found.set_result(answer)
+
+    def look_up() -> None:
+        try:
+            answer = bool(socket.getaddrinfo(host, None))
+        except OSError:
+            answer = False
+        with suppress(RuntimeError):  # the loop is closed when the answer came too late
+            loop.call_soon_threadsafe(tell, answer)
+
+    threading.Thread(target=look_up, name="name look-up", daemon=True).start()
+    return await found
+
 
 _HEADERS = {
     "content-type": "application/json",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from chain.networks import Address, Network
     from chain.rpc.reader import Reader
-    from chain.rpc.types import BlockRef
+    from chain.rpc.records import BlockRef
     from chain.store import Store
 
 _REMEMBERED = "tokens"

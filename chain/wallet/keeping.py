@@ -19,7 +19,7 @@ from chain.wallet.errors import (
 )
 from chain.wallet.keyring_store import find_keyring
 from chain.wallet.keystore_file import keystore_path, read_keystore, write_keystore
-from chain.wallet.process_guard import guard_process
+from chain.wallet.private_files import guard_process
 from chain.wallet.signer import Signer
 
 if TYPE_CHECKING:

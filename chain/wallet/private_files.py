@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import resource
 import stat
+import sys
 from typing import TYPE_CHECKING
 
 from chain.home import FILE_MODE, FOLDER_MODE, sync_folder
@@ -11,6 +14,20 @@ from chain.wallet.errors import WalletError, WalletRefusedError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+_PR_SET_DUMPABLE = 4
+
+
+def guard_process() -> bool:
+    """Ask the system for both; whether it agreed, since not every system can."""
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if sys.platform != "linux":
+            return True
+        return bool(ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) == 0)
+    except (OSError, ValueError, AttributeError):
+        return False
+
 
 MOST_BYTES = 64 * 1024
 

@@ -11,7 +11,7 @@ from chain.public_keys import recovered_address
 from chain.wallet.concealed import CURVE_ORDER
 from chain.wallet.demo import refuse_demo_elsewhere
 from chain.wallet.errors import WalletError, WalletRefusedError, discreetly
-from chain.wallet.process_guard import guard_process
+from chain.wallet.private_files import guard_process
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from chain.devnet.node.ledger import Ledger
 from chain.devnet.node.node import Node
 from chain.devnet.node.records import GenesisAccount
 from chain.devnet.node.server import Server
-from chain.devnet.world.assembly import assemble
+from chain.devnet.world.hook_code import assemble
 from chain.gas import (
     GAS_PRICE_ORACLE,
     NODE_INTERFACE,

@@ -11,7 +11,7 @@ from chain.devnet.node.messages import Message
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.pools import POOLS
 from chain.devnet.world.worlds import open_world
-from chain.math.fee_growth import FeeGrowth, fee_growth_inside
+from chain.math.fees import FeeGrowth, fee_growth_inside
 from chain.pool_key import POOL_KEY_TYPES, PoolKey, position_key
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from chain.rpc.errors import RpcError
+    from chain.rpc.records import Json
     from chain.rpc.requests import Request
-    from chain.rpc.types import Json
 
 T = TypeVar("T")
 

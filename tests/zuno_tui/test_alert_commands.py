@@ -12,7 +12,7 @@ import pytest
 
 from agents.monitor.alert import AlertKind, Severity
 from agents.monitor.book import AlertBook
-from agents.monitor.deliver.progress import NAMESPACE, Progress
+from agents.monitor.deliver.ledger import NAMESPACE, Progress
 from agents.monitor.heartbeat import Beat, Sight, write_beat
 from agents.monitor.notebook import Notebook
 from agents.monitor.polling_lock import Holder, PollingLock

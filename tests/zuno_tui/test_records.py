@@ -10,13 +10,28 @@ import pytest
 
 from agents.bus import Ambient
 from agents.debate import hold_debate
-from agents.record import FileSink, RecordWriter
-from agents.record_summary import A_NEW_POSITION, UNFINISHED, UNKNOWN, summarise
+from agents.record import (
+    A_NEW_POSITION,
+    RULES,
+    UNFINISHED,
+    UNKNOWN,
+    FileSink,
+    RecordWriter,
+    running_versions,
+    summarise,
+)
 from agents.redaction import Redactor
-from agents.replay import Difference, Record, ReplayReport, read_record
-from agents.replay_verdict import Judged, ReplayVerdict, judge_replay, judgment_words
+from agents.replay import (
+    Difference,
+    Judged,
+    Record,
+    ReplayReport,
+    ReplayVerdict,
+    judge_replay,
+    judgment_words,
+    read_record,
+)
 from agents.shelf import DamagedPlanError, PlanShelf, plan_document, plan_in, was_edited
-from agents.versions import RULES, running_versions
 from chain.home import Home
 from tests.agents.debating import NOW, REQUEST, Seen, start_of
 from tests.agents.made_up import Market

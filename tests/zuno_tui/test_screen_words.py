@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from textual.binding import Binding
 from textual.widget import Widget
 
-from zuno_tui.drawing.gauge import survival_bar
+from zuno_tui.drawing.pieces import survival_bar
 from zuno_tui.keys import ALL, KeymapError, keymap_from
-from zuno_tui.panes.ages import ago, coarse_age
-from zuno_tui.panes.range_picture import range_line, scale_of
-from zuno_tui.panes.row_layout import laid_out
-from zuno_tui.panes.row_table import Column
+from zuno_tui.panes.frame import ago, coarse_age
+from zuno_tui.panes.plan_card import range_line, scale_of
+from zuno_tui.panes.row_table import Column, laid_out
 from zuno_tui.themes import fitting_theme
 
 if TYPE_CHECKING:

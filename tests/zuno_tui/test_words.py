@@ -5,7 +5,7 @@ import pytest
 from chain.prices.price import Unit
 from chain.quantity import Known, Unknown
 from chain.tokens import unlisted_token
-from zuno_tui.drawing.gauge import WIDTH, range_gauge
+from zuno_tui.drawing.pieces import WIDTH, range_gauge
 from zuno_tui.words import (
     age_text,
     fee_text,

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
+import signal
 import time
 from importlib import import_module
 from threading import Thread
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, runtime_checkable
 
+from rich.text import Text
+from textual.app import App
 from textual.command import CommandPalette
 from textual.filter import NoColor
+from textual.message import Message
 from textual.reactive import Reactive
 
 from chain.clean_text import clean_text
 from zuno_tui.app.last_gate import AsciiOnly, ControlGuard
-from zuno_tui.app.messages import DeskSpoke, Hearing
-from zuno_tui.app.safe_app import SafeApp
 from zuno_tui.app.told import Told
 from zuno_tui.desk.events import AlertRaised, QuitAsked
 from zuno_tui.screens.desk import DeskScreen
@@ -24,6 +28,7 @@ from zuno_tui.themes import COLOURLESS, DEFAULT, SIXTEEN, THEMES, fitting_theme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from textual.binding import Binding
     from textual.command import Provider
@@ -34,6 +39,72 @@ if TYPE_CHECKING:
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.desk.views import AlertRow
     from zuno_tui.phrases.history import History
+
+
+def crash_page(error: BaseException, log: Path | None) -> str:
+    """Names the kind of the fault alone: its words may hold what must not be on a screen."""
+    where = "" if log is None else f"  Where it happened is written in {log}\n"
+    return (
+        f"\nzuno met a fault of its own ({type(error).__name__}) and closed the desk.\n\n"
+        "  Your positions are as they were: nothing is signed without the word you type.\n"
+        "  What was sent before is in the outbox, and goes on:  zuno outbox\n"
+        f"{where}"
+        "  Open the desk again:  zuno\n"
+    )
+
+
+Answer = TypeVar("Answer")
+
+_LOG = logging.getLogger("zuno.screen")
+# Without a file to write to, Python would print the log's lines in the middle of the screen.
+logging.getLogger("zuno").addHandler(logging.NullHandler())
+_ENDING = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
+
+
+class SafeApp(App[Answer]):
+    """Left to itself, Textual dies of a hang-up without a word, and prints variables in a crash."""
+
+    log_path: Path | None = None
+
+    def on_load(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in _ENDING:
+            loop.add_signal_handler(number, self._end_by, number)
+
+    def on_unmount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in _ENDING:
+            loop.remove_signal_handler(number)
+
+    def _end_by(self, number: signal.Signals) -> None:
+        _LOG.info("ended by %s", number.name)
+        self.exit(return_code=128 + number)
+
+    def _handle_exception(self, error: Exception) -> None:
+        _LOG.error("the screen failed", exc_info=error)
+        super()._handle_exception(error)
+        # Whatever else was to be printed may show values; the first fault's page is enough.
+        self._exit_renderables[:] = [Text(crash_page(self._exception or error, self.log_path))]
+
+    def _fatal_error(self) -> None:
+        """Textual would print a traceback with every variable here."""
+        self._close_messages_no_wait()
+
+
+class DeskSpoke(Message, bubble=False):
+    """The desk told something; posted from its own thread."""
+
+    def __init__(self, event: Event) -> None:
+        self.event = event
+        super().__init__()
+
+
+@runtime_checkable
+class Hearing(Protocol):
+    """A screen that wants to know what the desk tells while it is open."""
+
+    def hear(self, event: Event) -> bool:
+        """Whether the event found its place here, so that no screen need open for it."""
 
 
 _KEY_NAMES = {"enter": "enter", "space": "space", "tab": "tab", "escape": "esc"}

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from chain.home import Home
+    from zuno_tui.desk.bench import DeskOpening
     from zuno_tui.desk.events import Event
-    from zuno_tui.desk.opening import DeskOpening
     from zuno_tui.screens.first_run import FirstChoice
     from zuno_tui.settings.look import Look
 

@@ -13,7 +13,7 @@ from agents.monitor.life import Mute
 from chain.networks import network_named
 from zuno_tui.cli import DONE, FAILED
 from zuno_tui.cli.output import Column, print_json, print_lines, table
-from zuno_tui.phrases.durations import read_duration
+from zuno_tui.phrases.pieces import read_duration
 from zuno_tui.session import Session, say
 from zuno_tui.settings import SettingsError
 from zuno_tui.watch.health import undelivered, watch_health

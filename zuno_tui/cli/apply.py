@@ -12,9 +12,7 @@ from chain.wallet.errors import WalletError
 from chain.wallet.keeping import open_signer
 from zuno_tui.cli import DONE, FAILED
 from zuno_tui.cli.approval_card import word_lines
-from zuno_tui.cli.confirming import require_typed
-from zuno_tui.cli.interrupted import may_have_sent
-from zuno_tui.cli.outbox_news import say_news
+from zuno_tui.cli.confirming import may_have_sent, require_typed
 from zuno_tui.cli.result_card import show_result
 from zuno_tui.cli.transcript import wrapped
 from zuno_tui.cli.wallet_secrets import ask_passphrase
@@ -22,7 +20,7 @@ from zuno_tui.gate.applying import apply, unused_approval, waiting_of
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-from zuno_tui.gate.results import read_result
+from zuno_tui.gate.results import look_at_outbox, read_result, remember_heard
 from zuno_tui.session import Session, say
 from zuno_tui.shown import signing
 from zuno_tui.words import NOBODY
@@ -37,6 +35,15 @@ if TYPE_CHECKING:
     from chain.wallet.signer import Signer
     from zuno_tui.gate.applying import Waiting
     from zuno_tui.gate.connections import Connections
+
+
+async def say_news(sources: Sources, connections: Connections, outbox: Outbox) -> None:
+    """What needs nothing is said once, by whichever command comes first."""
+    findings = await look_at_outbox(sources, connections, outbox)
+    for finding in findings:
+        if finding.news:
+            say(" ".join((finding.sentence, *finding.where)))
+    remember_heard(outbox, findings, now=sources.clock())
 
 
 def run(arguments: Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from chain.execution.words_table import field_table
+from chain.execution.words import field_table
 from chain.tokens.token import amount_text
 from zuno_tui.cli.output import print_json, print_lines
 from zuno_tui.cli.transcript import wrapped

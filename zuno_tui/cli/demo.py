@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from chain.devnet.launch import DevnetReady
     from zuno_tui.app.running import Opening
+    from zuno_tui.desk.bench import DeskOpening
     from zuno_tui.desk.events import Event
-    from zuno_tui.desk.opening import DeskOpening
 
 _PREFIX = "zuno-demo-"
 _STARTING = "Starting the embedded chain: the real Uniswap v4 contracts, a week of market history."
@@ -62,8 +62,8 @@ def demo_opening(arguments: Namespace) -> Opening:
 
     @asynccontextmanager
     async def opening(tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
+        from zuno_tui.desk.bench import DeskOpening
         from zuno_tui.desk.events import Said
-        from zuno_tui.desk.opening import DeskOpening
 
         tell(Said(_STARTING))
         with _home_of_its_own(arguments.home) as home:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from zuno_tui.app.running import Opening
+    from zuno_tui.desk.bench import DeskOpening
     from zuno_tui.desk.events import Event
-    from zuno_tui.desk.opening import DeskOpening
     from zuno_tui.screens.first_run import FirstChoice
     from zuno_tui.session import Session
 
@@ -59,7 +59,7 @@ def no_desk_here() -> str | None:
 def _opening(arguments: Namespace) -> Opening:
     @asynccontextmanager
     async def opening(_tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
-        from zuno_tui.desk.opening import DeskOpening
+        from zuno_tui.desk.bench import DeskOpening
         from zuno_tui.session import Session, flags_of
 
         # Read here, since the first run may have written them a moment ago.

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from agents.shelf import PlanShelf, plan_in
 from agents.words import usd
 from chain.overview import tokens_at
-from chain.positions.reader import read_positions
+from chain.positions.gathering import read_positions
 from zuno_tui.cli import DONE
 from zuno_tui.cli.approve import same_network
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.wishes_to_open import capital_of, find_pool
+from zuno_tui.gate.wishes_of_plans import capital_of, find_pool
 from zuno_tui.session import Session
 from zuno_tui.words import amount_of
 

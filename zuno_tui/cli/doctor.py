@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from chain.home import HomeError
 from zuno_tui.cli import DONE, FAILED, NETWORK
-from zuno_tui.cli.doctor_finding import Check, State
-from zuno_tui.cli.doctor_network import model_check, network_checks, sending_check
+from zuno_tui.cli.doctor_network import Check, State, model_check, network_checks, sending_check
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.session import Session, say
 from zuno_tui.settings import SettingsError

@@ -9,7 +9,7 @@ from chain.keccak import keccak
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from chain.tokens import forget_token, read_tokens, remembered_tokens
-from zuno_tui.cli.doctor_finding import Check, State
+from zuno_tui.cli.doctor_network import Check, State
 from zuno_tui.gate.contract_code import forget_code, pinned_code
 
 if TYPE_CHECKING:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from chain.checksum import checksummed
@@ -11,7 +13,6 @@ from chain.code_hashes import shipped_code_hashes
 from chain.keccak import keccak
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
-from zuno_tui.cli.doctor_finding import Check, State
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -20,6 +21,22 @@ if TYPE_CHECKING:
     from chain.networks import Address
     from chain.rpc.client import RpcClient
     from zuno_tui.session import Session
+
+
+class State(StrEnum):
+    WELL = "ok"
+    CAUTION = "caution"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    name: str
+    state: State
+    finding: str
+    next_step: str = ""
+    about_network: bool = False
+
 
 _MODEL_SECONDS = 5.0
 

@@ -13,7 +13,7 @@ from chain.execution.outbox import Outbox
 from zuno_tui.cli import DONE
 from zuno_tui.cli.output import print_json
 from zuno_tui.gate.applying import unused_approval
-from zuno_tui.gate.circumstances import network_time
+from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.subjects import read_wallet
 from zuno_tui.session import Session, say

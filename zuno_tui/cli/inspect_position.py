@@ -14,7 +14,7 @@ from zuno_tui.cli import FAILED
 from zuno_tui.cli.output import print_json, print_lines
 from zuno_tui.cli.position_document import performance_document, position_document
 from zuno_tui.cli.positions import state_words
-from zuno_tui.drawing.gauge import range_gauge
+from zuno_tui.drawing.pieces import range_gauge
 from zuno_tui.session import Session, say
 from zuno_tui.words import (
     UNKNOWN,

@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, cast
 
 from agents.monitor.alert import event_document, iso_time
-from agents.monitor.announcing import announcement
 from agents.monitor.channel import Delivered, Letter
 from agents.monitor.courier import Postponed, Sent, SetAside, Stopped
-from agents.monitor.deliver.pace import EVERYTHING
+from agents.monitor.deliver.ledger import EVERYTHING
+from agents.monitor.delivering import announcement
 from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
 from chain.checksum import shortened
 from zuno_tui.cli.output import print_json_line

@@ -10,7 +10,7 @@ from zuno_tui.cli import DONE
 from zuno_tui.cli.aftermath_document import aftermath_document
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.standing import look_at_outbox, remember_heard, stands
+from zuno_tui.gate.results import look_at_outbox, remember_heard, stands
 from zuno_tui.session import Session, say
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from chain.execution.journal_records import Dispatch
     from zuno_tui.cli.output import Json
-    from zuno_tui.gate.standing import Told
+    from zuno_tui.gate.results import Told
 
 _COLUMNS = (Column("PLAN"), Column("HASH"), Column("STATE"), Column("STEPS"))
 _SHORT_HASH = 12

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from chain.wallet.keeping import open_signer
 from zuno_tui.cli import DONE
-from zuno_tui.cli.confirming import require_typed
-from zuno_tui.cli.interrupted import may_have_sent
+from zuno_tui.cli.confirming import may_have_sent, require_typed
 from zuno_tui.cli.output import print_json
 from zuno_tui.cli.wallet_secrets import ask_passphrase
 from zuno_tui.gate.limits import gate_limits

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from chain.execution.journal_records import SUCCEEDED, VersionKind
 from zuno_tui.cli import DONE, FAILED
 from zuno_tui.cli.apply import step_words
-from zuno_tui.cli.confirming import require_typed
-from zuno_tui.cli.interrupted import may_have_sent
+from zuno_tui.cli.confirming import may_have_sent, require_typed
 from zuno_tui.cli.output import print_json
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError

@@ -9,7 +9,7 @@ from agents.words import UNKNOWN, hours, percent, usd
 from zuno_tui.cli import DONE, FAILED
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.cli.transcript import wrapped
-from zuno_tui.drawing.gauge import bar
+from zuno_tui.drawing.pieces import bar
 from zuno_tui.session import say
 
 if TYPE_CHECKING:

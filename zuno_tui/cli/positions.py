@@ -12,7 +12,7 @@ from chain.performance import Performance, gains, read_performance
 from chain.positions.snapshot import RangeStatus
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.cli.position_document import wallet_document
-from zuno_tui.drawing.gauge import range_gauge
+from zuno_tui.drawing.pieces import range_gauge
 from zuno_tui.session import Session, say
 from zuno_tui.words import fee_text, money, percent, signed_money, worth
 

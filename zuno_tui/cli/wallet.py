@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from chain.checksum import checksummed
 from chain.wallet.book import Keeping, change_book, parsed_address, read_book
 from chain.wallet.errors import WalletError, WalletRefusedError
-from chain.wallet.process_guard import guard_process
+from chain.wallet.private_files import guard_process
 from zuno_tui.cli import DONE
 from zuno_tui.cli.output import Column, print_json, print_lines, table
 from zuno_tui.session import Session, say

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chain.checksum import checksummed
 from chain.execution.parties import parties_of
+from chain.networks import network_named
+from chain.wallet.book import Keeping, read_book
+from chain.wallet.demo import DEMO_NETWORK
 from zuno_tui.cli.approval_card import outcome_lines
 from zuno_tui.desk.views import ApprovalView, StepView
 from zuno_tui.shown import signing
@@ -13,11 +17,38 @@ from zuno_tui.shown import signing
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from chain.home import Home
     from chain.networks import Address, Network
-    from zuno_tui.desk.signing_key import SigningKey
     from zuno_tui.gate.applying import Waiting
     from zuno_tui.gate.approving import Approved
     from zuno_tui.gate.replacing import Replacement
+
+
+@dataclass(frozen=True, slots=True)
+class SigningKey:
+    words: str
+    can_sign: bool = True
+    needs_passphrase: bool = False
+
+
+def signing_key(home: Home, network: Network, wallet: Address) -> SigningKey:
+    demo = network_named(DEMO_NETWORK)
+    if wallet == demo.default_address:
+        if network == demo:
+            return SigningKey("the demo's key")
+        return SigningKey(
+            "nothing: the demo's key signs on the embedded chain only", can_sign=False
+        )
+    known = read_book(home.keystore).at(wallet)
+    if known is None:
+        return SigningKey("nothing: zuno holds no key for it (zuno wallet import)", can_sign=False)
+    match known.keeping:
+        case Keeping.KEYRING:
+            return SigningKey(f"{known.name}, in the system's keyring")
+        case Keeping.FILE:
+            return SigningKey(f"{known.name}, in an encrypted file", needs_passphrase=True)
+        case Keeping.NOWHERE:
+            return SigningKey(f"nothing: {known.name} is watch-only", can_sign=False)
 
 
 def approved_view(approved: Approved, wallet: Address, key: SigningKey) -> ApprovalView:

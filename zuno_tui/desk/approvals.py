@@ -9,12 +9,11 @@ from zuno_tui.cli.approval_card import rehearsal_lines
 from zuno_tui.cli.approve import rehearsed, same_network
 from zuno_tui.cli.explain import recorded_turns
 from zuno_tui.cli.plan_card import edited_words, record_words
-from zuno_tui.desk.approval_views import approved_view
+from zuno_tui.desk.approval_views import approved_view, signing_key
 from zuno_tui.desk.changes import wish_of_change
-from zuno_tui.desk.debate_views import turn_view
 from zuno_tui.desk.debates import show_plan
 from zuno_tui.desk.events import DebateChanged, PageReady, Said, ViewAsked
-from zuno_tui.desk.signing_key import signing_key
+from zuno_tui.desk.prose import turn_view
 from zuno_tui.desk.views import DebateView
 from zuno_tui.gate.approving import approve
 from zuno_tui.gate.choosing import chosen_candidate

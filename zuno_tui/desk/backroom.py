@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from chain.wallet.concealed import Passphrase
+    from zuno_tui.desk.bench import DeskOpening
     from zuno_tui.desk.desk import Desk
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.intents import Intent
-    from zuno_tui.desk.opening import DeskOpening
 
     Errand = Callable[[Desk], Awaitable[None]]
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import secrets
+import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from zuno_tui.desk.events import ViewAsked
@@ -15,11 +18,33 @@ if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.intents import ViewName
     from zuno_tui.desk.jobs import Jobs
-    from zuno_tui.desk.opening import DeskOpening
     from zuno_tui.desk.status import StatusBoard
     from zuno_tui.session import Session
 
     Tell = Callable[[Event], None]
+    from collections.abc import Callable, Mapping
+
+    from zuno_tui.settings import Flags
+
+
+def _new_request_id() -> str:
+    return f"req_{secrets.token_hex(8)}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeskOpening:
+    session: Session
+    demo: bool = False
+    """Whether the guide speaks and the market can be paused."""
+    deterministic: bool = False
+    """Whether the rules speak alone, key or no key."""
+    flags: Flags | None = None
+    """What the monitor watches by, beside the settings; None for this network and wallet alone."""
+    clock: Callable[[], float] = time.time
+    new_request_id: Callable[[], str] = _new_request_id
+    # It may hold keys, and so is part of no repr.
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
+
 
 _STILL_WAITING = 2.0
 

@@ -5,14 +5,95 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agents.shelf import plan_in
+from zuno_tui.cli.plan_card import (
+    FIGURES,
+    circumstances,
+    headline,
+    model_talk,
+    reasons,
+    recommendation,
+)
 from zuno_tui.desk.events import PlanChanged
-from zuno_tui.desk.views import PlanView
+from zuno_tui.desk.views import OptionView, PlanView
+from zuno_tui.words import fee_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
+    from agents.plan import Candidate, Plan
+    from agents.shelf import PlanDocument
     from zuno_tui.desk.bench import Tell
+    from zuno_tui.desk.plan_pools import PlanPool
     from zuno_tui.desk.views import ApprovalView, ResultView
+
+_DRAWN_OTHERWISE = ("ticks", "stays 24 h", "stays 7 d", "judged")
+_FIGURES = {label: tell for label, tell in FIGURES.items() if label not in _DRAWN_OTHERWISE}
+
+
+def plan_view(document: PlanDocument, pools: Mapping[str, PlanPool], *, made_at: float) -> PlanView:
+    plan = plan_in(document)
+    return PlanView(
+        plan_id=plan.plan_id,
+        headline=_headline(plan, pools),
+        recommendation=recommendation(plan),
+        options=tuple(_options(plan, pools)),
+        reasons=(*reasons(plan), *model_talk(document)),
+        made_at=made_at,
+        token_id=plan.position,
+    )
+
+
+def _options(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[OptionView]:
+    choice = plan.choice
+    yield _option("hold", None, plan.hold, pools, recommended=choice.kind == "hold")
+    for move in plan.candidates:
+        chosen = choice.kind == "move" and choice.index == move.index
+        name = f"{move.index} {move.kind}"
+        yield _option(name, str(move.index), move, pools, recommended=chosen)
+    if plan.exit is not None:
+        yield _option("exit", "exit", plan.exit, pools, recommended=choice.kind == "exit")
+
+
+def _option(
+    name: str,
+    candidate: str | None,
+    one: Candidate,
+    pools: Mapping[str, PlanPool],
+    *,
+    recommended: bool,
+) -> OptionView:
+    lower, upper = one.tick_lower, one.tick_upper
+    pool = pools.get(one.pool_id)
+    low, high, progress, edges = "", "", None, None
+    if lower is not None and upper is not None:
+        low, high = f"tick {lower}", f"tick {upper}"
+        if pool is not None:
+            low, high = pool.pair.bounds(lower, upper)
+            progress = pool.pair.progress(pool.tick, lower, upper)
+            edges = pool.edges(lower, upper)
+    return OptionView(
+        name=name,
+        candidate=candidate,
+        recommended=recommended,
+        verdict="" if one.judgment is None else one.judgment.verdict.value,
+        low=low,
+        high=high,
+        progress=progress,
+        survives_day=None if one.survival is None else one.survival.day,
+        survives_week=None if one.survival is None else one.survival.week,
+        figures={label: tell(one) for label, tell in _FIGURES.items()},
+        edges=edges,
+    )
+
+
+def _headline(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
+    """Which position comes first: a narrow border shows little more."""
+    pool = pools.get(plan.recommended.pool_id)
+    if pool is None:
+        return headline(plan)
+    which = "new" if plan.position is None else f"#{plan.position}"
+    return f"{which} {pool.pair.name} {fee_text(pool.fee)} · {circumstances(plan)}"
 
 
 class Card:

@@ -40,7 +40,7 @@ from zuno_tui.settings import SettingsError
 from zuno_tui.settings.retention import retention_settings
 
 if TYPE_CHECKING:
-    from chain.rpc.types import Block
+    from chain.rpc.records import Block
     from chain.wallet.concealed import Passphrase
     from zuno_tui.desk.bench import Bench
     from zuno_tui.desk.intents import Intent

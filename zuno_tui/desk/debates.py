@@ -6,11 +6,10 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from zuno_tui.desk.debate_views import ending, turn_view
+from zuno_tui.desk.card import plan_view
 from zuno_tui.desk.events import DebateChanged, Said, TurnEnded
 from zuno_tui.desk.plan_pools import pools_on_record
-from zuno_tui.desk.plan_views import plan_view
-from zuno_tui.desk.prose import ProseGatherer
+from zuno_tui.desk.prose import ProseGatherer, ending, turn_view
 from zuno_tui.desk.views import DebateView
 
 if TYPE_CHECKING:

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from typing import Self
 
     from chain.wallet.concealed import Passphrase
+    from zuno_tui.desk.bench import DeskOpening
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.intents import Intent
     from zuno_tui.desk.jobs import Jobs
-    from zuno_tui.desk.opening import DeskOpening
     from zuno_tui.session import Session
 
 _SIGNING = "apply"

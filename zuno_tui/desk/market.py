@@ -13,7 +13,7 @@ from chain.rpc.values import InvalidValueError
 from zuno_tui.desk.events import Said
 
 if TYPE_CHECKING:
-    from chain.rpc.types import Json
+    from chain.rpc.records import Json
     from zuno_tui.desk.bench import Bench
     from zuno_tui.desk.intents import Market as Asked
 

@@ -10,7 +10,7 @@ from zuno_tui.cli.outbox import resolve_half_done
 from zuno_tui.desk.events import OutboxReady, Said
 from zuno_tui.desk.views import DispatchView
 from zuno_tui.gate.approvals import read_approval
-from zuno_tui.gate.standing import look_at_outbox, remember_heard, stands
+from zuno_tui.gate.results import look_at_outbox, remember_heard, stands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from chain.execution.journal_records import Dispatch
     from zuno_tui.desk.bench import Bench
-    from zuno_tui.gate.standing import Told
+    from zuno_tui.gate.results import Told
 
     Action = Literal["resume", "cancel", "speed-up", "resolve"]
 

@@ -19,9 +19,8 @@ from zuno_tui.desk.views import StatusView
 if TYPE_CHECKING:
     from chain.networks import Address
     from chain.overview import Overview
-    from zuno_tui.desk.bench import Tell
+    from zuno_tui.desk.bench import DeskOpening, Tell
     from zuno_tui.desk.counter import Counter
-    from zuno_tui.desk.opening import DeskOpening
     from zuno_tui.session import Session
 
 _HEAD_START = 2.0

@@ -3,24 +3,54 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 from chain.overview import read_overview
 from chain.store import StoreError
 from zuno_tui.desk.events import PositionsChanged, Said
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.position_rows import Won, positions_view, won_by_position
-from zuno_tui.desk.remembering import remember, remembered
-from zuno_tui.desk.views import PositionsView
+from zuno_tui.desk.views import PositionRow, PositionsView
 from zuno_tui.words import percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from chain.networks import Address, Network
     from chain.overview import Overview
     from chain.reading.log_scan import ScanProgress
+    from chain.store import Store
     from zuno_tui.desk.bench import Bench
+
+_NAMESPACE = "desk-positions"
+_KEPT_ROWS = 1_000
+"""More would make opening slow, and nobody reads them before the first fresh ones are there."""
+
+
+def remember(
+    store: Store, network: Network, wallet: Address, view: PositionsView, *, now: float
+) -> None:
+    kept = replace(view, rows=view.rows[:_KEPT_ROWS])
+    store.put(_NAMESPACE, _key(network, wallet), asdict(kept), now=now)
+
+
+def remembered(store: Store, network: Network, wallet: Address) -> PositionsView | None:
+    """What was kept; None when there is nothing, or it was written by another version."""
+    document = store.get(_NAMESPACE, _key(network, wallet))
+    if not isinstance(document, dict):
+        return None
+    fields = cast("dict[str, Any]", document)
+    try:
+        rows = tuple(PositionRow(**{**row, "notes": tuple(row["notes"])}) for row in fields["rows"])
+        return PositionsView(**{**fields, "rows": rows, "stale": None, "remembered": True})
+    except (KeyError, TypeError):
+        return None
+
+
+def _key(network: Network, wallet: Address) -> str:
+    return f"{network.chain_id}:{wallet}"
+
 
 _COARSE_SECONDS = 15.0
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from agents.record_summary import summarise
+from agents.record import summarise
 from zuno_tui.cli.replay import record_path
-from zuno_tui.desk.debate_views import ending, turn_view
 from zuno_tui.desk.events import DebateChanged, RecordsReady, Said, ViewAsked
+from zuno_tui.desk.prose import ending, turn_view
 from zuno_tui.desk.views import DebateView, RecordRow
 from zuno_tui.replaying import replayed
 

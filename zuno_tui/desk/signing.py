@@ -6,17 +6,16 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from chain.checksum import checksummed
 from chain.execution.outbox import Outbox
 from chain.wallet.errors import WalletError
 from chain.wallet.keeping import open_signer
 from zuno_tui.cli.apply import step_words
 from zuno_tui.cli.result_card import result_lines
-from zuno_tui.desk.approval_views import replacement_view, waiting_view
+from zuno_tui.desk.approval_views import replacement_view, signing_key, waiting_view
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, Said
 from zuno_tui.desk.faults import fault_words
-from zuno_tui.desk.resumption_view import resumption_view
-from zuno_tui.desk.signing_key import signing_key
-from zuno_tui.desk.views import ResultView
+from zuno_tui.desk.views import ApprovalView, ResultView, StepView
 from zuno_tui.gate.applying import apply, unused_approval, waiting_of
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import gate_limits
@@ -24,6 +23,7 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.replacing import replacement_of, send_replacement, waiting_dispatch
 from zuno_tui.gate.results import read_result
 from zuno_tui.gate.resume import prepare_resume, resume_plan
+from zuno_tui.shown import signing
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -36,12 +36,35 @@ if TYPE_CHECKING:
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.intents import Apply
     from zuno_tui.desk.intents import Outbox as AskedOutbox
-    from zuno_tui.desk.views import ApprovalView
     from zuno_tui.gate.limits import GateLimits
     from zuno_tui.gate.replacing import Replacement
     from zuno_tui.gate.resume import Resumption
 
     Act = Callable[[Passphrase | None], Awaitable[None]]
+    from chain.networks import Network
+
+RESUME = "resume"
+
+
+def resumption_view(resumption: Resumption, network: Network, *, expires_at: float) -> ApprovalView:
+    dispatch, step, parties = resumption.dispatch, resumption.step, resumption.parties
+    host = dispatch.private_host
+    return ApprovalView(
+        plan_id=dispatch.plan_id,
+        headline=f"{RESUME} {step.name} of {dispatch.plan_id}",
+        hash=dispatch.hash,
+        expires_at=expires_at,
+        steps=(StepView(step.name, (resumption.headline, *resumption.words(network))),),
+        outcome=() if host is None else (f"Sent through {host} alone.",),
+        wallet=checksummed(dispatch.sender),
+        signs_with="nothing: it is signed already, and sent as it is",
+        can_sign=True,
+        needs_passphrase=False,
+        word=RESUME,
+        recipients=signing.recipients(parties),
+        terms=signing.terms(network, parties, resumption.gas, resumption.tokens),
+    )
+
 
 APPLY = "apply"
 _READ_PATIENCE = 60.0

@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Literal
 
 from agents.monitor.book import AlertBook
 from agents.monitor.channel import RAISING
-from agents.monitor.deliver.progress import all_progress
-from agents.monitor.freshness import still_fresh
-from agents.monitor.heartbeat import last_beat
+from agents.monitor.deliver.ledger import all_progress
+from agents.monitor.heartbeat import last_beat, still_fresh
 from agents.monitor.life import Mute
 from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
 from agents.monitor.service import run_monitor
 from chain.checksum import shortened
+from chain.networks import UnknownNetworkError, network_named
 from chain.store import StoreError
-from zuno_tui.desk.alert_rows import alert_row
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.intents import ALL_ALERTS
-from zuno_tui.desk.views import AlertsView
+from zuno_tui.desk.views import AlertRow, AlertsView
 from zuno_tui.phrases.phrase_error import PhraseError
 from zuno_tui.settings import Flags
 from zuno_tui.watch.health import undelivered
@@ -33,10 +32,49 @@ if TYPE_CHECKING:
     from agents.monitor.alert import Alert
     from agents.monitor.heartbeat import Beat
     from agents.monitor.notes import Note
+    from chain.networks import Address, Network
     from zuno_tui.desk.bench import Bench
     from zuno_tui.desk.intents import Acknowledge
     from zuno_tui.desk.intents import Mute as AskedMute
-    from zuno_tui.desk.views import AlertRow
+
+
+def alert_row(alert: Alert, network: Network, wallet: Address) -> AlertRow:
+    """As seen from a desk that shows one wallet on one network."""
+    return AlertRow(
+        alert_id=str(alert.id),
+        severity=alert.severity.value,
+        state=alert.state.value,
+        token_id=alert.position_id,
+        since=_since(alert),
+        message=alert.message if alert.active else f"{alert.message} Over: {alert.resolution}.",
+        next_command=_phrase(alert, network) if alert.active else "",
+        muted_until=alert.muted_until,
+        place=_place(alert, network, wallet),
+    )
+
+
+def _place(alert: Alert, network: Network, wallet: Address) -> str:
+    elsewhere = alert.network if alert.chain_id != network.chain_id else ""
+    other = shortened(alert.wallet_address) if alert.wallet_address != wallet else ""
+    return " ".join(filter(None, (elsewhere, other)))
+
+
+def _phrase(alert: Alert, network: Network) -> str:
+    """The command as the prompt takes it, which acts on the desk's own network alone."""
+    if alert.chain_id != network.chain_id:
+        return f"switch to {alert.network}"
+    return alert.next_command.removeprefix(f"zuno --network {network.name} ").removeprefix("zuno ")
+
+
+def _since(alert: Alert) -> float:
+    """By the wall's clock, which ages are told by; the embedded chain's own would mislead."""
+    try:
+        if network_named(alert.network).clock == "wall":
+            return alert.since
+    except UnknownNetworkError:
+        return alert.since
+    return alert.created_at if alert.episode == 1 else alert.updated_at
+
 
 _BETWEEN_LOOKS = 0.3
 _BETWEEN_BEATS = 5.0

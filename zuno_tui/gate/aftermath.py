@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from chain.balances import balance_call, balance_of
 from chain.execution.journal_records import SUCCEEDED
 from chain.execution.receipts import NotIncludedError, read_realised
-from chain.positions.reader import read_positions
+from chain.positions.gathering import read_positions
 from chain.quantity import Known
 from chain.reading.one_block import OneBlock
 from chain.rpc.errors import RpcError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from chain.execution.journal_records import Dispatch
     from chain.networks import Address
     from chain.overview import Sources
-    from chain.rpc.types import BlockRef
+    from chain.rpc.records import BlockRef
     from chain.tokens import Token
     from zuno_tui.gate.approvals import Approval
 

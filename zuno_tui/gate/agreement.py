@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from chain.overview import Sources
     from chain.rpc.client import RpcClient
-    from chain.rpc.types import Block
+    from chain.rpc.records import Block
     from zuno_tui.gate.basis import Basis, BasisQuestion
     from zuno_tui.gate.connections import Connections, Witness
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from chain.execution.journal import OutboxError
 from chain.execution.sending import Sender
 from chain.execution.simulating import simulate
 from chain.execution.words import describe, names_on
@@ -17,7 +18,6 @@ from zuno_tui.gate.approvals import (
     refuse_tampered,
 )
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.shown_signer import ShownSigner
 from zuno_tui.gate.witnessing import evidence_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from chain.execution.journal_records import Dispatch, Step
     from chain.execution.outbox import Outbox
     from chain.execution.sending import Signer
-    from chain.execution.transaction import UnsignedTransaction
+    from chain.execution.transaction import SignedTransaction, UnsignedTransaction
     from chain.networks import Address, Network
     from chain.overview import Sources
     from chain.store import Store
@@ -34,6 +34,23 @@ if TYPE_CHECKING:
     from zuno_tui.gate.approvals import Approval
     from zuno_tui.gate.connections import Connections
     from zuno_tui.gate.judgment import Judgment
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSigner:
+    """Signs the transactions whose words a person saw, and none that the journal holds since."""
+
+    signer: Signer
+    shown: frozenset[UnsignedTransaction]
+
+    def sign(self, transaction: UnsignedTransaction, /) -> SignedTransaction:
+        if transaction not in self.shown:
+            raise OutboxError(
+                f"What the journal holds as {transaction.step} is not what was shown. "
+                "It was not signed.",
+                "See where things stand: zuno outbox",
+            )
+        return self.signer.sign(transaction)
 
 
 WORD, ANYWAY = "apply", "apply-anyway"

@@ -11,8 +11,8 @@ from chain.execution.reading import read_chain_facts
 from chain.execution.simulating import simulate
 from chain.networks import NATIVE
 from chain.overview import tokens_at
-from zuno_tui.gate.circumstances import read_circumstances
 from zuno_tui.gate.contract_code import read_code_hashes
+from zuno_tui.gate.drift import read_circumstances
 from zuno_tui.gate.subjects import read_subject
 from zuno_tui.gate.swap_replay import replay_swap
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from chain.execution.transaction import UnsignedTransaction
     from chain.networks import Address
     from chain.overview import Sources
-    from chain.rpc.types import Block
+    from chain.rpc.records import Block
     from chain.store import Store
     from chain.tokens import Token
     from zuno_tui.gate.contract_code import CodeHashes

@@ -16,9 +16,9 @@ from chain.hooks import NO_HOOK
 from chain.networks import NATIVE
 from chain.pool_key import PoolKey
 from chain.pools.state import pool_state_slots, pool_states
-from chain.positions.reader import read_positions
+from chain.positions.gathering import read_positions
 from chain.reading.one_block import OneBlock
-from chain.reading.slots import read_slots
+from chain.reading.words import read_slots
 from zuno_tui.gate.contract_code import called_contracts
 from zuno_tui.gate.swap_replay import SwapInput
 from zuno_tui.gate.worth import read_worth
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from chain.execution.decoding_records import DecodedStep
     from chain.networks import Address, Network
     from chain.overview import Sources
-    from chain.rpc.types import Block
+    from chain.rpc.records import Block
     from zuno_tui.gate.contract_code import CodeHashes
     from zuno_tui.gate.limits import GateLimits
 

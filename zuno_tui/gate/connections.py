@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from chain.execution.sending_route import Route
+from chain.execution.sending_delivery import Route
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import NoEndpoint, RpcError

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from chain.networks import Address, Network
     from chain.overview import Sources
-    from chain.rpc.types import BlockRef
+    from chain.rpc.records import BlockRef
     from chain.store import Store
 
 

@@ -6,15 +6,105 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+from chain.abi import encode_call
 from chain.checksum import shortened
 from chain.execution.outbox_approvals import APPROVAL_SECONDS
 from chain.execution.policy_context import DEAREST_POOL_FEE
+from chain.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, NO_HOOK
+from chain.keccak import keccak
+from chain.rpc import requests
+from chain.rpc.client import AHEAD_SECONDS
+from chain.rpc.errors import Reverted
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from chain.execution.kept_back import KeptBack
     from chain.networks import Address
+    from chain.overview import Sources
+    from chain.rpc.records import Block, BlockRef
+    from zuno_tui.gate.subjects import Subject
+
+
+async def read_circumstances(sources: Sources, subject: Subject, wallet: Address) -> Circumstances:
+    """At the block the subject was read at."""
+    block, pool, position = subject.block, subject.pool, subject.position
+    nonce = await sources.client.ask(requests.transaction_count(wallet, block.hash))
+    hook_code = None
+    if pool is not None and pool.key.hooks != NO_HOOK:
+        hook_code = await read_hook_code(sources, pool.key.hooks, block.hash)
+    return Circumstances(
+        owner=None if position is None else position.owner,
+        liquidity=None if position is None else position.liquidity,
+        pool_id=None if pool is None else pool.key.pool_id,
+        hook_code=hook_code,
+        subscriber=None if position is None else position.custody.subscriber,
+        sqrt_price_x96=None if pool is None else pool.sqrt_price_x96,
+        pool_fee=None if pool is None else pool.lp_fee,
+        nonce=nonce,
+        base_fee=block.base_fee_per_gas or 0,
+    )
+
+
+def network_time(sources: Sources, head_time: int) -> int:
+    """By the network's own clock where it has one: the embedded chain's stands still or runs."""
+    return head_time if sources.network.clock == "head" else int(sources.clock())
+
+
+def earliest_time(sources: Sources, block: Block) -> int:
+    """What deadlines and expirations start from: the earlier of the block's time and ours.
+
+    A block from the future is refused: whoever makes up its time would make up every deadline.
+    """
+    if sources.network.clock == "head":
+        return block.timestamp
+    now = sources.clock()
+    if block.timestamp > now + AHEAD_SECONDS:
+        raise GateRefusedError(
+            f"Block {block.number:,} is {block.timestamp - now:.0f} s ahead of this machine's "
+            "clock. Nothing was signed. Check the clock, or ask another endpoint: --rpc URL",
+            RefusalCode.FUTURE_HEAD,
+        )
+    return min(block.timestamp, int(now))
+
+
+_ADDRESS_DIGITS = 40
+
+
+async def read_hook_code(sources: Sources, hook: Address, at: BlockRef) -> str | None:
+    """One hash that changes with any of it; a proxy keeps its own code when it is upgraded."""
+    code = await sources.client.ask(requests.code(hook, at))
+    own = "0x" + keccak(code).hex() if code else None
+    words = await sources.client.together(
+        *(
+            requests.storage(hook, "0x" + slot.hex(), at)
+            for slot in (*IMPLEMENTATION_SLOTS, BEACON_SLOT)
+        )
+    )
+    named = [_address(word) for word in words if int(word, 16)]
+    if own is None or not named:
+        return own
+    if int(words[-1], 16):
+        named.append(await _implementation_of(sources, _address(words[-1]), at))
+    codes = await sources.client.together(*(requests.code(each, at) for each in named))
+    content = [own, *named, *(keccak(code).hex() for code in codes)]
+    return "0x" + keccak(" ".join(content).encode()).hex()
+
+
+async def _implementation_of(sources: Sources, beacon: Address, at: BlockRef) -> Address:
+    """What the beacon names; one that names nothing names itself."""
+    try:
+        answer = await sources.client.ask(
+            requests.call(beacon, encode_call("implementation()"), at)
+        )
+    except Reverted:
+        return beacon
+    return _address(answer.hex()) if len(answer) == 32 else beacon
+
+
+def _address(word: str) -> Address:
+    return "0x" + word[-_ADDRESS_DIGITS:]
 
 
 _CLOCK_SLACK = 60

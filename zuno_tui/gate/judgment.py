@@ -16,10 +16,9 @@ from zuno_tui.gate.agreement import require_agreement
 from zuno_tui.gate.approvals import notional_of_today
 from zuno_tui.gate.basis import BasisQuestion, read_basis
 from zuno_tui.gate.bytes_context import read_context, read_named
-from zuno_tui.gate.circumstances import earliest_time, network_time
 from zuno_tui.gate.connections import refuse_silent_route
 from zuno_tui.gate.contract_code import read_code_hashes, refuse_other_protocol
-from zuno_tui.gate.drift import Drift, code_drifts, drifts, kept_drifts
+from zuno_tui.gate.drift import Drift, code_drifts, drifts, earliest_time, kept_drifts, network_time
 from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_elsewhere
 from zuno_tui.gate.preparing import refuse_failing
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode

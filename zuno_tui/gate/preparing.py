@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from chain.execution.building import build, with_gas
-from chain.execution.building_facts import ShortError
+from chain.execution.building_facts import FeeCaps, ShortError
 from chain.execution.building_requests import Create, ReRange
 from chain.execution.decoding import decode
 from chain.execution.gas_bill import coin_needed, with_whole_gas, with_worth
@@ -16,18 +17,19 @@ from chain.execution.policy_context import PolicyContext, key_of
 from chain.execution.reading import read_chain_facts
 from chain.execution.recipes_sizing import Band, price_band
 from chain.execution.simulating import simulate
+from chain.gas import read_gas_price
 from chain.hooks import NO_HOOK
 from chain.networks import NATIVE
 from chain.overview import tokens_at
+from chain.quantity import Unknown
+from chain.rpc.errors import RpcError
 from chain.tokens.token import amount_text
-from zuno_tui.gate.circumstances import earliest_time, network_time, read_circumstances
 from zuno_tui.gate.contract_code import (
     called_contracts,
     read_code_hashes,
     refuse_other_protocol,
 )
-from zuno_tui.gate.drift import Bounds
-from zuno_tui.gate.fees import agreed_fees
+from zuno_tui.gate.drift import Bounds, earliest_time, network_time, read_circumstances
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
@@ -41,12 +43,38 @@ if TYPE_CHECKING:
     from chain.execution.simulating import Simulation
     from chain.networks import Address, Network
     from chain.overview import Sources
+    from chain.rpc.client import RpcClient
+    from chain.rpc.records import Block
     from chain.store import Store
-    from zuno_tui.gate.connections import Connections
+    from zuno_tui.gate.connections import Connections, Witness
     from zuno_tui.gate.contract_code import CodeHashes
     from zuno_tui.gate.drift import Circumstances
     from zuno_tui.gate.limits import GateLimits
     from zuno_tui.gate.wishes import Wish
+
+_HEADROOM = 2
+"""A base fee may rise by an eighth a block: twice lasts for five full blocks."""
+
+
+async def agreed_fees(witnesses: Sequence[Witness], block: Block, found: FeeCaps) -> FeeCaps:
+    """The lower tip of two endpoints, the middle one of more; as found where only one is set."""
+    told = await asyncio.gather(*(_tip(one.client, block) for one in witnesses))
+    tips = sorted(tip for tip in told if tip is not None)
+    if not tips:
+        return found
+    tip = tips[(len(tips) - 1) // 2]
+    base = block.base_fee_per_gas
+    if base is None:
+        return FeeCaps(tip, tip)
+    return FeeCaps(_HEADROOM * base + tip, tip)
+
+
+async def _tip(client: RpcClient, block: Block) -> int | None:
+    try:
+        price = await read_gas_price(client, block.number)
+    except RpcError:
+        return None
+    return None if isinstance(price, Unknown) else price.value.priority_fee
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from chain.gas import read_gas_price
 from chain.quantity import Unknown
 from chain.rpc import requests
 from zuno_tui.gate.approvals import approval_under, refuse_tampered
-from zuno_tui.gate.circumstances import network_time
 from zuno_tui.gate.connections import refuse_silent_route
+from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.judgment import decoded, judge_transactions
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.witnessing import evidence_of

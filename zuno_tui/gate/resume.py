@@ -18,7 +18,7 @@ from zuno_tui.gate.connections import refuse_silent_route
 from zuno_tui.gate.judgment import judge_transactions
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.replacing import refuse_unlike_cancel
-from zuno_tui.gate.standing import stands
+from zuno_tui.gate.results import stands
 from zuno_tui.gate.witnessing import evidence_of
 
 if TYPE_CHECKING:

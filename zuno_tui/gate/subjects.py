@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from chain.execution.building_facts import PoolFacts, position_facts
 from chain.execution.reading import FactsUnknownError
 from chain.pools.state import pool_state_slots, pool_states
-from chain.positions.reader import read_positions
+from chain.positions.gathering import read_positions
 from chain.reading.one_block import OneBlock
-from chain.reading.slots import read_slots
+from chain.reading.words import read_slots
 from chain.rpc import requests
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chain.overview import Sources
     from chain.pool_key import PoolKey
     from chain.positions.snapshot import PositionSnapshot
-    from chain.rpc.types import Block, BlockRef
+    from chain.rpc.records import Block, BlockRef
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,10 @@ from chain.execution.building_facts import PoolFacts
 from chain.hooks import touches_swaps
 from chain.pools.candidates import plain_pools
 from chain.pools.depth import read_depths
-from chain.pools.quote import quote_at_most
-from chain.pools.quoter import quotes_across
+from chain.pools.quote import quote_at_most, quotes_across
 from chain.pools.state import pool_state_slots, pool_states
 from chain.reading.one_block import OneBlock
-from chain.reading.slots import read_slots
+from chain.reading.words import read_slots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

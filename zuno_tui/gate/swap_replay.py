@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from chain.execution.building_requests import QuotedSwap
 from chain.hooks import touches_swaps
 from chain.pools.depth import read_depths
-from chain.pools.quote import quote_at_most
-from chain.pools.quoter import quotes_across
+from chain.pools.quote import quote_at_most, quotes_across
 from chain.pools.state import pool_state_slots, pool_states
 from chain.reading.one_block import OneBlock
-from chain.reading.slots import read_slots
+from chain.reading.words import read_slots
 
 if TYPE_CHECKING:
     from chain.execution.building_facts import PositionFacts

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from chain.checksum import checksummed
 from chain.networks import NATIVE
-from chain.positions.reader import read_positions
+from chain.positions.gathering import read_positions
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.worth import micro_dollars
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from chain.overview import Sources
     from chain.pool_key import PoolKey
     from chain.positions.snapshot import PositionSnapshot
-    from chain.rpc.types import BlockRef
+    from chain.rpc.records import BlockRef
     from chain.tokens import Token
     from zuno_tui.gate.subjects import Subject
     from zuno_tui.gate.swap_pools import SwapQuotes

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from chain.networks import Address
     from chain.overview import Sources
-    from chain.rpc.types import Block
+    from chain.rpc.records import Block
     from chain.tokens import Token
 
 

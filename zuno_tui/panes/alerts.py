@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.message import Message
 
 from zuno_tui.keys import ALERTS
-from zuno_tui.panes.ages import ago, coarse_age
-from zuno_tui.panes.frame import frame, joined, literal, pane_title
+from zuno_tui.panes.frame import ago, coarse_age, frame, joined, literal, pane_title
 from zuno_tui.panes.row_table import Cell, Column, Row, RowTable
 
 if TYPE_CHECKING:

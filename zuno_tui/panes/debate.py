@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical, VerticalScroll
-from textual.widgets import Static
+from textual.message import Message
+from textual.widgets import Input, Static
 
-from zuno_tui.keys import DEBATE, MOVING
+from zuno_tui.keys import DEBATE, MOVING, SEARCH
 from zuno_tui.panes.frame import frame, joined, literal, pane_title
-from zuno_tui.panes.search import SearchField
 from zuno_tui.panes.turn import TurnBlock
 
 if TYPE_CHECKING:
@@ -20,6 +20,28 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from zuno_tui.desk.views import DebateView, TurnView
+
+
+class SearchField(Input):
+    BINDINGS: ClassVar[list[BindingType]] = [*SEARCH]
+
+    class Ended(Message):
+        """The words to look for; None when there was nothing to look for after all."""
+
+        def __init__(self, text: str | None) -> None:
+            self.text = text
+            super().__init__()
+
+    def __init__(self) -> None:
+        super().__init__(id="search", placeholder="find in the debate", compact=True)
+        self.cursor_blink = False
+
+    async def action_submit(self) -> None:
+        self.post_message(self.Ended(self.value.strip() or None))
+
+    def action_give_up(self) -> None:
+        self.post_message(self.Ended(None))
+
 
 FLUSH_SECONDS = 0.2
 """Drawing every token costs more than the reader can see; see what a fifth of a second brought."""

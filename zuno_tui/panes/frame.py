@@ -8,9 +8,38 @@ from textual.content import Content
 from textual.geometry import Region
 
 from chain.clean_text import DROP
+from zuno_tui.words import age_text
 
 if TYPE_CHECKING:
     from textual.widget import Widget
+
+REDRAW_SECONDS = 15
+_FRESH_SECONDS = 20
+_MINUTE = 60
+
+
+def coarse_age(seconds: float) -> str:
+    """`just now`, `<1 min`, `1 min` … `5 min`, `10 min` … `2 h`, `3 d`."""
+    if seconds < _FRESH_SECONDS:
+        return "just now"
+    if seconds < _MINUTE:
+        return "<1 min"
+    minutes = int(seconds) // _MINUTE
+    if minutes > 5:
+        minutes -= minutes % 5
+    return "1 min" if minutes == 1 else age_text(minutes * _MINUTE)
+
+
+def ago(seconds: float) -> str:
+    age = coarse_age(seconds)
+    return age if age == "just now" else f"{age} ago"
+
+
+def heading(words: str, beside: str = "") -> Content:
+    """What follows, and quietly beside it what to know when reading it."""
+    title = literal(words, "bold $primary")
+    return Content.assemble(title, literal(f"  {beside}", "$quiet")) if beside else title
+
 
 SEPARATOR = " · "
 

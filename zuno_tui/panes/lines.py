@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.content import Content
 from textual.widgets import Static
 
-from zuno_tui.panes.ages import coarse_age
-from zuno_tui.panes.frame import joined, literal
+from zuno_tui.panes.frame import coarse_age, joined, literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

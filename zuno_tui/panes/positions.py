@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.content import Content
 
 from zuno_tui.desk.views import PositionsView
-from zuno_tui.drawing.gauge import WIDTH as GAUGE_WIDTH
-from zuno_tui.drawing.gauge import range_gauge
+from zuno_tui.drawing.pieces import WIDTH as GAUGE_WIDTH
+from zuno_tui.drawing.pieces import range_gauge
 from zuno_tui.keys import POSITIONS
-from zuno_tui.panes.ages import ago
-from zuno_tui.panes.frame import frame, joined, literal, pane_title
+from zuno_tui.panes.frame import ago, frame, joined, literal, pane_title
 from zuno_tui.panes.row_table import Cell, Column, Row, RowTable
 
 if TYPE_CHECKING:

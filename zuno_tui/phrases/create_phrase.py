@@ -15,8 +15,7 @@ from zuno_tui.phrases.create_parts import UnknownToken, UnknownWord, Wrong
 from zuno_tui.phrases.create_words import known_symbols, vocabulary
 from zuno_tui.phrases.named_networks import take_networks
 from zuno_tui.phrases.phrase_error import PhraseError
-from zuno_tui.phrases.pieces import LONGEST_PHRASE, cut
-from zuno_tui.phrases.sentences import choose_one, unknown
+from zuno_tui.phrases.pieces import LONGEST_PHRASE, choose_one, cut, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

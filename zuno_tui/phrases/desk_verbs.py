@@ -20,9 +20,8 @@ from zuno_tui.desk.intents import (
     SwitchNetwork,
     UseWallet,
 )
-from zuno_tui.phrases.durations import read_duration
 from zuno_tui.phrases.named_networks import network_called, network_names
-from zuno_tui.phrases.sentences import listed, unknown
+from zuno_tui.phrases.pieces import listed, read_duration, unknown
 from zuno_tui.phrases.verb import Verb
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from chain.networks import all_networks, network_named
-from zuno_tui.phrases.pieces import SEPARATOR, Piece, longest, past
-from zuno_tui.phrases.sentences import unknown
+from zuno_tui.phrases.pieces import SEPARATOR, Piece, longest, past, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,13 +4,63 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import Enum, auto
 from typing import TYPE_CHECKING, TypeVar
 
 from chain.clean_text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
+
+LONGEST_SECONDS = 366 * 86_400
+
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_NAMES = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), "m"),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), "h"),
+    **dict.fromkeys(("d", "day", "days"), "d"),
+    **dict.fromkeys(("w", "week", "weeks"), "w"),
+}
+_DURATION = re.compile(r"(?P<count>an?|[0-9]{1,6})\s*(?P<unit>[a-z]+)", re.ASCII)
+
+
+def read_duration(text: str) -> int | None:
+    """Whole seconds; None for what is no length of time, or longer than a year."""
+    match = _DURATION.fullmatch(text.strip().lower())
+    if match is None or match["unit"] not in _NAMES:
+        return None
+    count = 1 if match["count"].startswith("a") else int(match["count"])
+    seconds = count * _SECONDS[_NAMES[match["unit"]]]
+    return seconds if 0 < seconds <= LONGEST_SECONDS else None
+
+
+_MOST_OFFERS = 6
+
+
+def listed(names: Iterable[str]) -> str:
+    """At least one name, as `a`, `a and b` or `a, b and c`."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def choose_one(kind: str, names: Iterable[str]) -> str:
+    return f"Different {kind} are named, {listed(names)}: choose one."
+
+
+def unknown(words: Iterable[str], known: Iterable[str]) -> str:
+    """Every unknown word, and the nearest known one beside the first few."""
+    spelled = {item.lower(): item for item in known}
+    different = list(dict.fromkeys(words))
+    first, rest = different[:_MOST_OFFERS], different[_MOST_OFFERS:]
+    return listed((*(f"{word!r}{_offer(word, spelled)}" for word in first), *map(repr, rest)))
+
+
+def _offer(word: str, spelled: dict[str, str]) -> str:
+    close = get_close_matches(word.lower(), spelled, 1)
+    return f" (did you mean {spelled[close[0]]!r}?)" if close else ""
+
 
 Words = tuple[str, ...]
 Found = TypeVar("Found")

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from zuno_tui.desk.intents import AboutPlan, Apply, Approve, Outbox, Replay, Show
-from zuno_tui.phrases.sentences import listed
+from zuno_tui.phrases.pieces import listed
 from zuno_tui.phrases.verb import Verb
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from zuno_tui.phrases.misunderstood import Misunderstood, UnclearError
-from zuno_tui.phrases.sentences import listed
+from zuno_tui.phrases.phrase_error import Misunderstood, UnclearError
+from zuno_tui.phrases.pieces import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from chain.clean_text import clean_text
 from zuno_tui.desk.intents import Inspect
-from zuno_tui.phrases.misunderstood import Misunderstood, UnclearError
+from zuno_tui.phrases.phrase_error import Misunderstood, UnclearError
 from zuno_tui.phrases.pieces import LONGEST_PHRASE
 from zuno_tui.phrases.remaining import Remaining
 from zuno_tui.phrases.secrecy import NOT_KEPT, looks_secret

@@ -10,8 +10,8 @@ from textual.widgets import Input
 from zuno_tui.desk.events import Said
 from zuno_tui.panes.alerts import AlertsPane
 from zuno_tui.panes.positions import PositionsPane
-from zuno_tui.phrases.misunderstood import Misunderstood
-from zuno_tui.screens.active_keys import active_keys
+from zuno_tui.phrases.phrase_error import Misunderstood
+from zuno_tui.screens.help import active_keys
 
 if TYPE_CHECKING:
     from zuno_tui.app.told import Told

@@ -16,8 +16,7 @@ from textual.widgets import Static
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, PlanChanged, Said
 from zuno_tui.panes.frame import literal
 from zuno_tui.panes.hidden_field import HiddenField
-from zuno_tui.panes.keystrokes import READING_SECONDS
-from zuno_tui.panes.typed_word import TypedWord
+from zuno_tui.panes.typed_word import READING_SECONDS, TypedWord
 from zuno_tui.words import NOBODY
 
 if TYPE_CHECKING:

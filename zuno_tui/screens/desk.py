@@ -23,17 +23,16 @@ from zuno_tui.desk.events import (
     ViewAsked,
 )
 from zuno_tui.keys import DESK
-from zuno_tui.panes.ages import REDRAW_SECONDS
 from zuno_tui.panes.alerts import AlertsPane
 from zuno_tui.panes.debate import DebatePane
-from zuno_tui.panes.frame import Copied
+from zuno_tui.panes.frame import REDRAW_SECONDS, Copied
 from zuno_tui.panes.lines import HintLine, KeyLine, SaidLine, StatusLine, TabLine
 from zuno_tui.panes.plan import PlanPane
 from zuno_tui.panes.positions import PositionsPane
 from zuno_tui.panes.prompt import Prompt, PromptBar
 from zuno_tui.phrases.context import Context
-from zuno_tui.screens.active_keys import active_keys
 from zuno_tui.screens.asking import Asking
+from zuno_tui.screens.help import active_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable

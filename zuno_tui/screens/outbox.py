@@ -11,8 +11,7 @@ from textual.widgets import Static
 from zuno_tui.desk.events import OutboxReady
 from zuno_tui.desk.intents import Outbox
 from zuno_tui.keys import SENT
-from zuno_tui.panes.frame import literal
-from zuno_tui.panes.headings import heading
+from zuno_tui.panes.frame import heading, literal
 from zuno_tui.panes.lines import KeyLine
 from zuno_tui.panes.row_table import Cell, Column, Row, RowTable
 from zuno_tui.screens.visit import Visit

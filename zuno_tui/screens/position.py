@@ -15,8 +15,7 @@ from zuno_tui.drawing.chart import price_chart
 from zuno_tui.drawing.days import day_bars
 from zuno_tui.drawing.depth import depth_picture
 from zuno_tui.keys import DETAIL
-from zuno_tui.panes.frame import literal
-from zuno_tui.panes.headings import heading
+from zuno_tui.panes.frame import heading, literal
 from zuno_tui.panes.lines import KeyLine
 from zuno_tui.screens.visit import Visit, drawn
 

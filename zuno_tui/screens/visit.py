@@ -10,8 +10,8 @@ from textual.screen import Screen
 from zuno_tui.keys import VISIT
 from zuno_tui.panes.frame import literal
 from zuno_tui.panes.lines import KeyLine
-from zuno_tui.screens.active_keys import active_keys
 from zuno_tui.screens.asking import Asking
+from zuno_tui.screens.help import active_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,7 +12,7 @@ from agents.model.budget import NANO, BudgetLimits, Price
 from agents.model.settings import DEFAULT_MODEL, OPENAI_URL, ModelSettings
 from agents.numbers.profiles import RiskProfile
 from agents.payloads import MOST_ROUNDS
-from zuno_tui.settings.checking import (
+from zuno_tui.settings.loading import (
     SettingsError,
     checked_switch,
     checked_url,

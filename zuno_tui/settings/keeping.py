@@ -8,7 +8,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from chain.home import write_atomically
-from zuno_tui.settings.checking import SettingsError
+from zuno_tui.settings.loading import SettingsError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,20 +3,99 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from chain.networks import Network, UnknownNetworkError, network_named
 from chain.prices.price import Unit
-from zuno_tui.settings.checking import SettingsError, checked_switch, checked_text, checked_url
-from zuno_tui.settings.toml_file import read_settings_file
 from zuno_tui.spelling import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from chain.networks import Address
+
+
+class SettingsError(ValueError):
+    """A setting that cannot be used; the message names it, its place and what it may be."""
+
+
+def refuse_unknown(name: str, table: Mapping[str, object], known: Collection[str]) -> None:
+    for key in table:
+        if key not in known:
+            may = ", ".join(sorted(known))
+            raise SettingsError(f"[{name}] has an unknown setting {key!r}. It may hold {may}.")
+
+
+def checked_text(value: object, place: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise SettingsError(f"{place} must be a text.")
+    return value
+
+
+def checked_url(value: object, place: str) -> str:
+    """It may hold a key: the message does not repeat it."""
+    text = checked_text(value, place).strip()
+    if not re.fullmatch(r"https?://[^\s/]+(/\S*)?", text):
+        raise SettingsError(f"{place} must be a URL that starts with http:// or https://.")
+    return text
+
+
+def checked_switch(value: object, place: str) -> bool:
+    if not isinstance(value, bool):
+        raise SettingsError(f"{place} is {value!r}, but it may be true or false.")
+    return value
+
+
+MOST_BYTES = 1 << 18
+MOST_NESTING = 8
+"""The deepest setting there is has four levels."""
+
+_MEND = "Mend it or move it away."
+
+
+def read_settings_file(path: Path) -> dict[str, object]:
+    """What the file holds; FileNotFoundError where there is none."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        text = data.decode("utf-8")
+    except FileNotFoundError:
+        raise
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}.") from error
+    if len(data) > MOST_BYTES:
+        raise SettingsError(f"{path} has more than {MOST_BYTES:,} bytes. {_MEND}")
+    try:
+        table = tomllib.loads(text)
+    except RecursionError:
+        raise _too_deep(path) from None
+    except ValueError as error:
+        # A number of thousands of digits is a ValueError that tomllib does not make its own.
+        raise SettingsError(f"{path} is not valid TOML: {error}. {_MEND}") from error
+    if not _within(table, MOST_NESTING):
+        raise _too_deep(path)
+    return table
+
+
+def _too_deep(path: Path) -> SettingsError:
+    return SettingsError(f"{path} nests its tables or lists more than {MOST_NESTING} deep. {_MEND}")
+
+
+def _within(value: object, levels: int) -> bool:
+    inner = (
+        list(value.values())
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list)
+        else None
+    )
+    if inner is None:
+        return True
+    return levels > 0 and all(_within(one, levels - 1) for one in inner)
+
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _SHOWN = 12

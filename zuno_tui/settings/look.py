@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from zuno_tui.settings.checking import SettingsError, checked_switch, refuse_unknown
+from zuno_tui.settings.loading import SettingsError, checked_switch, refuse_unknown
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agents.monitor.thresholds import LEAST_INTERVAL_SECONDS, Thresholds, WatchSettings
 from chain.networks import UnknownNetworkError, network_named
-from zuno_tui.settings.checking import SettingsError, refuse_unknown
+from zuno_tui.settings.loading import SettingsError, refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from zuno_tui.settings.checking import SettingsError, refuse_unknown
+from zuno_tui.settings.loading import SettingsError, refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from agents.monitor.courier import REFUSED_REST_SECONDS
-from agents.monitor.deliver.progress import all_progress
+from agents.monitor.deliver.ledger import all_progress
 from agents.monitor.heartbeat import last_beat
 from agents.monitor.polling_lock import current_holder
 from chain.checksum import shortened
@@ -18,7 +18,7 @@ from zuno_tui.words import age_text
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agents.monitor.deliver.progress import Progress
+    from agents.monitor.deliver.ledger import Progress
     from agents.monitor.heartbeat import Beat
     from agents.monitor.polling_lock import Holder
     from chain.home import Home

@@ -3,15 +3,82 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from datetime import datetime, time, timedelta
+from typing import TYPE_CHECKING, cast
+from zoneinfo import ZoneInfo
 
 from agents.monitor.alert import EventKind, Severity
-from agents.monitor.deliver.pace import DAY_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agents.monitor.alert import Alert, AlertEvent
+    from chain.store import Store
+
+HOUR_SECONDS = 3_600.0
+DAY_SECONDS = 86_400.0
+_LEAST_WAIT = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class QuietHours:
+    """A part of every day, by the clocks of one place."""
+
+    start: time
+    end: time
+    zone: str
+    """As the time zone database calls it: Europe/Berlin."""
+
+    def end_after(self, now: float) -> float | None:
+        """When the quiet that holds now is over; None outside of it."""
+        here = ZoneInfo(self.zone)
+        local = datetime.fromtimestamp(now, here)
+        moment = local.time()
+        if self.start < self.end:
+            quiet = self.start <= moment < self.end
+        else:
+            quiet = moment >= self.start or moment < self.end
+        if not quiet:
+            return None
+        day = local.date() if moment < self.end else local.date() + timedelta(days=1)
+        # Where clocks change meanwhile the end may fall into the hour that comes twice.
+        return max(datetime.combine(day, self.end, here).timestamp(), now + _LEAST_WAIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Without a word: everything, at once, each event by itself."""
+
+    least_severity: Severity = Severity.INFO
+    quiet_hours: QuietHours | None = None
+    critical_passes: bool = True
+    """Whether what is critical is told in quiet hours, too."""
+    cooldown_seconds: float = 0.0
+    """The least time between two messages about a position, unless it is critical."""
+    most_a_day: int = 0
+    """Messages about a position in 24 hours; what is critical beyond goes together. 0: no limit."""
+    remind_seconds: float = 0.0
+    """How long a critical alert may stand unacknowledged before it is told again. 0: for ever."""
+    for_people: bool = False
+    """Whether what came and went while it waited is left out, unless it was critical."""
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether what is told depends on what was."""
+        return bool(
+            self.cooldown_seconds or self.most_a_day or self.remind_seconds or self.for_people
+        )
+
+
+EVERYTHING = Pace()
+FOR_PEOPLE = Pace(
+    least_severity=Severity.WARNING,
+    cooldown_seconds=HOUR_SECONDS,
+    most_a_day=3,
+    remind_seconds=12 * HOUR_SECONDS,
+    for_people=True,
+)
+
 
 _ENDING_REMINDERS = frozenset((EventKind.ACKED, EventKind.MUTED, EventKind.RESOLVED))
 
@@ -102,3 +169,49 @@ def read_ledger(document: object) -> Ledger:
                 merged_at,
             )
     return Ledger()
+
+
+NAMESPACE = "monitor-delivery"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a channel has come."""
+
+    fingerprint: str
+    cursor: int
+    """The last event that was read; all before it were told, wait, or need not be told."""
+    tried_at: float = 0.0
+    rest_seconds: float = 0.0
+    """How long to leave the channel alone since then."""
+    failures: int = 0
+    """In a row."""
+    trouble: str | None = None
+    """Why the last try failed; no secret is in it."""
+    stopped_at: float | None = None
+    """Since when the channel refuses what it is sent."""
+    waiting: tuple[int, ...] = ()
+    """Events that were read and are to be told."""
+    suspects: tuple[int, ...] = ()
+    """Events that failed by themselves while the channel may have been well."""
+    trial: int | None = None
+    """How often the first suspect failed since another event was taken; None: none was yet."""
+    set_aside: tuple[int, ...] = ()
+    """The last events that were given up: the channel took others, and never these."""
+    ledger: Ledger = field(default_factory=Ledger)
+
+    @property
+    def stopped(self) -> bool:
+        return self.stopped_at is not None
+
+
+def all_progress(store: Store) -> dict[str, Progress]:
+    """How far each channel has come, as any process of the home may read it."""
+    return {channel: read_progress(kept) for channel, kept in store.items(NAMESPACE).items()}
+
+
+def read_progress(kept: object) -> Progress:
+    fields = dict(cast("dict[str, object]", kept))
+    for name in ("waiting", "suspects", "set_aside"):
+        fields[name] = tuple(cast("list[int]", fields.get(name, ())))
+    return Progress(**{**fields, "ledger": read_ledger(fields.get("ledger"))})  # type: ignore[arg-type]

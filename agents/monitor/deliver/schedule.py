@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor.alert import EventKind, Severity
 from agents.monitor.channel import RAISING
-from agents.monitor.deliver.ledger import position_of
-from agents.monitor.deliver.pace import DAY_SECONDS, HOUR_SECONDS
+from agents.monitor.deliver.ledger import DAY_SECONDS, HOUR_SECONDS, position_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agents.monitor.alert import AlertEvent
-    from agents.monitor.deliver.ledger import Ledger, Told
-    from agents.monitor.deliver.pace import Pace
+    from agents.monitor.deliver.ledger import Ledger, Pace, Told
 
 MERGED_SECONDS = 6 * HOUR_SECONDS
 """Between two messages with what is critical beyond a position's messages of the day."""

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.envelope import Payload
+from agents.model.client import UnsupportedSchemaError, strict_schema
 from agents.model.reply_text import PROSE_LIMIT, InvalidReplyError, parse_reply, whole_text
-from agents.model.strict_schema import UnsupportedSchemaError, strict_schema
 from agents.redaction import Redactor
 from chain.clean_text import clean_text
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agents.monitor.alert import AlertKind, Finding, Severity, Subject
 from agents.monitor.book_page import Place, Poll
 from agents.monitor.courier import Courier, Stopped
-from agents.monitor.deliver.pace import EVERYTHING
+from agents.monitor.deliver.ledger import EVERYTHING
 from agents.monitor.life import Cleared, Raised
 from agents.monitor.notebook import Notebook
 from agents.monitor.posting import PostLimits
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agents.monitor.book import AlertBook
     from agents.monitor.channel import Channel
     from agents.monitor.courier import Step
-    from agents.monitor.deliver.pace import Pace
+    from agents.monitor.deliver.ledger import Pace
 
 WALLET = "0x" + "ab" * 20
 START = 1_800_000_000.0

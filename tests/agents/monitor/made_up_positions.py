@@ -6,8 +6,7 @@ from agents.monitor.baseline import Baseline
 from agents.monitor.excursions import INSIDE
 from agents.monitor.situation import Situation
 from chain.hooks import hook_passport
-from chain.math.fee_growth import FeeGrowth
-from chain.math.fees import unpack_protocol_fee
+from chain.math.fees import FeeGrowth, unpack_protocol_fee
 from chain.math.ticks import sqrt_price_at_tick
 from chain.networks import NATIVE, network_named
 from chain.pair import Pair
@@ -15,7 +14,7 @@ from chain.pool_key import PoolKey
 from chain.positions.custody import Custody
 from chain.positions.identity import identify
 from chain.positions.snapshot import PoolSnapshot, PositionSnapshot, range_status
-from chain.rpc.types import Block
+from chain.rpc.records import Block
 from chain.tokens import Token
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from agents.monitor.baseline import Baselines
 from agents.monitor.book_page import Cursor, Place, Poll
 from agents.monitor.judging import follow_positions, judge
-from agents.monitor.loss import Losses
 from agents.monitor.thresholds import WatchSettings
 from agents.monitor.watching import Reading
+from agents.monitor.worth_risks import Losses
 from chain.history.end_ticks import EndTicks
 from chain.positions.discovery import WalletPositions
 from chain.prices.ladder import price_book

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
-from chain.rpc.types import Block
+from chain.rpc.records import Block
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from chain.rpc.errors import RpcError
+    from chain.rpc.records import Json
     from chain.rpc.requests import Request
-    from chain.rpc.types import Json
 
 T = TypeVar("T")
 

@@ -9,12 +9,12 @@ import pytest
 from agents.monitor.watching import MOST_TIMES, WatchReader
 from chain.networks import network_named
 from chain.overview import Sources
-from chain.rpc.types import Block
+from chain.rpc.records import Block
 from chain.store import Store
 from tests.fakes.told_reader import ToldReader
 
 if TYPE_CHECKING:
-    from chain.rpc.types import Json
+    from chain.rpc.records import Json
 
 FIRST, LAST = 1_000, 2_000
 

@@ -8,9 +8,9 @@ import pytest
 
 from agents.monitor.alert import AlertKind, AlertState
 from agents.monitor.book import AlertBook
-from agents.monitor.loss import KEPT_SECONDS, RETRY_SECONDS, Losses
 from agents.monitor.thresholds import Thresholds, WatchSettings
 from agents.monitor.watching import Sought, WatchReader
+from agents.monitor.worth_risks import KEPT_SECONDS, RETRY_SECONDS, Losses
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
 from chain.networks import network_named

@@ -15,7 +15,7 @@ from agents.monitor import book_tables
 from agents.monitor.book import AlertBook
 from agents.monitor.channel import Delayed, Delivered, Letter, Refused
 from agents.monitor.courier import Courier, SetAside, Stopped
-from agents.monitor.deliver.pace import EVERYTHING
+from agents.monitor.deliver.ledger import EVERYTHING
 from agents.monitor.delivering import Delivery
 from agents.monitor.notebook import Notebook
 from chain.store import Store, StoreError

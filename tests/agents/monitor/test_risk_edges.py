@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.monitor.alert import AlertKind, Severity
-from agents.monitor.risks import RULES
+from agents.monitor.situation import RULES
 from agents.monitor.thresholds import Thresholds
 from agents.monitor.worth_risks import loss_is_unknown
 from chain.math.fees import unpack_protocol_fee

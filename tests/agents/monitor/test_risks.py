@@ -10,7 +10,7 @@ import pytest
 
 from agents.monitor.alert import AlertKind, Severity
 from agents.monitor.excursions import INSIDE, OUTSIDE
-from agents.monitor.risks import RULES, findings, is_risky_position, risk_reason
+from agents.monitor.situation import RULES, findings, is_risky_position, risk_reason
 from agents.monitor.thresholds import Thresholds
 from chain.volatility import Volatility, VolatilityStep
 from tests.agents.monitor.made_up_positions import at_tick, situation

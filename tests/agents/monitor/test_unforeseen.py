@@ -17,7 +17,7 @@ from agents.monitor.worker import Watch, Watcher, poll_once
 from chain.networks import network_named
 from chain.overview import Sources
 from chain.rpc.client import RpcClient
-from chain.rpc.limits import Limits
+from chain.rpc.requests import Limits
 from chain.store import Store
 from tests.agents.monitor.made_up_alerts import NOW
 

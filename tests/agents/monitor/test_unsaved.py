@@ -9,7 +9,7 @@ import pytest
 
 from agents.monitor.book import AlertBook
 from agents.monitor.courier import Sent
-from agents.monitor.unsaved import MOST_NAMED, Unsaved
+from agents.monitor.service import MOST_NAMED, Unsaved
 from tests.agents.monitor.delivery_kit import (
     Clock,
     cleared,

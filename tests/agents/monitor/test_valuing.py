@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.monitor.excursions import INSIDE
-from agents.monitor.loss import Losses
 from agents.monitor.valuing import Valuing
 from agents.monitor.watching import Reading
+from agents.monitor.worth_risks import Losses
 from chain.positions.discovery import WalletPositions
 from chain.prices.ladder import price_book
 from chain.quantity import Known

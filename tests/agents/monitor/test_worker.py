@@ -18,7 +18,7 @@ from chain.devnet.world.pools import WETH_USDC_LOW
 from chain.networks import network_named
 from chain.overview import Sources
 from chain.rpc.client import RpcClient
-from chain.rpc.limits import Limits
+from chain.rpc.requests import Limits
 from chain.store import Store, StoreError
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.walked_market import WalkedPool

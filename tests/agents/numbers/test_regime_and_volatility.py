@@ -6,8 +6,7 @@ from math import log
 
 import pytest
 
-from agents.numbers.regime import Regime, path_efficiency, read_regime
-from agents.numbers.volatility import daily_sigma, daily_ticks
+from agents.numbers.regime import Regime, daily_sigma, daily_ticks, path_efficiency, read_regime
 
 ROWS = [
     (0.0351, 0.03, 0.1, Regime.STRESSED),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from agents.numbers.edges import TickRange, edges_of, price_tick
 from agents.numbers.inventory import allocate_inventory
 from agents.numbers.profiles import PROFILES
+from agents.numbers.regime import daily_ticks
 from agents.numbers.shapes import (
     CREATE_BASE_SIGMAS,
     MAX_CENTER_OFFSET_TICKS,
@@ -27,7 +28,6 @@ from agents.numbers.shapes import (
     snapped_range,
 )
 from agents.numbers.survival import buffer_hours
-from agents.numbers.volatility import daily_ticks
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 

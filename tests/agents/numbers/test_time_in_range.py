@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.numbers.edges import Edges
+from agents.numbers.outlook import time_in_range
 from agents.numbers.survival import survival
-from agents.numbers.time_in_range import time_in_range
 
 distances = st.floats(-20_000, 20_000)
 

@@ -41,7 +41,7 @@ from chain.pools.state import PoolState, pool_state_slots, pool_states
 from chain.prices.ladder import price_book
 from chain.prices.pool_prices import prices_from_pools
 from chain.quantity import Unknown
-from chain.rpc.types import Block
+from chain.rpc.records import Block
 from chain.tokens import listed_token
 from tests.chain.devnet.paper_market import PaperState
 

@@ -9,15 +9,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.numbers.regime import Regime
-from agents.observing.earnings import UnitPrices, earnings
-from agents.observing.figures import figure, said
-from agents.observing.movement import MarketCloses, movement, read_market_closes
+from agents.observing.movement import (
+    MarketCloses,
+    UnitPrices,
+    earnings,
+    movement,
+    read_market_closes,
+)
 from agents.observing.pool_facts import (
     MOST_CHANGES_A_SIDE,
     REACH,
     depth_of,
+    figure,
     nearest_changes,
     pool_facts,
+    said,
 )
 from chain.history.events import Place, SwapEvent
 from chain.history.memory import TimedSwap
@@ -32,7 +38,7 @@ from chain.pools.depth import Depth
 from chain.pools.state import PoolState
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
 from chain.quantity import Known, Unknown
-from chain.rpc.types import Block
+from chain.rpc.records import Block
 from chain.volatility import PairClass
 from tests.fakes.coingecko import CoinGeckoDouble
 

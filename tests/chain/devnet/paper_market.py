@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from chain.devnet.world.deployment import CONTRACTS
-from chain.devnet.world.history import Trading
 from chain.devnet.world.pools import DYNAMIC, POOLS, DevnetPool
 from chain.devnet.world.visits import WEEK_SIZE, closing_times, history_visits
+from chain.devnet.world.worlds import Trading
 from chain.storage import pool_slots
 
 if TYPE_CHECKING:

@@ -19,12 +19,11 @@ from chain.devnet.world import worlds
 from chain.devnet.world.contracts import bundled_lock, contract_codes, contracts_folder
 from chain.devnet.world.deployment import CONTRACTS, TOKENS
 from chain.devnet.world.founding import found
-from chain.devnet.world.history import History
 from chain.devnet.world.hook_code import EXIT_GUARD, FEE_STEWARD
 from chain.devnet.world.market import HISTORY_ENDS, Market, point_of
 from chain.devnet.world.pools import POOLS
 from chain.devnet.world.price_path import seeded_path
-from chain.devnet.world.worlds import making_digest, open_world
+from chain.devnet.world.worlds import History, making_digest, open_world
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,7 +121,7 @@ def test_a_damaged_world_is_built_anew(
 
 def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
     listing = (
-        "import sys, chain.devnet.world.history;"
+        "import sys, chain.devnet.world.worlds;"
         "print(*sorted(name for name in sys.modules if name.startswith('chain.')))"
     )
     loaded = subprocess.run(

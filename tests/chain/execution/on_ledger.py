@@ -37,7 +37,7 @@ from chain.pools.state import pool_states
 from chain.positions.custody import Custody
 from chain.positions.identity import identify
 from chain.positions.snapshot import pool_snapshot, position_snapshot
-from chain.rpc.types import Block
+from chain.rpc.records import Block
 from chain.storage import (
     bitmap_slot,
     decode_position_info,

@@ -17,12 +17,12 @@ from chain.execution.journal import OutboxError
 from chain.execution.outbox import Outbox
 from chain.execution.resuming import Situation, look
 from chain.execution.sending import Patience, Sender
-from chain.execution.sending_route import Route
+from chain.execution.sending_delivery import Route
 from chain.networks import network_named
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
-from chain.rpc.limits import Limits
 from chain.rpc.reader import Reader
+from chain.rpc.requests import Limits
 from tests.chain.execution.outbox_kit import KeySigner, planned, transfer
 
 if TYPE_CHECKING:

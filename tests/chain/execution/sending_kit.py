@@ -13,9 +13,9 @@ from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.journal_records import Anchor
 from chain.execution.outbox import Outbox
 from chain.execution.sending import Patience, Sender
-from chain.execution.sending_route import Route
+from chain.execution.sending_delivery import Route
 from chain.rpc.client import RpcClient
-from chain.rpc.limits import Limits
+from chain.rpc.requests import Limits
 from tests.chain.execution.outbox_kit import RECIPIENT, KeySigner, planned, transfer
 from tests.fakes.fault_server import FaultServer
 

@@ -31,7 +31,7 @@ from chain.execution.decoding_records import (
     Unsubscribe,
     Withdraw,
 )
-from chain.execution.words_table import field_table
+from chain.execution.words import field_table
 from chain.pool_key import PoolKey
 from tests.chain.execution.made_up_plans import MadeUpPlan, address, made_up_plan
 

@@ -11,8 +11,7 @@ from chain import abi, actions
 from chain.checksum import checksummed
 from chain.execution.decoding import decode
 from chain.execution.transaction import UnsignedTransaction
-from chain.execution.words import describe, names_on
-from chain.execution.words_table import field_table
+from chain.execution.words import describe, field_table, names_on
 from chain.networks import NATIVE
 from chain.pool_key import DYNAMIC_FEE, PoolKey
 from chain.tokens.token import Token

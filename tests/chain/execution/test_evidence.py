@@ -10,11 +10,11 @@ import pytest
 from chain.execution.evidence import Evidence, NamedReader, agreed
 from chain.execution.journal_records import Doubt, EndCode, StepState
 from chain.execution.resuming import Situation, look
+from chain.execution.sending_delivery import Route
 from chain.execution.sending_lookup import Sighting, Standing
-from chain.execution.sending_route import Route
 from chain.rpc.errors import Unreachable
 from chain.rpc.reader import Reader
-from chain.rpc.types import Block, Receipt
+from chain.rpc.records import Block, Receipt
 from tests.chain.execution.outbox_kit import planned, transfer
 from tests.chain.execution.sending_kit import PATIENCE, Bench, bench_on
 

@@ -13,12 +13,13 @@ from chain.devnet.node.ledger import Ledger
 from chain.devnet.node.node import Node
 from chain.devnet.node.records import GenesisAccount
 from chain.devnet.node.server import Server
-from chain.devnet.world.assembly import assemble
+from chain.devnet.world.hook_code import assemble
 from chain.execution.building import Built, StepBounds
 from chain.execution.building_facts import Tolerance
 from chain.execution.gas_bill import (
     GasBill,
     coin_needed,
+    unsigned_bytes,
     with_whole_gas,
     with_worth,
 )
@@ -26,7 +27,6 @@ from chain.execution.reading import FactsUnknownError
 from chain.execution.recipes import Bounds
 from chain.execution.simulating import Simulation, StepOutcome
 from chain.execution.transaction import UnsignedTransaction
-from chain.execution.unsigned_bytes import unsigned_bytes
 from chain.gas import GAS_PRICE_ORACLE, NODE_INTERFACE, PARENT_GAS
 from chain.math.liquidity import Amounts
 from chain.networks import NATIVE, network_named

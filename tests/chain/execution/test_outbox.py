@@ -9,9 +9,9 @@ import pytest
 
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.journal import OutboxError
+from chain.execution.journal_file import applying
 from chain.execution.journal_records import Inclusion, StepState, VersionKind
 from chain.execution.outbox import Outbox
-from chain.execution.outbox_guard import applying
 from chain.execution.transaction import SignedTransaction
 from tests.chain.execution.outbox_kit import dearer, planned, signed_by, transfer
 

@@ -19,7 +19,7 @@ from chain.execution.journal_records import StepState
 from chain.execution.outbox import Outbox
 from chain.execution.resuming import Situation, look
 from chain.execution.sending import Patience, Sender
-from chain.execution.sending_route import Route
+from chain.execution.sending_delivery import Route
 from tests.chain.execution import outbox_driver
 from tests.chain.execution.outbox_driver import resume_missing
 from tests.chain.execution.outbox_kit import planned, transfer

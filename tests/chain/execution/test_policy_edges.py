@@ -25,9 +25,8 @@ from chain.execution.decoding_records import (
     TokenApproval,
 )
 from chain.execution.policy import Allowed, Refused, check
-from chain.execution.policy_bounds import amount_faults, swap_faults
+from chain.execution.policy_bounds import amount_faults, notional, swap_faults
 from chain.execution.policy_context import Limits
-from chain.execution.policy_notional import notional
 from chain.math.liquidity import Amounts
 from chain.networks import NATIVE
 from tests.chain.execution.made_up_plans import context_of

@@ -17,11 +17,11 @@ from chain.execution.receipts import (
 )
 from chain.networks import NATIVE
 from chain.rpc.errors import Malformed
-from chain.rpc.types import Block, Log, Receipt
+from chain.rpc.records import Block, Log, Receipt
 from tests.fakes.told_reader import ToldReader
 
 if TYPE_CHECKING:
-    from chain.rpc.types import Json
+    from chain.rpc.records import Json
 
 WALLET, ONE, TWO = "0x" + "aa" * 20, "0x" + "11" * 20, "0x" + "22" * 20
 PARENT, HERE = "0x" + "b1" * 32, "0x" + "b2" * 32

@@ -14,10 +14,16 @@ from chain.execution.journal_records import StepState
 from chain.execution.outbox import Outbox
 from chain.execution.outbox_approvals import APPROVAL_SECONDS
 from chain.execution.sending import Patience
-from chain.execution.sending_delivery import Delivered, Handing, deliver, hand_over_to
-from chain.execution.sending_route import NotThisWayError, Route
+from chain.execution.sending_delivery import (
+    Delivered,
+    Handing,
+    NotThisWayError,
+    Route,
+    deliver,
+    hand_over_to,
+)
 from chain.rpc.errors import Malformed, NoEndpoint, RpcError, SendRefusal, SendRefused, SendUnclear
-from chain.rpc.types import Transaction
+from chain.rpc.records import Transaction
 from tests.chain.execution.outbox_kit import planned, signed_by, transfer
 from tests.chain.execution.told_node import ANCHOR, DEADLINE, NONCE, Node, block
 from tests.fakes.told_reader import ToldReader
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chain.execution.journal_records import Step
-    from chain.rpc.types import Json
+    from chain.rpc.records import Json
 
 GONE = NoEndpoint("Nobody is there.")
 SILENT = Malformed("nothing", endpoint="x")

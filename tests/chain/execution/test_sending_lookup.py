@@ -9,7 +9,7 @@ import pytest
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.sending_lookup import FINAL_DEPTH, Sighting, Standing, look_up, standing
 from chain.rpc.errors import Malformed, Refused, RpcError, StatePruned
-from chain.rpc.types import Block, Transaction
+from chain.rpc.records import Block, Transaction
 from tests.chain.execution.told_node import DEADLINE, HEAD, NONCE, Node, block, receipt_in, sent
 from tests.fakes.told_reader import ToldReader
 

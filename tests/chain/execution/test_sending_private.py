@@ -10,8 +10,8 @@ import pytest
 from chain.execution.journal_records import StepState
 from chain.execution.resuming import Situation, look
 from chain.execution.sending import NotSentError
+from chain.execution.sending_delivery import NotThisWayError
 from chain.execution.sending_replacement import Fees, cancellation, speed_up
-from chain.execution.sending_route import NotThisWayError
 from chain.keccak import keccak
 from chain.rpc.client import RpcClient
 from tests.chain.execution.outbox_kit import GWEI

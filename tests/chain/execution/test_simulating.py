@@ -20,8 +20,8 @@ from chain.store import Store
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
     from chain.execution.transaction import UnsignedTransaction
+    from chain.rpc.records import Block
     from chain.rpc.requests import Request
-    from chain.rpc.types import Block
 
 NETWORK = network_named("devnet")
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.journal_records import Anchor, Dispatch, Step
 from chain.execution.outbox import Outbox
-from chain.rpc.types import Block, Receipt
+from chain.rpc.records import Block, Receipt
 from tests.chain.execution.outbox_kit import planned, signed_by, transfer
 
 if TYPE_CHECKING:
-    from chain.rpc.types import Json
+    from chain.rpc.records import Json
 
 NONCE, DEADLINE = 5, 10_000
 HEAD = 200

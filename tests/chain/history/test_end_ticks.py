@@ -13,7 +13,7 @@ from chain.history.events import SWAP
 from chain.history.swaps import read_swaps
 from chain.rpc import requests
 from chain.rpc.errors import RangeTooWide, Reorged
-from chain.rpc.types import LogFilter
+from chain.rpc.records import LogFilter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

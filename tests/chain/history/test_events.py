@@ -11,7 +11,7 @@ from chain.history import events
 from chain.history.events import EventError
 from chain.networks import NATIVE
 from chain.pool_key import PoolKey
-from chain.rpc.types import Log
+from chain.rpc.records import Log
 
 KEY = PoolKey(NATIVE, "0x" + "22" * 20, 3000, 60, NATIVE)
 SENDER = "0x" + "33" * 20

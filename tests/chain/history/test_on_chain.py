@@ -15,11 +15,10 @@ from chain.history import events
 from chain.history.events import ModifyLiquidityEvent, SwapEvent
 from chain.history.flows import FeeTerms, fees_of_swap
 from chain.history.ranges import LiquidityRange, range_fees
-from chain.math.fee_growth import FeeGrowth, fee_growth_inside, fees_owed
-from chain.math.fees import unpack_protocol_fee
+from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed, unpack_protocol_fee
 from chain.math.swap_step import swap_step
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, sqrt_price_at_tick
-from chain.rpc.types import Log
+from chain.rpc.records import Log
 from chain.storage import decode_slot0, pool_slots, tick_slots
 
 

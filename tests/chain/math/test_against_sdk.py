@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.math import ticks
-from chain.math.fee_growth import FeeGrowth, fee_growth_inside, fees_owed
+from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed
 from chain.math.liquidity import LiquidityError, liquidity_for_amounts
 from chain.math.sqrt_price import (
     SqrtPriceError,

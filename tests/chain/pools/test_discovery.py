@@ -14,8 +14,7 @@ from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, POOLS, STABLE, 
 from chain.hooks import Danger
 from chain.math.ticks import sqrt_price_at_tick
 from chain.networks import network_named
-from chain.pools.discovery import MOST_AGE, Pool, PoolSurvey, SurveyPlan, discover_pools
-from chain.pools.initialised import ScanPlan
+from chain.pools.discovery import MOST_AGE, Pool, PoolSurvey, ScanPlan, SurveyPlan, discover_pools
 from chain.pools.quote import DepthExceededError, quote_exact_input
 from chain.pools.state import nearby_ticks
 from chain.quantity import Known, Unknown

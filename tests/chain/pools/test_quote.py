@@ -15,8 +15,7 @@ from chain.pool_key import PoolKey
 from chain.pools.candidates import plain_pools
 from chain.pools.depth import Depth, read_depths
 from chain.pools.discovery import discover_pools
-from chain.pools.quote import DepthExceededError, quote_exact_input
-from chain.pools.quoter import quotes_across
+from chain.pools.quote import DepthExceededError, quote_exact_input, quotes_across
 from chain.pools.state import PoolState
 from chain.reading.one_block import OneBlock
 from chain.rpc.client import RpcClient

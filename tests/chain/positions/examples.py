@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import floor, log
 
 from chain.hooks import hook_passport
-from chain.math.fee_growth import FeeGrowth
-from chain.math.fees import ProtocolFee
+from chain.math.fees import FeeGrowth, ProtocolFee
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
 from chain.networks import NATIVE
@@ -14,7 +13,7 @@ from chain.pool_key import PoolKey
 from chain.positions.custody import Custody
 from chain.positions.identity import identify
 from chain.positions.snapshot import PoolSnapshot, PositionSnapshot, range_status
-from chain.rpc.types import Block
+from chain.rpc.records import Block
 
 KEY = PoolKey("0x" + "11" * 20, "0x" + "22" * 20, 3000, 60, NATIVE)
 OWNER = "0x" + "aa" * 20

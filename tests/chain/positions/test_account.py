@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from chain.history.events import ModifyLiquidityEvent, Place
-from chain.math.fee_growth import FeeGrowth
-from chain.math.fees import ProtocolFee
+from chain.math.fees import FeeGrowth, ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.changes import Circumstances, accounted
+from chain.positions.circumstances import Circumstances, accounted
 from chain.positions.daily import earning_since
 from chain.positions.since_entry import SinceEntry, since_entry
 from chain.positions.snapshot import PositionSnapshot, RangeStatus, range_status

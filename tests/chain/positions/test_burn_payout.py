@@ -11,10 +11,10 @@ from chain.abi import encode_call
 from chain.devnet.world.accounts import DEMO_WALLET, KEEPER
 from chain.devnet.world.hook_code import EXIT_GUARD, SET_REFUSING
 from chain.devnet.world.pools import GUARDED
+from chain.positions.gathering import read_positions
 from chain.positions.holdings import custody_topics
-from chain.positions.reader import read_positions
 from chain.rpc import requests
-from chain.rpc.types import LogFilter
+from chain.rpc.records import LogFilter
 from tests.chain.moves import CallFailedError
 
 if TYPE_CHECKING:

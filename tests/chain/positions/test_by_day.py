@@ -12,10 +12,8 @@ from chain.history.ranges import LiquidityRange, range_fees
 from chain.history.swaps import read_recent_swaps
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.by_day import days_of_range
 from chain.positions.change_reader import ChangeReader
-from chain.positions.daily import DAY
-from chain.positions.daily_reader import read_daily_results
+from chain.positions.daily import DAY, days_of_range, read_daily_results
 from chain.positions.since_entry import worth
 from chain.quantity import Known
 

@@ -11,16 +11,15 @@ import pytest
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import STABLE
 from chain.positions.change_reader import ChangeReader
-from chain.positions.daily import DAY
-from chain.positions.daily_reader import read_daily_results
+from chain.positions.daily import DAY, read_daily_results
+from chain.positions.gathering import read_positions
 from chain.positions.identity import layout_of
-from chain.positions.past_words import read_past_words
-from chain.positions.reader import read_positions
+from chain.positions.price_logs import read_past_words
 from chain.positions.since_entry import worth
 from chain.quantity import Known, Unknown
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
-from chain.rpc.types import Block
+from chain.rpc.records import Block
 from chain.storage import decode_slot0
 from tests.chain.between import Door, without_archive
 

@@ -15,7 +15,7 @@ from chain.positions.holdings import (
     kept,
     minted_in,
 )
-from chain.rpc.types import Log
+from chain.rpc.records import Log
 
 ME = "0x" + "11" * 20
 PEOPLE = [ME, "0x" + "22" * 20, "0x" + "33" * 20, "0x" + "00" * 20]

@@ -9,11 +9,11 @@ import pytest
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import STABLE, WETH_USDC
 from chain.positions.discovery import Discovery
+from chain.positions.gathering import read_positions
 from chain.positions.memory import PositionMemory
 from chain.positions.portfolio import price_words
-from chain.positions.reader import read_positions
 from chain.rpc.client import RpcClient
-from chain.rpc.limits import Limits
+from chain.rpc.requests import Limits
 from chain.store import Store
 from tests.chain.between import Door
 

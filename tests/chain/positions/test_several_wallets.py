@@ -9,7 +9,7 @@ from chain.devnet.world.pools import STABLE
 from chain.positions.discovery import Discovery
 from chain.positions.holdings import APPROVAL_FOR_ALL, Holdings
 from chain.rpc.client import RpcClient
-from chain.rpc.types import Log
+from chain.rpc.records import Log
 from chain.store import Store
 from tests.chain.between import Door, refuse_wide_logs
 from tests.chain.conftest import Desk

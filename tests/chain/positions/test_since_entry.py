@@ -19,7 +19,7 @@ from tests.chain.between import Door, without_archive
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
     from chain.math.liquidity import Amounts
-    from chain.positions.changes import LiquidityChange
+    from chain.positions.circumstances import LiquidityChange
     from chain.positions.since_entry import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
     from chain.quantity import Quantity

@@ -17,10 +17,9 @@ from chain.pool_key import DYNAMIC_FEE, PoolKey
 from chain.pools.candidates import candidate_pools, plain_pools
 from chain.pools.depth import Depth
 from chain.pools.state import PoolState, pool_state_slots, pool_states
-from chain.prices.depth_memory import DepthMemory
-from chain.prices.pool_prices import ask_pool_prices, prices_from_pools
+from chain.prices.pool_prices import DepthMemory, ask_pool_prices, prices_from_pools
 from chain.quantity import Known, Quantity, Unknown
-from chain.rpc.types import Block
+from chain.rpc.records import Block
 from chain.store import Store
 from chain.tokens import listed_tokens
 

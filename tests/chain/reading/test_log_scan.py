@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chain.reading.log_scan import ScanProgress, Width, scan_logs
 from chain.rpc.errors import RangeTooWide, RpcError, TimedOut, TooLarge, Unreachable
-from chain.rpc.types import Block, Log
+from chain.rpc.records import Block, Log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from chain.reading.one_block import BlockMovedError, NoSuchBlockError, OneBlock
 from chain.reading.words import decode_words, read_words, word_chunks
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
-from chain.rpc.types import Block
+from chain.rpc.records import Block
 from tests.chain.between import Door
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from chain.networks import Network, network_named
 from chain.rpc.client import RpcClient
-from chain.rpc.limits import Limits
+from chain.rpc.requests import Limits
 from tests.fakes.fault_server import SECRET
 from tests.fakes.honest_node import HonestNode
 

@@ -11,7 +11,7 @@ from chain.networks import network_named
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
-from chain.rpc.limits import Limits
+from chain.rpc.requests import Limits
 
 
 def never_answer(*_: object, **__: object) -> list[object]:

@@ -9,8 +9,8 @@ import sys
 from chain.networks import network_named
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
-from chain.rpc.limits import Limits
-from chain.rpc.types import LogFilter
+from chain.rpc.records import LogFilter
+from chain.rpc.requests import Limits
 from tests.chain.rpc.conftest import client_of
 
 QUESTIONS = (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chain.rpc.breaker import Breaker
-from chain.rpc.limits import Limits
+from chain.rpc.endpoint import Breaker
+from chain.rpc.requests import Limits
 
 LIMITS = Limits(faults_to_rest=3, rest_seconds=5.0, most_rest_seconds=60.0)
 

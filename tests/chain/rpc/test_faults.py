@@ -11,7 +11,7 @@ import pytest
 
 from chain.rpc import requests
 from chain.rpc.errors import ErrorKind, RpcError
-from chain.rpc.types import LogFilter
+from chain.rpc.records import LogFilter
 from tests.chain.rpc.conftest import QUICK, assert_fit_to_show, client_of
 from tests.fakes import faults
 from tests.fakes.fault_server import SECRET, Behaviour, FaultServer

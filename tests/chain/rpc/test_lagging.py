@@ -14,8 +14,8 @@ from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
 from chain.rpc import requests
 from chain.rpc.errors import BlockMissing, ErrorKind, Reorged, StatePruned, TimedOut
-from chain.rpc.limits import Limits
-from chain.rpc.types import LogFilter
+from chain.rpc.records import LogFilter
+from chain.rpc.requests import Limits
 from chain.store import Store
 from tests.chain.rpc.conftest import NOW, QUICK, assert_fit_to_show, client_of
 from tests.fakes import faults

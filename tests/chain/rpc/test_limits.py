@@ -14,7 +14,7 @@ import pytest
 
 from chain.rpc import requests, values
 from chain.rpc.errors import RpcError, TimedOut, Unreachable
-from chain.rpc.limits import Limits
+from chain.rpc.requests import Limits
 from tests.chain.rpc.conftest import client_of
 from tests.fakes import faults
 from tests.fakes.fault_server import Behaviour, FaultServer

@@ -16,7 +16,7 @@ from chain.networks import network_named
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import Refused, Reorged, Reverted, SendRefusal, SendRefused, StatePruned
-from chain.rpc.types import AccountOverride, LogFilter
+from chain.rpc.records import AccountOverride, LogFilter
 from tests.chain.devnet.node.kit import (
     ALICE,
     BOB,

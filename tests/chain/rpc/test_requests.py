@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chain.rpc import requests
-from chain.rpc.types import AccountOverride, LogFilter
+from chain.rpc.records import AccountOverride, LogFilter
 from chain.rpc.values import InvalidValueError
 from tests.chain.rpc.test_values import ANYTHING, HEX_LIKE
 from tests.fakes.honest_node import LOG_TOPIC, HonestNode

@@ -6,7 +6,7 @@ import pytest
 
 from chain.rpc.endpoint import endpoints_of
 from chain.rpc.errors import ErrorKind, RangeTooWide, RateLimited, Refused, Reverted
-from chain.rpc.limits import Limits
+from chain.rpc.requests import Limits
 from chain.rpc.retry_after import seconds_asked
 from chain.rpc.server_errors import smaller_batch, typed_error
 from chain.rpc.wire import ServerError

@@ -13,7 +13,7 @@ from chain.devnet.node.server import Server
 from chain.devnet.world.contracts import contract_codes
 from chain.networks import network_named
 from chain.rpc.client import RpcClient
-from chain.rpc.limits import Limits
+from chain.rpc.requests import Limits
 from chain.store import Store
 from chain.tokens import Token, read_tokens
 

@@ -11,13 +11,14 @@ import pytest
 
 from chain.wallet.concealed import Passphrase, PrivateKey
 from chain.wallet.errors import KeystoreError, WalletError, WrongPassphraseError
-from chain.wallet.key_derivation import (
+from chain.wallet.keystore_file import (
     SMALL_MACHINE_COST,
     USUAL_COST,
     check_derivation,
     cost_for,
+    read_keystore,
+    write_keystore,
 )
-from chain.wallet.keystore_file import read_keystore, write_keystore
 from tests.chain.wallet.canary import ADDRESS, KEY
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from chain.home import Home
+from zuno_tui.desk.bench import DeskOpening
 from zuno_tui.desk.desk import Desk
-from zuno_tui.desk.opening import DeskOpening
 from zuno_tui.session import Session
 from zuno_tui.settings import Flags, load_settings
 

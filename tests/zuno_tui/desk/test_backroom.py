@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
+    from zuno_tui.desk.bench import DeskOpening
     from zuno_tui.desk.events import Event
-    from zuno_tui.desk.opening import DeskOpening
 
 PATIENCE = 20.0
 _IMPORTED = """
 import sys
-import zuno_tui.desk.backroom, zuno_tui.desk.intents, zuno_tui.desk.link, zuno_tui.desk.opening
+import zuno_tui.desk.backroom, zuno_tui.desk.intents, zuno_tui.desk.link, zuno_tui.desk.bench
 print(*sys.modules)
 """
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
-    from zuno_tui.desk.opening import DeskOpening
+    from zuno_tui.desk.bench import DeskOpening
 
 STRANGER = "0x" + "11" * 20
 

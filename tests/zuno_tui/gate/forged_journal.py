@@ -14,8 +14,7 @@ from chain.execution.decoding_abi import DecodingError
 from chain.execution.journal import unsigned_to_text
 from chain.execution.outbox import Outbox
 from zuno_tui.gate.approval_tag import tag_approval
-from zuno_tui.gate.approvals import read_approval
-from zuno_tui.gate.sealing import seal_again
+from zuno_tui.gate.approvals import read_approval, seal_again
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from chain.execution.building_facts import FeeCaps
-from chain.rpc.types import Block, FeeHistory
+from chain.rpc.records import Block, FeeHistory
 from zuno_tui.gate.agreement import Agreement, Silent, compared
 from zuno_tui.gate.basis import Gas, contradicts
 from zuno_tui.gate.connections import Witness
-from zuno_tui.gate.fees import agreed_fees
+from zuno_tui.gate.preparing import agreed_fees
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:

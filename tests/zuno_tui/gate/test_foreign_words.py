@@ -16,7 +16,7 @@ from chain.abi import encode, selector
 from chain.clean_text import OWN_MARKS, QUOTE_LIMIT
 from chain.devnet.world.deployment import WETH
 from chain.rpc.endpoint import endpoints_of
-from chain.rpc.limits import Limits
+from chain.rpc.requests import Limits
 from chain.rpc.server_errors import typed_error
 from chain.rpc.wire import ServerError
 from chain.tokens.reading import unlisted_token

@@ -14,7 +14,7 @@ from chain.overview import Sources
 from chain.rpc.client import RpcClient
 from chain.store import Store
 from tests.chain.moves import Moves
-from zuno_tui.gate.hook_code import read_hook_code
+from zuno_tui.gate.drift import read_hook_code
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator

@@ -11,7 +11,7 @@ from chain.devnet.world.hook_code import EXIT_GUARD, SUBSCRIBER
 from chain.execution.building_facts import Span, position_facts
 from chain.execution.building_requests import ReRange
 from chain.execution.kept_back import kept_back
-from chain.execution.sending_route import Route
+from chain.execution.sending_delivery import Route
 from chain.networks import network_named
 from chain.overview import Sources
 from chain.rpc.client import RpcClient

@@ -14,7 +14,7 @@ from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import HOSTILE
 from chain.execution.building_facts import Span
 from chain.execution.building_requests import Create
-from chain.execution.sending_route import Route
+from chain.execution.sending_delivery import Route
 from chain.math.liquidity import Amounts
 from chain.networks import network_named
 from chain.overview import Sources

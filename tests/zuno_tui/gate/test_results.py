@@ -12,7 +12,7 @@ from chain.execution.journal_records import Dispatch, EndCode, Inclusion, PlanEn
 from chain.execution.receipts import NativeChange, Realised
 from chain.networks import NATIVE
 from chain.rpc.errors import Malformed
-from chain.rpc.types import Receipt
+from chain.rpc.records import Receipt
 from tests.chain.execution.made_up_dispatches import dispatch
 from tests.fakes.told_reader import ToldReader
 from zuno_tui.gate.results import Result, StepResult, _contradicted, _Effect, _tells_so

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from chain.execution.simulating import Simulation, StepOutcome
-from zuno_tui.gate.sealing import safe_states, simulation_digest
+from zuno_tui.gate.approvals import safe_states, simulation_digest
 
 NOTHING = "nothing happened"
 GIVEN = "permissions given, no position changed"

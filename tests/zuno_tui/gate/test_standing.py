@@ -10,8 +10,8 @@ from chain.execution.journal_records import Dispatch, EndCode, PlanEnd, StepStat
 from chain.execution.resuming import Finding, Situation
 from tests.chain.execution.made_up_dispatches import dispatch
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.results import stands
 from zuno_tui.gate.resume import _one_missing
-from zuno_tui.gate.standing import stands
 
 S = StepState
 FINISHED = dispatch(S.FINAL, S.FINAL)

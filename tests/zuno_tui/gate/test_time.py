@@ -9,11 +9,10 @@ import pytest
 from chain.networks import network_named
 from chain.overview import Sources
 from chain.rpc.client import AHEAD_SECONDS, RpcClient
-from chain.rpc.types import Block
+from chain.rpc.records import Block
 from chain.store import Store
 from tests.zuno_tui.gate.test_drift import BEFORE, BOUNDS
-from zuno_tui.gate.circumstances import earliest_time
-from zuno_tui.gate.drift import drifts
+from zuno_tui.gate.drift import drifts, earliest_time
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 NOW = 1_700_000_000

@@ -11,7 +11,7 @@ from chain.networks import network_named
 from chain.overview import Sources
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
-from chain.rpc.limits import Limits
+from chain.rpc.requests import Limits
 from chain.store import Store
 from tests.fakes.told_reader import ToldReader
 from zuno_tui.gate.refusal import GateRefusedError
@@ -23,7 +23,7 @@ from zuno_tui.phrases.amounts import Numeral
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from chain.rpc.types import Json
+    from chain.rpc.records import Json
 
 WALLET = "0x" + "aa" * 20
 

@@ -6,7 +6,7 @@ import pytest
 
 from zuno_tui.phrases.completion import MOST_SHOWN, completions
 from zuno_tui.phrases.context import Context
-from zuno_tui.phrases.misunderstood import Misunderstood
+from zuno_tui.phrases.phrase_error import Misunderstood
 from zuno_tui.phrases.understanding import understand
 
 DESK = Context(

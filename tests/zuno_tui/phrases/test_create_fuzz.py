@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from chain.networks import NATIVE, Network, all_networks, network_named
 from chain.tokens.listed import listed_tokens
 from zuno_tui.phrases.amounts import written
-from zuno_tui.phrases.create_capital import MOST_UNITS
+from zuno_tui.phrases.create_draft import MOST_UNITS
 from zuno_tui.phrases.create_phrase import CreatePhrase, PhraseError, parse_create
 from zuno_tui.phrases.create_words import MEANINGS, known_symbols, known_tokens
 

@@ -10,7 +10,7 @@ from chain.clean_text import DROP
 from zuno_tui.desk.intents import Apply, Approve, Change, Outbox
 from zuno_tui.phrases.completion import completions
 from zuno_tui.phrases.context import Context
-from zuno_tui.phrases.misunderstood import Misunderstood
+from zuno_tui.phrases.phrase_error import Misunderstood
 from zuno_tui.phrases.understanding import understand
 from zuno_tui.phrases.verbs import VERBS
 

@@ -30,7 +30,7 @@ from zuno_tui.desk.intents import (
     UseWallet,
 )
 from zuno_tui.phrases.context import Context
-from zuno_tui.phrases.misunderstood import Misunderstood
+from zuno_tui.phrases.phrase_error import Misunderstood
 from zuno_tui.phrases.understanding import understand
 from zuno_tui.phrases.verbs import VERBS
 

@@ -12,7 +12,7 @@ from tests.zuno_tui.screen.scenes import APPROVAL as LOCKED
 from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app
 from tests.zuno_tui.screen.test_confirm import KEYLESS, OpeningLink
 from zuno_tui.panes.hidden_field import HiddenField
-from zuno_tui.panes.keystrokes import READING_SECONDS, SMALLEST_GAP_SECONDS, Keystrokes
+from zuno_tui.panes.typed_word import READING_SECONDS, SMALLEST_GAP_SECONDS, Keystrokes
 from zuno_tui.screens.confirm import ConfirmScreen
 
 if TYPE_CHECKING:

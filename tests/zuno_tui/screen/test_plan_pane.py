@@ -19,9 +19,8 @@ from tests.zuno_tui.screen.scenes import (
     text_of,
 )
 from zuno_tui.desk.events import PlanChanged
-from zuno_tui.panes.plan import PlanPane
+from zuno_tui.panes.plan import PlanPane, next_step
 from zuno_tui.panes.plan_card import comparison
-from zuno_tui.panes.plan_progress import next_step
 
 if TYPE_CHECKING:
     from zuno_tui.desk.views import PlanView

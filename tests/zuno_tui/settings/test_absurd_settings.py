@@ -14,10 +14,10 @@ from zuno_tui.gate.limits import gate_limits
 from zuno_tui.settings import Flags, SettingsError, load_settings
 from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.debates import debate_settings
+from zuno_tui.settings.loading import MOST_BYTES, MOST_NESTING
 from zuno_tui.settings.look import read_look
 from zuno_tui.settings.monitor import monitor_settings
 from zuno_tui.settings.retention import retention_settings
-from zuno_tui.settings.toml_file import MOST_BYTES, MOST_NESTING
 
 if TYPE_CHECKING:
     from pathlib import Path

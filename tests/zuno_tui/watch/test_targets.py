@@ -7,7 +7,7 @@ import pytest
 from chain.wallet.book import Keeping, Wallet, WalletBook
 from zuno_tui.settings import Flags, Settings, SettingsError
 from zuno_tui.settings.channels import channel_settings
-from zuno_tui.watch.targets import targets
+from zuno_tui.watch.lookout import targets
 
 MINE = "0x" + "11" * 20
 OTHER = "0x" + "22" * 20

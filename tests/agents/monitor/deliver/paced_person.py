@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agents.monitor.book import AlertBook
 from agents.monitor.channel import Delivered
-from agents.monitor.deliver.pace import FOR_PEOPLE
+from agents.monitor.deliver.ledger import FOR_PEOPLE
 from tests.agents.monitor.delivery_kit import Clock, courier_of, happen, home_in, telegram
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agents.monitor.channel import Letter, Outcome
     from agents.monitor.courier import Courier
-    from agents.monitor.deliver.pace import Pace
+    from agents.monitor.deliver.ledger import Pace
     from agents.monitor.life import Cleared, Raised
     from chain.home import Home
 

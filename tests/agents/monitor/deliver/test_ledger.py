@@ -9,8 +9,17 @@ import pytest
 
 from agents.monitor.alert import EventKind, Severity
 from agents.monitor.book import AlertBook
-from agents.monitor.deliver.ledger import Ledger, Told, position_of, read_ledger
-from agents.monitor.deliver.pace import DAY_SECONDS, EVERYTHING, FOR_PEOPLE, HOUR_SECONDS, Pace
+from agents.monitor.deliver.ledger import (
+    DAY_SECONDS,
+    EVERYTHING,
+    FOR_PEOPLE,
+    HOUR_SECONDS,
+    Ledger,
+    Pace,
+    Told,
+    position_of,
+    read_ledger,
+)
 from agents.monitor.deliver.schedule import MERGED_SECONDS, Plan, plan, taken_in, without_stale
 from tests.agents.monitor.delivery_kit import START, happen, home_in, raised
 

@@ -16,9 +16,9 @@ from agents.monitor.baseline import Baselines
 from agents.monitor.book_page import Cursor, Poll
 from agents.monitor.channel import RAISING
 from agents.monitor.judging import follow_positions, judge
-from agents.monitor.loss import Losses
 from agents.monitor.thresholds import WatchSettings
 from agents.monitor.watching import Reading
+from agents.monitor.worth_risks import Losses
 from chain.history.end_ticks import EndTicks
 from chain.math.ticks import sqrt_price_at_tick
 from chain.pool_key import PoolKey

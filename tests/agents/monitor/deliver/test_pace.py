@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from agents.monitor.alert import AlertKind, Severity
-from agents.monitor.deliver.pace import FOR_PEOPLE, Pace, QuietHours
+from agents.monitor.deliver.ledger import FOR_PEOPLE, Pace, QuietHours
 from agents.monitor.deliver.schedule import MERGED_SECONDS
 from agents.monitor.life import Mute
 from tests.agents.monitor.deliver.paced_person import HOUR, MINUTE, Person
