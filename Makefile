@@ -27,7 +27,7 @@ mutants: setup  ## lines changed on purpose, in a seeded sample, and which of th
 	$(BIN)/python -m mutants
 
 screenshots: setup world  ## the README's pictures, taken from the running commands
-	$(BIN)/python -m zuno_tui.pictures
+	$(BIN)/python -m zuno_tui.screen.pictures
 
 sbom: setup  ## the software bill of materials, CycloneDX, from the lock files alone
 	$(BIN)/python -m release.sbom dist/zuno-tui.cdx.json

@@ -5,27 +5,28 @@ from __future__ import annotations
 import asyncio
 import statistics
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.bus import Ambient
-from agents.debate import hold_debate
+from msgspec import Struct
+
+from agents.bus.bus import Ambient
+from agents.bus.record import MemorySink, RecordWriter
+from agents.lp.debate import hold_debate
+from agents.lp.observe import ChainObserver
+from agents.lp.payloads import FlowStart
 from agents.numbers.profiles import RiskProfile
-from agents.observing import ChainObserver
-from agents.payloads import FlowStart
-from agents.record import MemorySink, RecordWriter
-from agents.redaction import Redactor
+from chain.base.redaction import Redactor
+from chain.base.store import Store
+from chain.contracts.networks import network_named
 from chain.devnet.launch import devnet_process
-from chain.networks import network_named
-from chain.overview import Sources, read_overview
-from chain.prices.price import Unit
+from chain.positions.overview import Sources, read_overview
+from chain.prices.price import WorthUnit
 from chain.rpc.client import RpcClient
-from chain.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agents.facts import CreateContext, CreateGoal, MarketContext
+    from agents.lp.facts import CreateContext, CreateGoal, MarketContext
     from chain.devnet.launch import DevnetReady
 
 ROUNDS = 10
@@ -33,8 +34,7 @@ ASKED_P95 = 20.0
 REQUEST = "req_benchmark"
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(Struct, frozen=True):
     """Eyes that saw before the clock was started."""
 
     context: MarketContext
@@ -66,7 +66,7 @@ async def _observed(devnet: DevnetReady) -> tuple[list[MarketContext], list[floa
     contexts, reads = [], []
     async with RpcClient(network, (devnet.url,)) as client:
         sources = Sources(client, network, Store.in_memory(), None, time.time)
-        overview = await read_overview(sources, devnet.wallet, Unit.USD)
+        overview = await read_overview(sources, devnet.wallet, WorthUnit.USD)
         eyes = ChainObserver(sources)
         for position in overview.wallet.positions:
             await eyes.observe_position(position.token_id, RiskProfile.BALANCED)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agents.numbers.edges import Edges, TickRange
 from agents.numbers.inventory import allocate_inventory
-from agents.numbers.outlook import Market, Stake, look_at
+from agents.numbers.outlook import PoolMarket, Stake, look_at
 from agents.numbers.regime import STRESSES
 from agents.numbers.survival import stress_buffers, stress_buffers_of, survival
 from agents.numbers.swap import SwapTerms
@@ -69,7 +69,7 @@ def _search(edges: Edges, daily_ticks: float) -> float:
 
 
 def _one_candidate() -> float:
-    market = Market(-196_256.3, 0.03, 10**18, 5_000.0, 1e-6)
+    market = PoolMarket(-196_256.3, 0.03, 10**18, 5_000.0, 1e-6)
     stake = Stake(TickRange(-196_860, -195_660), 10**16)
     return _median_milliseconds(lambda: [look_at(market, stake) for _ in range(100)]) / 100
 

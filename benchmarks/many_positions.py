@@ -11,20 +11,20 @@ from random import Random
 from subprocess import PIPE, Popen
 from typing import TYPE_CHECKING, NamedTuple
 
-from chain import abi
+from chain.contracts import abi
+from chain.contracts.keccak import keccak
+from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.pool_key import PoolKey
+from chain.contracts.storage import EXTSLOAD
 from chain.history.events import SWAP
-from chain.keccak import keccak
 from chain.math.ticks import sqrt_price_at_tick
-from chain.networks import NATIVE, network_named
-from chain.pool_key import PoolKey
 from chain.positions.holdings import TRANSFER
 from chain.positions.identity import identify, layout_of
-from chain.storage import EXTSLOAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from chain.networks import Address
+    from chain.contracts.networks import Address
     from chain.positions.identity import PositionIdentity
 
 POOLS = 200

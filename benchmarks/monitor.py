@@ -12,18 +12,18 @@ from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from typing import TYPE_CHECKING, NamedTuple
 
-from agents.monitor.book import AlertBook
-from agents.monitor.thresholds import WatchSettings
-from agents.monitor.worker import Watch, poll_once
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.poll import Watch, poll_once
+from agents.monitor.rules.thresholds import WatchSettings
 from benchmarks.many_positions import many_positions
-from chain.abi import encode_call
-from chain.home import Home
-from chain.networks import network_named
-from chain.overview import Sources
+from chain.base.home import Home
+from chain.base.store import Store
+from chain.contracts.abi import encode_call
+from chain.contracts.networks import network_named
+from chain.positions.overview import Sources
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import Request
-from chain.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +92,7 @@ def _in_a_process(wallets: int) -> Figures:
 
 async def _measured(node: Node, home: Home) -> Figures:
     network = network_named("devnet")
-    book = AlertBook.open(home, now=time.time())
+    book = AlertStore.open(home, now=time.time())
     store, _ = Store.open(home.database, now=time.time())
     polls: list[Cost] = []
     async with RpcClient(network, [node.url]) as client:

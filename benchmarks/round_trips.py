@@ -7,37 +7,37 @@ import socket
 import threading
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain import abi
-from chain.actions import Mint, SettlePair, modify_liquidities
+from msgspec import Struct
+
+from chain.base.store import Store
+from chain.contracts import abi
+from chain.contracts.calldata import Mint, SettlePair, modify_liquidities
+from chain.contracts.networks import network_named
+from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey
+from chain.contracts.storage import decode_position_info
 from chain.devnet.launch import devnet_process
-from chain.networks import network_named
-from chain.pool_key import POOL_KEY_TYPES, PoolKey
-from chain.positions.gathering import read_positions
+from chain.positions.batch_reader import read_positions
 from chain.positions.memory import PositionMemory
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
-from chain.rpc.requests import Limits
-from chain.storage import decode_position_info
-from chain.store import Store
+from chain.rpc.requests import RequestLimits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chain.networks import Network
+    from chain.contracts.networks import Network
     from chain.positions.snapshot import PositionSnapshot
 
 FEW = 20
 MANY = 500
 _MINTS_AT_ONCE = 96
-_PATIENT = Limits(answer_seconds=60, total_seconds=70)
+_PATIENT = RequestLimits(answer_seconds=60, total_seconds=70)
 _REQUEST = b"POST / HTTP/1.1\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     requests: int
     milliseconds: float
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from copy import copy
-from dataclasses import dataclass
 from itertools import takewhile
 from textwrap import indent
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from mutants import expressions, statements
 
@@ -22,16 +23,14 @@ _AROUND = 30
 """Characters shown before and after what differs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Where a line stands: its function, and which of the function's blocks of lines."""
 
     scope: str
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One statement of one file, as it is and as it would be."""
 
     path: str

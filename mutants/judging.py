@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from mutants.places import changed_files, list_test_files
 from mutants.reach import covering_tests
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from mutants.reach import RecordedTest
 
 
-@dataclass(slots=True)
-class _Desk:
+class _Desk(Struct):
     """What one process judges with; each has a copy of the project of its own."""
 
     copy: Copy

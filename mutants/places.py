@@ -8,17 +8,33 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 AREAS: dict[str, tuple[str, ...]] = {
     "policy": (
-        "chain/execution/policy*.py",
-        "chain/execution/parties.py",
-        "chain/execution/mentions.py",
+        "chain/execution/policy/*.py",
+        "chain/execution/decode/parties.py",
+        "chain/execution/decode/mentions.py",
     ),
-    "decoding": ("chain/execution/decoding*.py",),
+    "decoding": (
+        "chain/execution/decode/abi.py",
+        "chain/execution/decode/decoder.py",
+        "chain/execution/decode/records.py",
+    ),
     "outbox": (
-        "chain/execution/outbox*.py",
-        "chain/execution/journal*.py",
-        "chain/execution/resuming*.py",
+        "chain/execution/outbox/approvals.py",
+        "chain/execution/outbox/heads.py",
+        "chain/execution/outbox/journal*.py",
+        "chain/execution/outbox/outbox.py",
+        "chain/execution/outbox/records.py",
+        "chain/execution/outbox/resume.py",
+        "chain/execution/outbox/rules.py",
     ),
-    "sending": ("chain/execution/sending*.py", "chain/execution/receipts.py"),
+    "sending": (
+        "chain/execution/outbox/chain_sight.py",
+        "chain/execution/outbox/delivery.py",
+        "chain/execution/outbox/evidence.py",
+        "chain/execution/outbox/lookup.py",
+        "chain/execution/outbox/receipts.py",
+        "chain/execution/outbox/replacement.py",
+        "chain/execution/outbox/sender.py",
+    ),
     "gate": ("zuno_tui/gate/**/*.py",),
     "monitor": ("agents/monitor/**/*.py",),
 }

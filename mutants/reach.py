@@ -7,12 +7,12 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import Struct
 
 from mutants.changes import MODULE
 from mutants.places import changed_files, copy_project, list_test_files
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from mutants.changes import Change
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedTest:
+class RecordedTest(Struct, frozen=True):
     """One test as it ran on the unchanged project."""
 
     name: str

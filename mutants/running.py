@@ -13,8 +13,9 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from mutants.places import copy_project
 
@@ -36,8 +37,7 @@ _PATIENCE = 30.0
 """Seconds beyond twice what the tests took, before a try is called endless."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What noticed the change, or nobody."""
 
     by: str | None
@@ -47,8 +47,7 @@ class Verdict:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """A copy of the project in which one file at a time is changed."""
 
     folder: Path

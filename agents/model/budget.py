@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 from agents.model.interface import ModelUnavailable, Unavailability
-from chain.store import StoreError
+from chain.base.store import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from agents.envelope import Role
+    from agents.bus.envelope import Role
     from agents.model.interface import Usage
 
 NAMESPACE = "model_budget"
@@ -23,22 +24,21 @@ _TOKENS_PER_MESSAGE = 16
 
 
 class Memory(Protocol):
-    """What keeps the day's count between runs; `chain.store.Store` is one."""
+    """What keeps the day's count between runs; `chain.base.store.Store` is one."""
 
     def get(self, namespace: str, key: str) -> object | None: ...
 
     def put(self, namespace: str, key: str, value: object, *, now: float) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class TokenRate(Struct, frozen=True):
     """Billionths of a dollar for one token."""
 
     tokens_in: int
     tokens_out: int
 
     @classmethod
-    def per_million(cls, usd_in: Decimal, usd_out: Decimal) -> Price:
+    def per_million(cls, usd_in: Decimal, usd_out: Decimal) -> TokenRate:
         """From dollars for a million tokens, as price lists have it; fractions are rounded up."""
         return cls(_nano_per_token(usd_in), _nano_per_token(usd_out))
 
@@ -46,8 +46,7 @@ class Price:
         return self.tokens_in * tokens_in + self.tokens_out * tokens_out
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetLimits:
+class BudgetLimits(Struct, frozen=True):
     """None leaves that side open; dollars bind only models whose price is known."""
 
     debate_tokens: int | None = 60_000
@@ -56,8 +55,7 @@ class BudgetLimits:
     day_nano_usd: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Struct, frozen=True):
     tokens: int = 0
     nano_usd: int = 0
     unpriced_tokens: int = 0
@@ -78,8 +76,7 @@ class Spent:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetReport:
+class BudgetReport(Struct, frozen=True):
     """What one debate and its day have used, calls under way counted in full."""
 
     debate: Spent
@@ -105,7 +102,7 @@ class Budget:
     def __init__(
         self,
         limits: BudgetLimits,
-        prices: Mapping[str, Price],
+        prices: Mapping[str, TokenRate],
         memory: Memory,
         *,
         clock: Callable[[], float],
@@ -147,11 +144,10 @@ class Budget:
             raise ModelUnavailable(Unavailability.OVER_BUDGET, str(error)) from None
 
 
-@dataclass(slots=True)
-class Reservation:
+class Reservation(Struct):
     """Tokens set aside for one call; kept in full unless somebody says what it really took."""
 
-    budget: DebateBudget = field(repr=False)
+    budget: DebateBudget
     role: Role
     model: str
     day: str

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from agents.model.innocent import innocents
-from agents.model.numerals import Numeral, Unit, find_numerals
+from agents.model.numerals import Unit, WrittenNumber, find_numerals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,8 +45,7 @@ _SUFFIXES: Mapping[Unit, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(Struct, frozen=True):
     value: Decimal
     unit: Unit
     shown: Decimal
@@ -57,30 +58,26 @@ class FlagKind(StrEnum):
     UNCITED = "uncited"
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimFlag:
+class ClaimFlag(Struct, frozen=True):
     start: int
     end: int
     kind: FlagKind
     cited: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimReport:
+class ClaimReport(Struct, frozen=True):
     matched: int
     innocent: int
     flags: tuple[ClaimFlag, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Citation:
+class _Citation(Struct, frozen=True):
     start: int
     end: int
     ids: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class ClaimLedger:
+class ClaimLedger(Struct):
     """The numbers one prompt was given: `cite` while writing it, `check` what comes back."""
 
     quantities: dict[str, Quantity] = field(default_factory=dict)
@@ -102,7 +99,7 @@ class ClaimLedger:
             if not any(cited.start <= numeral.start < cited.end for cited in citations)
         ]
         harmless = innocents(prose, numerals)
-        bound: dict[Numeral, tuple[str, ...]] = {}
+        bound: dict[WrittenNumber, tuple[str, ...]] = {}
         for start, end in _sentences(prose):
             passage = _Passage(
                 prose,
@@ -120,7 +117,7 @@ class ClaimLedger:
         return ClaimReport(matched, len(numerals) - matched - len(flags), tuple(flags))
 
     def _flag(
-        self, numeral: Numeral, ids: tuple[str, ...], harmless: AbstractSet[Numeral]
+        self, numeral: WrittenNumber, ids: tuple[str, ...], harmless: AbstractSet[WrittenNumber]
     ) -> ClaimFlag | None:
         if self._supported(numeral, ids):
             return None
@@ -134,7 +131,7 @@ class ClaimLedger:
             kind = FlagKind.UNKNOWN
         return ClaimFlag(numeral.start, numeral.end, kind, ids)
 
-    def _bound(self, passage: _Passage) -> dict[Numeral, tuple[str, ...]]:
+    def _bound(self, passage: _Passage) -> dict[WrittenNumber, tuple[str, ...]]:
         """Which ids each number is cited with; where ids could belong to the number on either
         side of them, the side on which more numbers are right is meant."""
         either = [passage.bind(self._supported, ids_first=ids_first) for ids_first in (False, True)]
@@ -142,13 +139,13 @@ class ClaimLedger:
             either, key=lambda bound: sum(self._supported(*binding) for binding in bound.items())
         )
 
-    def _supported(self, numeral: Numeral, ids: tuple[str, ...]) -> bool:
+    def _supported(self, numeral: WrittenNumber, ids: tuple[str, ...]) -> bool:
         return any(
             self._could_mean(numeral, name) and _same(numeral, self.quantities[name])
             for name in ids
         )
 
-    def _could_mean(self, numeral: Numeral, name: str) -> bool:
+    def _could_mean(self, numeral: WrittenNumber, name: str) -> bool:
         quantity = self.quantities.get(name)
         if quantity is None:
             return False
@@ -172,19 +169,18 @@ def without_ids(prose: str, flags: Sequence[ClaimFlag] = ()) -> tuple[str, tuple
     return "".join(prose[place] for place in kept), moved
 
 
-@dataclass(frozen=True, slots=True)
-class _Passage:
+class _Passage(Struct, frozen=True):
     """One sentence with its numbers and its ids."""
 
     text: str
-    numerals: Sequence[Numeral]
+    numerals: Sequence[WrittenNumber]
     citations: Sequence[_Citation]
-    harmless: AbstractSet[Numeral]
+    harmless: AbstractSet[WrittenNumber]
 
     def bind(
-        self, supported: Callable[[Numeral, tuple[str, ...]], bool], *, ids_first: bool
-    ) -> dict[Numeral, tuple[str, ...]]:
-        bound: dict[Numeral, tuple[str, ...]] = {}
+        self, supported: Callable[[WrittenNumber, tuple[str, ...]], bool], *, ids_first: bool
+    ) -> dict[WrittenNumber, tuple[str, ...]]:
+        bound: dict[WrittenNumber, tuple[str, ...]] = {}
         since = 0
         for citation in self.citations:
             following = self._following(citation)
@@ -207,7 +203,7 @@ class _Passage:
             since = citation.end
         return bound
 
-    def _following(self, citation: _Citation) -> list[Numeral]:
+    def _following(self, citation: _Citation) -> list[WrittenNumber]:
         """The numbers right behind an id, as many as it may stand for."""
         later = [numeral for numeral in self.numerals if numeral.start >= citation.end]
         if later and _NEXT_TO_AFTER.fullmatch(self.text, citation.end, later[0].start):
@@ -216,10 +212,10 @@ class _Passage:
 
     def _meant(
         self,
-        preceding: Sequence[Numeral],
+        preceding: Sequence[WrittenNumber],
         ids: tuple[str, ...],
-        supported: Callable[[Numeral, tuple[str, ...]], bool],
-    ) -> list[Numeral]:
+        supported: Callable[[WrittenNumber, tuple[str, ...]], bool],
+    ) -> list[WrittenNumber]:
         """Of the numbers before an id the nearest, past those that claim nothing by themselves."""
         claims = [
             numeral
@@ -229,7 +225,7 @@ class _Passage:
         return claims or list(preceding[:1])
 
 
-def _same(numeral: Numeral, quantity: Quantity) -> bool:
+def _same(numeral: WrittenNumber, quantity: Quantity) -> bool:
     for exact in (quantity.value, quantity.shown):
         if _close(numeral, exact):
             return True
@@ -239,7 +235,7 @@ def _same(numeral: Numeral, quantity: Quantity) -> bool:
     return False
 
 
-def _close(numeral: Numeral, exact: Decimal) -> bool:
+def _close(numeral: WrittenNumber, exact: Decimal) -> bool:
     if numeral.value == 0 or exact == 0:
         return numeral.value == exact
     if numeral.value < 0 < exact:

@@ -6,21 +6,21 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from agents.model.budget import estimated_tokens
-from agents.model.exchange import Completion, Exchange, Question, TryLaterError
+from agents.model.exchange import ModelCompletion, ModelExchange, Question, TryLaterError
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.model.prose import ProseStream
-from agents.model.reply_text import InvalidReplyError, parse_reply
-from agents.redaction import Redactor
+from agents.model.reply_text import UnusableReplyError, parse_reply
+from chain.base.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from pydantic import BaseModel
 
-    from agents.envelope import Role
+    from agents.bus.envelope import Role
     from agents.model.budget import DebateBudget
     from agents.model.connection import Connection
-    from agents.model.interface import Prompt, Reply
+    from agents.model.interface import ModelPrompt, Reply
     from agents.model.settings import ModelSettings
 
 _KEPT = frozenset(("type", "enum", "const", "description", "$ref"))
@@ -97,7 +97,7 @@ class OpenAIModel:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._settings = settings
-        self._exchange = Exchange(settings, connection, clock=clock)
+        self._exchange = ModelExchange(settings, connection, clock=clock)
         self._budget = budget
         self._sleep = sleep
         self._redactor = Redactor((settings.api_key,))
@@ -106,7 +106,7 @@ class OpenAIModel:
     async def ask(
         self,
         role: Role,
-        prompt: Prompt,
+        prompt: ModelPrompt,
         schema: type[Reply],
         on_prose: Callable[[str], None],
     ) -> Answer[Reply]:
@@ -146,7 +146,7 @@ class OpenAIModel:
         prose.close()
         try:
             read = parse_reply(first.raw, schema, self._redactor)
-        except InvalidReplyError as error:
+        except UnusableReplyError as error:
             complaint = str(error)
         else:
             return Answer(read.value, usage, read.text, question.model)
@@ -160,7 +160,7 @@ class OpenAIModel:
         second, more = await self._completed(role, again, lambda _: None, deadline)
         try:
             read = parse_reply(second.raw, schema, self._redactor)
-        except InvalidReplyError:
+        except UnusableReplyError:
             sentence = "The model answered twice, but not in the form that was asked for."
         else:
             return Answer(read.value, usage.plus(more), read.text, question.model)
@@ -172,7 +172,7 @@ class OpenAIModel:
         question: Question,
         on_text: Callable[[str], None],
         deadline: asyncio.Timeout,
-    ) -> tuple[Completion, Usage]:
+    ) -> tuple[ModelCompletion, Usage]:
         """One call, repeated while the endpoint is busy, paid for from the budget."""
         tokens_in = question.estimated_tokens()
         attempts = self._settings.limits.attempts

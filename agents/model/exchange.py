@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import math
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from agents.canonical import canonical
+from msgspec import Struct
+from msgspec.structs import replace
+
 from agents.model.budget import estimated_tokens
 from agents.model.interface import ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import whole_text
+from chain.base.canonical import canonical
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -30,8 +32,7 @@ _FIRST_SERVER_ERROR = 500
 _MOST_TOKENS = 100_000_000  # what an endpoint may claim before we stop believing it
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     model: str
     messages: tuple[tuple[Literal["system", "user", "assistant"], str], ...]
     schema_name: str
@@ -39,19 +40,18 @@ class Question:
 
     def again(self, reply: str, complaint: str) -> Question:
         """The same question after a reply that could not be used."""
-        wish = (
+        order = (
             f"That reply cannot be used. {complaint} "
             "Reply again with one JSON object of the given schema and nothing else."
         )
-        return replace(self, messages=(*self.messages, ("assistant", reply), ("user", wish)))
+        return replace(self, messages=(*self.messages, ("assistant", reply), ("user", order)))
 
     def estimated_tokens(self) -> int:
         texts = [text for _, text in self.messages]
         return estimated_tokens(*texts, canonical(dict(self.schema)).decode())
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class ModelCompletion(Struct, frozen=True):
     raw: str
     finish: str | None
     """`stop` or `length`; None when the stream just ended."""
@@ -67,7 +67,7 @@ class TryLaterError(Exception):
         self.seconds = seconds
 
 
-class Exchange:
+class ModelExchange:
     def __init__(
         self, settings: ModelSettings, connection: Connection, *, clock: Callable[[], float]
     ) -> None:
@@ -76,7 +76,7 @@ class Exchange:
         self._connection = connection
         self._clock = clock
 
-    async def once(self, question: Question, on_text: Callable[[str], None]) -> Completion:
+    async def once(self, question: Question, on_text: Callable[[str], None]) -> ModelCompletion:
         """One call. Raises ModelUnavailable or TryLaterError, and nothing of the library's."""
         streaming = False
         try:
@@ -126,7 +126,7 @@ class Exchange:
 
     async def _read(
         self, stream: AsyncStream[ChatCompletionChunk], on_text: Callable[[str], None]
-    ) -> Completion:
+    ) -> ModelCompletion:
         pieces: list[str] = []
         size = 0
         finish: str | None = None
@@ -153,7 +153,7 @@ class Exchange:
                 raise self._too_large(self._limits.reply_bytes)
             pieces.append(said.text)
             on_text(said.text)
-        return Completion(whole_text(pieces), finish, usage)
+        return ModelCompletion(whole_text(pieces), finish, usage)
 
     async def _next(
         self, stream: AsyncStream[ChatCompletionChunk], seconds: float
@@ -235,8 +235,7 @@ class Exchange:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(Struct, frozen=True):
     text: str
     finish: str | None
     refused: bool

@@ -11,7 +11,7 @@ from agents.model.numerals import Unit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agents.model.numerals import Numeral
+    from agents.model.numerals import WrittenNumber
 
 _MONTHS = (
     "Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
@@ -80,7 +80,7 @@ _LARGEST_NAME = 9999
 _LARGEST_COUNT = 20
 
 
-def innocents(text: str, numerals: Sequence[Numeral]) -> set[Numeral]:
+def innocents(text: str, numerals: Sequence[WrittenNumber]) -> set[WrittenNumber]:
     """Those of the numerals that a reader would not take for a statement about the position."""
     phrases = [match.span() for match in _PHRASES.finditer(text)]
     return {
@@ -91,7 +91,7 @@ def innocents(text: str, numerals: Sequence[Numeral]) -> set[Numeral]:
     }
 
 
-def _is_innocent(numeral: Numeral, before: str, after: str) -> bool:
+def _is_innocent(numeral: WrittenNumber, before: str, after: str) -> bool:
     before, nearby = before[-80:], before[-_NEAR:] + after[:_NEAR]
     if _GLUED.search(before):
         return True
@@ -107,7 +107,7 @@ def _is_innocent(numeral: Numeral, before: str, after: str) -> bool:
     return False
 
 
-def _is_name_or_count(numeral: Numeral, before: str, after: str) -> bool:
+def _is_name_or_count(numeral: WrittenNumber, before: str, after: str) -> bool:
     if numeral.value != numeral.value.to_integral_value() or numeral.value < 0:
         return False
     if numeral.value <= _LARGEST_NAME and _NAMED.search(before):

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel
 
-from agents.canonical import canonical, digest
+from chain.base.canonical import canonical, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agents.envelope import Role
+    from agents.bus.envelope import Role
 
 Reply = TypeVar("Reply", bound=BaseModel)
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class ModelPrompt(Struct, frozen=True):
     system: str
     user: str
 
@@ -28,8 +27,7 @@ class Prompt:
         return digest(canonical({"system": self.system, "user": self.user}))
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     tokens_in: int
     tokens_out: int
     estimated: bool
@@ -43,8 +41,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Answer(Generic[Reply]):
+class Answer(Struct, Generic[Reply], frozen=True):
     value: Reply
     usage: Usage
     raw: str
@@ -81,7 +78,7 @@ class Model(Protocol):
     async def ask(
         self,
         role: Role,
-        prompt: Prompt,
+        prompt: ModelPrompt,
         schema: type[Reply],
         on_prose: Callable[[str], None],
     ) -> Answer[Reply]:

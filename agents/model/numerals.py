@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Unit(StrEnum):
@@ -21,8 +22,7 @@ class Unit(StrEnum):
     PLAIN = "plain"
 
 
-@dataclass(frozen=True, slots=True)
-class Numeral:
+class WrittenNumber(Struct, frozen=True):
     start: int
     end: int
     value: Decimal
@@ -90,14 +90,14 @@ _WORD_UNITS = {
 }
 
 
-def find_numerals(text: str) -> list[Numeral]:
+def find_numerals(text: str) -> list[WrittenNumber]:
     """Every number of the text, in order, those in words only where a unit follows."""
     found = [_numeral(match) for match in _NUMERAL.finditer(text)]
     found += [_word_numeral(match) for match in _WORD_NUMERAL.finditer(text)]
     return sorted(found, key=lambda numeral: numeral.start)
 
 
-def _numeral(match: re.Match[str]) -> Numeral:
+def _numeral(match: re.Match[str]) -> WrittenNumber:
     digits = match["digits"]
     # Three digits after a comma are a group of thousands; any other number of them a fraction.
     grouped = re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", digits)
@@ -111,7 +111,7 @@ def _numeral(match: re.Match[str]) -> Numeral:
     value = Decimal(plain) * factor * size
     if (match["sign"] or "+") in "-−":
         value = -value
-    return Numeral(match.start(), match.end(), value, step, unit, round=zeros > 0)
+    return WrittenNumber(match.start(), match.end(), value, step, unit, round=zeros > 0)
 
 
 def _unit(match: re.Match[str]) -> tuple[Unit | None, Decimal]:
@@ -121,7 +121,7 @@ def _unit(match: re.Match[str]) -> tuple[Unit | None, Decimal]:
     return (Unit.USD if match["dollar"] else None), Decimal(1)
 
 
-def _word_numeral(match: re.Match[str]) -> Numeral:
+def _word_numeral(match: re.Match[str]) -> WrittenNumber:
     unit, size = _WORD_UNITS[match["unit"][0].lower()]
     value = _WORDS[match["word"].lower()] * size
-    return Numeral(match.start(), match.end(), value, size, unit, round=False)
+    return WrittenNumber(match.start(), match.end(), value, size, unit, round=False)

@@ -6,12 +6,12 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from agents.model.reply_text import PROSE_LIMIT
-from chain.clean_text import clean_text
+from chain.base.clean_text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agents.redaction import Redactor
+    from chain.base.redaction import Redactor
 
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "/": "/"}
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"

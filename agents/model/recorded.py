@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from agents.bus.record import ModelReply
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import parse_reply
-from agents.record import ModelReply
-from agents.redaction import Redactor
+from chain.base.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agents.envelope import Role
-    from agents.model.interface import Model, Prompt, Reply
-    from agents.record import RecordWriter
+    from agents.bus.envelope import Role
+    from agents.bus.record import RecordWriter
+    from agents.model.interface import Model, ModelPrompt, Reply
 
 
 class NoRecordedReplyError(LookupError):
@@ -33,7 +33,7 @@ class RecordingModel:
     async def ask(
         self,
         role: Role,
-        prompt: Prompt,
+        prompt: ModelPrompt,
         schema: type[Reply],
         on_prose: Callable[[str], None],
     ) -> Answer[Reply]:
@@ -84,7 +84,7 @@ class RecordedModel:
     async def ask(
         self,
         role: Role,
-        prompt: Prompt,  # noqa: ARG002 - whether it is the same is seen when records are compared
+        prompt: ModelPrompt,  # noqa: ARG002 - whether it is the same is seen when records are compared
         schema: type[Reply],
         on_prose: Callable[[str], None],
     ) -> Answer[Reply]:

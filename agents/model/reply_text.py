@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic
 
+from msgspec import Struct
 from pydantic import ValidationError
 
-from agents.canonical import canonical
 from agents.model.interface import Reply
-from chain.clean_text import clean_text
-from chain.rpc import strict_json
+from chain.base import strict_json
+from chain.base.canonical import canonical
+from chain.base.clean_text import clean_text
 
 if TYPE_CHECKING:
-    from agents.redaction import Redactor
+    from chain.base.redaction import Redactor
 
 PROSE_LIMIT = 4_000
 _MOST_COMPLAINTS = 5
 
 
-class InvalidReplyError(ValueError):
+class UnusableReplyError(ValueError):
     """Why a reply cannot be used, in words that help its author to mend it."""
 
 
@@ -29,8 +29,7 @@ def whole_text(pieces: list[str]) -> str:
     return joined.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-@dataclass(frozen=True, slots=True)
-class Read(Generic[Reply]):
+class Read(Struct, Generic[Reply], frozen=True):
     value: Reply
     text: str
     """The reply as canonical JSON, clean and without secrets: reading it again gives the value."""
@@ -41,7 +40,7 @@ def parse_reply(raw: str, schema: type[Reply], redactor: Redactor) -> Read[Reply
     try:
         value = strict_json.loads(raw.encode())
     except strict_json.InvalidJsonError as error:
-        raise InvalidReplyError(f"It is not one JSON object: {error}.") from None
+        raise UnusableReplyError(f"It is not one JSON object: {error}.") from None
     harmless = canonical(_harmless(value, redactor))
     try:
         checked = schema.model_validate_json(harmless, strict=True, by_alias=True, by_name=False)
@@ -49,7 +48,7 @@ def parse_reply(raw: str, schema: type[Reply], redactor: Redactor) -> Read[Reply
         complaint = _complaint(error)
     else:
         return Read(checked, harmless.decode())
-    raise InvalidReplyError(complaint)
+    raise UnusableReplyError(complaint)
 
 
 def _harmless(value: object, redactor: Redactor) -> object:

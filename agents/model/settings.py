@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from chain.base.secret_struct import SecretStruct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agents.envelope import Role
+    from agents.bus.envelope import Role
 
 OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_MODEL = "gpt-4o-mini"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelLimits:
+class ModelLimits(Struct, frozen=True):
     total_seconds: float = 45.0
     """For one question with its retries and its repair."""
     debate_seconds: float = 75.0
@@ -32,11 +34,10 @@ class ModelLimits:
     """Every word comes wrapped in a few hundred bytes of JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSettings:
+class ModelSettings(SecretStruct, frozen=True):
     # The URL may hold a key too: neither is ever part of a repr, and so of no log or traceback.
-    api_key: str = field(repr=False)
-    base_url: str = field(default=OPENAI_URL, repr=False)
+    api_key: str
+    base_url: str = OPENAI_URL
     default_model: str = DEFAULT_MODEL
     models: Mapping[Role, str] = field(default_factory=dict)
     most_tokens: int = 4_000

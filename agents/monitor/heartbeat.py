@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, cast
 
+from msgspec import Struct, to_builtins
+
 if TYPE_CHECKING:
-    from agents.monitor.notebook import Notebook
-    from agents.monitor.worker import PollReport
-    from chain.store import Store
-
-
-def still_fresh(read_at: float | None, kept_seconds: float, now: float) -> bool:
-    """A time that lies ahead is of a clock that was set back, and says nothing."""
-    return read_at is not None and 0 <= now - read_at < kept_seconds
+    from agents.monitor.alerts.state import MonitorState
+    from agents.monitor.poll import PollReport
+    from chain.base.store import Store
 
 
 NAMESPACE = "monitor"
@@ -22,8 +18,7 @@ _GRACE_SECONDS = 30.0
 """A round that reads slowly is not a death."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(Struct, frozen=True):
     """What was last seen of one wallet on one network."""
 
     network: str
@@ -33,8 +28,7 @@ class Sight:
     trouble: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Beat:
+class Beat(Struct, frozen=True):
     at: float
     pid: int
     host: str
@@ -57,8 +51,8 @@ def sight_of(report: PollReport) -> Sight:
     )
 
 
-def write_beat(notebook: Notebook, beat: Beat) -> None:
-    notebook.put(NAMESPACE, _KEY, asdict(beat), now=beat.at)
+def write_beat(notebook: MonitorState, beat: Beat) -> None:
+    notebook.put(NAMESPACE, _KEY, to_builtins(beat), now=beat.at)
 
 
 def last_beat(store: Store) -> Beat | None:

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from agents.monitor.courier import Postponed, Sent, SetAside, Stopped
+from msgspec import Struct
+
+from agents.monitor.deliver.channel_worker import Postponed, Sent, SetAside, Stopped
 
 if TYPE_CHECKING:
     from agents.monitor.heartbeat import Beat
+    from agents.monitor.poll import PollReport
     from agents.monitor.polling_lock import Holder
-    from agents.monitor.worker import PollReport
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingForTurn:
+class WaitingForTurn(Struct, frozen=True):
     """Another process polls on this home; we take over when it ends."""
 
     holder: Holder
 
 
-@dataclass(frozen=True, slots=True)
-class TurnTaken:
+class TurnTaken(Struct, frozen=True):
     """From now on we poll."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoundEnded:
+class RoundEnded(Struct, frozen=True):
     """Everything was looked at once."""
 
     beat: Beat
@@ -34,8 +32,7 @@ class RoundEnded:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Troubled:
+class Troubled(Struct, frozen=True):
     """Something is not as it should be; the watch goes on."""
 
     sentence: str

@@ -6,11 +6,12 @@ import fcntl
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.clean_text import clean_text
-from chain.home import FILE_MODE
+from msgspec import Struct
+
+from chain.base.clean_text import clean_text
+from chain.base.home import FILE_MODE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,8 +21,7 @@ _LENGTH = 256
 _HOST_LIMIT = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(Struct, frozen=True):
     pid: int
     host: str
     since: float

@@ -5,27 +5,28 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import closing, suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from agents.monitor.delivering import Delivery, unclickable
+from msgspec.structs import replace
+
+from agents.monitor.alerts.state import MonitorState, UnreadableError
+from agents.monitor.deliver.delivery import Delivery, unclickable
 from agents.monitor.heartbeat import NAMESPACE, Beat, sight_of, write_beat
-from agents.monitor.notebook import Notebook, UnreadableError
 from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
 from agents.monitor.polling_lock import Holder, PollingLock, current_holder
-from agents.redaction import Redactor
-from chain.clean_text import clean_text, quoted
+from chain.base.clean_text import clean_text, quoted
+from chain.base.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agents.monitor.alert import Alert
-    from agents.monitor.book import AlertBook
-    from agents.monitor.channel import Channel
+    from agents.monitor.alerts.alert import Alert
+    from agents.monitor.alerts.store import AlertStore
+    from agents.monitor.deliver.channel import Channel
     from agents.monitor.heartbeat import Sight
     from agents.monitor.notes import Note
-    from agents.monitor.worker import PollReport
-    from chain.home import Home
+    from agents.monitor.poll import PollReport
+    from chain.base.home import Home
 
 MOST_NAMED = 8
 
@@ -41,7 +42,7 @@ class Unsaved:
         self._told: frozenset[tuple[int, int]] = frozenset()
         self._troubled = False
 
-    def news(self, book: AlertBook) -> str | None:
+    def news(self, book: AlertStore) -> str | None:
         """What to tell after a round, if anything."""
         standing = [one for one in book.current() if one.active]
         fresh = [one for one in standing if _episode(one) not in self._told]
@@ -79,7 +80,7 @@ FAILED_ROUNDS = 3
 _FAILED_ROUNDS_KEY = "failed-rounds"
 
 
-class Lookout(Protocol):
+class WatchlistSource(Protocol):
     """What is watched; asked before every round, so that changed settings count from then on."""
 
     @property
@@ -96,8 +97,8 @@ class Lookout(Protocol):
 
 async def run_monitor(
     home: Home,
-    book: AlertBook,
-    lookout: Lookout,
+    book: AlertStore,
+    watchlist: WatchlistSource,
     *,
     tell: Callable[[Note], None],
     stop: asyncio.Event,
@@ -112,7 +113,7 @@ async def run_monitor(
     lookout stay the caller's to close. With `once` it looks once if nobody else polls, sends what
     waits, and ends.
     """
-    monitor = _Monitor(home, book, lookout, tell=tell, stop=stop, clock=clock)
+    monitor = _Monitor(home, book, watchlist, tell=tell, stop=stop, clock=clock)
     return await monitor.run(once=once)
 
 
@@ -120,8 +121,8 @@ class _Monitor:
     def __init__(
         self,
         home: Home,
-        book: AlertBook,
-        lookout: Lookout,
+        book: AlertStore,
+        watchlist: WatchlistSource,
         *,
         tell: Callable[[Note], None],
         stop: asyncio.Event,
@@ -129,7 +130,7 @@ class _Monitor:
     ) -> None:
         self._home = home
         self._book = book
-        self._lookout = lookout
+        self._watchlist = watchlist
         self._tell = tell
         self._stop = stop
         self._clock = clock
@@ -145,7 +146,7 @@ class _Monitor:
             return None
         try:
             self._tell(TurnTaken())
-            with closing(Notebook(self._home.database)) as notebook:
+            with closing(MonitorState(self._home.database)) as notebook:
                 await self._polling(notebook, once=once)
         finally:
             self._lock.release()
@@ -174,14 +175,14 @@ class _Monitor:
             await self._pause(TURN_SECONDS)
         return False
 
-    async def _polling(self, notebook: Notebook, *, once: bool) -> None:
+    async def _polling(self, notebook: MonitorState, *, once: bool) -> None:
         delivery = Delivery(self._book, notebook, self._clock, self._tell)
         unsaved = Unsaved()
         self._write_beat(notebook, (), None)
         try:
             while not self._stop.is_set():
                 began = time.monotonic()
-                await delivery.use(self._lookout.channels())
+                await delivery.use(self._watchlist.channels())
                 await self._round(notebook, began)
                 if blind := self._blind_rounds(notebook):
                     delivery.warn(blind, about="rounds")
@@ -190,7 +191,7 @@ class _Monitor:
                 delivery.wake()
                 if once:
                     return await delivery.settle(most_seconds=SETTLE_SECONDS)
-                await self._pause(self._lookout.interval_seconds - (time.monotonic() - began))
+                await self._pause(self._watchlist.interval_seconds - (time.monotonic() - began))
                 delivery.check()
         except asyncio.CancelledError:
             # Whoever cancels us cannot wait; who can, sets `stop`.
@@ -199,7 +200,7 @@ class _Monitor:
         finally:
             await delivery.close()
 
-    async def _round(self, notebook: Notebook, began: float) -> None:
+    async def _round(self, notebook: MonitorState, began: float) -> None:
         looking = asyncio.create_task(self._look(), name="looking")
         stopping = asyncio.create_task(self._stop.wait(), name="stopping")
         try:
@@ -223,7 +224,7 @@ class _Monitor:
             self._tell(Troubled(notice))
         self._notices_told = len(self._book.notices)
 
-    def _blind_rounds(self, notebook: Notebook) -> str | None:
+    def _blind_rounds(self, notebook: MonitorState) -> str | None:
         """What to tell when round after round fails as a whole, so that no wallet has an alert."""
         now = self._clock()
         with suppress(UnreadableError):
@@ -239,13 +240,13 @@ class _Monitor:
         self,
         looking: asyncio.Task[tuple[tuple[PollReport, ...], str | None]],
         stopping: asyncio.Task[Literal[True]],
-        notebook: Notebook,
+        notebook: MonitorState,
     ) -> None:
         """Wait for a look to end, or for a moment more once we are to stop."""
         while not looking.done():
             await asyncio.wait(
                 (looking, stopping),
-                timeout=self._lookout.interval_seconds,
+                timeout=self._watchlist.interval_seconds,
                 return_when=asyncio.FIRST_COMPLETED,
             )
             if stopping.done():
@@ -258,7 +259,7 @@ class _Monitor:
     async def _look(self) -> tuple[tuple[PollReport, ...], str | None]:
         try:
             async with asyncio.timeout(ROUND_SECONDS):
-                return await self._lookout.look(), None
+                return await self._watchlist.look(), None
         except TimeoutError:
             return (), f"A round took longer than {ROUND_SECONDS:.0f} s and was begun anew."
         except Exception as error:
@@ -267,13 +268,13 @@ class _Monitor:
             return (), f"A round failed as nobody foresaw ({type(error).__name__}: {words})."
 
     def _write_beat(
-        self, notebook: Notebook, sights: tuple[Sight, ...], trouble: str | None
+        self, notebook: MonitorState, sights: tuple[Sight, ...], trouble: str | None
     ) -> Beat:
         self._beat = Beat(
             at=self._clock(),
             pid=self._me.pid,
             host=self._me.host,
-            interval_seconds=self._lookout.interval_seconds,
+            interval_seconds=self._watchlist.interval_seconds,
             sights=sights,
             trouble=trouble,
         )

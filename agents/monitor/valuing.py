@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from agents.monitor.situation import Situation
-from chain.pair import pair_of
-from chain.quantity import Unknown
+from agents.monitor.rules.situation import Situation
+from chain.base.quantity import Unknown
+from chain.tokens.pair import pair_of
 
 if TYPE_CHECKING:
-    from agents.monitor.baseline import Baseline
-    from agents.monitor.excursions import Standing
-    from agents.monitor.watching import Reading
-    from chain.networks import Address, Network
-    from chain.pair import Pair
-    from chain.pool_key import PoolId
+    from agents.monitor.reader import Reading
+    from agents.monitor.rules.baseline import Baseline
+    from agents.monitor.rules.excursions import RangeState
+    from chain.contracts.networks import Address, Network
+    from chain.contracts.pool_key import PoolId
     from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
+    from chain.tokens.pair import Pair
 
 
 class _Units(NamedTuple):
@@ -37,7 +37,7 @@ class Valuing:
     def situation(
         self,
         position: PositionSnapshot,
-        standing: Standing,
+        standing: RangeState,
         out_since: float | None,
         baseline: Baseline,
         others_there: int | None,

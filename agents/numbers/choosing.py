@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from agents.numbers.profiles import Tiebreak
 from agents.numbers.rules import JudgmentVerdict, MoveNumbers
 from agents.numbers.survival import HOURS_PER_DAY
-from agents.words import usd
+from chain.base.number_words import usd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +30,7 @@ class PlanVerdict(StrEnum):
     REJECT = "reject"
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedMove:
+class JudgedMove(Struct, frozen=True):
     """A candidate of the latest proposal, by its place in it."""
 
     index: int

@@ -6,11 +6,12 @@ asks the same questions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from agents.numbers.choosing import worth_leaving_health
-from agents.numbers.outlook import Market, Stake, expected_life_hours, net_24h
+from agents.numbers.outlook import PoolMarket, Stake, expected_life_hours, net_24h
 from agents.numbers.survival import HOURS_PER_DAY
 
 if TYPE_CHECKING:
@@ -23,11 +24,10 @@ MOST_MULTIPLE = 2.0
 DRAWS = 41
 
 
-@dataclass(frozen=True, slots=True)
-class Contest:
+class Contest(Struct, frozen=True):
     """HOLD against moves into one pool, each with its cost."""
 
-    market: Market
+    market: PoolMarket
     hold: Stake | None
     """None when nothing is held, as before a position exists."""
     moves: tuple[tuple[Stake, float], ...]
@@ -83,7 +83,7 @@ def _hold_beaten(contest: Contest, multiple: float) -> bool:
     )
 
 
-def _beats(market: Market, held: float, move: Stake, cost: float, *, healthy: bool) -> bool:
+def _beats(market: PoolMarket, held: float, move: Stake, cost: float, *, healthy: bool) -> bool:
     moved = net_24h(market, move)
     if moved is None:
         return False

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agents.numbers.swap import PrepSwap
 
 
-class Recipe(StrEnum):
+class CostedRecipe(StrEnum):
     """The transactions a candidate needs, as execution builds them."""
 
     HOLD = "hold"
@@ -32,12 +32,12 @@ class Recipe(StrEnum):
 _EXIT = 158_000
 _APPROVALS = 96_000
 GAS_UNITS = {
-    Recipe.HOLD: 0,
-    Recipe.EXIT: _EXIT,
-    Recipe.RERANGE: 292_000,
-    Recipe.RERANGE_WITH_SWAP: _EXIT + _APPROVALS + 395_000,
-    Recipe.ENTER: 2 * _APPROVALS + 392_000,
-    Recipe.SWAP_AND_ENTER: _APPROVALS + 395_000,
+    CostedRecipe.HOLD: 0,
+    CostedRecipe.EXIT: _EXIT,
+    CostedRecipe.RERANGE: 292_000,
+    CostedRecipe.RERANGE_WITH_SWAP: _EXIT + _APPROVALS + 395_000,
+    CostedRecipe.ENTER: 2 * _APPROVALS + 392_000,
+    CostedRecipe.SWAP_AND_ENTER: _APPROVALS + 395_000,
 }
 
 

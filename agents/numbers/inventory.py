@@ -6,25 +6,25 @@ swap that is needed is solved against the pool's own swap step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from agents.numbers.swap import PrepSwap, PriceSpan, SwapTerms, balancing_swaps
+from chain.contracts.networks import NATIVE
 from chain.math.liquidity import Amounts, amounts_for_liquidity, liquidity_for_amounts
 from chain.math.ticks import sqrt_price_at_tick
-from chain.networks import NATIVE
 
 if TYPE_CHECKING:
     from agents.numbers.edges import TickRange
-    from chain.pool_key import PoolKey
+    from chain.contracts.pool_key import PoolKey
 
 
 class InventoryError(ValueError):
     """Amounts that nothing can be made of."""
 
 
-@dataclass(frozen=True, slots=True)
-class Allocation:
+class Allocation(Struct, frozen=True):
     """How an inventory fills a range: available ± swap = deposit + residual, to the unit."""
 
     available: Amounts

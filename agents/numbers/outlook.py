@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import erfc, exp, pi, sqrt
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from agents.numbers import fees
 from agents.numbers.edges import Edges, TickRange, edges_of
@@ -35,8 +37,7 @@ def _share_beyond(distance: float) -> float:
     return max(0.0, tail - distance * exp(-square / 2) / sqrt(2 * pi))
 
 
-@dataclass(frozen=True, slots=True)
-class Market:
+class PoolMarket(Struct, frozen=True):
     """What was measured of a pool; None is unknown."""
 
     price: float
@@ -49,7 +50,7 @@ class Market:
     unit1_value: float | None
     """What one smallest unit of currency1 is worth in it."""
 
-    def stressed(self, multiple: float) -> Market:
+    def stressed(self, multiple: float) -> PoolMarket:
         """The same market at another multiple of its volatility, trading as much as before."""
         return replace(self, daily_sigma=self.daily_sigma * multiple)
 
@@ -77,7 +78,7 @@ class Outlook(NamedTuple):
         return self.fee_24h - self.lvr_24h
 
 
-def look_at(market: Market, stake: Stake) -> Outlook:
+def look_at(market: PoolMarket, stake: Stake) -> Outlook:
     """Everything a card shows of a stake, before costs."""
     edges = edges_of(market.price, stake.ticks)
     ticks_a_day = daily_ticks(market.daily_sigma)
@@ -95,32 +96,32 @@ def look_at(market: Market, stake: Stake) -> Outlook:
     )
 
 
-def gain_over_hold(market: Market, hold: Stake | None, move: Stake) -> float | None:
+def gain_over_hold(market: PoolMarket, hold: Stake | None, move: Stake) -> float | None:
     """Δ(fees − LVR) over 24 h of a move against HOLD, or against holding nothing."""
     moved = net_24h(market, move)
     held = 0.0 if hold is None else net_24h(market, hold)
     return None if moved is None or held is None else moved - held
 
 
-def net_24h(market: Market, stake: Stake) -> float | None:
+def net_24h(market: PoolMarket, stake: Stake) -> float | None:
     """Fees − LVR alone, for callers that ask it of many markets."""
     share = time_in_range(edges_of(market.price, stake.ticks), daily_ticks(market.daily_sigma))
     fee, lvr = _fee_24h(market, stake, share), _lvr_24h(market, stake, share)
     return None if fee is None or lvr is None else fee - lvr
 
 
-def expected_life_hours(market: Market, stake: Stake) -> float:
+def expected_life_hours(market: PoolMarket, stake: Stake) -> float:
     """The mean time to first exit, over which a move's gain is counted."""
     return mean_hours(edges_of(market.price, stake.ticks), daily_ticks(market.daily_sigma))
 
 
-def _fee_24h(market: Market, stake: Stake, share: float) -> float | None:
+def _fee_24h(market: PoolMarket, stake: Stake, share: float) -> float | None:
     if market.pool_fees_24h is None:
         return None
     return fees.fee_yield_24h(market.pool_fees_24h, stake.liquidity, market.others_liquidity, share)
 
 
-def _lvr_24h(market: Market, stake: Stake, share: float) -> float | None:
+def _lvr_24h(market: PoolMarket, stake: Stake, share: float) -> float | None:
     if market.unit1_value is None:
         return None
     # From outside, LVR begins where the price comes back in.

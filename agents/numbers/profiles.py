@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class RiskProfile(StrEnum):
@@ -20,8 +21,7 @@ class Tiebreak(StrEnum):
     YIELD = "highest yield"
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileRules:
+class ProfileRules(Struct, frozen=True):
     """One row of the table."""
 
     profile: RiskProfile

@@ -49,7 +49,7 @@ class MoveNumbers(NamedTuple):
     """Sentences about the pool or its hook; one is enough to stay out."""
 
 
-class Finding(NamedTuple):
+class RuleResult(NamedTuple):
     """What one rule says, with the number and the limit it was held to."""
 
     rule: Rule
@@ -59,19 +59,19 @@ class Finding(NamedTuple):
     words: str
 
 
-class Judgment(NamedTuple):
+class RuleJudgment(NamedTuple):
     verdict: JudgmentVerdict
-    findings: tuple[Finding, ...]
+    findings: tuple[RuleResult, ...]
 
     @property
-    def objections(self) -> tuple[Finding, ...]:
+    def objections(self) -> tuple[RuleResult, ...]:
         """The findings that kept the move from being accepted."""
         return tuple(
             finding for finding in self.findings if finding.verdict is not JudgmentVerdict.ACCEPT
         )
 
 
-def judge_move(move: MoveNumbers, rules: ProfileRules) -> Judgment:
+def judge_move(move: MoveNumbers, rules: ProfileRules) -> RuleJudgment:
     """Veto, revise or accept: the strictest of what the rules find."""
     findings = (
         _price_inside(move),
@@ -80,7 +80,7 @@ def judge_move(move: MoveNumbers, rules: ProfileRules) -> Judgment:
         _break_even(move, rules),
         *_hook(move),
     )
-    return Judgment(strictest(finding.verdict for finding in findings), findings)
+    return RuleJudgment(strictest(finding.verdict for finding in findings), findings)
 
 
 def strictest(verdicts: Iterable[JudgmentVerdict]) -> JudgmentVerdict:
@@ -96,23 +96,23 @@ def decide(verdicts: Iterable[JudgmentVerdict]) -> Decision:
     return Decision.REVISE if JudgmentVerdict.REVISE in seen else Decision.VETO_ALL
 
 
-def _price_inside(move: MoveNumbers) -> Finding:
+def _price_inside(move: MoveNumbers) -> RuleResult:
     if move.price_inside:
         words = "the price is inside the range"
-        return Finding(Rule.PRICE_INSIDE, JudgmentVerdict.ACCEPT, None, None, words)
+        return RuleResult(Rule.PRICE_INSIDE, JudgmentVerdict.ACCEPT, None, None, words)
     words = "the price is outside the range: it would earn nothing"
-    return Finding(Rule.PRICE_INSIDE, JudgmentVerdict.VETO, None, None, words)
+    return RuleResult(Rule.PRICE_INSIDE, JudgmentVerdict.VETO, None, None, words)
 
 
-def _hook(move: MoveNumbers) -> tuple[Finding, ...]:
+def _hook(move: MoveNumbers) -> tuple[RuleResult, ...]:
     """Liquidity is not put where it may not be taken out again."""
     if not move.dangers:
         return ()
     words = f"the pool is dangerous: {' '.join(move.dangers).rstrip('.')}"
-    return (Finding(Rule.HOOK, JudgmentVerdict.VETO, None, None, words),)
+    return (RuleResult(Rule.HOOK, JudgmentVerdict.VETO, None, None, words),)
 
 
-def _buffer_floor(move: MoveNumbers, rules: ProfileRules) -> Finding:
+def _buffer_floor(move: MoveNumbers, rules: ProfileRules) -> RuleResult:
     hours, floor = move.buffers.at_1x, rules.buffer_floor_hours
     buffer = f"1× buffer of {hours:.3g} h (model 95 %)"
     if hours < floor / 2:
@@ -121,10 +121,10 @@ def _buffer_floor(move: MoveNumbers, rules: ProfileRules) -> Finding:
         verdict, words = JudgmentVerdict.REVISE, f"{buffer} is under the {floor:g} h floor"
     else:
         verdict, words = JudgmentVerdict.ACCEPT, f"{buffer} keeps the {floor:g} h floor"
-    return Finding(Rule.BUFFER_FLOOR, verdict, hours, floor, words)
+    return RuleResult(Rule.BUFFER_FLOOR, verdict, hours, floor, words)
 
 
-def _gas_yield(move: MoveNumbers, rules: ProfileRules) -> Finding:
+def _gas_yield(move: MoveNumbers, rules: ProfileRules) -> RuleResult:
     ratio, ceiling = move.gas_yield, rules.gas_yield_ceiling
     if ratio is None:
         verdict, words = (
@@ -141,10 +141,10 @@ def _gas_yield(move: MoveNumbers, rules: ProfileRules) -> Finding:
             verdict, words = JudgmentVerdict.REVISE, f"{cost}, over the ceiling of {ceiling:g}"
         else:
             verdict, words = JudgmentVerdict.ACCEPT, f"{cost}, within the ceiling of {ceiling:g}"
-    return Finding(Rule.GAS_YIELD, verdict, ratio, ceiling, words)
+    return RuleResult(Rule.GAS_YIELD, verdict, ratio, ceiling, words)
 
 
-def _break_even(move: MoveNumbers, rules: ProfileRules) -> Finding:
+def _break_even(move: MoveNumbers, rules: ProfileRules) -> RuleResult:
     hours = move.break_even_hours
     limit = rules.break_even_life_share * move.median_life_hours
     within = f"{rules.break_even_life_share:g} × its median life, {limit:.3g} h"
@@ -159,4 +159,4 @@ def _break_even(move: MoveNumbers, rules: ProfileRules) -> Finding:
         )
     else:
         verdict, words = JudgmentVerdict.ACCEPT, f"break-even in {hours:.3g} h is within {within}"
-    return Finding(Rule.BREAK_EVEN, verdict, hours, limit, words)
+    return RuleResult(Rule.BREAK_EVEN, verdict, hours, limit, words)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from math import exp, floor, isfinite, log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from agents.numbers.edges import TICK_LOG, TickRange
 from agents.numbers.survival import half_width_for_buffer
@@ -51,8 +52,7 @@ class ExposureBias(StrEnum):
     LONG_TOKEN = "long-token"  # noqa: S105
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """A range relative to the base half-width and the price; refuses what is out of bounds."""
 
     width_multiplier: float

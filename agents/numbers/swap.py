@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from chain.math.fees import PIPS, swap_fee, unpack_protocol_fee
 from chain.math.liquidity import Amounts
@@ -24,8 +25,7 @@ _PRICE_BITS = 32
 """Prices closer together than the range's width over 2 to this power count as one."""
 
 
-@dataclass(frozen=True, slots=True)
-class SwapTerms:
+class SwapTerms(Struct, frozen=True):
     """What a swap through the pool meets: the whole fee of each direction, and its depth."""
 
     fee_zero_for_one: int

@@ -13,8 +13,8 @@ import httpx2
 
 from benchmarks.desk import bare, three_speakers
 from benchmarks.round_trips import minted
+from chain.contracts.networks import network_named
 from chain.devnet.launch import devnet_process
-from chain.networks import network_named
 from tests.agents.honest_model import honest
 from tests.fakes.model_endpoint import says
 from tests.fakes.model_in_a_thread import model_in_a_thread

@@ -9,14 +9,14 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from zuno_tui.app.app import ZunoApp
 from zuno_tui.desk.events import DebateChanged
 from zuno_tui.desk.prose import ProseGatherer
-from zuno_tui.desk.views import DebateView
+from zuno_tui.screen.app.app import ZunoApp
+from zuno_tui.shown.views import DebateView
 
 if TYPE_CHECKING:
-    from chain.wallet.concealed import Passphrase
-    from zuno_tui.desk.intents import Intent
+    from chain.wallet.secrets import Passphrase
+    from zuno_tui.commands.intents import Intent
 
 SECONDS = 10.0
 TOKENS_A_SECOND = 100

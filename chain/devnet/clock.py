@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from chain.devnet.node.node import BLOCK_SECONDS
 
@@ -11,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@dataclass(slots=True)
-class Clock:
+class Clock(Struct):
     wall: Callable[[], float]
     """Seconds that only grow, such as `time.monotonic`."""
     time: float

@@ -6,18 +6,19 @@ import asyncio
 import json
 import sys
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE, Popen, TimeoutExpired
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
+
+from chain.contracts.networks import Contracts
 from chain.devnet.defaults import DEMO_SEED
-from chain.networks import Contracts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from chain.networks import Address
+    from chain.contracts.networks import Address
 
 _PATIENCE = 10.0
 """Seconds a child gets to end by itself."""
@@ -27,8 +28,7 @@ class DevnetError(Exception):
     """The embedded chain did not start; what it said stands on stderr."""
 
 
-@dataclass(frozen=True, slots=True)
-class DevnetReady:
+class DevnetReady(Struct, frozen=True):
     """The line a child prints when it is ready to answer."""
 
     url: str

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from chain.abi import encode_call, topic
-from chain.devnet.node.index import LogFilter
+from chain.contracts.abi import encode_call, topic
+from chain.devnet.node.index import LogQuery
 from chain.devnet.node.node import BLOCK_SECONDS
 from chain.devnet.world.accounts import KEEPER
 from chain.devnet.world.deployment import CONTRACTS
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from chain.devnet.clock import Clock
     from chain.devnet.node.node import Node
-    from chain.devnet.node.transactions import Transaction
-    from chain.devnet.world.market import Visit
+    from chain.devnet.node.transactions import NodeTransaction
+    from chain.devnet.world.market import MarketVisit
     from chain.devnet.world.worlds import World
 
 _SWAP = topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
@@ -84,16 +84,16 @@ class LiveWorld:
     def swaps(self) -> int:
         ledger = self._node.ledger
         manager = frozenset({CONTRACTS.pool_manager})
-        return len(ledger.logs(LogFilter(0, ledger.head.number, manager, (frozenset({_SWAP}),))))
+        return len(ledger.logs(LogQuery(0, ledger.head.number, manager, (frozenset({_SWAP}),))))
 
-    def _next_visit(self) -> Visit:
+    def _next_visit(self) -> MarketVisit:
         # A reorg takes the chain back, and with it the trades it had seen; a leap of time leaves
         # trades behind that nobody catches up with.
         since_leap = max(self._traded_until, self.head_time - _OVERDUE_SECONDS)
         self._traded_until = min(since_leap, max(self.head_time, HISTORY_ENDS))
         return next(live_visits(self.world.market, self._traded_until))
 
-    def _trade(self, visit: Visit) -> None:
+    def _trade(self, visit: MarketVisit) -> None:
         state = self._node.ledger.state()
         intents = self.world.market.round(state, visit).intents
         time = max(visit.time, self.head_time + 1)
@@ -103,7 +103,7 @@ class LiveWorld:
             if not receipt.success:
                 logger.warning("A trade of the market was refused: 0x%s", receipt.output.hex())
 
-    def _signed(self, intents: Sequence[Intent]) -> list[Transaction]:
+    def _signed(self, intents: Sequence[Intent]) -> list[NodeTransaction]:
         ledger = self._node.ledger
         state, base_fee = ledger.state(), ledger.next_environment(0).base_fee_per_gas
         nonces: dict[str, int] = {}

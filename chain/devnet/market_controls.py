@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from chain.devnet.live import LiveWorld
     from chain.devnet.node.rpc.dispatch import Method
-    from chain.devnet.node.rpc.fields import Json
+    from chain.devnet.node.rpc.faults import Json
 
 FASTEST = 100_000
 LONGEST_STEP = 7 * 24 * 3600

@@ -13,6 +13,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from chain.base.home import cache_folder
 from chain.devnet.clock import Clock
 from chain.devnet.defaults import DEMO_SEED, DEMO_SPEED
 from chain.devnet.live import LiveWorld
@@ -25,7 +26,6 @@ from chain.devnet.world.contracts import ContractsError
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.keystore import demo_keystore
 from chain.devnet.world.worlds import open_world
-from chain.home import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from chain.abi import AbiError, decode, selector
-from chain.checksum import shortened
-from chain.clean_text import quoted
+from chain.base.clean_text import quoted
+from chain.contracts.abi import AbiError, decode, selector
+from chain.contracts.checksum import shortened
 from chain.rpc.server_errors import revert_reason
 
 if TYPE_CHECKING:

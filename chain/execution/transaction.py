@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
-    from chain.networks import Address
+    from chain.contracts.networks import Address
 
 _SCHEMA = "zuno/unsigned-transaction/1"
 
 
-@dataclass(frozen=True, slots=True)
-class UnsignedTransaction:
+class UnsignedTransaction(Struct, frozen=True):
     """An EIP-1559 transaction with nothing left open."""
 
     chain_id: int
@@ -50,8 +50,7 @@ class UnsignedTransaction:
         ).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class SignedTransaction:
+class SignedTransaction(Struct, frozen=True):
     unsigned: UnsignedTransaction
     raw: bytes
     """What is sent, byte for byte."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from chain.rpc import requests
 from chain.rpc.errors import Malformed, Reorged, RpcError, StatePruned
@@ -13,9 +14,10 @@ from chain.rpc.errors import Malformed, Reorged, RpcError, StatePruned
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from chain.networks import Network
+    from chain.contracts.networks import Network
     from chain.rpc.client import RpcClient
-    from chain.rpc.records import Block, Hash
+    from chain.rpc.records import Block
+    from chain.rpc.values import Hash
 
 MOST_EXACT = 300
 """More headers than this are not fetched: the rest is interpolated, and said to be."""
@@ -27,8 +29,7 @@ _PROBES = 8
 _TOLERANCE = 0.02
 
 
-@dataclass(frozen=True, slots=True)
-class BlockTimes:
+class BlockTimes(Struct, frozen=True):
     """Timestamps by block number, some of them estimated between their neighbours."""
 
     seconds: Mapping[int, int]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from chain.history.events import SWAP, swap_event
-from chain.reading.log_scan import NARROWABLE, scan_logs
-from chain.reading.one_block import expected, sound_answers
+from chain.read.block_reader import expected, sound_answers
+from chain.read.logs import NARROWABLE, scan_logs
 from chain.rpc import requests
 from chain.rpc.errors import Reorged, RpcError
 from chain.rpc.records import Block, LogFilter
@@ -16,8 +17,8 @@ from chain.rpc.records import Block, LogFilter
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from chain.networks import Network
-    from chain.pool_key import PoolId
+    from chain.contracts.networks import Network
+    from chain.contracts.pool_key import PoolId
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Log
 
@@ -25,8 +26,7 @@ TOPICS_AT_ONCE = 500
 """Pool ids in one filter; some nodes refuse a thousand."""
 
 
-@dataclass(frozen=True, slots=True)
-class EndTicks:
+class EndTicks(Struct, frozen=True):
     """By pool: block number and tick of every block with a swap, in order."""
 
     of_pools: Mapping[PoolId, Sequence[tuple[int, int]]]

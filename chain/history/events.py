@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chain import abi
-from chain.pool_key import PoolId, PoolKey
+from msgspec import Struct
+
+from chain.contracts import abi
+from chain.contracts.pool_key import PoolId, PoolKey
+from chain.read.block_reader import EventError
 
 if TYPE_CHECKING:
-    from chain.networks import Address
+    from chain.contracts.networks import Address
     from chain.rpc.records import Log
 
 INITIALIZE = abi.topic("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
@@ -18,12 +20,7 @@ MODIFY_LIQUIDITY = abi.topic("ModifyLiquidity(bytes32,address,int24,int24,int256
 DONATE = abi.topic("Donate(bytes32,address,uint256,uint256)")
 
 
-class EventError(ValueError):
-    """A log that is not the event it was taken for: the node that sent it is not to be trusted."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+class LogPlace(Struct, frozen=True, order=True):
     """Where in the chain an event stands; events compare in the order they happened."""
 
     block_number: int
@@ -32,17 +29,15 @@ class Place:
     transaction_hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class InitializeEvent:
-    place: Place
+class InitializeEvent(Struct, frozen=True):
+    place: LogPlace
     key: PoolKey
     sqrt_price_x96: int
     tick: int
 
 
-@dataclass(frozen=True, slots=True)
-class SwapEvent:
-    place: Place
+class SwapEvent(Struct, frozen=True):
+    place: LogPlace
     pool_id: PoolId
     sender: Address
     amount0: int
@@ -65,9 +60,8 @@ class SwapEvent:
         return -self.amount0 if self.zero_for_one else -self.amount1
 
 
-@dataclass(frozen=True, slots=True)
-class ModifyLiquidityEvent:
-    place: Place
+class ModifyLiquidityEvent(Struct, frozen=True):
+    place: LogPlace
     pool_id: PoolId
     sender: Address
     tick_lower: int
@@ -77,9 +71,8 @@ class ModifyLiquidityEvent:
     """The token id when the PositionManager is the sender."""
 
 
-@dataclass(frozen=True, slots=True)
-class DonateEvent:
-    place: Place
+class DonateEvent(Struct, frozen=True):
+    place: LogPlace
     pool_id: PoolId
     sender: Address
     amount0: int
@@ -133,8 +126,8 @@ def _read(log: Log, topic: str, indexed: tuple[str, ...], data: tuple[str, ...])
         raise EventError(f"A log of the PoolManager does not decode: {error}") from error
 
 
-def _place(log: Log) -> Place:
-    return Place(log.block_number, log.log_index, log.block_hash, log.transaction_hash)
+def _place(log: Log) -> LogPlace:
+    return LogPlace(log.block_number, log.log_index, log.block_hash, log.transaction_hash)
 
 
 def _hex(word: bytes) -> PoolId:

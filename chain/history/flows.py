@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from chain.contracts.pool_key import DYNAMIC_FEE
 from chain.math.fees import PIPS, ProtocolFee, protocol_fee_within, swap_fee
 from chain.math.sqrt_price import divide_up
-from chain.pool_key import DYNAMIC_FEE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.history.events import Place, SwapEvent
+from msgspec import Struct
+
+from chain.history.events import LogPlace, SwapEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.networks import Network
-    from chain.pool_key import PoolId
-    from chain.store import Store
+    from chain.base.store import Store
+    from chain.contracts.networks import Network
+    from chain.contracts.pool_key import PoolId
 
 MOST_REMEMBERED = 20_000
 """Older swaps than these are forgotten and read again when they are wanted."""
@@ -20,16 +21,14 @@ MOST_REMEMBERED = 20_000
 _NAMESPACE = "swaps"
 
 
-@dataclass(frozen=True, slots=True)
-class TimedSwap:
+class TimedSwap(Struct, frozen=True):
     swap: SwapEvent
     time: int
     time_estimated: bool = False
     """Whether the time is interpolated between blocks whose time was read."""
 
 
-@dataclass(frozen=True, slots=True)
-class RememberedSwaps:
+class RememberedSwaps(Struct, frozen=True):
     """Every swap of the blocks `first` to `last` on the chain whose last of them has this hash."""
 
     first: int
@@ -116,7 +115,7 @@ def _swap(pool_id: PoolId, row: object) -> TimedSwap | None:
             int() as time,
             bool() as estimated,
         ]:
-            place = Place(block_number, log_index, block_hash, transaction_hash)
+            place = LogPlace(block_number, log_index, block_hash, transaction_hash)
             swap = SwapEvent(
                 place, pool_id, sender, amount0, amount1, sqrt_price_x96, liquidity, tick, fee
             )

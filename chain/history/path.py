@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from chain.quantity import Known, Quantity, Unknown
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.base.quantity import Known, Quantity, Unknown
 
 if TYPE_CHECKING:
+    from chain.contracts.pool_key import PoolId
     from chain.history.swaps import SwapHistory
-    from chain.pool_key import PoolId
 
 HOUR = 3600
 
@@ -28,8 +30,7 @@ class PricePoint(NamedTuple):
     liquidity: int
 
 
-@dataclass(frozen=True, slots=True)
-class PricePath:
+class PricePath(Struct, frozen=True):
     """Prices in the order they were reached; each holds until the next, the last until `until`."""
 
     pool_id: PoolId

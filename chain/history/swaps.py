@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from chain.history.block_times import MOST_EXACT, first_block_since, read_block_times
-from chain.history.events import SWAP, EventError, SwapEvent, swap_event
+from chain.history.events import SWAP, SwapEvent, swap_event
 from chain.history.memory import RememberedSwaps, SwapMemory, TimedSwap
-from chain.reading.log_scan import ScanProgress, scan_logs
+from chain.read.block_reader import EventError
+from chain.read.logs import ScanProgress, scan_logs
 from chain.rpc import requests
 from chain.rpc.errors import Malformed, RpcError, StatePruned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from chain.networks import Network
-    from chain.pool_key import PoolId
+    from chain.contracts.networks import Network
+    from chain.contracts.pool_key import PoolId
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Block, Log
 
 
-@dataclass(frozen=True, slots=True)
-class SwapHistory:
+class SwapHistory(Struct, frozen=True):
     """Every swap of a pool between two blocks, none left out."""
 
     pool_id: PoolId

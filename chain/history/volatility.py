@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from chain.quantity import Quantity, Unknown
+from chain.base.quantity import Quantity, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+
+from msgspec import Struct
 
 PRICE_DIGITS = 5
 AMOUNT_DIGITS = 6
@@ -13,7 +14,7 @@ _SMALLEST_PLAIN = -9
 _LARGEST_PLAIN = 14
 
 
-class Standing(IntEnum):
+class QuoteRank(IntEnum):
     """What people count in: dollars before the chain's coin, the coin before everything else."""
 
     ORDINARY = 0
@@ -22,16 +23,14 @@ class Standing(IntEnum):
     STABLE = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class TokenUnit(Struct, frozen=True):
     """What one whole token is: its cleaned symbol and the units it divides into."""
 
     symbol: str
     decimals: int
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class ExactPrice(Struct, frozen=True):
     """How much of `quote` one whole `base` costs, as an exact fraction."""
 
     numerator: int
@@ -52,25 +51,27 @@ class Price:
         return f"{self.digits()} {self.quote} per {self.base}"
 
 
-def pool_price(sqrt_price_x96: int, unit0: Unit, unit1: Unit, *, inverted: bool = False) -> Price:
+def pool_price(
+    sqrt_price_x96: int, unit0: TokenUnit, unit1: TokenUnit, *, inverted: bool = False
+) -> ExactPrice:
     """A pool's price in whole tokens: currency1 per currency0, or inverted the other way round."""
     numerator = sqrt_price_x96**2 * 10**unit0.decimals
     denominator = (1 << 192) * 10**unit1.decimals
     if inverted:
-        return Price(denominator, numerator, base=unit1.symbol, quote=unit0.symbol)
-    return Price(numerator, denominator, base=unit0.symbol, quote=unit1.symbol)
+        return ExactPrice(denominator, numerator, base=unit1.symbol, quote=unit0.symbol)
+    return ExactPrice(numerator, denominator, base=unit0.symbol, quote=unit1.symbol)
 
 
-def reads_inverted(price: Price, standing0: Standing, standing1: Standing) -> bool:
+def reads_inverted(price: ExactPrice, standing0: QuoteRank, standing1: QuoteRank) -> bool:
     """Whether people would rather read this price of currency0 as a price of currency1.
 
     A stable is always the quote. Otherwise the more valuable token is the base, so that figures
     are above one; between tokens of nearly one value the order must not flip with every trade,
     so there the better-known one is the quote.
     """
-    if (standing0 == Standing.STABLE) != (standing1 == Standing.STABLE):
-        return standing0 == Standing.STABLE
-    if standing0 == Standing.STABLE:
+    if (standing0 == QuoteRank.STABLE) != (standing1 == QuoteRank.STABLE):
+        return standing0 == QuoteRank.STABLE
+    if standing0 == QuoteRank.STABLE:
         return False
     near_parity = price.denominator < 2 * price.numerator < 4 * price.denominator
     return standing0 > standing1 if near_parity else price.numerator < price.denominator

@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from chain.hooks import NO_HOOK
-from chain.pool_key import PoolKey
+from chain.contracts.hooks import NO_HOOK
+from chain.contracts.pool_key import PoolKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from chain.networks import Address
+    from chain.contracts.networks import Address
 
 USUAL_TIERS = ((100, 1), (500, 10), (3000, 60), (10000, 200))
 """Fee in pips and tick spacing, as Uniswap's own interface pairs them."""

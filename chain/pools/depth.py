@@ -6,23 +6,25 @@ apart, and are all it takes to replay a swap.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.contracts.storage import bitmap_slot, decode_tick_liquidity, tick_slots
 from chain.math.liquidity import Amounts
 from chain.math.sqrt_price import amount0_delta, amount1_delta
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 from chain.pools.state import NEARBY_TICKS, nearby_ticks
-from chain.reading.words import read_slots
-from chain.storage import bitmap_slot, decode_tick_liquidity, tick_slots
+from chain.read.storage_words import read_slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from chain.networks import Network
-    from chain.pool_key import PoolId
+    from chain.contracts.networks import Network
+    from chain.contracts.pool_key import PoolId
     from chain.pools.state import PoolState
-    from chain.reading.one_block import OneBlock
+    from chain.read.block_reader import OneBlock
 
 WORD_TICKS = 256
 """How many usable ticks one word of the bitmap holds."""
@@ -30,8 +32,7 @@ MOST_WORDS = 400
 """Bounds the first read: a full-range look at a one-tick pool would be 7,000 words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Depth:
+class Depth(Struct, frozen=True):
     """The active liquidity at the price, and every change of it between two ticks."""
 
     state: PoolState

@@ -7,10 +7,11 @@ every word: the result equals V4Quoter's to the unit, without asking the chain.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.abi import WORD, encode_call
+from msgspec import Struct
+
+from chain.contracts.abi import WORD, encode_call
 from chain.math.fees import swap_fee
 from chain.math.swap_step import swap_step
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick, tick_at_sqrt_price
@@ -21,8 +22,8 @@ from chain.rpc.errors import Reverted, RpcError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from chain.networks import Network
-    from chain.pool_key import PoolKey
+    from chain.contracts.networks import Network
+    from chain.contracts.pool_key import PoolKey
     from chain.pools.depth import Depth
     from chain.rpc.reader import Reader
     from chain.rpc.records import BlockRef
@@ -58,8 +59,7 @@ class DepthExceededError(Exception):
     """A swap larger than the liquidity that was read."""
 
 
-@dataclass(frozen=True, slots=True)
-class SwapQuote:
+class SwapQuote(Struct, frozen=True):
     amount_in: int
     """What the pool takes, the fee included."""
     amount_out: int

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
+from chain.contracts.storage import decode_slot0, pool_slots
 from chain.math.fees import ProtocolFee, unpack_protocol_fee
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
-from chain.storage import decode_slot0, pool_slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from chain.pool_key import PoolId, PoolKey
+    from chain.contracts.pool_key import PoolId, PoolKey
 
 NEARBY_TICKS = 200
 """About two per cent: how far around the price a pool's depth is counted."""
@@ -24,8 +25,7 @@ _PRICE_DENOMINATOR = 1 << 192
 _POOLS_KEPT = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class PoolState:
+class PoolState(Struct, frozen=True):
     key: PoolKey
     pool_id: PoolId
     sqrt_price_x96: int

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.history.events import ModifyLiquidityEvent, Place
+from msgspec import Struct
+
+from chain.base.quantity import Known
+from chain.history.events import LogPlace, ModifyLiquidityEvent
 from chain.math.fees import FeeGrowth
-from chain.positions.circumstances import Circumstances
-from chain.quantity import Known
+from chain.positions.circumstances import ChangeCircumstances
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from chain.networks import Network
+    from chain.base.store import Store
+    from chain.contracts.networks import Network
     from chain.positions.identity import PositionIdentity
-    from chain.store import Store
 
 _NAMESPACE = "changes"
 
 
-@dataclass(frozen=True, slots=True)
-class PastChanges:
+class PastChanges(Struct, frozen=True):
     """Every change up to a block of the chain that has this hash there."""
 
     through: int
     block_hash: str
-    events: tuple[tuple[ModifyLiquidityEvent, Circumstances], ...]
+    events: tuple[tuple[ModifyLiquidityEvent, ChangeCircumstances], ...]
 
 
 class ChangeMemory:
@@ -68,7 +68,7 @@ class ChangeMemory:
 
     def _event(
         self, identity: PositionIdentity, row: object
-    ) -> tuple[ModifyLiquidityEvent, Circumstances] | None:
+    ) -> tuple[ModifyLiquidityEvent, ChangeCircumstances] | None:
         match row:
             case [
                 int() as number,
@@ -85,7 +85,7 @@ class ChangeMemory:
                 int() as gas,
             ]:
                 event = ModifyLiquidityEvent(
-                    Place(number, index, block_hash, transaction),
+                    LogPlace(number, index, block_hash, transaction),
                     identity.pool_id,
                     self._sender,
                     identity.tick_lower,
@@ -93,7 +93,7 @@ class ChangeMemory:
                     delta,
                     identity.token_id,
                 )
-                circumstances = Circumstances(
+                circumstances = ChangeCircumstances(
                     timestamp,
                     Known(sqrt_price, price_source, price_block),
                     Known(FeeGrowth(growth0, growth1), "PoolManager storage", number),
@@ -103,12 +103,12 @@ class ChangeMemory:
         return None
 
 
-def is_whole(seen: Circumstances) -> bool:
+def is_whole(seen: ChangeCircumstances) -> bool:
     """Whether nothing is left that another node could still tell."""
     return all(isinstance(one, Known) for one in (seen.sqrt_price, seen.growth_paid, seen.gas))
 
 
-def _row(event: ModifyLiquidityEvent, seen: Circumstances) -> list[object]:
+def _row(event: ModifyLiquidityEvent, seen: ChangeCircumstances) -> list[object]:
     if not (
         isinstance(seen.sqrt_price, Known)
         and isinstance(seen.growth_paid, Known)

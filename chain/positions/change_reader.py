@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from chain.history.events import MODIFY_LIQUIDITY, modify_liquidity_event
 from chain.positions.change_memory import PastChanges, is_whole
 from chain.positions.circumstances import accounted, read_circumstances
-from chain.positions.since_entry import SinceEntry, since_entry
-from chain.reading.log_scan import ScanProgress, scan_logs
-from chain.reading.one_block import sound_answers
+from chain.positions.profit import SinceEntry, since_entry
+from chain.read.block_reader import sound_answers
+from chain.read.logs import ScanProgress, scan_logs
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from chain.rpc.records import Block
@@ -17,15 +17,15 @@ from chain.rpc.records import Block
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from chain.contracts.networks import Network
     from chain.history.events import ModifyLiquidityEvent
-    from chain.networks import Network
     from chain.positions.change_memory import ChangeMemory
-    from chain.positions.circumstances import Circumstances
+    from chain.positions.circumstances import ChangeCircumstances
     from chain.positions.memory import PositionMemory
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.client import RpcClient
 
-Seen: TypeAlias = "tuple[ModifyLiquidityEvent, Circumstances]"
+Seen: TypeAlias = "tuple[ModifyLiquidityEvent, ChangeCircumstances]"
 
 
 class ChangeReader:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import Struct
+
+from chain.base.quantity import Known, Quantity, Unknown, combine
+from chain.contracts.storage import decode_slot0
 from chain.history.events import (
     DONATE,
     INITIALIZE,
@@ -16,37 +19,35 @@ from chain.history.events import (
 from chain.math.fees import FeeGrowth, fees_owed
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.identity import layout_of
-from chain.positions.price_logs import (
+from chain.positions.archive import (
     PastWords,
     find_last_price,
     last_price,
     read_past_words,
     settle_all,
 )
-from chain.quantity import Known, Quantity, Unknown, combine
-from chain.reading.one_block import expected
+from chain.positions.identity import layout_of
+from chain.read.block_reader import expected
 from chain.rpc import requests
 from chain.rpc.records import Block, LogFilter, Receipt
-from chain.storage import decode_slot0
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from chain.history.events import ModifyLiquidityEvent, Place
-    from chain.networks import Network
-    from chain.pool_key import PoolId
-    from chain.positions.identity import Layout, PositionIdentity
+    from chain.contracts.networks import Network
+    from chain.contracts.pool_key import PoolId
+    from chain.history.events import LogPlace, ModifyLiquidityEvent
+    from chain.positions.identity import PositionIdentity, PositionLayout
     from chain.rpc.client import RpcClient
-    from chain.rpc.records import Hash, Log
+    from chain.rpc.records import Log
+    from chain.rpc.values import Hash
 
 NOTHING = Amounts(0, 0)
 
 LOGS = "PoolManager logs"
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
+class ChangeCircumstances(Struct, frozen=True):
     """What has to be known beside the log to tell what a change was worth."""
 
     timestamp: int
@@ -57,9 +58,8 @@ class Circumstances:
     """This position's part of what the transaction cost, in the smallest unit of the coin."""
 
 
-@dataclass(frozen=True, slots=True)
-class LiquidityChange:
-    place: Place
+class LiquidityChange(Struct, frozen=True):
+    place: LogPlace
     timestamp: int
     liquidity_delta: int
     """Zero where fees alone were collected."""
@@ -71,7 +71,7 @@ class LiquidityChange:
 
 
 def accounted(
-    identity: PositionIdentity, events: Sequence[tuple[ModifyLiquidityEvent, Circumstances]]
+    identity: PositionIdentity, events: Sequence[tuple[ModifyLiquidityEvent, ChangeCircumstances]]
 ) -> tuple[LiquidityChange, ...]:
     """What each change moved, from the first of the position on."""
     changes: list[LiquidityChange] = []
@@ -125,8 +125,7 @@ def _fees(
 Event: TypeAlias = "tuple[PositionIdentity, ModifyLiquidityEvent]"
 
 
-@dataclass(frozen=True, slots=True)
-class _Surroundings:
+class _Surroundings(Struct, frozen=True):
     """What lies around the events in the chain, read for all of them together."""
 
     blocks: Mapping[int, Block]
@@ -138,13 +137,13 @@ class _Surroundings:
 
 async def read_circumstances(
     client: RpcClient, network: Network, events: Sequence[Event]
-) -> list[Circumstances]:
+) -> list[ChangeCircumstances]:
     """The circumstances of each event; what only an archive node can tell may be unknown."""
     around = await _read_surroundings(client, network, events)
     last_in_block: dict[tuple[int, int], int] = {}
     for identity, event in events:
         last_in_block[identity.token_id, event.place.block_number] = event.place.log_index
-    found: list[Circumstances] = []
+    found: list[ChangeCircumstances] = []
     for identity, event in events:
         number = event.place.block_number
         layout = layout_of(identity, network.contracts.position_manager)
@@ -154,7 +153,7 @@ async def read_circumstances(
             price = await _price_by_logs(client, network, identity.pool_id, number - 1)
         last = last_in_block[identity.token_id, number]
         found.append(
-            Circumstances(
+            ChangeCircumstances(
                 timestamp=around.blocks[number].timestamp,
                 sqrt_price=price,
                 growth_paid=_growth_paid(event, last, beside, around.words[number], layout),
@@ -212,7 +211,7 @@ def _price_before(
     event: ModifyLiquidityEvent,
     beside: Sequence[Log],
     before: Quantity[Mapping[int, int]],
-    layout: Layout,
+    layout: PositionLayout,
 ) -> Quantity[int]:
     """The pool's square-root price when the event happened."""
     place = event.place
@@ -236,7 +235,7 @@ def _growth_paid(
     last: int,
     beside: Sequence[Log],
     after: Quantity[Mapping[int, int]],
-    layout: Layout,
+    layout: PositionLayout,
 ) -> Quantity[FeeGrowth]:
     """The state at the block's end tells of its last change, and of any that saw no fee since."""
     number, index = event.place.block_number, event.place.log_index

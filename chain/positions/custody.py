@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from chain import abi
-from chain.multicall import Call
-from chain.networks import NATIVE
-from chain.pool_key import POOL_KEY_TYPES, PoolKey
-from chain.storage import PositionInfo, decode_position_info
+from msgspec import Struct
+
+from chain.contracts import abi
+from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey
+from chain.contracts.storage import PositionInfo, decode_position_info
+from chain.rpc.multicall import Call
 
 if TYPE_CHECKING:
-    from chain.multicall import CallOutcome
-    from chain.networks import Address
+    from chain.contracts.networks import Address
+    from chain.rpc.multicall import CallOutcome
 
 OWNER = abi.selector("ownerOf(uint256)")
 APPROVED = abi.selector("getApproved(uint256)")
@@ -27,8 +28,7 @@ _WORD = 32
 _KEY_LENGTH = _WORD * len(POOL_KEY_TYPES)
 
 
-@dataclass(frozen=True, slots=True)
-class Custody:
+class Custody(Struct, frozen=True):
     owner: Address
     approved: Address | None
     """The one address that may move this token besides its owner and the owner's operators."""

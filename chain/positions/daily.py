@@ -9,10 +9,13 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections import defaultdict
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
+
+from chain.base.quantity import Known, Quantity, Unknown, combine
+from chain.contracts.storage import decode_slot0
 from chain.history.block_times import first_block_since, read_headers
 from chain.history.events import InitializeEvent, SwapEvent
 from chain.history.flows import FeeTerms
@@ -21,21 +24,19 @@ from chain.history.swaps import read_swaps
 from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
+from chain.positions.archive import find_last_price, read_past_words
 from chain.positions.identity import layout_of
-from chain.positions.price_logs import find_last_price, read_past_words
-from chain.positions.since_entry import worth
-from chain.quantity import Known, Quantity, Unknown, combine
-from chain.reading.one_block import sound_answers
-from chain.storage import decode_slot0
+from chain.positions.profit import worth
+from chain.read.block_reader import sound_answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from chain.contracts.networks import Address, Network
     from chain.history.memory import SwapMemory
     from chain.history.swaps import SwapHistory
-    from chain.networks import Address, Network
-    from chain.positions.identity import Layout
-    from chain.positions.since_entry import SinceEntry
+    from chain.positions.identity import PositionLayout
+    from chain.positions.profit import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Block
@@ -97,8 +98,7 @@ async def _read(
     return results
 
 
-@dataclass(frozen=True, slots=True)
-class DayOfRange:
+class DayOfRange(Struct, frozen=True):
     """In units of currency1 at the present price, at the position's present liquidity."""
 
     begin: int
@@ -150,8 +150,7 @@ HOUR = 3600
 DAY = 24 * HOUR
 
 
-@dataclass(frozen=True, slots=True)
-class DailyResult:
+class DailyResult(Struct, frozen=True):
     token_id: int
     measured_seconds: int
     fees: Quantity[Amounts]
@@ -161,8 +160,7 @@ class DailyResult:
     """Fees less LVR, in units of currency1 at the present price."""
 
 
-@dataclass(frozen=True, slots=True)
-class DayStart:
+class DayStart(Struct, frozen=True):
     """The block the measurement of one position begins after."""
 
     block: Block
@@ -252,7 +250,7 @@ def _fees_by_swaps(
 
 
 def _hourly_prices(
-    snapshot: PositionSnapshot, layout: Layout, start: DayStart, swaps: SwapHistory
+    snapshot: PositionSnapshot, layout: PositionLayout, start: DayStart, swaps: SwapHistory
 ) -> list[int]:
     """The square-root prices at the start, at each full hour back from the end, and at the end."""
     if not isinstance(start.words, Unknown):

@@ -7,40 +7,40 @@ token at the block of the snapshot, and `balanceOf` at that block proves that no
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from chain.positions.batch_reader import AlsoWords, BatchReader, no_more_words
 from chain.positions.custody import balance_call, decode_count, decode_flag, operator_call
-from chain.positions.gathering import AlsoWords, Gathering, no_more_words
 from chain.positions.holdings import (
     Holdings,
-    NewsQuestion,
+    LogDeltaQuestion,
     by_block,
     by_owner,
     filters_of,
     kept,
     minted_in,
 )
-from chain.reading.log_scan import NARROWABLE, ScanProgress, scan_logs
-from chain.reading.one_block import BlockMovedError, OneBlock, sound_answers
+from chain.read.block_reader import BlockMovedError, OneBlock, sound_answers
+from chain.read.logs import NARROWABLE, ScanProgress, scan_logs
 from chain.rpc.errors import Reorged, TimedOut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from chain.multicall import Call
-    from chain.networks import Address, Network
+    from chain.contracts.networks import Address, Network
     from chain.positions.memory import PositionMemory
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.client import RpcClient
+    from chain.rpc.multicall import Call
     from chain.rpc.records import Block
 
 _MOST_SETBACKS = 3
 """Moved heads and refused ranges: past these the node is not to be relied on."""
 
 
-@dataclass(frozen=True, slots=True)
-class WalletPositions:
+class WalletPositions(Struct, frozen=True):
     owner: Address
     block: Block
     positions: tuple[PositionSnapshot, ...]
@@ -143,8 +143,8 @@ class Discovery:
         """
         before = {trail.owner: trail.last for trail in trails}
         at = OneBlock(self._client, self._network)
-        gathering = Gathering(at, self._network, self._memory, self._also)
-        question = NewsQuestion(self._network, before)
+        gathering = BatchReader(at, self._network, self._memory, self._also)
+        question = LogDeltaQuestion(self._network, before)
         known = _operators(before)
         answers = await gathering.advance(
             _held(before),
@@ -202,7 +202,7 @@ class Discovery:
 
     def _wallet(
         self,
-        gathering: Gathering,
+        gathering: BatchReader,
         snapshots: Sequence[PositionSnapshot],
         holdings: Holdings,
         *,
@@ -251,8 +251,7 @@ class Discovery:
                 of[owner].checkpoints.append(one)
 
 
-@dataclass(slots=True)
-class _Trail:
+class _Trail(Struct):
     """What is known of one wallet while it is read."""
 
     owner: Address

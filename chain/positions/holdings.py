@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from chain import abi
-from chain.networks import NATIVE
-from chain.reading.log_scan import in_chain_order
-from chain.reading.one_block import expected
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.contracts import abi
+from chain.contracts.networks import NATIVE
+from chain.read.block_reader import expected
+from chain.read.logs import in_chain_order
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from chain.rpc.records import Block, LogFilter
@@ -17,7 +19,8 @@ from chain.rpc.records import Block, LogFilter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from chain.networks import Address, Network
+    from chain.contracts.networks import Address, Network
+    from chain.read.logs import Topics
     from chain.rpc.records import Log
     from chain.rpc.requests import Request
 
@@ -31,8 +34,7 @@ No more, because some nodes give the logs of five blocks at once and not of six.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class LogDelta(Struct, frozen=True):
     finalized: Block | None
     """None where the node does not say."""
     lost: frozenset[Address]
@@ -40,7 +42,7 @@ class News:
     logs: tuple[Log, ...]
 
 
-class NewsQuestion:
+class LogDeltaQuestion:
     """Asked in as many filters as there are blocks up to which wallets were read: usually one."""
 
     def __init__(self, network: Network, holdings: Mapping[Address, Holdings]) -> None:
@@ -60,7 +62,7 @@ class NewsQuestion:
             *map(requests.logs, filters),
         ]
 
-    def answered(self, answers: Sequence[object]) -> News:
+    def answered(self, answers: Sequence[object]) -> LogDelta:
         finalized, *others = answers
         count = len(self._landmarks)
         blocks = dict(zip(self._landmarks, others[:count], strict=True))
@@ -74,9 +76,9 @@ class NewsQuestion:
         )
         if lost:
             # Where a block is gone, logs may be missing too: nobody needs them.
-            return News(None, lost, ())
+            return LogDelta(None, lost, ())
         logs = in_chain_order([expected(answer, tuple) for answer in others[count:]])
-        return News(finalized if isinstance(finalized, Block) else None, lost, logs)
+        return LogDelta(finalized if isinstance(finalized, Block) else None, lost, logs)
 
 
 def by_block(holdings: Mapping[Address, Holdings]) -> dict[int, list[Address]]:
@@ -113,11 +115,8 @@ APPROVAL_FOR_ALL = abi.topic("ApprovalForAll(address,address,bool)")
 
 _TOPICS = {TRANSFER: 4, APPROVAL_FOR_ALL: 3}
 
-Topics = tuple[str | tuple[str, ...] | None, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class Holdings:
+class Holdings(Struct, frozen=True):
     """What the logs up to a block add up to; `block_hash` names the chain they were read from."""
 
     through: int

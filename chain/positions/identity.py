@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from chain.math.ticks import sqrt_price_at_tick
-from chain.pool_key import PoolId, PoolKey, position_key
-from chain.storage import (
+from msgspec import Struct
+
+from chain.contracts.pool_key import PoolId, PoolKey, position_key
+from chain.contracts.storage import (
     PoolSlots,
     PositionInfo,
     PositionSlots,
@@ -17,15 +17,15 @@ from chain.storage import (
     position_slots,
     tick_slots,
 )
+from chain.math.ticks import sqrt_price_at_tick
 
 if TYPE_CHECKING:
-    from chain.networks import Address
+    from chain.contracts.networks import Address
 
 _LAYOUTS_KEPT = 50_000
 
 
-@dataclass(frozen=True, slots=True)
-class PositionIdentity:
+class PositionIdentity(Struct, frozen=True):
     token_id: int
     pool_key: PoolKey
     pool_id: PoolId
@@ -52,8 +52,7 @@ def identify(token_id: int, key: PoolKey, tick_lower: int, tick_upper: int) -> P
     return PositionIdentity(token_id, key, key.pool_id, tick_lower, tick_upper)
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class PositionLayout(Struct, frozen=True):
     """Where the PoolManager stores a position, and the prices at the ends of its range."""
 
     pool: PoolSlots
@@ -68,7 +67,7 @@ class Layout:
 
 # Eight hashes a position: computed once, because a monitor asks for thousands on every poll.
 @lru_cache(maxsize=_LAYOUTS_KEPT)
-def layout_of(identity: PositionIdentity, position_manager: Address) -> Layout:
+def layout_of(identity: PositionIdentity, position_manager: Address) -> PositionLayout:
     key = position_key(
         position_manager, identity.tick_lower, identity.tick_upper, identity.token_id
     )
@@ -76,7 +75,7 @@ def layout_of(identity: PositionIdentity, position_manager: Address) -> Layout:
     lower = tick_slots(identity.pool_id, identity.tick_lower)
     upper = tick_slots(identity.pool_id, identity.tick_upper)
     position = position_slots(identity.pool_id, key)
-    return Layout(
+    return PositionLayout(
         pool=pool,
         lower=lower,
         upper=upper,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.pool_key import PoolKey
+from chain.contracts.pool_key import PoolKey
 from chain.positions.holdings import Holdings
 from chain.positions.identity import PositionIdentity, identify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from chain.networks import Address, Network
-    from chain.store import Store
+    from chain.base.store import Store
+    from chain.contracts.networks import Address, Network
 
 _POSITIONS = "position"
 _HOLDINGS = "holdings"

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from chain.base.quantity import Quantity, Unknown, combine
 from chain.prices.ladder import with_ether
 from chain.prices.pool_prices import PoolPriceQuestion, ask_pool_prices
-from chain.prices.price import PriceBook, Unit
-from chain.quantity import Quantity, Unknown, combine
+from chain.prices.price import PriceBook, WorthUnit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from chain.networks import Address, Network
-    from chain.positions.gathering import AlsoWords
+    from chain.contracts.networks import Address, Network
+    from chain.positions.batch_reader import AlsoWords
     from chain.positions.identity import PositionIdentity
     from chain.positions.snapshot import PositionSnapshot
     from chain.tokens import Token
 
 
-@dataclass(frozen=True, slots=True)
-class Worth:
+class Worth(Struct, frozen=True):
     token_id: int
     principal: Quantity[Fraction]
     fees: Quantity[Fraction]
     total: Quantity[Fraction]
 
 
-@dataclass(frozen=True, slots=True)
-class Unpriced:
+class Unpriced(Struct, frozen=True):
     """An amount that is in no total, and why."""
 
     token: Token
@@ -38,9 +37,8 @@ class Unpriced:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Portfolio:
-    unit: Unit
+class Portfolio(Struct, frozen=True):
+    unit: WorthUnit
     positions: tuple[Worth, ...]
     principal: Fraction
     fees: Fraction
@@ -79,7 +77,7 @@ def portfolio(
     snapshots: Sequence[PositionSnapshot],
     tokens: Mapping[Address, Token],
     prices: PriceBook,
-    unit: Unit = Unit.USD,
+    unit: WorthUnit = WorthUnit.USD,
 ) -> Portfolio:
     worths: list[Worth] = []
     unpriced: dict[Address, Unpriced] = {}

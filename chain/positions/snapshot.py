@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from chain.hooks import HookPassport, hook_passport
+from msgspec import Struct
+
+from chain.contracts.hooks import HookPassport, hook_passport
+from chain.contracts.storage import decode_slot0
 from chain.math.fees import (
     FeeGrowth,
     ProtocolFee,
@@ -18,13 +20,12 @@ from chain.math.fees import (
 )
 from chain.math.liquidity import amounts_for_liquidity
 from chain.positions.identity import PositionIdentity, layout_of
-from chain.storage import decode_slot0
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chain.networks import Address
-    from chain.pool_key import PoolId, PoolKey
+    from chain.contracts.networks import Address
+    from chain.contracts.pool_key import PoolId, PoolKey
     from chain.positions.custody import Custody
     from chain.rpc.records import Block
 
@@ -40,8 +41,7 @@ class RangeStatus(StrEnum):
     """The price is over the range: the position is all currency1."""
 
 
-@dataclass(frozen=True, slots=True)
-class PoolSnapshot:
+class PoolSnapshot(Struct, frozen=True):
     """What all positions of a pool share at one block."""
 
     pool_id: PoolId
@@ -62,8 +62,7 @@ class PoolSnapshot:
         return swap_fee(self.protocol_fee.towards(zero_for_one=zero_for_one), self.lp_fee)
 
 
-@dataclass(frozen=True, slots=True)
-class PositionSnapshot:
+class PositionSnapshot(Struct, frozen=True):
     identity: PositionIdentity
     block: Block
     pool: PoolSnapshot

@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
+from msgspec import Struct, field
+
+from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.secret_struct import SecretStruct
 from chain.prices.market_http import MarketError, MarketHttp, MarketLimits
-from chain.quantity import Known, Quantity, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
 
-    from chain.networks import Address
+    from chain.contracts.networks import Address
 
 SOURCE = "CoinGecko"
 OLDEST_SECONDS = 1800.0
@@ -37,29 +39,25 @@ _MOST_DOLLARS = 1e12
 _LEAST_DOLLARS = 1e-24
 
 
-@dataclass(frozen=True, slots=True)
-class CoinGeckoSettings:
+class CoinGeckoSettings(SecretStruct, frozen=True):
     base_url: str = "https://api.coingecko.com/api/v3"
-    api_key: str | None = field(default=None, repr=False)
+    api_key: str | None = None
     limits: MarketLimits = field(default_factory=MarketLimits)
 
 
-@dataclass(frozen=True, slots=True)
-class PricePoint:
+class MarketPoint(Struct, frozen=True):
     time: float
     usd: float
 
 
-@dataclass(frozen=True, slots=True)
-class PriceSeries:
+class PriceSeries(Struct, frozen=True):
     """Prices in order of time, each moment once."""
 
     coin: str
-    points: tuple[PricePoint, ...]
+    points: tuple[MarketPoint, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     answer: object
     time: float
 
@@ -162,11 +160,11 @@ class CoinGecko:
         return Known(usd, SOURCE, time=float(updated))
 
 
-def _points(answer: object, latest: float) -> tuple[PricePoint, ...]:
+def _points(answer: object, latest: float) -> tuple[MarketPoint, ...]:
     rows = answer.get("prices") if isinstance(answer, dict) else None
     if not isinstance(rows, list):
         raise MarketError(f"{SOURCE}'s price series is wrong")
-    points: dict[float, PricePoint] = {}
+    points: dict[float, MarketPoint] = {}
     for row in rows:
         match row:
             case [int() | float() as milliseconds, int() | float() as price]:
@@ -174,7 +172,7 @@ def _points(answer: object, latest: float) -> tuple[PricePoint, ...]:
                 moment = milliseconds / 1000
                 if usd is None or isinstance(milliseconds, bool) or not 0 < moment <= latest:
                     raise MarketError(f"{SOURCE}'s price series is wrong")
-                points[moment] = PricePoint(moment, float(usd))
+                points[moment] = MarketPoint(moment, float(usd))
             case _:
                 raise MarketError(f"{SOURCE}'s price series is wrong")
     return tuple(points[moment] for moment in sorted(points))

@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from chain.base.quantity import Quantity, Unknown
 from chain.prices.market_http import MarketError
 from chain.prices.pool_prices import ask_pool_prices
-from chain.prices.price import Price, PriceBook
-from chain.quantity import Quantity, Unknown
-from chain.reading.one_block import OneBlock
-from chain.reading.words import read_slots
-from chain.tokens.listed import Kind, listed_token, listed_tokens
+from chain.prices.price import DollarPrice, PriceBook
+from chain.read.block_reader import OneBlock
+from chain.read.storage_words import read_slots
+from chain.tokens.listed import TokenClass, listed_token, listed_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping
     from fractions import Fraction
 
-    from chain.networks import Address, Network
-    from chain.pool_key import PoolKey
+    from chain.contracts.networks import Address, Network
+    from chain.contracts.pool_key import PoolKey
     from chain.prices.coingecko import CoinGecko
     from chain.prices.pool_prices import PoolPriceQuestion
     from chain.rpc.client import RpcClient
@@ -30,7 +30,11 @@ _NO_ETHER = Unknown("no ether is listed on this network")
 def ether_address(network: Network) -> Address | None:
     """The token that stands for ether here: the coin itself, or the ether bridged to here."""
     return next(
-        (item.token.address for item in listed_tokens(network).tokens if item.kind is Kind.ETHER),
+        (
+            item.token.address
+            for item in listed_tokens(network).tokens
+            if item.kind is TokenClass.ETHER
+        ),
         None,
     )
 
@@ -119,9 +123,9 @@ async def _or_reason(
         return dict.fromkeys(names, Unknown(str(error)))
 
 
-def _laddered(market: Quantity[Fraction], pools: Quantity[Fraction]) -> Price:
+def _laddered(market: Quantity[Fraction], pools: Quantity[Fraction]) -> DollarPrice:
     if isinstance(market, Unknown):
         if isinstance(pools, Unknown):
-            return Price(Unknown(f"{market.reason}; {pools.reason}"), None)
-        return Price(pools, None)
-    return Price(market, None if isinstance(pools, Unknown) else pools)
+            return DollarPrice(Unknown(f"{market.reason}; {pools.reason}"), None)
+        return DollarPrice(pools, None)
+    return DollarPrice(market, None if isinstance(pools, Unknown) else pools)

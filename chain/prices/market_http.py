@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
-from chain.clean_text import clean_text
+from msgspec import Struct
+
+from chain.base.clean_text import clean_text
+from chain.base.strict_json import InvalidJsonError, loads
 from chain.rpc.retry_after import seconds_asked
-from chain.rpc.strict_json import InvalidJsonError, loads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,8 +30,7 @@ class MarketError(Exception):
     """Market data could not be had: a phrase that can stand after "unknown:"."""
 
 
-@dataclass(frozen=True, slots=True)
-class MarketLimits:
+class MarketLimits(Struct, frozen=True):
     connect_seconds: float = 3.0
     answer_seconds: float = 5.0
     """From the request to the last byte, however slowly the bytes drip."""

@@ -6,13 +6,13 @@ import asyncio
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from chain.base.quantity import Known, Quantity, Unknown
 from chain.prices.coingecko import SOURCE
 from chain.prices.market_http import MarketError
-from chain.quantity import Known, Quantity, Unknown
-from chain.tokens.listed import Kind, listed_token
+from chain.tokens.listed import TokenClass, listed_token
 
 if TYPE_CHECKING:
-    from chain.networks import Address, Network
+    from chain.contracts.networks import Address, Network
     from chain.prices.coingecko import CoinGecko, PriceSeries
 
 HOUR = 3600
@@ -39,10 +39,10 @@ async def market_closes(
     one, other = listed_token(network, currency0), listed_token(network, currency1)
     if one is None or other is None:
         return Unknown("the market of an unlisted token is not known")
-    if one.kind is other.kind and one.kind is not Kind.OTHER:
+    if one.kind is other.kind and one.kind is not TokenClass.OTHER:
         # The two series are made at different moments, and that noise is larger than the move.
         return Unknown("market data is too coarse for two tokens that follow one another")
-    moving = [token for token in (one, other) if token.kind is not Kind.DOLLAR]
+    moving = [token for token in (one, other) if token.kind is not TokenClass.DOLLAR]
     coins = [token.coin for token in moving if token.coin is not None]
     if len(coins) < len(moving):
         missing = " and ".join(token.token.symbol for token in moving if token.coin is None)

@@ -9,27 +9,28 @@ whoever made it can make them say anything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from chain.hooks import touches_swaps
+from msgspec import Struct
+
+from chain.base.quantity import Known, Quantity, Unknown
+from chain.contracts.hooks import touches_swaps
+from chain.contracts.networks import NATIVE
 from chain.math.liquidity import Amounts
-from chain.networks import NATIVE
 from chain.pools.candidates import candidate_pools, plain_pools
 from chain.pools.depth import read_depths
 from chain.pools.state import PoolState, pool_state_slots, pool_states
-from chain.quantity import Known, Quantity, Unknown
 from chain.tokens.listed import listed_token, listed_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from chain.networks import Address, Network
-    from chain.pool_key import PoolId, PoolKey
-    from chain.reading.one_block import OneBlock
+    from chain.base.store import Store
+    from chain.contracts.networks import Address, Network
+    from chain.contracts.pool_key import PoolId, PoolKey
+    from chain.read.block_reader import OneBlock
     from chain.rpc.records import Block
-    from chain.store import Store
 
 GOOD_SECONDS = 600.0
 MOST_MOVE_TICKS = 100
@@ -86,8 +87,7 @@ MOST_FEE = 10_000
 _PIPS_PER_CENT = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class PoolPriceQuestion:
+class PoolPriceQuestion(Struct, frozen=True):
     """The storage words that price some tokens, to be put into any read of the PoolManager."""
 
     network: Network
@@ -156,8 +156,7 @@ def prices_from_pools(
     return {address: market.price(address, block) for address in wanted}
 
 
-@dataclass(frozen=True, slots=True)
-class _Offer:
+class _Offer(Struct, frozen=True):
     """What one pool, or two in a row, say a token is worth, and how much they would pay for it."""
 
     usd: Fraction

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from chain.quantity import Known, Quantity, Unknown, combine
+from msgspec import Struct
+
+from chain.base.quantity import Known, Quantity, Unknown, combine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chain.networks import Address
+    from chain.contracts.networks import Address
     from chain.tokens import Token
 
 DISPUTED_FROM = Fraction(2, 100)
 """From this relative difference on, two sources are said to disagree."""
 
 
-class Unit(StrEnum):
+class WorthUnit(StrEnum):
     """What a person counts their worth in."""
 
     USD = "USD"
     ETH = "ETH"
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class DollarPrice(Struct, frozen=True):
     """US dollars for one whole token."""
 
     usd: Quantity[Fraction]
@@ -52,21 +52,22 @@ class Price:
 _NEVER_ASKED = Unknown("its price was not asked for")
 
 
-@dataclass(frozen=True, slots=True)
-class PriceBook:
+class PriceBook(Struct, frozen=True):
     """The prices read together, and what one ether was worth beside them."""
 
-    prices: Mapping[Address, Price]
+    prices: Mapping[Address, DollarPrice]
     ether: Quantity[Fraction]
     """US dollars for one ether."""
 
-    def price(self, address: Address, unit: Unit = Unit.USD) -> Quantity[Fraction]:
+    def price(self, address: Address, unit: WorthUnit = WorthUnit.USD) -> Quantity[Fraction]:
         """The price of one whole token in this unit."""
         entry = self.prices.get(address)
         usd = _NEVER_ASKED if entry is None else entry.usd
-        return usd if unit is Unit.USD else combine(Fraction.__truediv__, usd, self.ether)
+        return usd if unit is WorthUnit.USD else combine(Fraction.__truediv__, usd, self.ether)
 
-    def value(self, token: Token, amount: int, unit: Unit = Unit.USD) -> Quantity[Fraction]:
+    def value(
+        self, token: Token, amount: int, unit: WorthUnit = WorthUnit.USD
+    ) -> Quantity[Fraction]:
         """What an amount in the token's smallest units is worth."""
         if amount == 0:
             return Known(Fraction(0), "nothing held")

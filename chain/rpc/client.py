@@ -21,22 +21,22 @@ from chain.rpc.errors import (
     TooLarge,
     Unreachable,
 )
-from chain.rpc.exchange import Exchange, Outcome
+from chain.rpc.exchange import Outcome, RpcExchange
 from chain.rpc.failover import Failover
 from chain.rpc.held_to_block import ask_held, settle_patiently
 from chain.rpc.pinned import PinnedReader
 from chain.rpc.reader import Reader
 from chain.rpc.recent_blocks import RecentBlocks
 from chain.rpc.records import Block
-from chain.rpc.requests import Limits
+from chain.rpc.requests import RequestLimits
 from chain.rpc.requests import block as block_at
-from chain.rpc.transport import Transport
+from chain.rpc.transport import HttpTransport
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from types import TracebackType
 
-    from chain.networks import Network
+    from chain.contracts.networks import Network
     from chain.rpc.requests import Request
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class RpcClient(Reader):
         endpoints: Sequence[str],
         *,
         clock: Callable[[], float] = time.time,
-        limits: Limits | None = None,
+        limits: RequestLimits | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         jitter: Callable[[], float] = random.random,
     ) -> None:
@@ -65,10 +65,10 @@ class RpcClient(Reader):
         self.network = network
         self._clock = clock
         self._monotonic = monotonic
-        self._limits = limits or Limits()
+        self._limits = limits or RequestLimits()
         self._endpoints = endpoints_of(endpoints, self._limits)
-        self._transport = Transport(self._endpoints, self._limits)
-        self._exchange = Exchange(
+        self._transport = HttpTransport(self._endpoints, self._limits)
+        self._exchange = RpcExchange(
             network,
             self._transport,
             self._limits,

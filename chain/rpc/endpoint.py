@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from chain.clean_text import clean_text
+from msgspec import Struct
+
+from chain.base.clean_text import clean_text
 from chain.rpc.errors import NoEndpoint, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from chain.rpc.requests import Limits
+    from chain.rpc.requests import RequestLimits
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointStatus:
+class EndpointStatus(Struct, frozen=True):
     label: str
     state: Literal["ready", "untried", "resting", "wrong chain"]
     wait_seconds: float
@@ -50,7 +50,7 @@ def status_of(endpoint: Endpoint, now: float) -> EndpointStatus:
 
 
 class Breaker:
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: RequestLimits) -> None:
         self._limits = limits
         self.faults = 0
         """In a row, since the last success."""
@@ -91,15 +91,18 @@ class Breaker:
 _SECRET_LENGTH = 8
 
 
-@dataclass(slots=True, eq=False)
-class Endpoint:
+class Endpoint(Struct):
     label: str
     host: str
-    url: str = field(repr=False)
-    authorization: str | None = field(repr=False)
-    secrets: tuple[str, ...] = field(repr=False)
-    breaker: Breaker = field(repr=False)
+    url: str
+    authorization: str | None
+    secrets: tuple[str, ...]
+    breaker: Breaker
     chain_checked: bool = False
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.label})"
+
     wrong_chain_id: int | None = None
     """The other chain it answered for; it is not asked again."""
     most_in_batch: int | None = None
@@ -123,7 +126,7 @@ class Endpoint:
         return clean_text(server_text)
 
 
-def endpoints_of(urls: Sequence[str], limits: Limits) -> tuple[Endpoint, ...]:
+def endpoints_of(urls: Sequence[str], limits: RequestLimits) -> tuple[Endpoint, ...]:
     """The endpoints in order of preference, each with a label of its own."""
     parts = [_parts(url, place) for place, url in enumerate(urls, 1)]
     hosts = [_host(part) for part in parts]

@@ -10,10 +10,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
-from chain.clean_text import quoted
+from chain.base.clean_text import quoted
 
 if TYPE_CHECKING:
-    from chain.networks import Network
+    from chain.contracts.networks import Network
 
 _SET_URL = "Set another endpoint: zuno --network NAME --rpc URL"
 _CHECK_DOCTOR = "See what answers and what does not: zuno doctor"
@@ -238,7 +238,7 @@ class Reverted(RpcError):
         self.reason = reason
 
 
-class Refused(RpcError):
+class RpcRefused(RpcError):
     """Any other JSON-RPC error, with its code and cleaned message."""
 
     kind = ErrorKind.REFUSED

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from chain.rpc import wire
 from chain.rpc.errors import (
     HttpFault,
     Malformed,
     RateLimited,
-    Refused,
     RpcError,
+    RpcRefused,
     Unreachable,
     WrongChain,
 )
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
     import itertools
     from collections.abc import Callable, Sequence
 
-    from chain.networks import Network
+    from chain.contracts.networks import Network
     from chain.rpc.endpoint import Endpoint
     from chain.rpc.recent_blocks import RecentBlocks
-    from chain.rpc.requests import Limits, Request
-    from chain.rpc.transport import HttpAnswer, Transport
+    from chain.rpc.requests import Request, RequestLimits
+    from chain.rpc.transport import HttpAnswer, HttpTransport
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,18 +42,16 @@ _OFF_LOOP_BYTES = 200_000
 _BATCH_REFUSED = frozenset((400, 405, 413, 422))
 
 
-@dataclass(frozen=True, slots=True)
-class _Answered:
+class _Answered(Struct, frozen=True):
     replies: list[wire.Reply]
     size: int
     """Of the body, in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class RpcExchange(Struct, frozen=True):
     network: Network
-    transport: Transport
-    limits: Limits
+    transport: HttpTransport
+    limits: RequestLimits
     wall_clock: Callable[[], float]
     ids: itertools.count[int]
     recent: RecentBlocks
@@ -68,7 +67,7 @@ class Exchange:
                 raise
             code = fault.status if isinstance(fault, HttpFault) else 0
             said = fault.what if isinstance(fault, Malformed) else "the method fails there"
-        return [Refused(code, said, endpoint=endpoint.label, retryable=True)]
+        return [RpcRefused(code, said, endpoint=endpoint.label, retryable=True)]
 
     async def _ask(
         self, endpoint: Endpoint, questions: Sequence[Request[object]], seconds: float
@@ -130,7 +129,7 @@ class Exchange:
             replies = await _off_loop(
                 len(answer.body), wire.read, answer.body, first_id, len(questions)
             )
-        except wire.InvalidReplyError as error:
+        except wire.InvalidRpcReplyError as error:
             fault: RpcError = Malformed(str(error), endpoint=endpoint.label)
         except wire.BatchRefusedError as refused:
             if not is_rate_limit(refused.error):

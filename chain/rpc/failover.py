@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
 
 from chain.rpc.errors import ErrorKind, NoEndpoint, RateLimited, RpcError, TimedOut, WrongChain
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from chain.networks import Network
+    from chain.contracts.networks import Network
     from chain.rpc.endpoint import Endpoint
     from chain.rpc.exchange import Outcome
-    from chain.rpc.requests import Limits
+    from chain.rpc.requests import RequestLimits
 
 Attempt: TypeAlias = "Callable[[Endpoint, float], Awaitable[list[Outcome]]]"
 """Ask one endpoint within so many seconds."""
@@ -26,14 +27,12 @@ _BREAKING = frozenset(
 _SETS_BACK = _BREAKING | {ErrorKind.STALE_HEAD}
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     endpoint: Endpoint
     outcomes: list[Outcome]
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(Struct):
     """What one run through the endpoints has learned so far."""
 
     ends: float
@@ -42,11 +41,10 @@ class _Run:
     given_up: set[Endpoint] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class Failover:
+class Failover(Struct, frozen=True):
     network: Network
     endpoints: Sequence[Endpoint]
-    limits: Limits
+    limits: RequestLimits
     monotonic: Callable[[], float]
     jitter: Callable[[], float]
 

@@ -10,7 +10,7 @@ import asyncio
 import re
 from typing import TYPE_CHECKING
 
-from chain.rpc.errors import BlockMissing, Refused, Reorged, RpcError
+from chain.rpc.errors import BlockMissing, Reorged, RpcError, RpcRefused
 from chain.rpc.recent_blocks import hash_named
 from chain.rpc.records import Block
 from chain.rpc.requests import block as block_at
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from chain.rpc.endpoint import Endpoint
-    from chain.rpc.exchange import Exchange, Outcome
-    from chain.rpc.records import Hash
+    from chain.rpc.exchange import Outcome, RpcExchange
     from chain.rpc.requests import Request
+    from chain.rpc.values import Hash
 
 _PARAMETER_CODES = frozenset((-32600, -32602))
 _PARAMETER_WORDS = re.compile(
@@ -30,7 +30,7 @@ _PARAMETER_WORDS = re.compile(
 
 
 async def ask_held(
-    exchange: Exchange, endpoint: Endpoint, questions: Sequence[Request[object]], seconds: float
+    exchange: RpcExchange, endpoint: Endpoint, questions: Sequence[Request[object]], seconds: float
 ) -> list[Outcome]:
     """Every question's outcome, by number where the endpoint takes no hashes."""
     hashes = [named for named in map(hash_named, questions) if named is not None]
@@ -52,7 +52,7 @@ async def ask_held(
 
 async def settle_patiently(
     ask: Callable[[Sequence[Request[object]], float], Awaitable[list[Outcome]]],
-    exchange: Exchange,
+    exchange: RpcExchange,
     questions: Sequence[Request[object]],
     monotonic: Callable[[], float],
 ) -> list[Outcome]:
@@ -78,13 +78,13 @@ async def settle_patiently(
 
 
 def refuses_hashes(outcome: Outcome) -> bool:
-    return isinstance(outcome, Refused) and (
+    return isinstance(outcome, RpcRefused) and (
         outcome.code in _PARAMETER_CODES or bool(_PARAMETER_WORDS.search(outcome.message))
     )
 
 
 async def _ask_by_number(
-    exchange: Exchange,
+    exchange: RpcExchange,
     endpoint: Endpoint,
     questions: Sequence[Request[object]],
     hashes: Sequence[Hash],
@@ -121,7 +121,7 @@ def _missing(
 
 
 async def _number_of(
-    exchange: Exchange, endpoint: Endpoint, block_hash: Hash, seconds: float
+    exchange: RpcExchange, endpoint: Endpoint, block_hash: Hash, seconds: float
 ) -> int | None:
     known = exchange.recent.number(block_hash)
     if known is not None:

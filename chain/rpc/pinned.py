@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from chain.rpc.endpoint import Endpoint
-    from chain.rpc.exchange import Exchange, Outcome
+    from chain.rpc.exchange import Outcome, RpcExchange
     from chain.rpc.failover import Failover
     from chain.rpc.requests import Request
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 class PinnedReader(Reader):
     """Answers about `block` and no other: a reorganisation is an error, never mixed data."""
 
-    def __init__(self, exchange: Exchange, failover: Failover, block: Block) -> None:
+    def __init__(self, exchange: RpcExchange, failover: Failover, block: Block) -> None:
         self.block = block
         self._exchange = exchange
         self._failover = failover

@@ -12,9 +12,9 @@ from chain.rpc.records import Block
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from chain.networks import Network
-    from chain.rpc.records import Hash
+    from chain.contracts.networks import Network
     from chain.rpc.requests import Request
+    from chain.rpc.values import Hash
 
 YOUNG_SECONDS = 60.0
 """How long a machine behind the same address may lack a block that another has."""

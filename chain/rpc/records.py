@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from chain.networks import Address
+from msgspec import Struct, field
+
+from chain.contracts.networks import Address
 from chain.rpc.values import (
+    Hash,
     InvalidValueError,
     address,
     boolean,
@@ -23,7 +25,6 @@ from chain.rpc.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Hash: TypeAlias = str
 """32 bytes as lower-case `0x` hex."""
 
 BlockTag = Literal["latest", "safe", "finalized", "earliest", "pending"]
@@ -35,8 +36,7 @@ BlockRef: TypeAlias = int | str
 Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | float | bool | None"
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     number: int
     hash: Hash
     parent_hash: Hash
@@ -46,8 +46,7 @@ class Block:
     gas_limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+class Log(Struct, frozen=True):
     address: Address
     topics: tuple[Hash, ...]
     data: bytes
@@ -59,8 +58,7 @@ class Log:
     removed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LogFilter:
+class LogFilter(Struct, frozen=True):
     address: tuple[Address, ...] | Address
     topics: tuple[Hash | tuple[Hash, ...] | None, ...]
     from_block: int | str
@@ -72,8 +70,7 @@ class LogFilter:
         return tuple(address.lower() for address in given)
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(Struct, frozen=True):
     transaction_hash: Hash
     transaction_index: int
     block_number: int
@@ -90,8 +87,7 @@ class Receipt:
     logs: tuple[Log, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Transaction:
+class Transaction(Struct, frozen=True):
     hash: Hash
     nonce: int
     sender: Address
@@ -107,8 +103,7 @@ class Transaction:
     transaction_index: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class FeeHistory:
+class FeeHistory(Struct, frozen=True):
     oldest_block: int
     base_fees: tuple[int, ...]
     """One for each block and one more: the fee the next block must have."""
@@ -117,8 +112,7 @@ class FeeHistory:
     """For each block the priority fees at the percentiles asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class AccountOverride:
+class AccountOverride(Struct, frozen=True):
     """What an account is pretended to be during one call."""
 
     balance: int | None = None

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from chain.clean_text import clean_text
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.base.clean_text import clean_text
 from chain.rpc import records, values
 from chain.rpc.records import (
     BLOCK_TAGS,
     Block,
     BlockRef,
     FeeHistory,
-    Hash,
     Json,
     Log,
     LogFilter,
@@ -24,13 +25,13 @@ from chain.rpc.records import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from chain.networks import Address
+    from chain.contracts.networks import Address
+    from chain.rpc.values import Hash
 
 MEGABYTE = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits(Struct, frozen=True):
     connect_seconds: float = 3.0
     answer_seconds: float = 7.5
     """From the first byte sent to the last byte read, however slowly the bytes drip."""
@@ -60,8 +61,7 @@ _LOGS_BYTES = 16 * MEGABYTE
 _HASH_LENGTH = 66
 
 
-@dataclass(frozen=True, slots=True)
-class Request(Generic[T_co]):
+class Request(Struct, Generic[T_co], frozen=True):
     method: str
     params: tuple[Json, ...]
     parse: Callable[[object], T_co]
@@ -236,7 +236,7 @@ def send_raw(signed: bytes) -> Request[Hash]:
     """Hand a signed transaction to one node, once; the answer must be its own hash."""
 
     def parse(value: object) -> Hash:
-        from chain.keccak import keccak  # loads a C library that no read needs
+        from chain.contracts.keccak import keccak  # loads a C library that no read needs
 
         found = values.hash32(value)
         if found != "0x" + keccak(signed).hex():

@@ -13,9 +13,9 @@ from chain.rpc.errors import (
     BlockMissing,
     RangeTooWide,
     RateLimited,
-    Refused,
     Reverted,
     RpcError,
+    RpcRefused,
     SendRefusal,
     SendRefused,
     StatePruned,
@@ -133,7 +133,7 @@ def _unanswered(error: ServerError, words: str, shown: str, label: str) -> RpcEr
     if _NO_BLOCK.search(words):
         return BlockMissing(shown, endpoint=label)
     server_side = error.code == -32603 or -32099 <= error.code <= -32000
-    return Refused(
+    return RpcRefused(
         error.code,
         shown,
         endpoint=label,

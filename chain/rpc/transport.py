@@ -8,9 +8,10 @@ import socket
 import ssl
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from chain.rpc.errors import Malformed, RpcError, TimedOut, TooLarge, Unreachable
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from chain.rpc.endpoint import Endpoint
-    from chain.rpc.requests import Limits
+    from chain.rpc.requests import RequestLimits
 
 
 async def has_address(host: str) -> bool:
@@ -55,17 +56,16 @@ _HEADERS = {
 _ENCODINGS = frozenset(("", "identity", "gzip"))
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpAnswer(Struct, frozen=True):
     status: int
     retry_after: str | None
     body: bytes
 
 
-class Transport:
+class HttpTransport:
     """The connections of one client; the HTTP library is loaded when the first is needed."""
 
-    def __init__(self, endpoints: Sequence[Endpoint], limits: Limits) -> None:
+    def __init__(self, endpoints: Sequence[Endpoint], limits: RequestLimits) -> None:
         self._limits = limits
         self._secure = any(endpoint.url.startswith("https:") for endpoint in endpoints)
         self._http: httpx2.AsyncHTTPTransport | None = None

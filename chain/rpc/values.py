@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chain.networks import Address
-    from chain.rpc.records import Hash
+    from chain.contracts.networks import Address
+
+Hash: TypeAlias = str
 
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]*)", re.ASCII)
 _DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)

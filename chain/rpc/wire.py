@@ -4,32 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from chain.rpc import strict_json
+from msgspec import Struct
+
+from chain.base import strict_json
 
 if TYPE_CHECKING:
     from chain.rpc.requests import Request
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class RpcResult(Struct, frozen=True):
     value: object
 
 
-@dataclass(frozen=True, slots=True)
-class ServerError:
+class ServerError(Struct, frozen=True):
     code: int
     message: str
     """As the server wrote it: to be cleaned before anyone sees it."""
     data: object = None
 
 
-Reply: TypeAlias = Result | ServerError
+Reply: TypeAlias = RpcResult | ServerError
 
 
-class InvalidReplyError(ValueError):
+class InvalidRpcReplyError(ValueError):
     """A reply that does not answer the questions asked."""
 
 
@@ -58,7 +57,7 @@ def read(body: bytes, first_id: int, count: int) -> list[Reply]:
         reason = str(error)
     else:
         return [_reply(reply, first_id)] if count == 1 else _replies(reply, first_id, count)
-    raise InvalidReplyError(reason)
+    raise InvalidRpcReplyError(reason)
 
 
 def _replies(reply: object, first_id: int, count: int) -> list[Reply]:
@@ -66,17 +65,17 @@ def _replies(reply: object, first_id: int, count: int) -> list[Reply]:
     if refusal is not None:
         raise BatchRefusedError(refusal)
     if not isinstance(reply, list):
-        raise InvalidReplyError("a batch was not answered with a list")
+        raise InvalidRpcReplyError("a batch was not answered with a list")
     found: dict[int, Reply] = {}
     for entry in reply:
         number = _id(entry)
         if number in found:
-            raise InvalidReplyError("an id was answered twice")
+            raise InvalidRpcReplyError("an id was answered twice")
         if not first_id <= number < first_id + count:
-            raise InvalidReplyError("an id was answered that was not asked")
+            raise InvalidRpcReplyError("an id was answered that was not asked")
         found[number] = _reply(entry, number)
     if len(found) != count:
-        raise InvalidReplyError("an id was left unanswered")
+        raise InvalidRpcReplyError("an id was left unanswered")
     return [found[first_id + place] for place in range(count)]
 
 
@@ -95,32 +94,32 @@ def _id_is_missing(entry: object) -> bool:
 
 def _reply(entry: object, expected_id: int) -> Reply:
     if not isinstance(entry, dict):
-        raise InvalidReplyError("it is not a JSON-RPC object")
+        raise InvalidRpcReplyError("it is not a JSON-RPC object")
     if entry.get("jsonrpc") != "2.0":
-        raise InvalidReplyError("it is not JSON-RPC 2.0")
+        raise InvalidRpcReplyError("it is not JSON-RPC 2.0")
     error = entry.get("error")
     if error is not None and entry.get("id", expected_id) is None:
         return _server_error(error)
     if _id(entry) != expected_id:
-        raise InvalidReplyError("another id was answered than was asked")
+        raise InvalidRpcReplyError("another id was answered than was asked")
     if error is not None:
         return _server_error(error)
     if "result" not in entry:
-        raise InvalidReplyError("it has neither a result nor an error")
-    return Result(entry["result"])
+        raise InvalidRpcReplyError("it has neither a result nor an error")
+    return RpcResult(entry["result"])
 
 
 def _id(entry: object) -> int:
     number = entry.get("id") if isinstance(entry, Mapping) else None
     if isinstance(number, bool) or not isinstance(number, int):
-        raise InvalidReplyError("an answer has no proper id")
+        raise InvalidRpcReplyError("an answer has no proper id")
     return number
 
 
 def _server_error(error: object) -> ServerError:
     if not isinstance(error, dict):
-        raise InvalidReplyError("its error is not an object")
+        raise InvalidRpcReplyError("its error is not an object")
     code, message = error.get("code"), error.get("message")
     if isinstance(code, bool) or not isinstance(code, int) or not isinstance(message, str):
-        raise InvalidReplyError("its error has no proper code and message")
+        raise InvalidRpcReplyError("its error has no proper code and message")
     return ServerError(code, message, error.get("data"))

@@ -1,8 +1,8 @@
 """Tokens: identity by address against a bundled list, names cleaned and never trusted."""
 
 from chain.tokens.listed import (
-    Kind,
     ListedToken,
+    TokenClass,
     TokenList,
     listed_token,
     listed_tokens,
@@ -19,9 +19,9 @@ from chain.tokens.token import MOST_DECIMALS, Token, amount_text
 
 __all__ = [
     "MOST_DECIMALS",
-    "Kind",
     "ListedToken",
     "Token",
+    "TokenClass",
     "TokenList",
     "TokenQuestion",
     "amount_text",

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from chain.tokens.token import Token
 
 if TYPE_CHECKING:
-    from chain.networks import Address, Network
+    from chain.contracts.networks import Address, Network
 
 
-class Kind(StrEnum):
+class TokenClass(StrEnum):
     """What a token's price follows: two of a kind move together."""
 
     DOLLAR = "dollar"
@@ -25,16 +26,14 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class ListedToken:
+class ListedToken(Struct, frozen=True):
     token: Token
-    kind: Kind
+    kind: TokenClass
     coin: str | None
     """Its id at CoinGecko."""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenList:
+class TokenList(Struct, frozen=True):
     """The tokens known on one network, in the order of the data: the coin first, then by weight."""
 
     tokens: tuple[ListedToken, ...]
@@ -89,6 +88,6 @@ def _listed(row: dict[str, object]) -> ListedToken:
             verified=True,
             suspicious=False,
         ),
-        kind=Kind(str(row["kind"])),
+        kind=TokenClass(str(row["kind"])),
         coin=None if coin is None else str(coin),
     )

@@ -6,14 +6,15 @@ with an address, and whatever cannot be used of its answer is left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from chain.abi import WORD, AbiError, decode, encode_call
-from chain.clean_text import SYMBOL_LIMIT, clean_symbol
-from chain.multicall import Call, CallOutcome, multicall
-from chain.rpc.errors import Refused, Reverted, TooLarge
+from msgspec import Struct
+
+from chain.base.clean_text import SYMBOL_LIMIT, clean_symbol
+from chain.contracts.abi import WORD, AbiError, decode, encode_call
+from chain.rpc.errors import Reverted, RpcRefused, TooLarge
+from chain.rpc.multicall import Call, CallOutcome, multicall
 from chain.tokens.listed import all_listed_symbols, listed_token
 from chain.tokens.lookalike import mixes_scripts, skeletons
 from chain.tokens.token import MOST_DECIMALS, Token
@@ -21,18 +22,17 @@ from chain.tokens.token import MOST_DECIMALS, Token
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from chain.networks import Address, Network
+    from chain.base.store import Store
+    from chain.contracts.networks import Address, Network
     from chain.rpc.reader import Reader
     from chain.rpc.records import BlockRef
-    from chain.store import Store
 
 _REMEMBERED = "tokens"
 _SYMBOL_BYTES = SYMBOL_LIMIT * 8
 _CALLS_A_TOKEN = 2
 
 
-@dataclass(frozen=True, slots=True)
-class TokenQuestion:
+class TokenQuestion(Struct, frozen=True):
     """What must be asked of the chain about some tokens, to be put into any multicall."""
 
     network: Network
@@ -150,7 +150,7 @@ async def _outcomes(
         return []
     try:
         return await client.ask(multicall(network.contracts.multicall3, calls, at))
-    except (Reverted, Refused, TooLarge):
+    except (Reverted, RpcRefused, TooLarge):
         if len(calls) == 1:
             return [CallOutcome(success=False, data=b"")]
     middle = len(calls) // 2

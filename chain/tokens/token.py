@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.checksum import shortened
-from chain.clean_text import without_own_marks
+from msgspec import Struct
+
+from chain.base.clean_text import without_own_marks
+from chain.contracts.checksum import shortened
 
 if TYPE_CHECKING:
-    from chain.networks import Address
+    from chain.contracts.networks import Address
 
 MOST_DECIMALS = 77
 """Ten to the 78th is beyond any uint256: with more decimals no amount could reach one token."""
@@ -17,8 +18,7 @@ MOST_DECIMALS = 77
 _PLAIN_MARKS = "._-+₮"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     address: Address
     symbol: str
     """What its contract calls it, cleaned; empty when it says nothing that can be shown."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.networks import network_named
-from chain.wallet.concealed import Passphrase
+from chain.contracts.networks import network_named
 from chain.wallet.errors import WalletRefusedError
 from chain.wallet.keystore_file import read_keystore
+from chain.wallet.secrets import Passphrase
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from chain.networks import Address
-    from chain.wallet.concealed import PrivateKey
+    from chain.contracts.networks import Address
+    from chain.wallet.secrets import PrivateKey
 
 DEMO_NETWORK = "devnet"
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from secrets import compare_digest
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
-from chain.wallet.concealed import PrivateKey
+from msgspec import Struct
+
 from chain.wallet.errors import KeyringUnusableError, WalletError
+from chain.wallet.secrets import PrivateKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from chain.networks import Address
+    from chain.contracts.networks import Address
 
 T = TypeVar("T")
 
@@ -47,8 +48,7 @@ class Backend(Protocol):
     def delete_password(self, service: str, username: str) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Keyring:
+class Keyring(Struct, frozen=True):
     """A trusted keyring that answered when it was asked."""
 
     title: str

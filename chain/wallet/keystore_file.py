@@ -7,9 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from chain.checksum import checksummed
-from chain.rpc.strict_json import InvalidJsonError, loads
-from chain.wallet.concealed import PrivateKey
+from chain.base.strict_json import InvalidJsonError, loads
+from chain.contracts.checksum import checksummed
 from chain.wallet.errors import (
     KeystoreError,
     WalletError,
@@ -17,12 +16,13 @@ from chain.wallet.errors import (
     discreetly,
 )
 from chain.wallet.private_files import read_bounded, write_once
+from chain.wallet.secrets import PrivateKey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chain.networks import Address
-    from chain.wallet.concealed import Passphrase
+    from chain.contracts.networks import Address
+    from chain.wallet.secrets import Passphrase
 
 USUAL_COST = 2**18
 """scrypt's N as geth and eth-account choose it: a second and 256 MB for every guess."""

@@ -9,7 +9,7 @@ import stat
 import sys
 from typing import TYPE_CHECKING
 
-from chain.home import FILE_MODE, FOLDER_MODE, sync_folder
+from chain.base.home import FILE_MODE, FOLDER_MODE, sync_folder
 from chain.wallet.errors import WalletError, WalletRefusedError
 
 if TYPE_CHECKING:

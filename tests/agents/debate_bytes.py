@@ -7,18 +7,18 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from agents.canonical import digest
-from agents.facts import Capital, CreateGoal
+from agents.lp.facts import Capital, CreateGoal
+from agents.lp.payloads import FlowCreateStart, FlowStart
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
-from agents.payloads import FlowCreateStart, FlowStart
-from chain.networks import NATIVE
+from chain.base.canonical import digest
+from chain.contracts.networks import NATIVE
 from tests.agents.debating import DEVNET, argue, watching
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agents.speaking import Eyes
+    from agents.lp.speaking import Eyes
 
 ETHER = CreateGoal(
     capital=(Capital(token=NATIVE, amount=10**18),),

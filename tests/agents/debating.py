@@ -6,28 +6,28 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.bus import Ambient
-from agents.canonical import canonical
-from agents.debate import hold_debate
-from agents.facts import CreateContext, MarketContext
-from agents.observing import ChainObserver
-from agents.payloads import FlowCreateStart, FlowStart
-from agents.record import MemorySink, RecordWriter
-from agents.redaction import Redactor
-from chain.networks import network_named
-from chain.overview import Sources
+from agents.bus.bus import Ambient
+from agents.bus.record import MemorySink, RecordWriter
+from agents.lp.debate import hold_debate
+from agents.lp.facts import CreateContext, MarketContext
+from agents.lp.observe import ChainObserver
+from agents.lp.payloads import FlowCreateStart, FlowStart
+from chain.base.canonical import canonical
+from chain.base.redaction import Redactor
+from chain.base.store import Store
+from chain.contracts.networks import network_named
+from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
-from chain.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from agents.debate import Ended, Listener
-    from agents.facts import CreateGoal
+    from agents.lp.debate import DebateEnd, Listener
+    from agents.lp.facts import CreateGoal
+    from agents.lp.plan import Plan
+    from agents.lp.speaking import Eyes
     from agents.model.interface import Model
     from agents.numbers.profiles import RiskProfile
-    from agents.plan import Plan
-    from agents.speaking import Eyes
 
 DEVNET = network_named("devnet")
 NOW = 1_768_000_000.0
@@ -71,7 +71,7 @@ class Noticing:
 class Argued:
     """How a debate ended, its record, and the facts it was about."""
 
-    ended: Ended
+    ended: DebateEnd
     record: bytes
     seen: MarketContext | CreateContext | None
 

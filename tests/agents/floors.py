@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.facts import MarketContext
-from agents.ground import ground_of
-from agents.numbers.costs import GAS_UNITS, Recipe, break_even_hours, gas_cost, gas_yield, move_cost
+from agents.lp.evaluation_context import evaluation_of
+from agents.lp.facts import MarketContext
+from agents.numbers.costs import (
+    GAS_UNITS,
+    CostedRecipe,
+    break_even_hours,
+    gas_cost,
+    gas_yield,
+    move_cost,
+)
 from agents.numbers.edges import TickRange, price_tick
 from agents.numbers.inventory import allocate_inventory
-from agents.numbers.outlook import Market, Stake, expected_life_hours, gain_over_hold, look_at
+from agents.numbers.outlook import PoolMarket, Stake, expected_life_hours, gain_over_hold, look_at
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import writable
 from agents.numbers.rules import JudgmentVerdict, MoveNumbers, judge_move
@@ -19,8 +26,8 @@ from chain.math.liquidity import Amounts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agents.facts import CreateContext, ObservedPool
-    from agents.plan import Candidate, Plan
+    from agents.lp.facts import CreateContext, ObservedPool
+    from agents.lp.plan import Candidate, Plan
 
     Context = MarketContext | CreateContext
 
@@ -72,15 +79,15 @@ def _wrong_numbers(again: _Again, move: Candidate) -> Iterator[str]:
 
 def _wrong_amounts(context: Context, move: Candidate) -> Iterator[str]:
     """Every unit a move takes, swaps and leaves follows from the facts and its ticks alone."""
-    ground = ground_of(context, _pool_index(context, move))
+    evaluation = evaluation_of(context, _pool_index(context, move))
     assert move.tick_lower is not None
     assert move.tick_upper is not None
     filled = allocate_inventory(
-        ground.sqrt_price,
+        evaluation.sqrt_price,
         TickRange(move.tick_lower, move.tick_upper),
-        ground.available,
+        evaluation.available,
         Amounts(0, 0),
-        None if move.prep_action is None else ground.terms,
+        None if move.prep_action is None else evaluation.terms,
     )
     swap = move.prep_action
     told = {
@@ -111,7 +118,7 @@ class _Again:
         pool = observed.pool
         inside = current is not None and current.lower <= pool.tick < current.upper
         self._rules = PROFILES[context.profile]
-        self.market = Market(
+        self.market = PoolMarket(
             price=price_tick(pool.sqrt_price_x96),
             daily_sigma=observed.market.sigma,
             others_liquidity=pool.liquidity - (own if inside else 0),
@@ -172,7 +179,7 @@ def _place(context: Context, move: Candidate) -> tuple[ObservedPool, int, TickRa
     return observed, 0, None
 
 
-def _recipe(move: Candidate, *, held: bool) -> Recipe:
+def _recipe(move: Candidate, *, held: bool) -> CostedRecipe:
     if held:
-        return Recipe.RERANGE_WITH_SWAP if move.prep_action else Recipe.RERANGE
-    return Recipe.SWAP_AND_ENTER if move.prep_action else Recipe.ENTER
+        return CostedRecipe.RERANGE_WITH_SWAP if move.prep_action else CostedRecipe.RERANGE
+    return CostedRecipe.SWAP_AND_ENTER if move.prep_action else CostedRecipe.ENTER

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
-from agents.model.reply_text import InvalidReplyError, parse_reply
+from agents.model.reply_text import UnusableReplyError, parse_reply
 from agents.numbers.rounding import significant
-from agents.redaction import Redactor
+from chain.base.redaction import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-    from agents.envelope import Role
-    from agents.model.interface import Prompt, Reply
+    from agents.bus.envelope import Role
+    from agents.model.interface import ModelPrompt, Reply
 
     Json = dict[str, object]
 
@@ -70,12 +70,12 @@ class HostileModel:
     """Numbers it was given and cited rightly, with their ids."""
     chosen: set[float] = field(default_factory=set)
     """Widths and offsets that no plan may hold."""
-    prompts: list[Prompt] = field(default_factory=list)
+    prompts: list[ModelPrompt] = field(default_factory=list)
 
     async def ask(
         self,
         role: Role,
-        prompt: Prompt,
+        prompt: ModelPrompt,
         schema: type[Reply],
         on_prose: Callable[[str], None],
     ) -> Answer[Reply]:
@@ -86,7 +86,7 @@ class HostileModel:
             self.replies += 1
             try:
                 read = parse_reply(raw, schema, Redactor((KEY,)))
-            except InvalidReplyError:
+            except UnusableReplyError:
                 continue
             self.usable += 1
             self.invented |= tale.invented

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Literal
 
-from agents.facts import (
+from agents.lp.facts import (
     Capital,
     CreateContext,
     CreateGoal,
@@ -15,8 +15,8 @@ from agents.facts import (
     MarketFacts,
     Observation,
     ObservedPool,
-    PoolFacts,
-    PositionFacts,
+    ObservedPoolFacts,
+    ObservedPositionFacts,
     TokenFacts,
 )
 from agents.numbers.edges import price_tick
@@ -25,10 +25,10 @@ from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import read_regime
 from agents.numbers.rounding import significant
 from agents.numbers.shapes import ExposureBias
+from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
-from chain.networks import NATIVE
-from chain.pool_key import PoolKey
 
 OWNER = "0x" + "0a" * 20
 TOKEN0, TOKEN1 = "0x" + "11" * 20, "0x" + "22" * 20
@@ -90,7 +90,7 @@ class Market:
         return MarketContext(
             **dict(self._observation()),
             observed=self._pool({lower: liquidity, upper: -liquidity} if self.dollars else {}),
-            position=PositionFacts(
+            position=ObservedPositionFacts(
                 token_id=7,
                 owner=OWNER,
                 tick_lower=lower,
@@ -150,7 +150,7 @@ class Market:
             regime_reason=regime.reason,
         )
 
-    def _pool_facts(self, own: dict[int, int]) -> PoolFacts:
+    def _pool_facts(self, own: dict[int, int]) -> ObservedPoolFacts:
         pair = self.pair
         key = PoolKey(TOKEN0, TOKEN1, pair.fee, pair.tick_spacing, NATIVE)
         sqrt_price = sqrt_price_at_tick(pair.tick) + 1
@@ -161,7 +161,7 @@ class Market:
             for reach in (-_REACH, _REACH)
         )
         changes = {lowest: others, highest: -others, **own}
-        return PoolFacts(
+        return ObservedPoolFacts(
             pool_id=key.pool_id,
             currency0=TOKEN0,
             currency1=TOKEN1,
@@ -180,7 +180,7 @@ class Market:
             hook_powers=(HOOK_POWER,) if self.danger == "dangerous" else (),
         )
 
-    def _market_facts(self, pool: PoolFacts) -> MarketFacts:
+    def _market_facts(self, pool: ObservedPoolFacts) -> MarketFacts:
         # σ_implied = √(8 · fees / full-range worth of the active liquidity), per day.
         implied = self.paid * self.sigma
         worth = full_range_value(pool.liquidity, price_tick(pool.sqrt_price_x96), USD_PER_UNIT1)

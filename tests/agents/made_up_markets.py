@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from agents.facts import (
+from agents.lp.facts import (
     Capital,
     CreateContext,
     CreateGoal,
@@ -12,17 +12,17 @@ from agents.facts import (
     MarketContext,
     MarketFacts,
     ObservedPool,
-    PoolFacts,
-    PositionFacts,
+    ObservedPoolFacts,
+    ObservedPositionFacts,
     TokenFacts,
 )
+from agents.lp.payloads import FlowCreateStart, FlowStart
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import read_regime
 from agents.numbers.shapes import ExposureBias
-from agents.payloads import FlowCreateStart, FlowStart
+from chain.contracts.networks import NATIVE
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.networks import NATIVE
 
 OWNER = "0x" + "5a" * 20
 COIN, DOLLAR, OTHER_DOLLAR = (f"0x{digit * 40}" for digit in "123")
@@ -38,9 +38,9 @@ def market_context(state: str, profile: RiskProfile = RiskProfile.BALANCED) -> M
     return _POSITIONS[state].model_copy(update={"profile": profile})
 
 
-def create_context(wish: str, profile: RiskProfile = RiskProfile.BALANCED) -> CreateContext:
+def create_context(order: str, profile: RiskProfile = RiskProfile.BALANCED) -> CreateContext:
     """Capital for one of `WISHES`."""
-    return _CAPITALS[wish].model_copy(update={"profile": profile})
+    return _CAPITALS[order].model_copy(update={"profile": profile})
 
 
 def start_of(
@@ -78,10 +78,10 @@ def _pool(
     currencies: tuple[str, str] = (COIN, DOLLAR),
     number: int = 1,
     danger: Literal["none", "dangerous"] = "none",
-) -> PoolFacts:
+) -> ObservedPoolFacts:
     edge = _REACH // spacing * spacing
     middle = tick // spacing * spacing
-    return PoolFacts(
+    return ObservedPoolFacts(
         pool_id=f"0x{number:064x}",
         currency0=currencies[0],
         currency1=currencies[1],
@@ -102,7 +102,11 @@ def _pool(
 
 
 def _observed(
-    pool: PoolFacts, sigma: float = 0.021, fees: float | None = 2_100.0, *, priced: bool = True
+    pool: ObservedPoolFacts,
+    sigma: float = 0.021,
+    fees: float | None = 2_100.0,
+    *,
+    priced: bool = True,
 ) -> ObservedPool:
     stable = pool.currency1 == OTHER_DOLLAR
     reading = read_regime(sigma, 0.8 * sigma, 0.22)
@@ -159,7 +163,7 @@ def _position(
     return MarketContext(
         **_WHERE_AND_WHEN,
         observed=observed.model_copy(update={"pool": held}),
-        position=PositionFacts(
+        position=ObservedPositionFacts(
             token_id=TOKEN_ID,
             owner=OWNER,
             tick_lower=lower,

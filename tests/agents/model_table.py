@@ -8,17 +8,17 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agents.bus import Ambient, BusLimits
-from agents.debate import Ended, Listener, hold_debate, replay_debate
-from agents.model.budget import Budget, BudgetLimits, Price
+from agents.bus.bus import Ambient, BusLimits
+from agents.bus.record import FileSink, MemorySink, RecordWriter, verify_record
+from agents.bus.replay import read_record
+from agents.lp.debate import DebateEnd, Listener, hold_debate, replay_debate
+from agents.lp.plan_store import plan_document
+from agents.model.budget import Budget, BudgetLimits, TokenRate
 from agents.model.client import OpenAIModel
 from agents.model.connection import Connection
 from agents.model.settings import ModelLimits, ModelSettings
-from agents.record import FileSink, MemorySink, RecordWriter, verify_record
-from agents.redaction import Redactor
-from agents.replay import read_record
-from agents.shelf import plan_document
-from chain.store import Store
+from chain.base.redaction import Redactor
+from chain.base.store import Store
 from tests.agents.made_up_markets import FixedEyes, market_context, start_of
 from tests.fakes.model_endpoint import model_endpoint
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from agents.envelope import Role
-    from agents.facts import CreateContext, MarketContext
-    from agents.plan import Plan
+    from agents.bus.envelope import Role
+    from agents.lp.facts import CreateContext, MarketContext
+    from agents.lp.plan import Plan
     from tests.fakes.model_endpoint import ChatRequest, Conduct
 
     Context = MarketContext | CreateContext
@@ -44,7 +44,7 @@ A_CALL = 165  # tokens the endpoint says each took
 class Held:
     """One debate as it was heard, and everything it left behind."""
 
-    ended: Ended
+    ended: DebateEnd
     requests: list[ChatRequest]
     path: Path
     took: float
@@ -80,7 +80,7 @@ class Table:
 
     folder: Path
     limits: BudgetLimits = field(default_factory=BudgetLimits)
-    prices: dict[str, Price] = field(default_factory=dict)
+    prices: dict[str, TokenRate] = field(default_factory=dict)
     patience: ModelLimits = CALM
     deadline: float = 30.0
     most_tokens: int = 4_000

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import httpx2
 
-from chain import abi
-from chain.actions import (
+from chain.contracts import abi
+from chain.contracts.calldata import (
     TO_SENDER,
     Burn,
     Mint,
@@ -22,15 +22,15 @@ from chain.actions import (
     modify_liquidities,
     swap_exact_in,
 )
+from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts
-from chain.multicall import Call, aggregate, decode_aggregate
-from chain.networks import NATIVE
-from chain.pool_key import PoolKey
+from chain.rpc.multicall import Call, aggregate, decode_aggregate
 from tests.agents.debating import DEVNET
 
 if TYPE_CHECKING:
-    from agents.facts import PoolFacts
-    from agents.plan import Candidate, PrepAction
+    from agents.lp.facts import ObservedPoolFacts
+    from agents.lp.plan import Candidate, PrepAction
 
 QUOTE = "quoteExactInputSingle(((address,address,uint24,int24,address),bool,uint128,bytes))"
 NEVER = 2**48 - 1
@@ -53,7 +53,7 @@ class Fork:
     url: str
     block: int
     owner: str
-    pool: PoolFacts
+    pool: ObservedPoolFacts
     _calls: list[dict[str, str]] = field(default_factory=list)
 
     @property
@@ -142,10 +142,10 @@ class Fork:
         return len(self._calls) - 1
 
     def _run(self) -> list[bytes]:
-        wish = {"blockStateCalls": [{"calls": self._calls}]}
+        order = {"blockStateCalls": [{"calls": self._calls}]}
         body = {"jsonrpc": "2.0", "id": 1, "method": "eth_simulateV1"}
         answer = httpx2.post(
-            self.url, json={**body, "params": [wish, hex(self.block)]}, timeout=60
+            self.url, json={**body, "params": [order, hex(self.block)]}, timeout=60
         ).json()
         [block] = answer["result"]
         for call in block["calls"]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.concluding import by_arbiter, by_critic, plan_of
-from agents.evaluation import exit_candidate, hold_candidate
-from agents.judging import Opinion, judged_round
-from agents.payloads import Critique, Round, context_hash
-from agents.proposing import candidates_of, shapes_by_rules
+from agents.lp.conclude import by_arbiter, by_critic, plan_of
+from agents.lp.evaluation import exit_candidate, hold_candidate
+from agents.lp.judge import Opinion, judged_round
+from agents.lp.payloads import Critique, DebateRound, context_hash
+from agents.lp.propose import candidates_of, shapes_by_rules
 
 if TYPE_CHECKING:
-    from agents.facts import CreateContext, MarketContext
-    from agents.judging import JudgedRound
-    from agents.plan import Plan
+    from agents.lp.facts import CreateContext, MarketContext
+    from agents.lp.judge import JudgedRound
+    from agents.lp.plan import Plan
 
-ROUND = Round(number=1, candidates=(), rationale="", answers=(), proposed_by="rules")
+ROUND = DebateRound(number=1, candidates=(), rationale="", answers=(), proposed_by="rules")
 
 
 def judged(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from agents.facts import CreateContext, MarketContext, ObservedPool
-    from agents.plan import Candidate, Plan
+    from agents.lp.facts import CreateContext, MarketContext, ObservedPool
+    from agents.lp.plan import Candidate, Plan
     from tests.agents.debating import Argued
 
     Context = MarketContext | CreateContext

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.facts import Capital, CreateContext, CreateGoal
+from agents.lp.facts import Capital, CreateContext, CreateGoal
+from agents.lp.payloads import FlowCreateStart, FlowStart
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
-from agents.payloads import FlowCreateStart, FlowStart
+from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import ARBITRAGEUR
 from chain.devnet.world.deployment import USDC, WETH
 from chain.math.liquidity import Amounts
-from chain.networks import NATIVE
 from tests.agents.conftest import positions_by_state
 from tests.agents.debating import argue, watching
 from tests.agents.on_fork import Fork
 
 if TYPE_CHECKING:
-    from agents.plan import Candidate, PrepAction
+    from agents.lp.plan import Candidate, PrepAction
     from chain.devnet.launch import DevnetReady
     from tests.agents.debating import Argued
     from tests.agents.on_fork import Executed

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus import Ambient, Bus, BusFullError, BusLimits
-from agents.envelope import Envelope, FailureCause, FlowFailed, Kind, Role
-from agents.transport import QueueTransport
-from agents.worker import Context, Outgoing, StageFailedError
+from agents.bus.bus import Ambient, Bus, BusFullError, BusLimits
+from agents.bus.envelope import Envelope, FailureCause, FlowFailed, Kind, Role
+from agents.bus.transport import QueueTransport
+from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
 from tests.fakes.small_debate import (
     AGENTS,
     REGISTRY,
@@ -85,7 +85,7 @@ async def test_the_same_script_gives_the_same_bytes() -> None:
 async def test_debates_at_once_do_not_mix() -> None:
     random = Random(5)
 
-    async def dawdle(envelope: Envelope, context: Context[Script]) -> None:
+    async def dawdle(envelope: Envelope, context: HandlerContext[Script]) -> None:
         assert envelope.request_id == context.request_id
         await asyncio.sleep(random.random() * 0.003)
 
@@ -112,13 +112,15 @@ async def test_one_requests_messages_are_handled_in_order() -> None:
     handled: list[int] = []
     random = Random(3)
 
-    async def burst(envelope: Envelope, context: Context[Script]) -> AsyncGenerator[Outgoing, None]:
+    async def burst(
+        envelope: Envelope, context: HandlerContext[Script]
+    ) -> AsyncGenerator[Outgoing, None]:
         for round_ in range(30):
             turn = Turn(position=1, rounds=30, round=round_)
             yield Outgoing(Kind.CONTEXT_OBSERVED, Role.STRATEGIST, turn)
 
     async def slowly(
-        envelope: Envelope, context: Context[Script]
+        envelope: Envelope, context: HandlerContext[Script]
     ) -> AsyncGenerator[Outgoing, None]:
         assert isinstance(envelope.payload, Turn)
         await asyncio.sleep(random.random() * 0.002)
@@ -135,7 +137,7 @@ async def test_one_requests_messages_are_handled_in_order() -> None:
 async def test_a_slow_request_does_not_hold_up_the_others() -> None:
     forever = asyncio.Event()
 
-    async def stuck(envelope: Envelope, context: Context[Script]) -> None:
+    async def stuck(envelope: Envelope, context: HandlerContext[Script]) -> None:
         await forever.wait()
 
     async with small_bus() as bus:
@@ -160,7 +162,7 @@ async def test_a_full_queue_drops_thoughts_and_no_structural_message() -> None:
     chatter = 200
 
     async def chatty(
-        envelope: Envelope, context: Context[Script]
+        envelope: Envelope, context: HandlerContext[Script]
     ) -> AsyncGenerator[Outgoing, None]:
         for index in range(chatter):
             yield thought(f"thought {index}")
@@ -192,7 +194,7 @@ async def test_prose_is_heard_while_it_is_written_and_is_no_message() -> None:
     heard: list[tuple[Role, str]] = []
     seen: list[Envelope] = []
 
-    async def speak(envelope: Envelope, context: Context[Script]) -> None:
+    async def speak(envelope: Envelope, context: HandlerContext[Script]) -> None:
         context.prose("so ")
         await asyncio.sleep(0)
         context.prose("it goes")
@@ -216,7 +218,7 @@ async def test_prose_is_heard_while_it_is_written_and_is_no_message() -> None:
 
 
 async def test_too_many_flows_and_repeated_ids_are_refused_at_the_door() -> None:
-    async def stuck(envelope: Envelope, context: Context[Script]) -> None:
+    async def stuck(envelope: Envelope, context: HandlerContext[Script]) -> None:
         await asyncio.Event().wait()
 
     async with small_bus(limits=BusLimits(flows=2)) as bus:
@@ -232,7 +234,7 @@ async def test_too_many_flows_and_repeated_ids_are_refused_at_the_door() -> None
 
 
 async def test_a_handler_that_gives_up_says_why() -> None:
-    async def refuse(envelope: Envelope, context: Context[Script]) -> None:
+    async def refuse(envelope: Envelope, context: HandlerContext[Script]) -> None:
         raise StageFailedError("Position 7 is not on this network. Try: zuno positions")
 
     async with small_bus() as bus:
@@ -261,7 +263,7 @@ async def test_a_registry_of_another_flow_runs_on_the_same_bus() -> None:
     registry = REGISTRY.extended({"trade_start": Start, "trade_ready": Plan}, final=["trade_ready"])
 
     async def trader(
-        envelope: Envelope, context: Context[Script]
+        envelope: Envelope, context: HandlerContext[Script]
     ) -> AsyncGenerator[Outgoing, None]:
         yield Outgoing("trade_ready", Role.CLI, Plan(position=3, rounds=0))
 

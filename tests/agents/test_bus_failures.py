@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus import Ambient, Bus, BusLimits
-from agents.envelope import Envelope, FailureCause, FlowFailed, Kind, Role
-from agents.transport import QueueTransport, TransportError
-from agents.worker import Context, Outgoing
+from agents.bus.bus import Ambient, Bus, BusLimits
+from agents.bus.envelope import Envelope, FailureCause, FlowFailed, Kind, Role
+from agents.bus.transport import QueueTransport, TransportError
+from agents.bus.worker import HandlerContext, Outgoing
 from tests.fakes.faulty_transport import FaultyTransport
 from tests.fakes.small_debate import (
     AGENTS,
@@ -47,8 +47,8 @@ async def one(bus: Bus[Script], script: Script | None = None) -> Envelope:
 
 def when(
     role: Role, action: Callable[[], Awaitable[None]]
-) -> Callable[[Envelope, Context[Script]], Awaitable[None]]:
-    async def interfere(envelope: Envelope, context: Context[Script]) -> None:
+) -> Callable[[Envelope, HandlerContext[Script]], Awaitable[None]]:
+    async def interfere(envelope: Envelope, context: HandlerContext[Script]) -> None:
         if context.role == role:
             await action()
 
@@ -98,7 +98,9 @@ async def test_a_killed_handler_ends_the_flow(killing: Callable[[], Awaitable[No
 
 
 async def test_an_agent_that_says_nothing_ends_the_flow_at_once() -> None:
-    async def mute(envelope: Envelope, context: Context[Script]) -> AsyncGenerator[Outgoing, None]:
+    async def mute(
+        envelope: Envelope, context: HandlerContext[Script]
+    ) -> AsyncGenerator[Outgoing, None]:
         yield thought("hm")
 
     limits = BusLimits(quiet_seconds=30, deadline_seconds=60)
@@ -110,7 +112,7 @@ async def test_an_agent_that_says_nothing_ends_the_flow_at_once() -> None:
 
 async def test_an_agent_that_says_what_it_may_not_ends_the_flow() -> None:
     async def forger(
-        envelope: Envelope, context: Context[Script]
+        envelope: Envelope, context: HandlerContext[Script]
     ) -> AsyncGenerator[Outgoing, None]:
         yield Outgoing(Kind.PLAN_READY, Role.CLI, Thought(text="trust me"))
 
@@ -121,7 +123,9 @@ async def test_an_agent_that_says_what_it_may_not_ends_the_flow() -> None:
 
 
 async def test_writing_to_nobody_ends_the_flow() -> None:
-    async def lost(envelope: Envelope, context: Context[Script]) -> AsyncGenerator[Outgoing, None]:
+    async def lost(
+        envelope: Envelope, context: HandlerContext[Script]
+    ) -> AsyncGenerator[Outgoing, None]:
         yield Outgoing(Kind.DEADLOCK, Role.ARBITER, Turn(position=1, rounds=1, round=1))
 
     roles = [role for role in Role if role != Role.ARBITER]
@@ -204,7 +208,7 @@ async def test_cancel_stops_the_handler_and_nothing_leaks_afterwards() -> None:
     reached = asyncio.Event()
     stopped: list[bool] = []
 
-    async def hold(envelope: Envelope, context: Context[Script]) -> None:
+    async def hold(envelope: Envelope, context: HandlerContext[Script]) -> None:
         if context.role != Role.STRATEGIST:
             return
         reached.set()
@@ -241,7 +245,7 @@ async def test_a_handler_that_will_not_stop_is_not_heard() -> None:
     reached, spoke = asyncio.Event(), asyncio.Event()
 
     async def stubborn(
-        envelope: Envelope, context: Context[Script]
+        envelope: Envelope, context: HandlerContext[Script]
     ) -> AsyncGenerator[Outgoing, None]:
         reached.set()
         try:
@@ -264,7 +268,7 @@ async def test_a_handler_that_never_stops_holds_nobody_up() -> None:
     released = asyncio.Event()
     reached = asyncio.Event()
 
-    async def deaf(envelope: Envelope, context: Context[Script]) -> None:
+    async def deaf(envelope: Envelope, context: HandlerContext[Script]) -> None:
         reached.set()
         while not released.is_set():
             try:
@@ -318,12 +322,16 @@ async def test_late_and_stray_messages_are_counted_and_have_no_effect() -> None:
 
 
 async def test_a_flood_within_one_request_ends_that_request_only() -> None:
-    async def flood(envelope: Envelope, context: Context[Script]) -> AsyncGenerator[Outgoing, None]:
+    async def flood(
+        envelope: Envelope, context: HandlerContext[Script]
+    ) -> AsyncGenerator[Outgoing, None]:
         for index in range(1000):
             turn = Turn(position=1, rounds=1, round=index)
             yield Outgoing(Kind.CONTEXT_OBSERVED, Role.STRATEGIST, turn)
 
-    async def pick(envelope: Envelope, context: Context[Script]) -> AsyncGenerator[Outgoing, None]:
+    async def pick(
+        envelope: Envelope, context: HandlerContext[Script]
+    ) -> AsyncGenerator[Outgoing, None]:
         assert isinstance(envelope.payload, Start)
         chosen = flood if envelope.payload.position == 0 else scout
         async for outgoing in chosen(envelope, context):
@@ -384,7 +392,7 @@ async def test_fifty_debates_of_which_ten_are_killed_leave_nothing_behind() -> N
     killers = [crash, kill_own_task, raise_cancelled]
 
     def script(index: int) -> Script:
-        async def interfere(envelope: Envelope, context: Context[Script]) -> None:
+        async def interfere(envelope: Envelope, context: HandlerContext[Script]) -> None:
             await asyncio.sleep(random.random() * 0.002)
             if index % 5 == 0 and context.role == list(AGENTS)[index % 3]:
                 await killers[index % len(killers)]()

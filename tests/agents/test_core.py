@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.evaluation import evaluate, exit_candidate, hold_candidate
-from agents.ground import ground_of
-from agents.judging import Opinion
+from agents.lp.evaluation import evaluate, exit_candidate, hold_candidate
+from agents.lp.evaluation_context import evaluation_of
+from agents.lp.judge import Opinion
+from agents.lp.plan import ShapeChoice
+from agents.lp.propose import candidates_of, shapes_by_rules
 from agents.numbers.profiles import PROFILES, RiskProfile
 from agents.numbers.rules import Decision, JudgmentVerdict, Rule
 from agents.numbers.shapes import MAX_CANDIDATES, MIN_CANDIDATES, ExposureBias
-from agents.plan import ShapeChoice
-from agents.proposing import candidates_of, shapes_by_rules
+from chain.contracts.networks import NATIVE
 from chain.math.liquidity import Amounts
-from chain.networks import NATIVE
 from tests.agents.made_up import DOLLAR_DOLLAR, HOOK_POWER, TOKEN0, TOKEN1, Market
 from tests.agents.one_round import ROUND, concluded, judged
 
@@ -37,7 +37,7 @@ def test_a_fourth_shape_needs_no_swap_where_there_is_one() -> None:
     context = HELD.position()
     (*_, skewed) = shapes_by_rules(context, ())
     assert skewed.center_offset_ticks != 0
-    move = evaluate(ground_of(context), skewed, 3).candidate
+    move = evaluate(evaluation_of(context), skewed, 3).candidate
     assert move.prep_action is None
     one_sided = replace(HELD, off_centre=2.0).position()
     assert len(shapes_by_rules(one_sided, ())) == 3
@@ -112,15 +112,15 @@ def test_of_nothing_no_move_can_be_made() -> None:
 def test_the_coin_enters_a_pool_of_its_wrapped_form_whole() -> None:
     market = HELD.opening((NATIVE, 10**18), (TOKEN1, 10**9))
     wrapping = market.model_copy(update={"wrapped_native": TOKEN0})
-    ground = ground_of(wrapping)
-    assert ground.available == Amounts(10**18, 10**9)
-    assert ground.capital_is_currency0
+    evaluation = evaluation_of(wrapping)
+    assert evaluation.available == Amounts(10**18, 10**9)
+    assert evaluation.capital_is_currency0
     (observed,) = market.surveyed_pools
     native = observed.model_copy(
         update={"pool": observed.pool.model_copy(update={"currency0": NATIVE})}
     )
     in_coin = wrapping.model_copy(update={"surveyed_pools": (native,)})
-    assert ground_of(in_coin).available == Amounts(10**18, 10**9)
+    assert evaluation_of(in_coin).available == Amounts(10**18, 10**9)
 
 
 def test_two_sided_capital_is_taken_as_it_is() -> None:
@@ -137,7 +137,7 @@ def test_staying_long_moves_the_range_towards_the_capital() -> None:
         long = context.goal.model_copy(update={"exposure": ExposureBias.LONG_TOKEN})
         context = context.model_copy(update={"goal": long})
         (shape,) = shapes_by_rules(context, ())
-        move = evaluate(ground_of(context), shape, 0).candidate
+        move = evaluate(evaluation_of(context), shape, 0).candidate
         assert move.tick_lower is not None
         assert move.tick_upper is not None
         centres[token] = (move.tick_lower + move.tick_upper) // 2
@@ -166,8 +166,8 @@ def test_hold_and_exit_stand_beside_the_moves_with_their_own_numbers() -> None:
 def test_a_move_without_a_swap_costs_its_gas_alone() -> None:
     context = HELD.position()
     (*_, skewed) = shapes_by_rules(context, ())
-    plain = evaluate(ground_of(context), skewed, 0).candidate
-    swapping = evaluate(ground_of(context), shapes_by_rules(context, ())[0], 1).candidate
+    plain = evaluate(evaluation_of(context), skewed, 0).candidate
+    swapping = evaluate(evaluation_of(context), shapes_by_rules(context, ())[0], 1).candidate
     assert plain.prep_action is None
     assert plain.cost_usd == plain.gas_usd == pytest.approx(292_000 * 1e9 * 3_000 / 1e18)
     assert swapping.prep_action is not None
@@ -220,18 +220,18 @@ def test_nothing_is_created_or_lost_between_what_is_held_and_what_a_range_takes(
     width: float, offset: int, sigma: float, off_centre: float, dollars: int
 ) -> None:
     context = Market(sigma, off_centre=off_centre, dollars=dollars).position()
-    ground = ground_of(context)
+    evaluation = evaluation_of(context)
     shape = ShapeChoice(width_multiplier=width, center_offset_ticks=offset)
-    move = evaluate(ground, shape, 0).candidate
+    move = evaluate(evaluation, shape, 0).candidate
     swap = move.prep_action
-    held0, held1 = ground.available
+    held0, held1 = evaluation.available
     if swap is not None:
         sold, bought = -swap.amount_in, swap.amount_out
         held0 += sold if swap.zero_for_one else bought
         held1 += bought if swap.zero_for_one else sold
     assert (held0, held1) == (move.amount0 + move.residual0, move.amount1 + move.residual1)
     assert min(move.amount0, move.amount1, move.residual0, move.residual1, move.liquidity) >= 0
-    assert evaluate(ground_of(context), shape, 0).candidate == move
+    assert evaluate(evaluation_of(context), shape, 0).candidate == move
 
 
 # --- judging ---
@@ -263,7 +263,7 @@ def test_every_objection_has_a_number_and_names_the_width_a_floor_asks_for() -> 
         assert (objection.needed_multiplier is not None) == (finding.rule is Rule.BUFFER_FLOOR)
     (needed,) = {one.needed_multiplier for one in round_.objections if one.needed_multiplier}
     shape = ShapeChoice(width_multiplier=needed, center_offset_ticks=0)
-    mended = evaluate(ground_of(context), shape, 0)
+    mended = evaluate(evaluation_of(context), shape, 0)
     floor = PROFILES[context.profile].buffer_floor_hours
     assert floor <= mended.numbers.buffers.at_1x < 1.2 * floor
 

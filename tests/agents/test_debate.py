@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus import Ambient, BusLimits
-from agents.concluding import rules_alone
-from agents.debate import HANDLERS, hold_debate
-from agents.envelope import FailureCause, Role
+from agents.bus.bus import Ambient, BusLimits
+from agents.bus.envelope import FailureCause, Role
+from agents.bus.record import MemorySink, RecordWriter
+from agents.bus.worker import StageFailedError
+from agents.lp.conclude import rules_alone
+from agents.lp.debate import HANDLERS, hold_debate
+from agents.lp.payloads import DEBATE, ContextObserved, Deadlock, Debate, Proposal
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.numbers.profiles import RiskProfile
-from agents.payloads import DEBATE, ContextObserved, Deadlock, Debate, Proposal
-from agents.record import MemorySink, RecordWriter
-from agents.redaction import Redactor
-from agents.worker import StageFailedError
+from chain.base.redaction import Redactor
 from tests.agents.debating import NOW, REQUEST, argue_over, start_of
 from tests.agents.made_up import HOOK_POWER, TOKEN0, Market
 from tests.agents.second_opinion import FLOORS, check_argued
@@ -26,10 +26,10 @@ from tests.agents.second_opinion import FLOORS, check_argued
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agents.debate import Ended
-    from agents.envelope import Envelope
-    from agents.facts import CreateContext, CreateGoal, MarketContext
-    from agents.model.interface import Prompt, Reply
+    from agents.bus.envelope import Envelope
+    from agents.lp.debate import DebateEnd
+    from agents.lp.facts import CreateContext, CreateGoal, MarketContext
+    from agents.model.interface import ModelPrompt, Reply
     from tests.agents.debating import Argued
 
 DEADLOCKED = Market(0.03, 1.2, off_centre=2.5, gwei=60, profile=RiskProfile.CONSERVATIVE).position()
@@ -121,7 +121,7 @@ class Stubborn:
         self._index = index
 
     async def ask(
-        self, role: Role, prompt: Prompt, schema: type[Reply], on_prose: Callable[[str], None]
+        self, role: Role, prompt: ModelPrompt, schema: type[Reply], on_prose: Callable[[str], None]
     ) -> Answer[Reply]:
         if role is not Role.ARBITER:
             raise ModelUnavailable(Unavailability.TIMED_OUT, "The model took too long.")
@@ -214,7 +214,7 @@ class Blind:
         raise AssertionError
 
 
-async def looked(eyes: Blind, crashes: list[Exception], **limits: float) -> Ended:
+async def looked(eyes: Blind, crashes: list[Exception], **limits: float) -> DebateEnd:
     return await hold_debate(
         start_of(NARROW, 2),
         eyes,

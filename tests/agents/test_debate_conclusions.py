@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from agents.concluding import rules_alone
-from agents.ground import ground_of
+from agents.lp.conclude import rules_alone
+from agents.lp.evaluation_context import evaluation_of
+from agents.lp.plan import plan_identity
 from agents.numbers.confidence import Contest, hold_confidence
 from agents.numbers.rules import Decision
-from agents.plan import plan_identity
 from tests.agents.made_up import DOLLAR_DOLLAR, TOKEN0, Market
 from tests.agents.one_round import concluded, judged
 
@@ -81,9 +81,9 @@ def test_a_move_that_may_not_be_made_casts_no_doubt_on_hold() -> None:
     context = Market(0.0002, 1.3, half_width=0.0001, pair=DOLLAR_DOLLAR).position()
     round_ = judged(context)
     assert round_.decision is Decision.VETO_ALL
-    ground = ground_of(context)
+    evaluation = evaluation_of(context)
     moves = tuple((one.evaluated.stake, one.evaluated.cost or 0.0) for one in round_.moves)
-    assert hold_confidence([Contest(ground.market, ground.hold, moves)]) < 0.1
+    assert hold_confidence([Contest(evaluation.market, evaluation.hold, moves)]) < 0.1
     plan = concluded(context, round_)
     assert (plan.choice.kind, plan.confidence) == ("hold", 1.0)
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from chain.abi import decode, encode_call
+from chain.contracts.abi import decode, encode_call
+from chain.contracts.keccak import keccak
 from chain.devnet.node.messages import Message
 from chain.devnet.node.node import Node
 from chain.devnet.node.server import Server
 from chain.devnet.world.deployment import TOKENS
 from chain.devnet.world.worlds import open_world
-from chain.keccak import keccak
 from chain.tokens import listed
 from tests.agents.debate_bytes import all_debated
 from tests.agents.debating import DEVNET, watching
@@ -22,7 +22,7 @@ from tests.agents.debating import DEVNET, watching
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from chain.devnet.node.ledger import Ledger
+    from chain.devnet.node.ledger import ChainLedger
     from chain.devnet.world.deployment import DevnetToken
     from chain.devnet.world.worlds import World
 
@@ -88,7 +88,7 @@ def hostile_list(renamed: dict[DevnetToken, str]) -> dict[str, listed.TokenList]
 
 
 @asynccontextmanager
-async def serving(ledger: Ledger) -> AsyncIterator[str]:
+async def serving(ledger: ChainLedger) -> AsyncIterator[str]:
     server = Server(Node(ledger))
     url = await server.start()
     try:
@@ -97,7 +97,7 @@ async def serving(ledger: Ledger) -> AsyncIterator[str]:
         await server.close()
 
 
-def write_string(ledger: Ledger, address: str, slot: int, text: bytes) -> None:
+def write_string(ledger: ChainLedger, address: str, slot: int, text: bytes) -> None:
     """As Solidity lays a string out: short ones in the slot itself, long ones behind its hash."""
     if len(text) < 32:
         word = text.ljust(31, b"\x00") + bytes([2 * len(text)])
@@ -110,7 +110,7 @@ def write_string(ledger: Ledger, address: str, slot: int, text: bytes) -> None:
         ledger.set_storage(address, first + place // 32, int.from_bytes(word, "big"))
 
 
-def read_symbol(ledger: Ledger, token: DevnetToken) -> bytes:
+def read_symbol(ledger: ChainLedger, token: DevnetToken) -> bytes:
     call = Message(to=token.address, data=encode_call("symbol()"), sender=token.address)
     (symbol,) = decode(("string",), ledger.call(call).output)
     assert isinstance(symbol, bytes)

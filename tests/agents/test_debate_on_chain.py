@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
-from agents.envelope import FailureCause
+from agents.bus.envelope import FailureCause
+from agents.lp.payloads import FlowStart
 from agents.numbers.profiles import RiskProfile
-from agents.payloads import FlowStart
 from tests.agents.debating import Argued, argue, watching
 from tests.agents.second_opinion import check_argued
 

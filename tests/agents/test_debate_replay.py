@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.debate import replay_debate
+from agents.bus.record import MemorySink, RecordWriter, verify_record
+from agents.bus.replay import RecordBrokenError, read_record
+from agents.lp.debate import replay_debate
+from agents.lp.payloads import FlowStart
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import parse_reply
 from agents.numbers.profiles import RiskProfile
-from agents.payloads import FlowStart
-from agents.record import MemorySink, RecordWriter, verify_record
-from agents.redaction import Redactor
-from agents.replay import RecordBrokenError, read_record
+from chain.base.redaction import Redactor
 from tests.agents.conftest import positions_by_state
 from tests.agents.debating import argue, argue_over, watching
 from tests.agents.made_up import TOKEN0, Market
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from agents.envelope import Role
-    from agents.model.interface import Prompt, Reply
+    from agents.bus.envelope import Role
+    from agents.model.interface import ModelPrompt, Reply
     from chain.devnet.launch import DevnetReady
 
 DEADLOCKED = Market(0.03, 1.2, off_centre=2.5, gwei=60, profile=RiskProfile.CONSERVATIVE).position()
@@ -59,7 +59,7 @@ class Scripted:
         self._silent = silent
 
     async def ask(
-        self, role: Role, prompt: Prompt, schema: type[Reply], on_prose: Callable[[str], None]
+        self, role: Role, prompt: ModelPrompt, schema: type[Reply], on_prose: Callable[[str], None]
     ) -> Answer[Reply]:
         if role.value in self._silent:
             raise ModelUnavailable(Unavailability.TIMED_OUT, "The model took too long.")

@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.debate import HANDLERS
-from agents.envelope import FailureCause, Role
-from agents.evaluation import exit_candidate, hold_candidate
-from agents.judging import recomputed
+from agents.bus.envelope import FailureCause, Role
+from agents.lp.debate import HANDLERS
+from agents.lp.evaluation import exit_candidate, hold_candidate
+from agents.lp.judge import recomputed
+from agents.lp.payloads import Deadlock, Debate, DebateRound, Proposal, context_hash
+from agents.lp.propose import candidates_of, shapes_by_rules
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.rules import JudgmentVerdict
-from agents.payloads import Deadlock, Debate, Proposal, Round, context_hash
-from agents.proposing import candidates_of, shapes_by_rules
 from tests.agents.debating import argue_over
 from tests.agents.made_up import Market
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
-    from agents.envelope import Envelope
-    from agents.plan import Candidate
-    from agents.speaking import DebateServices
-    from agents.worker import Context, Outgoing
+    from agents.bus.envelope import Envelope
+    from agents.bus.worker import HandlerContext, Outgoing
+    from agents.lp.plan import Candidate
+    from agents.lp.speaking import DebateServices
 
     Tamper = Callable[[Any], Any]
 
@@ -47,7 +47,7 @@ def in_candidate(tamper: Callable[[Candidate], Candidate]) -> Tamper:
 
 
 def in_round(debate: Debate, **values: object) -> Debate:
-    latest: Round = changed(debate.latest, **values)
+    latest: DebateRound = changed(debate.latest, **values)
     found: Debate = changed(debate, rounds=(*debate.rounds[:-1], latest))
     return found
 
@@ -124,7 +124,7 @@ def tampering(role: Role, tamper: Tamper, kind: type[Debate], after: int = 1) ->
     honest = HANDLERS[role]
 
     async def handler(
-        envelope: Envelope, context: Context[DebateServices]
+        envelope: Envelope, context: HandlerContext[DebateServices]
     ) -> AsyncGenerator[Outgoing, None]:
         async for outgoing in honest(envelope, context):
             said = outgoing.payload
@@ -195,7 +195,7 @@ def test_what_nobody_touched_is_recomputed_to_the_same() -> None:
         hold=hold_candidate(DEADLOCKED),
         exit=exit_candidate(DEADLOCKED),
         rounds=(
-            Round(
+            DebateRound(
                 number=1,
                 candidates=tuple(move.candidate for move in moves),
                 rationale="",

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.lp.payloads import FlowStart
 from agents.numbers.profiles import RiskProfile
-from agents.payloads import FlowStart
-from chain.store import Store
+from chain.base.store import Store
 from tests.agents.conftest import positions_by_state
 from tests.agents.debate_bytes import all_debated, debated
 from tests.agents.debating import watching

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agents.canonical import canonical
-from agents.envelope import (
+from agents.bus.envelope import (
     MOST_BYTES,
     Envelope,
     EnvelopeError,
@@ -21,6 +20,7 @@ from agents.envelope import (
     Registry,
     Role,
 )
+from chain.base.canonical import canonical
 
 
 class Candidate(Payload):

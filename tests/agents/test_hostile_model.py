@@ -8,20 +8,21 @@ import re
 import sys
 import time
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from agents.bus import Ambient
-from agents.debate import Ended, hold_debate, replay_debate
+from agents.bus.bus import Ambient
+from agents.bus.record import FileSink, RecordWriter
+from agents.bus.replay import read_record
+from agents.lp.debate import DebateEnd, hold_debate, replay_debate
+from agents.lp.plan_store import plan_document
 from agents.numbers.profiles import RiskProfile
-from agents.record import FileSink, RecordWriter
-from agents.redaction import Redactor
-from agents.replay import read_record
-from agents.shelf import plan_document
-from chain.clean_text import DROP
+from chain.base.clean_text import DROP
+from chain.base.redaction import Redactor
 from tests.agents.floors import broken_floors
 from tests.agents.hostile_replies import KEY, HostileModel
 from tests.agents.made_up_markets import (
@@ -38,11 +39,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from agents.debate import Turn
-    from agents.envelope import Role
-    from agents.facts import CreateContext, MarketContext
-    from agents.model.interface import Answer, Prompt, Reply
-    from agents.plan import Plan
+    from agents.bus.envelope import Role
+    from agents.lp.debate import SpokenTurn
+    from agents.lp.facts import CreateContext, MarketContext
+    from agents.lp.plan import Plan
+    from agents.model.interface import Answer, ModelPrompt, Reply
 
     Context = MarketContext | CreateContext
 
@@ -90,7 +91,7 @@ class SoftSpoken(HostileModel):
     """Chooses as the hostile one does, and says nothing of interest."""
 
     async def ask(
-        self, role: Role, prompt: Prompt, schema: type[Reply], on_prose: Callable[[str], None]
+        self, role: Role, prompt: ModelPrompt, schema: type[Reply], on_prose: Callable[[str], None]
     ) -> Answer[Reply]:
         answer = await super().ask(role, prompt, schema, on_prose)
         value = schema.model_validate(_hushed(answer.value.model_dump()))
@@ -149,7 +150,7 @@ class Siege:
     context: Context
     model: HostileModel
     rounds: int
-    ended: Ended | None = None
+    ended: DebateEnd | None = None
     crashes: list[str] = field(default_factory=list)
     difference: object = None
     record: bytes = b""
@@ -246,7 +247,7 @@ def _numbers(value: object, without: frozenset[str] = frozenset()) -> Iterator[f
         yield float(value)
 
 
-def _struck(turn: Turn, marks: set[str]) -> list[bool]:
+def _struck(turn: SpokenTurn, marks: set[str]) -> list[bool]:
     """For each place where one of these stands in the words, whether the ledger struck it."""
     thought = turn.thought
     places = [

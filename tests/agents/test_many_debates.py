@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus import Ambient, Bus
-from agents.debate import HANDLERS
-from agents.envelope import FailureCause, FlowFailed, Kind, Role
-from agents.flow import Flow
+from agents.bus.bus import Ambient, Bus
+from agents.bus.envelope import FailureCause, FlowFailed, Kind, Role
+from agents.bus.flow import Flow
+from agents.bus.transport import QueueTransport
+from agents.lp.debate import HANDLERS
+from agents.lp.payloads import DEBATE, FlowStart, PlanReady
+from agents.lp.speaking import DebateServices
 from agents.numbers.profiles import RiskProfile
-from agents.payloads import DEBATE, FlowStart, PlanReady
-from agents.speaking import DebateServices
-from agents.transport import QueueTransport
 from tests.agents.conftest import positions_by_state
 from tests.agents.debating import NOW, argue, watching
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from agents.envelope import Envelope
-    from agents.plan import Plan
-    from agents.worker import Context, Handler, Outgoing
+    from agents.bus.envelope import Envelope
+    from agents.bus.worker import Handler, HandlerContext, Outgoing
+    from agents.lp.plan import Plan
     from chain.devnet.launch import DevnetReady
 
 STATES = ("near the edge", "above its range", "hooked", "transferred in")
@@ -44,7 +44,7 @@ def killed(role: Role) -> Handler[DebateServices]:
     honest = HANDLERS[role]
 
     async def handler(
-        envelope: Envelope, context: Context[DebateServices]
+        envelope: Envelope, context: HandlerContext[DebateServices]
     ) -> AsyncGenerator[Outgoing, None]:
         async for outgoing in honest(envelope, context):
             yield outgoing

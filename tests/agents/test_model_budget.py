@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.envelope import Role
-from agents.model.budget import NAMESPACE, BudgetLimits, Price
+from agents.bus.envelope import Role
+from agents.model.budget import NAMESPACE, BudgetLimits, TokenRate
 from tests.agents.honest_model import honest, sceptical
 from tests.agents.made_up_markets import market_context
 from tests.agents.model_table import (
@@ -34,7 +34,7 @@ def table(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Table:
 
 
 async def test_agents_are_counted_apart_and_dollars_only_by_prices(table: Table) -> None:
-    prices = {MODEL: Price.per_million(Decimal("0.15"), Decimal("0.60"))}
+    prices = {MODEL: TokenRate.per_million(Decimal("0.15"), Decimal("0.60"))}
     unpriced = await table.hold(says(sceptical, size=200))
     priced = await replace(table, prices=prices).hold(says(sceptical, size=200))
 
@@ -64,7 +64,7 @@ async def test_over_budget_nobody_is_called_and_the_rules_decide(
     table: Table, caplog: pytest.LogCaptureFixture, limits: BudgetLimits, said: str
 ) -> None:
     context = market_context("near the edge")
-    prices = {MODEL: Price.per_million(Decimal("0.15"), Decimal("0.60"))}
+    prices = {MODEL: TokenRate.per_million(Decimal("0.15"), Decimal("0.60"))}
     held = await replace(table, limits=limits, prices=prices).hold(says(honest), context)
 
     assert held.requests == []

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import logging
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from agents.bus import BusLimits
-from agents.envelope import FailureCause, Role
-from agents.ground import ground_of
+from agents.bus.bus import BusLimits
+from agents.bus.envelope import FailureCause, Role
+from agents.bus.record import verify_record
+from agents.bus.replay import read_record
+from agents.lp.evaluation_context import evaluation_of
+from agents.lp.plan import ShapeChoice
 from agents.model.settings import ModelLimits
-from agents.plan import ShapeChoice
-from agents.record import verify_record
-from agents.replay import read_record
 from tests.agents.honest_model import SHAPES, honest, only_for, sceptical
 from tests.agents.made_up_markets import create_context, market_context
 from tests.agents.model_table import (
@@ -63,8 +64,8 @@ async def test_a_model_chooses_the_shapes_and_its_words_are_heard(
     context = market_context("outside")
     held = await table.hold(says(honest), context)
 
-    ground = ground_of(context)
-    wanted = [ground.ticks(ShapeChoice.model_validate(shape, strict=False)) for shape in SHAPES]
+    evaluation = evaluation_of(context)
+    wanted = [evaluation.ticks(ShapeChoice.model_validate(shape, strict=False)) for shape in SHAPES]
     assert [(move.tick_lower, move.tick_upper) for move in held.plan.candidates] == wanted
     assert held.plan.decided_by == "critic"
     assert held.asked == ["ScoutReply", "StrategistReply", "CriticReply"]
@@ -119,7 +120,7 @@ async def test_a_new_position_takes_the_pools_and_the_exposure_the_model_names(
     assert [move.pool_id for move in held.plan.candidates] == [pools[1], pools[3]]
     shape = ShapeChoice.model_validate(chosen[0], strict=False)
     first = held.plan.candidates[0]
-    assert (first.tick_lower, first.tick_upper) == ground_of(context, 1).ticks(shape)
+    assert (first.tick_lower, first.tick_upper) == evaluation_of(context, 1).ticks(shape)
     await assert_kept_well(held, caplog.text)
 
 
@@ -211,7 +212,7 @@ async def test_a_model_that_fails_leaves_the_plan_of_the_rules_and_is_said_to(
     patience: ModelLimits,
 ) -> None:
     context = market_context("near the edge")
-    held = await replace(table, patience=patience).hold(conduct, context)
+    held = await dataclasses.replace(table, patience=patience).hold(conduct, context)
 
     assert held.plan == await plan_of_the_rules(context)
     replies = read_record(held.path).replies()
@@ -277,7 +278,7 @@ async def test_a_busy_endpoint_is_waited_for_and_asked_again(table: Table) -> No
 async def test_a_debate_whose_model_hangs_ends_at_its_deadline(
     table: Table, caplog: pytest.LogCaptureFixture, conduct: Conduct
 ) -> None:
-    held = await replace(table, deadline=0.4).hold(conduct)
+    held = await dataclasses.replace(table, deadline=0.4).hold(conduct)
 
     assert held.ended.plan is None
     assert held.ended.failure is not None
@@ -292,7 +293,7 @@ async def test_a_debate_whose_model_hangs_ends_at_its_deadline(
 
 async def test_a_slow_model_leaves_the_rules_time_to_end_the_debate(table: Table) -> None:
     slow = ModelLimits(total_seconds=0.4, first_seconds=0.4, stall_seconds=0.4, debate_seconds=0.6)
-    hurried = replace(table, patience=slow, deadline=2.0)
+    hurried = dataclasses.replace(table, patience=slow, deadline=2.0)
     held = await hurried.hold(never_answers(), market_context("near the edge"))
 
     assert held.took < 2.0

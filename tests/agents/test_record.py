@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import BaseModel
 
-from agents.bus import Ambient, Bus
-from agents.canonical import canonical
-from agents.envelope import Envelope, Kind, Payload, Registry, Role
-from agents.model.interface import Answer, ModelUnavailable, Prompt, Unavailability, Usage
+from agents.bus.bus import Ambient, Bus
+from agents.bus.envelope import Envelope, Kind, Payload, Registry, Role
+from agents.bus.record import FileSink, MemorySink, RecordError, RecordWriter, verify_record
+from agents.bus.replay import RecordBrokenError, ReplayClock, read_record, replay
+from agents.bus.transport import QueueTransport
+from agents.bus.worker import Outgoing
+from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage
 from agents.model.recorded import NoRecordedReplyError, RecordedModel, RecordingModel
-from agents.record import FileSink, MemorySink, RecordError, RecordWriter, verify_record
-from agents.redaction import Redactor, SecretFieldError
-from agents.replay import RecordBrokenError, ReplayClock, read_record, replay
-from agents.transport import QueueTransport
-from agents.worker import Outgoing
+from chain.base.canonical import canonical
+from chain.base.redaction import Redactor, SecretFieldError
 from tests.fakes.small_debate import REGISTRY, Plan, Start, Thought, Turn
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
+    from agents.bus.worker import HandlerContext
     from agents.model.interface import Model, Reply
-    from agents.worker import Context
 
 VERSIONS = {"zuno": "0.1.0", "prompts": "ab12"}
 API_KEY = "sk-canary-THE-KEY-0123456789abcdef"
@@ -46,7 +46,7 @@ class ScriptedModel:
         self._replies = list(replies)
 
     async def ask(
-        self, role: Role, prompt: Prompt, schema: type[Reply], on_prose: Callable[[str], None]
+        self, role: Role, prompt: ModelPrompt, schema: type[Reply], on_prose: Callable[[str], None]
     ) -> Answer[Reply]:
         reply = self._replies.pop(0)
         if isinstance(reply, ModelUnavailable):
@@ -64,7 +64,7 @@ class Services:
 
 
 async def advised_scout(
-    envelope: Envelope, context: Context[Services]
+    envelope: Envelope, context: HandlerContext[Services]
 ) -> AsyncGenerator[Outgoing, None]:
     """Asks the model twice, believes the first usable number of rounds, else takes one."""
     start = envelope.payload
@@ -73,7 +73,7 @@ async def advised_scout(
     for question in ("how many?", "sure?"):
         try:
             answer = await context.services.model.ask(
-                context.role, Prompt("scout", question), Opinion, context.prose
+                context.role, ModelPrompt("scout", question), Opinion, context.prose
             )
             rounds = answer.value.rounds
             text = answer.value.prose
@@ -85,7 +85,7 @@ async def advised_scout(
 
 
 async def brief_critic(
-    envelope: Envelope, context: Context[Services]
+    envelope: Envelope, context: HandlerContext[Services]
 ) -> AsyncGenerator[Outgoing, None]:
     turn = envelope.payload
     assert isinstance(turn, Turn)
@@ -199,7 +199,7 @@ async def test_a_replay_that_differs_says_where(tmp_path: Path) -> None:
 
 async def test_a_question_nobody_recorded_is_an_error() -> None:
     with pytest.raises(NoRecordedReplyError):
-        await RecordedModel(()).ask(Role.SCOUT, Prompt("a", "b"), Opinion, lambda _: None)
+        await RecordedModel(()).ask(Role.SCOUT, ModelPrompt("a", "b"), Opinion, lambda _: None)
 
 
 async def test_any_changed_byte_breaks_the_chain_at_its_line(tmp_path: Path) -> None:

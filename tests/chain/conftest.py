@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from chain.networks import Network, network_named
+from chain.base.store import Store
+from chain.contracts.networks import Network, network_named
 from chain.positions.change_memory import ChangeMemory
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
 from chain.rpc.client import RpcClient
-from chain.store import Store
 from tests.chain.moves import Moves
 
 if TYPE_CHECKING:

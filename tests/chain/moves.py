@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chain import abi
-from chain.actions import (
+from chain.contracts import abi
+from chain.contracts.calldata import (
     TO_SENDER,
     Burn,
     Decrease,
@@ -21,17 +21,17 @@ from chain.actions import (
     modify_liquidities,
     swap_exact_in,
 )
+from chain.contracts.networks import NATIVE, Address, Network
 from chain.devnet.node.transactions import sign_transaction
-from chain.multicall import Call, aggregate, decode_aggregate
-from chain.networks import NATIVE, Address, Network
+from chain.rpc.multicall import Call, aggregate, decode_aggregate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import httpx2
 
+    from chain.contracts.pool_key import PoolKey
     from chain.devnet.world.accounts import Account
-    from chain.pool_key import PoolKey
     from chain.positions.identity import PositionIdentity
 
 NEVER = 2**48 - 1

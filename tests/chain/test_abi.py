@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chain import abi
-from chain.abi import AbiError
+from chain.contracts import abi
+from chain.contracts.abi import AbiError
 
 ELEMENTARY = ["bool", "address", "bytes", "string", "uint8", "uint24", "uint128", "uint256"]
 ELEMENTARY += ["int8", "int24", "int128", "int256", "bytes1", "bytes4", "bytes25", "bytes32"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import eth_abi.abi as eth_abi
 import pytest
 
-from chain import actions
-from chain.actions import (
+from chain.contracts import calldata as actions
+from chain.contracts.calldata import (
     OPEN_DELTA,
     TO_SENDER,
     Burn,
@@ -30,9 +30,9 @@ from chain.actions import (
     modify_liquidities,
     swap_exact_in,
 )
-from chain.keccak import keccak
-from chain.networks import NATIVE
-from chain.pool_key import PoolKey
+from chain.contracts.keccak import keccak
+from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import PoolKey
 
 A, B, C = ("0x" + digit * 40 for digit in "abc")
 POOL = PoolKey(A, B, 3000, 60, NATIVE)

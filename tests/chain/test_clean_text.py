@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chain.clean_text import (
+from chain.base.clean_text import (
     DROP,
     MESSAGE_LIMIT,
     OWN_MARKS,

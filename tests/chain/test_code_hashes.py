@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from chain.abi import encode
-from chain.code_hashes import shipped_code_hashes
+from chain.contracts.abi import encode
+from chain.contracts.code_hashes import shipped_code_hashes
+from chain.contracts.keccak import keccak
+from chain.contracts.networks import all_networks, network_named
 from chain.devnet.world.contracts import contract_codes
 from chain.devnet.world.deployment import CONTRACTS
-from chain.keccak import keccak
-from chain.networks import all_networks, network_named
 
 if TYPE_CHECKING:
+    from chain.contracts.networks import Network
     from chain.devnet.launch import DevnetReady
-    from chain.networks import Network
 
 PUSH32 = b"\x7f"
 TEST_CHAIN_ID = 31337

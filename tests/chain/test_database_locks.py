@@ -6,7 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from chain.store import Store
+from chain.base.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _VISIT = """
 import sys
 from pathlib import Path
-from chain.store import Store
+from chain.base.store import Store
 store, _ = Store.open(Path(sys.argv[1]), now=0.0)
 print(store.get("alerts", "7"))
 store.close()

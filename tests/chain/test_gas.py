@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
-from chain.abi import encode_call, selector
+from chain.base.quantity import Known, Unknown
+from chain.contracts.abi import encode_call, selector
+from chain.contracts.networks import network_named
 from chain.devnet.node.fees import GWEI
-from chain.devnet.node.ledger import Ledger
+from chain.devnet.node.ledger import ChainLedger
 from chain.devnet.node.node import Node
 from chain.devnet.node.records import GenesisAccount
 from chain.devnet.node.server import Server
 from chain.devnet.world.hook_code import assemble
-from chain.gas import (
+from chain.read.gas import (
     GAS_PRICE_ORACLE,
     NODE_INTERFACE,
     PARENT_GAS,
@@ -25,8 +27,6 @@ from chain.gas import (
     read_gas_cost,
     read_gas_price,
 )
-from chain.networks import network_named
-from chain.quantity import Known, Unknown
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import HttpFault, StatePruned
@@ -113,7 +113,7 @@ def with_oracle(*, isthmus: bool) -> Node:
         ALICE: GenesisAccount(balance=ETHER),
         GAS_PRICE_ORACLE: GenesisAccount(code=oracle(isthmus=isthmus)),
     }
-    return Node(Ledger.genesis(accounts, timestamp=1_700_000_000))
+    return Node(ChainLedger.genesis(accounts, timestamp=1_700_000_000))
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ async def test_arbitrum_charges_for_data_in_gas() -> None:
         ALICE: GenesisAccount(balance=ETHER),
         NODE_INTERFACE: GenesisAccount(code=size),
     }
-    async for client in client_on(Node(Ledger.genesis(accounts, timestamp=1_700_000_000))):
+    async for client in client_on(Node(ChainLedger.genesis(accounts, timestamp=1_700_000_000))):
         price = await read_gas_price(client)
         cost = await read_gas_cost(client, ARBITRUM, [Weight(gas=100_000, size=500)])
     assert isinstance(price, Known)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chain.home import Home, HomeError, cache_folder, set_aside, write_atomically
+from chain.base.home import Home, HomeError, cache_folder, set_aside, write_atomically
 
 
 def test_the_flag_beats_the_environment_and_the_environment_the_default(tmp_path: Path) -> None:

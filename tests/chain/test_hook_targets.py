@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, hook_passport
 from chain.devnet.world.accounts import DEPLOYER
-from chain.hook_targets import passes_calls_on, read_hook_targets
-from chain.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, hook_passport
+from chain.pools.hook_targets import passes_calls_on, read_hook_targets
 
 if TYPE_CHECKING:
     from tests.chain.conftest import Desk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chain.hooks import (
+from chain.contracts.hooks import (
     NO_HOOK,
     Danger,
     Permission,
@@ -13,8 +13,8 @@ from chain.hooks import (
     hook_passport,
     permissions_of,
 )
-from chain.keccak import keccak
-from chain.pool_key import DYNAMIC_FEE
+from chain.contracts.keccak import keccak
+from chain.contracts.pool_key import DYNAMIC_FEE
 
 # The order in which Uniswap's Hooks.sol lists its flags, highest bit first.
 SOLIDITY_ORDER = (

@@ -10,11 +10,11 @@ from eth_abi.abi import encode as reference_encode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chain.abi import AbiError, decode, encode_call
-from chain.keccak import keccak
-from chain.multicall import Call, CallOutcome, aggregate, decode_aggregate, multicall
-from chain.networks import network_named
+from chain.contracts.abi import AbiError, decode, encode_call
+from chain.contracts.keccak import keccak
+from chain.contracts.networks import network_named
 from chain.rpc.client import RpcClient
+from chain.rpc.multicall import Call, CallOutcome, aggregate, decode_aggregate, multicall
 from chain.rpc.requests import call
 from chain.rpc.values import InvalidValueError
 

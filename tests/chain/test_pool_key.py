@@ -7,10 +7,10 @@ from eth_abi.packed import encode_packed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chain import storage
-from chain.keccak import keccak
-from chain.networks import NATIVE
-from chain.pool_key import DYNAMIC_FEE, PoolKey, position_key
+from chain.contracts import storage
+from chain.contracts.keccak import keccak
+from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey, position_key
 
 USDC = "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"
 

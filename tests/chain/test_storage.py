@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain import abi, storage
+from chain.contracts import abi, storage
+from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey, position_key
 from chain.devnet.node.messages import Message
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.pools import POOLS
 from chain.devnet.world.worlds import open_world
 from chain.math.fees import FeeGrowth, fee_growth_inside
-from chain.pool_key import POOL_KEY_TYPES, PoolKey, position_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chain.store import Store, StoreError
+from chain.base.store import Store, StoreError
 
 
 def test_what_is_put_is_there_after_reopening(tmp_path: Path) -> None:

@@ -8,16 +8,11 @@ from random import Random
 
 import pytest
 
-from chain.history.path import PricePath, PricePoint
-from chain.hooks import NO_HOOK
-from chain.math.ticks import sqrt_price_at_tick
-from chain.networks import NATIVE, network_named
-from chain.pool_key import PoolKey
-from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
-from chain.prices.pair_series import market_closes
-from chain.quantity import Known, Quantity, Unknown
-from chain.tokens.listed import Kind
-from chain.volatility import (
+from chain.base.quantity import Known, Quantity, Unknown
+from chain.contracts.hooks import NO_HOOK
+from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.pool_key import PoolKey
+from chain.history.candle_volatility import (
     ASSUMPTIONS,
     PairClass,
     VolatilityStep,
@@ -26,6 +21,11 @@ from chain.volatility import (
     read_volatility,
     volatility,
 )
+from chain.history.path import PricePath, PricePoint
+from chain.math.ticks import sqrt_price_at_tick
+from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
+from chain.prices.pair_series import market_closes
+from chain.tokens.listed import TokenClass
 from tests.fakes.coingecko import Answer, CoinGeckoDouble
 
 NOW = 1_760_000_000
@@ -177,18 +177,18 @@ async def test_without_coingecko_there_is_no_market() -> None:
 @pytest.mark.parametrize(
     ("kind0", "kind1", "expected"),
     [
-        (Kind.DOLLAR, Kind.DOLLAR, PairClass.STABLE),
-        (Kind.EURO, Kind.EURO, PairClass.STABLE),
-        (Kind.EURO, Kind.DOLLAR, PairClass.CURRENCIES),
-        (Kind.ETHER, Kind.ETHER, PairClass.PEGGED),
-        (Kind.ETHER, Kind.BITCOIN, PairClass.MAJORS),
-        (Kind.BITCOIN, Kind.DOLLAR, PairClass.MAJOR),
-        (Kind.OTHER, Kind.DOLLAR, PairClass.OTHER),
-        (Kind.OTHER, Kind.OTHER, PairClass.OTHER),
+        (TokenClass.DOLLAR, TokenClass.DOLLAR, PairClass.STABLE),
+        (TokenClass.EURO, TokenClass.EURO, PairClass.STABLE),
+        (TokenClass.EURO, TokenClass.DOLLAR, PairClass.CURRENCIES),
+        (TokenClass.ETHER, TokenClass.ETHER, PairClass.PEGGED),
+        (TokenClass.ETHER, TokenClass.BITCOIN, PairClass.MAJORS),
+        (TokenClass.BITCOIN, TokenClass.DOLLAR, PairClass.MAJOR),
+        (TokenClass.OTHER, TokenClass.DOLLAR, PairClass.OTHER),
+        (TokenClass.OTHER, TokenClass.OTHER, PairClass.OTHER),
     ],
 )
 def test_pairs_are_classed_by_what_their_tokens_follow(
-    kind0: Kind, kind1: Kind, expected: PairClass
+    kind0: TokenClass, kind1: TokenClass, expected: PairClass
 ) -> None:
     assert pair_class(kind0, kind1) is pair_class(kind1, kind0) is expected
 

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-    from agents.envelope import Envelope, Role
-    from agents.transport import Transport
+    from agents.bus.envelope import Envelope, Role
+    from agents.bus.transport import EnvelopeTransport
 
 DELAY_SECONDS = 0.002
 
@@ -18,7 +18,7 @@ DELAY_SECONDS = 0.002
 class FaultyTransport:
     def __init__(
         self,
-        inner: Transport,
+        inner: EnvelopeTransport,
         random: Random,
         *,
         lose: float = 0.0,

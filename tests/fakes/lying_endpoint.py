@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chain.abi import decode, encode, selector
-from chain.multicall import decode_aggregate
-from chain.storage import EXTSLOAD
+from chain.contracts.abi import decode, encode, selector
+from chain.contracts.storage import EXTSLOAD
+from chain.rpc.multicall import decode_aggregate
 from tests.fakes.proxy import Proxy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chain.networks import Address
+    from chain.contracts.networks import Address
     from tests.fakes.proxy import Answer, Call
 
     Change = Callable[[Call, Any], Any]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.bus import Ambient, Bus, BusLimits
-from agents.envelope import Kind, Payload, Registry, Role
-from agents.transport import QueueTransport
-from agents.worker import Context, Outgoing
+from agents.bus.bus import Ambient, Bus, BusLimits
+from agents.bus.envelope import Kind, Payload, Registry, Role
+from agents.bus.transport import QueueTransport
+from agents.bus.worker import HandlerContext, Outgoing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
-    from agents.envelope import Envelope
-    from agents.transport import Transport
-    from agents.worker import Handler
+    from agents.bus.envelope import Envelope
+    from agents.bus.transport import EnvelopeTransport
+    from agents.bus.worker import Handler
 
 
 class Start(Payload):
@@ -51,7 +51,7 @@ REGISTRY = Registry(
 )
 
 
-async def _nothing(envelope: Envelope, context: Context[Script]) -> None:
+async def _nothing(envelope: Envelope, context: HandlerContext[Script]) -> None:
     return None
 
 
@@ -60,13 +60,15 @@ class Script:
 
     def __init__(
         self,
-        interfere: Callable[[Envelope, Context[Script]], Awaitable[None]] = _nothing,
+        interfere: Callable[[Envelope, HandlerContext[Script]], Awaitable[None]] = _nothing,
     ) -> None:
         self.interfere = interfere
         self.turns: list[tuple[Role, str]] = []
 
 
-async def scout(envelope: Envelope, context: Context[Script]) -> AsyncGenerator[Outgoing, None]:
+async def scout(
+    envelope: Envelope, context: HandlerContext[Script]
+) -> AsyncGenerator[Outgoing, None]:
     start = envelope.payload
     assert isinstance(start, Start)
     async for outgoing in _turn(envelope, context):
@@ -76,7 +78,7 @@ async def scout(envelope: Envelope, context: Context[Script]) -> AsyncGenerator[
 
 
 async def strategist(
-    envelope: Envelope, context: Context[Script]
+    envelope: Envelope, context: HandlerContext[Script]
 ) -> AsyncGenerator[Outgoing, None]:
     turn = envelope.payload
     assert isinstance(turn, Turn)
@@ -86,7 +88,9 @@ async def strategist(
     yield Outgoing(kind, Role.CRITIC, turn.model_copy(update={"round": turn.round + 1}))
 
 
-async def critic(envelope: Envelope, context: Context[Script]) -> AsyncGenerator[Outgoing, None]:
+async def critic(
+    envelope: Envelope, context: HandlerContext[Script]
+) -> AsyncGenerator[Outgoing, None]:
     turn = envelope.payload
     assert isinstance(turn, Turn)
     async for outgoing in _turn(envelope, context):
@@ -98,7 +102,9 @@ async def critic(envelope: Envelope, context: Context[Script]) -> AsyncGenerator
         yield Outgoing(Kind.PLAN_READY, Role.CLI, plan)
 
 
-async def _turn(envelope: Envelope, context: Context[Script]) -> AsyncGenerator[Outgoing, None]:
+async def _turn(
+    envelope: Envelope, context: HandlerContext[Script]
+) -> AsyncGenerator[Outgoing, None]:
     context.services.turns.append((context.role, envelope.kind))
     yield thought(f"{context.role} reads {envelope.kind}")
     await context.services.interfere(envelope, context)
@@ -127,7 +133,7 @@ class Ids:
 
 def small_bus(
     *,
-    transport: Transport | None = None,
+    transport: EnvelopeTransport | None = None,
     handlers: Mapping[Role, Handler[Script]] = AGENTS,
     limits: BusLimits | None = None,
     ambient: Ambient | None = None,

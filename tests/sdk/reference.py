@@ -7,12 +7,13 @@ import os
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from chain.base.home import cache_folder
 from chain.devnet.world.locking import locked
-from chain.home import cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,8 +26,7 @@ class NodeMissingError(RuntimeError):
     """Node or npm is not on PATH."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sdk:
+class Sdk(Struct, frozen=True):
     modules: Path
 
     def answers(self, questions: Iterable[str]) -> list[str]:

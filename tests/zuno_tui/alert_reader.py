@@ -11,12 +11,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agents.monitor.alert import alert_document
-from agents.monitor.book import AlertBook
-from chain.home import Home
+from agents.monitor.alerts.alert import alert_document
+from agents.monitor.alerts.store import AlertStore
+from chain.base.home import Home
 
 if TYPE_CHECKING:
-    from agents.monitor.alert import Alert
+    from agents.monitor.alerts.alert import Alert
 
 LOOK_SECONDS = 0.05
 MOST_LAG_SECONDS = 10.0
@@ -33,7 +33,7 @@ class Reader:
         self.looks = 0
         self.faults: list[str] = []
 
-    def look(self, book: AlertBook) -> None:
+    def look(self, book: AlertStore) -> None:
         self.looks += 1
         before = book.revision
         alerts = book.current()
@@ -78,7 +78,7 @@ def main() -> None:
 
     threading.Thread(target=wait_for_the_end, daemon=True).start()
     reader = Reader(home)
-    with closing(AlertBook.open(home, now=time.time())) as book:
+    with closing(AlertStore.open(home, now=time.time())) as book:
         while not ended.wait(LOOK_SECONDS):
             reader.look(book)
     report = {"seen": reader.seen, "looks": reader.looks, "faults": reader.faults[:20]}

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from zuno_tui.cli.arguments import build_parser
+from zuno_tui.commands.arguments import build_parser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,7 +97,7 @@ class MonitorProcess:
 
 
 def main() -> int:
-    from zuno_tui.cli import monitor
+    from zuno_tui.commands import monitor
 
     interval, *arguments = sys.argv[1:]
     chosen = build_parser().parse_args(["monitor", "--interval", interval, *arguments])

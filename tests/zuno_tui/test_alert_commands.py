@@ -5,23 +5,23 @@ from __future__ import annotations
 import json
 import time
 from contextlib import closing
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import to_builtins
 
-from agents.monitor.alert import AlertKind, Severity
-from agents.monitor.book import AlertBook
+from agents.monitor.alerts.alert import AlertKind, Severity
+from agents.monitor.alerts.state import MonitorState
+from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.ledger import NAMESPACE, Progress
+from agents.monitor.deliver.telegram import Telegram, TelegramSettings
 from agents.monitor.heartbeat import Beat, Sight, write_beat
-from agents.monitor.notebook import Notebook
 from agents.monitor.polling_lock import Holder, PollingLock
-from agents.monitor.telegram import Telegram, TelegramSettings
-from chain.home import Home
+from chain.base.home import Home
 from tests.agents.monitor.delivery_kit import WALLET, cleared, happen, raised
 
 if TYPE_CHECKING:
-    from agents.monitor.life import Cleared, Raised
+    from agents.monitor.alerts.lifecycle import Cleared, Raised
     from tests.zuno_tui.conftest import CommandLine
 
 
@@ -33,7 +33,7 @@ def home(zuno: CommandLine) -> Home:
 
 
 def _write(home: Home, *changes: Raised | Cleared) -> None:
-    with closing(AlertBook.open(home, now=time.time())) as book:
+    with closing(AlertStore.open(home, now=time.time())) as book:
         happen(book, *changes, now=time.time())
 
 
@@ -99,7 +99,7 @@ def test_a_mute_has_an_end(
     (alert,) = spoken.data["alerts"]
     assert spoken.code == 0
     assert alert["positionId"] == "7"
-    with closing(AlertBook.open(home, now=before)) as book:
+    with closing(AlertStore.open(home, now=before)) as book:
         muted, other = book.find(1), book.find(2)
     assert other.muted_until is None
     assert muted.muted_until is not None
@@ -163,10 +163,10 @@ def test_a_damaged_file_is_set_aside_said_and_written_again(zuno: CommandLine, h
 def test_a_stopped_channel_and_a_silent_monitor_are_said_here_and_by_doctor(
     zuno: CommandLine, home: Home, on_devnet: tuple[str, ...]
 ) -> None:
-    notebook = Notebook(home.database)
+    notebook = MonitorState(home.database)
     refused = Telegram(TelegramSettings("123:abc", "1")).fingerprint
     stopped = Progress(refused, 1, trouble="HTTP 401, no", stopped_at=1.0)
-    notebook.put(NAMESPACE, "Telegram", asdict(stopped), now=0)
+    notebook.put(NAMESPACE, "Telegram", to_builtins(stopped), now=0)
     write_beat(notebook, Beat(time.time() - 3600, 77, "here", 60.0, (), None))
     notebook.close()
     lock = PollingLock(home.monitor_lock, Holder(77, "here", 0.0))
@@ -225,7 +225,7 @@ def test_a_monitor_that_runs_and_sees_nothing_is_not_said_to_be_watching(
     zuno: CommandLine, home: Home
 ) -> None:
     blind = Sight("base", WALLET, None, 0, "The look failed as nobody foresaw (KeyError: x).")
-    with closing(Notebook(home.database)) as notebook:
+    with closing(MonitorState(home.database)) as notebook:
         write_beat(notebook, Beat(time.time(), 77, "here", 60.0, (blind,), "A round took long."))
     lock = PollingLock(home.monitor_lock, Holder(77, "here", 0.0))
     assert lock.take()

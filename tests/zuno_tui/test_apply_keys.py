@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from chain.abi import encode_call
+from chain.contracts.abi import encode_call
+from chain.contracts.networks import network_named
 from chain.devnet.launch import devnet_process
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.networks import network_named
-from chain.wallet.concealed import Passphrase, PrivateKey
 from chain.wallet.keystore_file import write_keystore
+from chain.wallet.secrets import Passphrase, PrivateKey
 from tests.chain.moves import Moves
 from tests.chain.wallet.canary import ADDRESS, KEY, KEY_TEXT, PASSPHRASE, seen_in, seen_under
 from tests.zuno_tui.conftest import Spoken

@@ -206,8 +206,8 @@ def test_a_record_that_another_hand_wrote_does_not_match(
     desk: CommandLine, plan: dict[str, Any], tmp_path: Path
 ) -> None:
     """Its chain of hashes holds, since it was written anew, but the agents do not say so."""
-    from agents.record import FileSink, RecordWriter
-    from agents.redaction import Redactor
+    from agents.bus.record import FileSink, RecordWriter
+    from chain.base.redaction import Redactor
 
     forged = tmp_path / "forged.jsonl"
     header, *lines = map(json.loads, _record(desk, plan).read_text().splitlines())

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from zuno_tui.cli import DONE, FAILED, main
+from zuno_tui.cli import main
+from zuno_tui.shown.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from chain.home import Home
+    from chain.base.home import Home
 
 _HUNG_UP = 129
 
@@ -26,7 +27,7 @@ def test_only_a_crash_leaves_its_home_behind(
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("zuno_tui.cli.demo.no_desk_here", lambda: None)
-    monkeypatch.setattr("zuno_tui.app.running.run_desk", desk)
+    monkeypatch.setattr("zuno_tui.screen.app.running.run_desk", desk)
 
     assert main(["demo"]) == code
     left = [log.read_text("utf-8") for log in tmp_path.glob("zuno-demo-*/desk.log")]

@@ -194,8 +194,8 @@ def test_a_terminal_that_cannot_draw_is_refused(kind: str) -> None:
 CRASHING = """
 import sys
 from pathlib import Path
-from zuno_tui.app.app import ZunoApp
-from zuno_tui.app.log import open_log
+from zuno_tui.screen.app.app import ZunoApp
+from zuno_tui.screen.app.log import open_log
 
 class Nobody:
     def ask(self, intent): ...

@@ -77,7 +77,10 @@ def test_looking_at_alerts_asks_no_network(tmp_path: Path) -> None:
 
 
 def test_the_desk_paints_before_it_imports_what_is_heavy() -> None:
-    desk = "zuno_tui.cli.desk, zuno_tui.session, zuno_tui.settings.look, zuno_tui.app.running"
+    desk = (
+        "zuno_tui.cli.desk, zuno_tui.session.session, "
+        "zuno_tui.screen.look, zuno_tui.screen.app.running"
+    )
     told = f"import sys, {desk}; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", told], capture_output=True, text=True, timeout=60, check=True
@@ -89,4 +92,4 @@ def test_the_desk_paints_before_it_imports_what_is_heavy() -> None:
         {*HEAVY, "httpx2", "keyring", "coincurve"} - {"textual", "rich"}
     )
     # The back room and the grammar are needed a moment later, and not for the first paint.
-    assert imported.isdisjoint({"zuno_tui.desk.desk", "zuno_tui.phrases.verbs", "agents"})
+    assert imported.isdisjoint({"zuno_tui.desk.desk", "zuno_tui.commands.verbs", "agents"})

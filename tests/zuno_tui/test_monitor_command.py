@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.alert import event_document
-from agents.monitor.book import AlertBook
+from agents.monitor.alerts.alert import event_document
+from agents.monitor.alerts.store import AlertStore
 from agents.monitor.polling_lock import current_holder
-from chain.home import Home
+from chain.base.home import Home
 from tests.fakes.telegram import CHAT, TOKEN, TelegramDouble
 from tests.zuno_tui.monitor_process import MonitorProcess, command
 
@@ -51,7 +51,7 @@ def test_once_prints_a_line_for_the_poll_and_for_each_event_then_nothing_new(
     assert poll["trouble"] is None
     events = [line for line in lines if line["type"] == "event"]
     home = Home(zuno.home, zuno.home)
-    with closing(AlertBook.open(home, now=time.time())) as book:
+    with closing(AlertStore.open(home, now=time.time())) as book:
         assert events == [
             {"type": "event", **event_document(event)} for event in book.events_after(0)
         ]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from agents.monitor.courier import Postponed, Sent, Stopped
+from agents.monitor.deliver.channel_worker import Postponed, Sent, Stopped
 from agents.monitor.heartbeat import Beat
 from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
+from agents.monitor.poll import PollReport
 from agents.monitor.polling_lock import Holder
-from agents.monitor.supervisor import Supervisor
-from agents.monitor.worker import PollReport
-from zuno_tui.cli.monitor_output import Aloud, Speaker
+from agents.monitor.sd_notify import Supervisor
+from zuno_tui.commands.monitor_output import Aloud, Speaker
 
 if TYPE_CHECKING:
     import pytest

@@ -19,22 +19,22 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
-from agents.monitor.book import AlertBook
+from agents.monitor.alerts.store import AlertStore
 from agents.monitor.polling_lock import current_holder
+from chain.base.home import Home
+from chain.contracts.networks import network_named
 from chain.devnet.world.pools import WETH_USDC
-from chain.home import Home
-from chain.networks import network_named
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.chain.moves import Moves
 from tests.zuno_tui.monitor_process import command
 from zuno_tui.settings import Flags
-from zuno_tui.watch.lookout import Chosen, HomeLookout
+from zuno_tui.watch.watchlist import HomeWatchlist, SettingsSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from agents.monitor.alert import AlertEvent
+    from agents.monitor.alerts.alert import AlertEvent
     from chain.devnet.launch import DevnetReady
 
 ABSENCES = 3
@@ -120,7 +120,7 @@ def _excursions(events: list[AlertEvent]) -> Counter[tuple[str, int | None, int 
 
 
 def _events(home: Home) -> list[AlertEvent]:
-    with closing(AlertBook.open(home, now=time.time())) as book:
+    with closing(AlertStore.open(home, now=time.time())) as book:
         return list(book.events_after(0, 10_000))
 
 
@@ -129,16 +129,16 @@ def _never_away(folder: Path, url: str) -> Iterator[tuple[Home, Callable[[], Non
     """The same watch on a home of its own, never killed; and the way to make it look."""
     home = Home(folder / "present", folder / "cache")
     home.prepare()
-    chosen = Chosen(home, Flags(network="devnet", rpc=url, address=WALLET), {})
-    with asyncio.Runner() as runner, closing(AlertBook.open(home, now=time.time())) as book:
-        lookout = HomeLookout(chosen, book, tell=lambda note: pytest.fail(str(note)))
+    chosen = SettingsSource(home, Flags(network="devnet", rpc=url, address=WALLET), {})
+    with asyncio.Runner() as runner, closing(AlertStore.open(home, now=time.time())) as book:
+        watchlist = HomeWatchlist(chosen, book, tell=lambda note: pytest.fail(str(note)))
 
         def look() -> None:
-            for report in runner.run(lookout.look()):
+            for report in runner.run(watchlist.look()):
                 assert report.trouble is None
 
         yield home, look
-        runner.run(lookout.close())
+        runner.run(watchlist.close())
 
 
 def test_killed_again_and_again_it_returns_and_tells_what_happened_meanwhile(

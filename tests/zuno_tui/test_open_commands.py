@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.networks import NATIVE
+from chain.contracts.networks import NATIVE
 from tests.zuno_tui.gate.desk import REFUSED
 from tests.zuno_tui.gate.taken_back import applied, desk_at
 

@@ -2,12 +2,12 @@ import json
 
 import pytest
 
-from zuno_tui.cli.output import Column, print_json, table
+from zuno_tui.shown.output import OutputColumn, print_json, table
 
 
 def test_columns_line_up_whatever_is_in_them() -> None:
     lines = table(
-        (Column("NAME"), Column("AMOUNT", "right")),
+        (OutputColumn("NAME"), OutputColumn("AMOUNT", "right")),
         [("WETH", "1.5"), ("漢字", "12,000"), ("é́", "3")],
     )
 
@@ -17,7 +17,7 @@ def test_columns_line_up_whatever_is_in_them() -> None:
 def test_no_cell_can_steer_the_terminal() -> None:
     hostile = "USDC\x1b]52;c;AAAA\x07\u202e\x9b31m\n0xBAD"
 
-    (_, line) = table((Column("TOKEN"),), [(hostile,)])
+    (_, line) = table((OutputColumn("TOKEN"),), [(hostile,)])
 
     assert line == "USDC]52;c;AAAA31m0xBAD"
 

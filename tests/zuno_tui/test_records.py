@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus import Ambient
-from agents.debate import hold_debate
-from agents.record import (
+from agents.bus.bus import Ambient
+from agents.bus.record import (
     A_NEW_POSITION,
     RULES,
     UNFINISHED,
@@ -20,30 +19,32 @@ from agents.record import (
     running_versions,
     summarise,
 )
-from agents.redaction import Redactor
-from agents.replay import (
-    Difference,
-    Judged,
+from agents.bus.replay import (
     Record,
+    ReplayDifference,
+    ReplayJudgment,
     ReplayReport,
     ReplayVerdict,
     judge_replay,
     judgment_words,
     read_record,
 )
-from agents.shelf import DamagedPlanError, PlanShelf, plan_document, plan_in, was_edited
-from chain.home import Home
+from agents.lp.debate import hold_debate
+from agents.lp.plan_store import DamagedPlanError, PlanStore, plan_document, plan_in, was_edited
+from chain.base.home import Home
+from chain.base.redaction import Redactor
 from tests.agents.debating import NOW, REQUEST, Seen, start_of
 from tests.agents.made_up import Market
-from zuno_tui.cli import FAILED, REFUSED, main
+from zuno_tui.cli import main
 from zuno_tui.desk.records import record_rows
-from zuno_tui.replaying import replayed
+from zuno_tui.session.replay import replayed
+from zuno_tui.shown.exit_codes import FAILED, REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from agents.facts import MarketContext
+    from agents.lp.facts import MarketContext
 
 OTHER_RULES = {"zuno": "0.0.1", RULES: "000000000000"}
 CONTEXT = Market(0.03, 1.2).position()
@@ -82,7 +83,7 @@ async def _kept(tmp_path: Path, versions: Mapping[str, str] | None = None) -> Ke
     home.records.mkdir()
     record = home.records / f"{REQUEST}.jsonl"
     document, _ = await _debate(record, versions=versions)
-    plan = PlanShelf(home.plans).keep(document)
+    plan = PlanStore(home.plans).keep(document)
     return Kept(home, str(document["planId"]), record, plan)
 
 
@@ -145,7 +146,7 @@ async def test_a_form_that_only_another_version_wrote_is_no_tampering(
         raise ValueError("a field that this version does not know")
 
     kept = await _kept(tmp_path, OTHER_RULES)
-    monkeypatch.setattr("zuno_tui.replaying.replay_debate", unreadable)
+    monkeypatch.setattr("zuno_tui.session.replay.replay_debate", unreadable)
 
     again = await replayed(kept.home, kept.record)
 
@@ -153,8 +154,8 @@ async def test_a_form_that_only_another_version_wrote_is_no_tampering(
     assert again.ended is None
 
 
-def _judged(record: Record, *, line: int | None, planned: str | None, same: bool) -> Judged:
-    difference = None if line is None else Difference(line, None, None)
+def _judged(record: Record, *, line: int | None, planned: str | None, same: bool) -> ReplayJudgment:
+    difference = None if line is None else ReplayDifference(line, None, None)
     running = dict(record.versions) if same else OTHER_RULES
     return judge_replay(record, ReplayReport(9, difference), planned, running)
 
@@ -255,7 +256,7 @@ async def test_an_edited_plan_is_shown_as_edited(
 async def test_what_stands_beside_a_plan_is_no_part_of_it(kept: Kept) -> None:
     _edit(kept, recordHash="0" * 64, budget=None)
 
-    assert not was_edited(plan_in(PlanShelf(kept.home.plans).find(kept.plan_id)))
+    assert not was_edited(plan_in(PlanStore(kept.home.plans).find(kept.plan_id)))
 
 
 @pytest.mark.parametrize(
@@ -281,7 +282,7 @@ async def test_a_damaged_plan_is_set_aside_and_named(
 async def test_a_plan_of_another_form_stays_where_it_is(kept: Kept) -> None:
     _edit(kept, hold="not a candidate")
 
-    document = PlanShelf(kept.home.plans).find(kept.plan_id)
+    document = PlanStore(kept.home.plans).find(kept.plan_id)
     with pytest.raises(DamagedPlanError, match="zuno recommend"):
         plan_in(document)
     assert kept.plan.exists()
@@ -293,8 +294,8 @@ async def test_the_list_of_records_reads_their_ends_alone(
     def refuse(_path: Path) -> None:
         raise AssertionError("a list reads no record through")
 
-    monkeypatch.setattr("agents.replay.verify_record", refuse)
-    monkeypatch.setattr("agents.record.verify_record", refuse)
+    monkeypatch.setattr("agents.bus.replay.verify_record", refuse)
+    monkeypatch.setattr("agents.bus.record.verify_record", refuse)
     (kept.home.records / "empty.jsonl").write_bytes(b"")
     (kept.home.records / "noise.jsonl").write_bytes(b"\xff\n{}\n[1]\n")
 

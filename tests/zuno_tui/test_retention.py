@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.execution.outbox import Outbox
+from chain.base.home import Home
+from chain.base.store import Store
+from chain.contracts.networks import network_named
+from chain.execution.outbox.outbox import Outbox
 from chain.history.memory import RememberedSwaps, SwapMemory
-from chain.home import Home
-from chain.networks import network_named
-from chain.store import Store
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
-from zuno_tui.retention import KeptFile, let_go, let_go_when_due, surplus
+from zuno_tui.session.retention import KeptFile, let_go, let_go_when_due, surplus
 from zuno_tui.settings import Flags, SettingsError, load_settings
 from zuno_tui.settings.retention import RetentionSettings, retention_settings
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,15 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from textual.binding import Binding
 from textual.widget import Widget
 
-from zuno_tui.drawing.pieces import survival_bar
-from zuno_tui.keys import ALL, KeymapError, keymap_from
-from zuno_tui.panes.frame import ago, coarse_age
-from zuno_tui.panes.plan_card import range_line, scale_of
-from zuno_tui.panes.row_table import Column, laid_out
-from zuno_tui.themes import fitting_theme
+from zuno_tui.screen.keys import ALL, KeymapError, keymap_from
+from zuno_tui.screen.panes.frame import ago, coarse_age
+from zuno_tui.screen.panes.plan_card import range_line, scale_of
+from zuno_tui.screen.panes.row_table import TableColumn, laid_out
+from zuno_tui.screen.themes import fitting_theme
+from zuno_tui.shown.drawing.pieces import survival_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,7 +135,9 @@ def test_every_range_draws_on_the_common_scale(edges: list[tuple[int, int]], wid
 
 
 columns = st.lists(
-    st.builds(Column, st.just("T"), st.integers(0, 9), st.integers(1, 30), grows=st.booleans()),
+    st.builds(
+        TableColumn, st.just("T"), st.integers(0, 9), st.integers(1, 30), grows=st.booleans()
+    ),
     min_size=1,
     max_size=12,
 )
@@ -143,7 +145,7 @@ columns = st.lists(
 
 @given(columns, st.integers(32, 200), st.randoms(use_true_random=False))
 def test_columns_never_take_more_than_there_is(
-    columns: list[Column], room: int, chance: Random
+    columns: list[TableColumn], room: int, chance: Random
 ) -> None:
     columns = [
         replace(column, grows=column.grows and not place) for place, column in enumerate(columns)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.monitor.alert import alert_document
-from agents.monitor.book import AlertBook
+from agents.monitor.alerts.alert import alert_document
+from agents.monitor.alerts.store import AlertStore
+from chain.base.home import Home
 from chain.devnet.launch import devnet_process
-from chain.home import Home
 from tests.fakes.flaky_proxy import FAULTS, FlakyProxy
 from tests.zuno_tui.monitor_process import MonitorProcess, command
 
@@ -89,7 +89,7 @@ def test_one_polls_the_other_waits_and_all_readers_see_the_same(
     assert {number: first[number] for number in common} == {
         number: second[number] for number in common
     }
-    with closing(AlertBook.open(home, now=time.time())) as book:
+    with closing(AlertStore.open(home, now=time.time())) as book:
         shown = json.loads(home.alerts.read_bytes())
         assert {one["id"]: one for one in shown} == {
             one.id: json.loads(json.dumps(alert_document(one))) for one in book.current()

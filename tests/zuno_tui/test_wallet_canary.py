@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.wallet.concealed import Passphrase, PrivateKey
 from chain.wallet.keystore_file import write_keystore
+from chain.wallet.secrets import Passphrase, PrivateKey
 from tests.chain.wallet.canary import KEY, KEY_TEXT, PASSPHRASE, seen_in, seen_under
 from tests.zuno_tui.loud_python import loud_environment, seen_at_terminal
 from tests.zuno_tui.terminal import Terminal
@@ -50,10 +50,10 @@ def test_neither_key_nor_passphrase_is_seen_when_all_goes_well(
 @pytest.mark.parametrize(
     "place",
     [
-        "chain.wallet.concealed.address_of",
+        "chain.wallet.secrets.address_of",
         "eth_keyfile.keyfile.create_keyfile_json",
-        "chain.wallet.keeping.write_keystore",
-        "chain.wallet.keeping.change_book",
+        "chain.wallet.keystore.write_keystore",
+        "chain.wallet.keystore.change_book",
     ],
 )
 def test_neither_is_seen_when_something_crashes(

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.home import Home
-from chain.wallet.book import Keeping, Wallet, change_book, read_book
-from chain.wallet.concealed import Passphrase, PrivateKey
+from chain.base.home import Home
+from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
 from chain.wallet.keystore_file import keystore_path, read_keystore, write_keystore
+from chain.wallet.secrets import Passphrase, PrivateKey
 from tests.chain.wallet.canary import ADDRESS, KEY, KEY_TEXT, PASSPHRASE
 from tests.zuno_tui.conftest import Spoken
 from tests.zuno_tui.terminal import Terminal
@@ -79,12 +79,12 @@ class Person:
         """With a light key derivation, for tests that are not about it."""
         path = keystore_path(self.home.keystore, ADDRESS)
         write_keystore(path, PrivateKey(KEY), Passphrase.from_text(PASSPHRASE), cost=2**12)
-        mine = Wallet(ADDRESS, "mine", Keeping.FILE)
+        mine = Wallet(ADDRESS, "mine", KeyStorage.FILE)
         change_book(self.home.keystore, lambda book: book.holding(mine))
         return path
 
     def watches(self, address: str, name: str) -> None:
-        watched = Wallet(address, name, Keeping.NOWHERE)
+        watched = Wallet(address, name, KeyStorage.NOWHERE)
         change_book(self.home.keystore, lambda book: book.holding(watched))
 
 

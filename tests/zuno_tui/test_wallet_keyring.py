@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.wallet.book import read_book
+from chain.wallet.address_book import read_book
 from chain.wallet.keystore_file import keystore_path
 from tests.chain.wallet.canary import ADDRESS, KEY_TEXT, PASSPHRASE, seen_in, seen_under
 from tests.zuno_tui.conftest import Spoken

@@ -2,11 +2,11 @@ from fractions import Fraction
 
 import pytest
 
-from chain.prices.price import Unit
-from chain.quantity import Known, Unknown
+from chain.base.quantity import Known, Unknown
+from chain.prices.price import WorthUnit
 from chain.tokens import unlisted_token
-from zuno_tui.drawing.pieces import WIDTH, range_gauge
-from zuno_tui.words import (
+from zuno_tui.shown.drawing.pieces import WIDTH, range_gauge
+from zuno_tui.shown.words import (
     age_text,
     fee_text,
     money,
@@ -22,34 +22,34 @@ from zuno_tui.words import (
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [
-        (Fraction(1204501, 1000), Unit.USD, "$1,204.50"),
-        (Fraction(0), Unit.USD, "$0.00"),
-        (Fraction(3, 10_000), Unit.USD, "$0.000300"),
-        (Fraction(-5, 2), Unit.USD, "−$2.50"),
-        (Fraction(1, 3), Unit.ETH, "0.333333 ETH"),
-        (Fraction(25, 2), Unit.ETH, "12.5000 ETH"),
+        (Fraction(1204501, 1000), WorthUnit.USD, "$1,204.50"),
+        (Fraction(0), WorthUnit.USD, "$0.00"),
+        (Fraction(3, 10_000), WorthUnit.USD, "$0.000300"),
+        (Fraction(-5, 2), WorthUnit.USD, "−$2.50"),
+        (Fraction(1, 3), WorthUnit.ETH, "0.333333 ETH"),
+        (Fraction(25, 2), WorthUnit.ETH, "12.5000 ETH"),
     ],
 )
-def test_money(value: Fraction, unit: Unit, text: str) -> None:
+def test_money(value: Fraction, unit: WorthUnit, text: str) -> None:
     assert money(value, unit) == text
 
 
 def test_what_is_unknown_is_said_so_and_is_null_for_programs() -> None:
-    assert worth(Unknown("no pool"), Unit.USD) == "unknown"
+    assert worth(Unknown("no pool"), WorthUnit.USD) == "unknown"
     assert number(Unknown("no pool")) is None
-    assert signed_money(Known(Fraction(2), "test"), Unit.USD) == "+$2.00"
+    assert signed_money(Known(Fraction(2), "test"), WorthUnit.USD) == "+$2.00"
 
 
 def test_parts_of_a_cent_take_no_more_room_in_a_column_than_cents() -> None:
     gains = [Fraction(2937, 10**6), Fraction(-1, 10**6), Fraction(0), Fraction(1, 100)]
-    assert [short_gain(Known(gain, "test"), Unit.USD) for gain in gains] == [
+    assert [short_gain(Known(gain, "test"), WorthUnit.USD) for gain in gains] == [
         "+<$0.01",
         "−<$0.01",
         "+$0.00",
         "+$0.01",
     ]
-    assert short_gain(Known(Fraction(1, 1000), "test"), Unit.ETH) == "+0.001000 ETH"
-    assert short_gain(Unknown("no pool"), Unit.USD) == "unknown"
+    assert short_gain(Known(Fraction(1, 1000), "test"), WorthUnit.ETH) == "+0.001000 ETH"
+    assert short_gain(Unknown("no pool"), WorthUnit.USD) == "unknown"
 
 
 def test_what_came_and_what_left_have_signs_and_nothing_has_none() -> None:

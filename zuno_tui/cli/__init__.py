@@ -6,52 +6,52 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from zuno_tui.shown.exit_codes import DONE, FAILED
+
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-DONE, FAILED, USAGE, REFUSED, NETWORK = range(5)
-
 DESK = "desk"
 """What opens where no command is named."""
 _COMMANDS = {
-    DESK: "desk",
-    "positions": "positions",
-    "inspect": "inspect_position",
-    "pools": "pools",
-    "balances": "balances",
-    "recommend": "recommend",
-    "create": "create",
-    "plan": "plan",
-    "explain": "explain",
-    "replay": "replay",
-    "diff": "diff",
-    "simulate": "simulate",
-    "approve": "approve",
-    "apply": "apply",
-    "collect": "collect",
-    "compound": "compound",
-    "increase": "increase",
-    "decrease": "decrease",
-    "close": "close",
-    "wrap": "wrap",
-    "unwrap": "unwrap",
-    "revoke": "revoke",
-    "export": "export",
-    "outbox": "outbox",
-    "exit-drill": "exit_drill",
-    "alerts": "alerts",
-    "monitor": "monitor",
-    "doctor": "doctor",
-    "locate": "locate",
-    "wallet": "wallet",
-    "demo": "demo",
-    "devnet": "devnet",
+    DESK: "cli.desk",
+    "positions": "commands.positions",
+    "inspect": "commands.inspect_position",
+    "pools": "commands.pools",
+    "balances": "commands.balances",
+    "recommend": "commands.recommend",
+    "create": "commands.create",
+    "plan": "commands.plan",
+    "explain": "commands.explain",
+    "replay": "commands.replay",
+    "diff": "commands.diff",
+    "simulate": "commands.simulate",
+    "approve": "commands.approve",
+    "apply": "commands.apply",
+    "collect": "commands.collect",
+    "compound": "commands.compound",
+    "increase": "commands.increase",
+    "decrease": "commands.decrease",
+    "close": "commands.close",
+    "wrap": "commands.wrap",
+    "unwrap": "commands.unwrap",
+    "revoke": "commands.revoke",
+    "export": "commands.export",
+    "outbox": "commands.outbox",
+    "exit-drill": "commands.exit_drill",
+    "alerts": "commands.alerts",
+    "monitor": "commands.monitor",
+    "doctor": "commands.doctor",
+    "locate": "commands.locate",
+    "wallet": "commands.wallet",
+    "demo": "cli.demo",
+    "devnet": "commands.devnet",
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    from zuno_tui.cli.arguments import build_parser
+    from zuno_tui.commands.arguments import build_parser
 
     chosen = build_parser().parse_args(arguments)
     if chosen.version:
@@ -68,9 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(chosen: Namespace) -> int:
-    from zuno_tui.cli.failures import explain
+    from zuno_tui.shown.failures import explain
 
-    command = import_module(f"zuno_tui.cli.{_COMMANDS[chosen.command or DESK]}")
+    command = import_module(f"zuno_tui.{_COMMANDS[chosen.command or DESK]}")
     try:
         return int(command.run(chosen))
     except Exception as error:

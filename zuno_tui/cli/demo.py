@@ -13,22 +13,22 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chain.clean_text import clean_text
+from chain.base.clean_text import clean_text
+from chain.base.home import Home
 from chain.devnet.defaults import DEMO_SPEED
 from chain.devnet.launch import DevnetError, devnet_process, running_devnet
-from chain.home import Home
-from zuno_tui.cli import DONE, FAILED
-from zuno_tui.cli.desk import no_desk_here
-from zuno_tui.session import Session, say
+from zuno_tui.cli.terminal_check import no_desk_here
+from zuno_tui.session.session import Session, say
+from zuno_tui.shown.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from chain.devnet.launch import DevnetReady
-    from zuno_tui.app.running import Opening
-    from zuno_tui.desk.bench import DeskOpening
+    from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.events import Event
+    from zuno_tui.screen.app.running import Opening
 
 _PREFIX = "zuno-demo-"
 _STARTING = "Starting the embedded chain: the real Uniswap v4 contracts, a week of market history."
@@ -38,8 +38,8 @@ _RUNNING = "The embedded chain runs, and its market moves a minute every second.
 def run(arguments: Namespace) -> int:
     if arguments.text or arguments.json or no_desk_here() is not None:
         return _print(arguments)
-    from zuno_tui.app.running import run_desk
-    from zuno_tui.settings.look import read_look
+    from zuno_tui.screen.app.running import run_desk
+    from zuno_tui.screen.look import read_look
 
     # Keys and colours are the person's own; everything else belongs to the demo.
     look = read_look(Session.start(arguments).settings, os.environ, arguments)
@@ -62,7 +62,7 @@ def demo_opening(arguments: Namespace) -> Opening:
 
     @asynccontextmanager
     async def opening(tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
-        from zuno_tui.desk.bench import DeskOpening
+        from zuno_tui.desk.context import DeskOpening
         from zuno_tui.desk.events import Said
 
         tell(Said(_STARTING))
@@ -86,7 +86,7 @@ def _home_of_its_own(chosen: Path | None) -> Iterator[Path]:
 
 
 def _print(arguments: Namespace) -> int:
-    from zuno_tui.cli import positions
+    from zuno_tui.commands import positions
 
     say(_STARTING)
     with devnet_process() as devnet:

@@ -7,32 +7,27 @@ import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from zuno_tui.cli import USAGE
+from zuno_tui.cli.terminal_check import no_desk_here
+from zuno_tui.shown.exit_codes import USAGE
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import AsyncIterator, Callable
 
-    from zuno_tui.app.running import Opening
-    from zuno_tui.desk.bench import DeskOpening
+    from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.events import Event
-    from zuno_tui.screens.first_run import FirstChoice
-    from zuno_tui.session import Session
-
-_NO_TERMINAL = "The desk needs a terminal: ssh -t host zuno. For scripts: zuno positions --json\n"
-_PLAIN_TERMINAL = (
-    "This terminal (TERM={}) cannot draw the desk. Set TERM to what it is, like "
-    "xterm-256color, or use the commands: zuno positions\n"
-)
+    from zuno_tui.screen.app.running import Opening
+    from zuno_tui.screen.screens.first_run import FirstChoice
+    from zuno_tui.session.session import Session
 
 
 def run(arguments: Namespace) -> int:
     if (refusal := no_desk_here()) is not None:
         sys.stderr.write(refusal)
         return USAGE
-    from zuno_tui.app.running import run_desk
-    from zuno_tui.session import Session
-    from zuno_tui.settings.look import read_look
+    from zuno_tui.screen.app.running import run_desk
+    from zuno_tui.screen.look import read_look
+    from zuno_tui.session.session import Session
 
     session = Session.start(arguments)
     session.home.prepare()
@@ -48,19 +43,11 @@ def run(arguments: Namespace) -> int:
     return run_desk(session.home, look, _opening(arguments), after_first_run)
 
 
-def no_desk_here() -> str | None:
-    """Why no desk can be drawn here; None where one can."""
-    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        return _NO_TERMINAL
-    terminal = os.environ.get("TERM", "")
-    return _PLAIN_TERMINAL.format(terminal or "unset") if terminal in ("", "dumb") else None
-
-
 def _opening(arguments: Namespace) -> Opening:
     @asynccontextmanager
     async def opening(_tell: Callable[[Event], None]) -> AsyncIterator[DeskOpening]:
-        from zuno_tui.desk.bench import DeskOpening
-        from zuno_tui.session import Session, flags_of
+        from zuno_tui.desk.context import DeskOpening
+        from zuno_tui.session.session import Session, flags_of
 
         # Read here, since the first run may have written them a moment ago.
         session = Session.start(arguments)
@@ -71,7 +58,7 @@ def _opening(arguments: Namespace) -> Opening:
 
 def _nothing_is_chosen(session: Session) -> bool:
     """Whether this is the first run: no settings, no wallet, and none named for this once."""
-    from chain.wallet.book import read_book
+    from chain.wallet.address_book import read_book
     from zuno_tui.settings import Settings
 
     chosen = session.settings

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.checksum import checksummed
-from chain.execution.parties import parties_of
-from chain.networks import network_named
-from chain.wallet.book import Keeping, read_book
+from msgspec import Struct
+
+from chain.contracts.checksum import checksummed
+from chain.contracts.networks import network_named
+from chain.execution.decode.parties import parties_of
+from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.demo import DEMO_NETWORK
-from zuno_tui.cli.approval_card import outcome_lines
-from zuno_tui.desk.views import ApprovalView, StepView
 from zuno_tui.shown import signing
+from zuno_tui.shown.approval_card import outcome_lines
+from zuno_tui.shown.views import ApprovalView, StepView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from chain.home import Home
-    from chain.networks import Address, Network
-    from zuno_tui.gate.applying import Waiting
-    from zuno_tui.gate.approving import Approved
-    from zuno_tui.gate.replacing import Replacement
+    from chain.base.home import Home
+    from chain.contracts.networks import Address, Network
+    from zuno_tui.gate.apply import WaitingApproval
+    from zuno_tui.gate.dry_run import Approved
+    from zuno_tui.gate.replace import Replacement
 
 
-@dataclass(frozen=True, slots=True)
-class SigningKey:
+class SigningKey(Struct, frozen=True):
     words: str
     can_sign: bool = True
     needs_passphrase: bool = False
@@ -43,39 +43,39 @@ def signing_key(home: Home, network: Network, wallet: Address) -> SigningKey:
     if known is None:
         return SigningKey("nothing: zuno holds no key for it (zuno wallet import)", can_sign=False)
     match known.keeping:
-        case Keeping.KEYRING:
+        case KeyStorage.KEYRING:
             return SigningKey(f"{known.name}, in the system's keyring")
-        case Keeping.FILE:
+        case KeyStorage.FILE:
             return SigningKey(f"{known.name}, in an encrypted file", needs_passphrase=True)
-        case Keeping.NOWHERE:
+        case KeyStorage.NOWHERE:
             return SigningKey(f"nothing: {known.name} is watch-only", can_sign=False)
 
 
 def approved_view(approved: Approved, wallet: Address, key: SigningKey) -> ApprovalView:
     """Right after approving, with everything the trial showed."""
-    rehearsal = approved.rehearsal
-    prepared = rehearsal.prepared
+    dry_run = approved.dry_run
+    prepared = dry_run.prepared
     parties = parties_of(prepared.steps)
     return ApprovalView(
-        plan_id=prepared.wish.plan_id,
-        headline=prepared.wish.headline,
+        plan_id=prepared.order.plan_id,
+        headline=prepared.order.headline,
         hash=approved.hash,
         expires_at=float(prepared.bounds.expires_at),
-        steps=_steps(rehearsal.words),
+        steps=_steps(dry_run.words),
         outcome=(
-            *(f"! {warning}" for warning in rehearsal.warnings),
-            *(line.strip() for line in outcome_lines(rehearsal)),
+            *(f"! {warning}" for warning in dry_run.warnings),
+            *(line.strip() for line in outcome_lines(dry_run)),
         ),
         wallet=checksummed(wallet),
         signs_with=key.words,
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
         recipients=signing.recipients(parties),
-        terms=signing.terms(prepared.facts.network, parties, prepared.gas, rehearsal.tokens),
+        terms=signing.terms(prepared.facts.network, parties, prepared.gas, dry_run.tokens),
     )
 
 
-def waiting_view(waiting: Waiting, network: Network, key: SigningKey) -> ApprovalView:
+def waiting_view(waiting: WaitingApproval, network: Network, key: SigningKey) -> ApprovalView:
     """Before signing: the words out of the journal's bytes, the outcome by a trial made then."""
     approval, judgment = waiting.approval, waiting.judgment
     return ApprovalView(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agents.shelf import plan_in
-from zuno_tui.cli.plan_card import (
+from msgspec.structs import replace
+
+from agents.lp.plan_store import plan_in
+from zuno_tui.desk.events import PlanChanged
+from zuno_tui.shown.plan_card import (
     FIGURES,
     circumstances,
     headline,
@@ -14,18 +16,17 @@ from zuno_tui.cli.plan_card import (
     reasons,
     recommendation,
 )
-from zuno_tui.desk.events import PlanChanged
-from zuno_tui.desk.views import OptionView, PlanView
-from zuno_tui.words import fee_text
+from zuno_tui.shown.views import OptionView, PlanView
+from zuno_tui.shown.words import fee_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from agents.plan import Candidate, Plan
-    from agents.shelf import PlanDocument
-    from zuno_tui.desk.bench import Tell
+    from agents.lp.plan import Candidate, Plan
+    from agents.lp.plan_store import PlanDocument
+    from zuno_tui.desk.context import Tell
     from zuno_tui.desk.plan_pools import PlanPool
-    from zuno_tui.desk.views import ApprovalView, ResultView
+    from zuno_tui.shown.views import ApprovalView, ResultView
 
 _DRAWN_OTHERWISE = ("ticks", "stays 24 h", "stays 7 d", "judged")
 _FIGURES = {label: tell for label, tell in FIGURES.items() if label not in _DRAWN_OTHERWISE}

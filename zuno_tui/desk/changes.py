@@ -7,24 +7,24 @@ from contextlib import redirect_stderr
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from zuno_tui.cli.arguments import build_parser
+from zuno_tui.commands.arguments import build_parser
 from zuno_tui.phrases.phrase_error import PhraseError
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from zuno_tui.cli.approve import Wishing
-    from zuno_tui.desk.intents import Change
-    from zuno_tui.session import Session
+    from zuno_tui.commands.approve import OrderMaker
+    from zuno_tui.commands.intents import ChangePosition
+    from zuno_tui.session.session import Session
 
 
-def wish_of_change(session: Session, asked: Change) -> Wishing:
+def order_of_change(session: Session, asked: ChangePosition) -> OrderMaker:
     command = import_module(f"zuno_tui.cli.{asked.verb}")
-    wishing: Wishing = command.wishing(session, _parsed(asked))
-    return wishing
+    make_order: OrderMaker = command.make_order(session, _parsed(asked))
+    return make_order
 
 
-def _parsed(asked: Change) -> Namespace:
+def _parsed(asked: ChangePosition) -> Namespace:
     said = io.StringIO()
     try:
         with redirect_stderr(said):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from chain.clean_text import DROP
+from msgspec import Struct
+from msgspec.structs import replace
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+from chain.base.clean_text import DROP
 
-    Record = TypeVar("Record", bound=DataclassInstance)
+Record = TypeVar("Record", bound=Struct)
 
 _SPACES = dict.fromkeys((0x09, 0x0A, 0x0D), " ")
 _UNFIT: dict[int, str | None] = {**DROP, **_SPACES}
@@ -20,11 +19,11 @@ _BLANKED = dict.fromkeys(DROP, " ")
 def cleaned(record: Record) -> Record:
     """The same record with every text in it fit for a terminal; itself when nothing was unfit."""
     changes = {}
-    for field in fields(record):
-        before = getattr(record, field.name)
+    for name in record.__struct_fields__:
+        before = getattr(record, name)
         after = _clean(before)
         if after is not before:
-            changes[field.name] = after
+            changes[name] = after
     return replace(record, **changes) if changes else record
 
 
@@ -49,6 +48,6 @@ def _clean(value: object) -> object:
         return value if same else parts
     if isinstance(value, dict):
         return {_clean(key): _clean(part) for key, part in value.items()}
-    if is_dataclass(value) and not isinstance(value, type):
+    if isinstance(value, Struct):
         return cleaned(value)
     return value

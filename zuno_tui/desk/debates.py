@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from zuno_tui.desk.card import plan_view
 from zuno_tui.desk.events import DebateChanged, Said, TurnEnded
 from zuno_tui.desk.plan_pools import pools_on_record
 from zuno_tui.desk.prose import ProseGatherer, ending, turn_view
-from zuno_tui.desk.views import DebateView
+from zuno_tui.shown.views import DebateView
 
 if TYPE_CHECKING:
-    from agents.debate import Listener, Turn
-    from agents.envelope import Role
+    from agents.bus.envelope import Role
+    from agents.lp.debate import Listener, SpokenTurn
+    from agents.lp.payloads import FlowCreateStart, FlowStart
+    from agents.lp.plan_store import PlanDocument
     from agents.model.budget import BudgetReport
-    from agents.payloads import FlowCreateStart, FlowStart
-    from agents.shelf import PlanDocument
-    from zuno_tui.desk.bench import Bench
+    from zuno_tui.commands.intents import CreatePosition, Recommend
     from zuno_tui.desk.card import Card
-    from zuno_tui.desk.intents import Create, Recommend
+    from zuno_tui.desk.context import DeskContext
     from zuno_tui.settings.debates import DebateSettings
 
 DEBATE = "debate"
@@ -29,8 +30,8 @@ _PATIENCE = 150.0
 
 
 class Debates:
-    def __init__(self, bench: Bench, card: Card) -> None:
-        self._bench = bench
+    def __init__(self, desk_context: DeskContext, card: Card) -> None:
+        self._desk_context = desk_context
         self._card = card
 
     def introduce(self) -> None:
@@ -38,7 +39,7 @@ class Debates:
         self._settings(None)
 
     def recommend(self, asked: Recommend) -> None:
-        from agents.payloads import FlowStart
+        from agents.lp.payloads import FlowStart
 
         settings = self._settings(asked.profile)
         start = FlowStart(
@@ -46,14 +47,14 @@ class Debates:
         )
         self._begin(settings, start, f"position #{asked.token_id}", asked.twin)
 
-    def create(self, asked: Create) -> None:
-        from agents.payloads import FlowCreateStart
+    def create(self, asked: CreatePosition) -> None:
+        from agents.lp.payloads import FlowCreateStart
         from zuno_tui.phrases.create_phrase import parse_create
 
-        network = self._bench.session.network
+        network = self._desk_context.session.network
         phrase = parse_create(asked.phrase, network)
         if phrase.network != network:
-            self._bench.tell(
+            self._desk_context.tell(
                 Said(
                     f"The phrase says {phrase.network.title}, and the desk is on {network.title}. "
                     f"First: switch to {phrase.network.name}",
@@ -65,24 +66,24 @@ class Debates:
         settings = self._settings(named or asked.profile)
         start = FlowCreateStart(
             goal=phrase.goal,
-            owner=self._bench.wallet,
+            owner=self._desk_context.wallet,
             profile=settings.profile,
             max_rounds=settings.max_rounds,
         )
-        self._bench.tell(Said(f"Understood: {phrase.understood}"))
+        self._desk_context.tell(Said(f"Understood: {phrase.understood}"))
         self._begin(settings, start, "a new position", asked.twin)
 
     def _settings(self, profile: str | None) -> DebateSettings:
         from zuno_tui.settings.debates import debate_settings
 
-        opening = self._bench.opening
+        opening = self._desk_context.opening
         settings = debate_settings(
-            self._bench.session.settings,
+            self._desk_context.session.settings,
             opening.environment,
             profile=profile,
             deterministic=opening.deterministic,
         )
-        self._bench.status.thinking(_model_words(settings, None))
+        self._desk_context.status.thinking(_model_words(settings, None))
         return settings
 
     def _begin(
@@ -92,7 +93,7 @@ class Debates:
         subject: str,
         twin: str,
     ) -> None:
-        self._bench.jobs.start(
+        self._desk_context.jobs.start(
             DEBATE,
             f"Arguing about {subject}",
             lambda _: self._hold(settings, start, subject, twin),
@@ -106,18 +107,18 @@ class Debates:
         subject: str,
         twin: str,
     ) -> None:
-        from agents.debate import Listener
-        from zuno_tui.debating import Debating, debate
+        from agents.lp.debate import Listener
+        from zuno_tui.session.debate import Debating, debate
 
-        bench = self._bench
-        request_id = bench.opening.new_request_id()
-        hearing = _Hearing(bench, DebateView(request_id, subject))
+        desk_context = self._desk_context
+        request_id = desk_context.opening.new_request_id()
+        hearing = _Hearing(desk_context, DebateView(request_id, subject))
         listener: Listener = Listener(on_turn=hearing.on_turn, on_prose=hearing.on_prose)
-        debating = Debating(bench.session, settings, request_id, listener, hearing.on_crash)
-        began = bench.clock()
-        bench.bring("debate", began)
+        debating = Debating(desk_context.session, settings, request_id, listener, hearing.on_crash)
+        began = desk_context.clock()
+        desk_context.bring("debate", began)
         try:
-            debated = await debate(debating, bench.sources, start)
+            debated = await debate(debating, desk_context.sources, start)
         except asyncio.CancelledError:
             hearing.end("It was ended before there was a plan.")
             raise
@@ -125,20 +126,22 @@ class Debates:
             hearing.end("It ended without a plan.")
             raise
         hearing.end(ending(debated.ended))
-        bench.status.thinking(_model_words(settings, debated.spent))
+        desk_context.status.thinking(_model_words(settings, debated.spent))
         if debated.document is None:
-            bench.tell(Said(ending(debated.ended), "bad", twin))
+            desk_context.tell(Said(ending(debated.ended), "bad", twin))
             return
-        view = show_plan(bench, self._card, debated.document, made_at=bench.clock())
-        bench.bring("plan", began)
-        bench.tell(Said(view, "good", twin))
+        view = show_plan(desk_context, self._card, debated.document, made_at=desk_context.clock())
+        desk_context.bring("plan", began)
+        desk_context.tell(Said(view, "good", twin))
 
 
-def show_plan(bench: Bench, card: Card, document: PlanDocument, *, made_at: float) -> str:
+def show_plan(
+    desk_context: DeskContext, card: Card, document: PlanDocument, *, made_at: float
+) -> str:
     """Put a plan on the card; its recommendation in a line."""
-    home, network = bench.session.home, bench.session.network
+    home, network = desk_context.session.home, desk_context.session.network
     record = home.records / f"{document.get('requestId')}.jsonl"
-    pools = pools_on_record(record, network, bench.sources.store)
+    pools = pools_on_record(record, network, desk_context.sources.store)
     view = plan_view(document, pools, made_at=made_at)
     card.show(view)
     return f"{view.plan_id}: {view.recommendation}"
@@ -159,27 +162,27 @@ def _model_words(settings: DebateSettings, spent: BudgetReport | None) -> str:
 class _Hearing:
     """What is heard of one debate, told as it is said and kept for its end."""
 
-    def __init__(self, bench: Bench, view: DebateView) -> None:
-        self._bench = bench
+    def __init__(self, desk_context: DeskContext, view: DebateView) -> None:
+        self._desk_context = desk_context
         self._view = view
-        self._prose = ProseGatherer(bench.tell)
-        bench.tell(DebateChanged(view))
+        self._prose = ProseGatherer(desk_context.tell)
+        desk_context.tell(DebateChanged(view))
 
     def on_prose(self, role: Role, text: str) -> None:
         self._prose.hear(role.value, text)
 
-    def on_turn(self, turn: Turn) -> None:
+    def on_turn(self, turn: SpokenTurn) -> None:
         self._prose.forget(turn.role.value)
         view = turn_view(turn)
         self._view = replace(self._view, turns=(*self._view.turns, view))
-        self._bench.tell(TurnEnded(view))
+        self._desk_context.tell(TurnEnded(view))
         if turn.thought.tag == "silence":
-            self._bench.tell(Said(turn.thought.text, "warn"))
+            self._desk_context.tell(Said(turn.thought.text, "warn"))
 
     def on_crash(self, role: Role, error: Exception) -> None:
-        self._bench.tell(Said(f"{role.value} stopped with {type(error).__name__}.", "bad"))
+        self._desk_context.tell(Said(f"{role.value} stopped with {type(error).__name__}.", "bad"))
 
     def end(self, words: str) -> None:
         self._prose.close()
         self._view = replace(self._view, ended=words)
-        self._bench.tell(DebateChanged(self._view))
+        self._desk_context.tell(DebateChanged(self._view))

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chain.networks import UnknownNetworkError, network_named
+from msgspec.structs import replace
+
+from chain.contracts.networks import UnknownNetworkError, network_named
+from zuno_tui.commands.intents import (
+    Cancel,
+    Help,
+    Prefer,
+    Quit,
+    Refresh,
+    Show,
+    SwitchNetwork,
+    UseWallet,
+)
 from zuno_tui.desk.cleaning import cleaned
 from zuno_tui.desk.events import (
     AlertsChanged,
@@ -20,33 +31,23 @@ from zuno_tui.desk.events import (
 )
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.guide import Guide
-from zuno_tui.desk.intents import (
-    Cancel,
-    Help,
-    Prefer,
-    Quit,
-    Refresh,
-    Show,
-    SwitchNetwork,
-    UseWallet,
-)
-from zuno_tui.desk.post import Post
 from zuno_tui.desk.settings_rows import setting_rows
-from zuno_tui.desk.views import AlertsView, PositionsView, StatusView
+from zuno_tui.desk.workspace import Workspace
 from zuno_tui.settings import SettingsError
-from zuno_tui.settings.keeping import keep_setting
+from zuno_tui.settings.edit import keep_setting
+from zuno_tui.shown.views import AlertsView, PositionsView, StatusView
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
     from typing import Self
 
-    from chain.wallet.concealed import Passphrase
-    from zuno_tui.desk.bench import DeskOpening
+    from chain.wallet.secrets import Passphrase
+    from zuno_tui.commands.intents import Intent
+    from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.events import Event
-    from zuno_tui.desk.intents import Intent
     from zuno_tui.desk.jobs import Jobs
-    from zuno_tui.session import Session
+    from zuno_tui.session.session import Session
 
 _SIGNING = "apply"
 
@@ -58,7 +59,7 @@ class Desk:
         self._opening = opening
         self._heard = tell
         self._session = replace(opening.session, narrate=lambda words: self._tell(Said(words)))
-        self._post: Post | None = None
+        self._post: Workspace | None = None
         self._guide = Guide()
         self._hint = ""
 
@@ -76,7 +77,7 @@ class Desk:
 
     async def open(self) -> None:
         try:
-            self._post = await Post.open(self._opening, self._session, self._tell)
+            self._post = await Workspace.open(self._opening, self._session, self._tell)
         except Exception as error:  # the desk stays open: another network or wallet can be named
             words = fault_words(error)
             network = self._session.network.title
@@ -106,7 +107,7 @@ class Desk:
         """Until nothing that was asked for is under way."""
         if self._post is not None:
             await self._post.counter()
-            await self._post.bench.jobs.idle()
+            await self._post.desk_context.jobs.idle()
 
     async def _take(self, intent: Intent) -> None:
         match intent:
@@ -130,7 +131,7 @@ class Desk:
             case Refresh():
                 self._post.positions.soon()
             case Cancel():
-                self._cancel(intent, self._post.bench.jobs)
+                self._cancel(intent, self._post.desk_context.jobs)
             case _:
                 await (await self._post.counter()).take(intent)
 
@@ -144,7 +145,7 @@ class Desk:
 
     async def _move(self, session: Session, intent: SwitchNetwork | UseWallet) -> None:
         """Leave one post for another, unless the other names no wallet or endpoint."""
-        if self._post is not None and self._post.bench.jobs.is_running(_SIGNING):
+        if self._post is not None and self._post.desk_context.jobs.is_running(_SIGNING):
             self._tell(Said("Something is being signed and sent: wait for it.", "warn"))
             return
         # Each says in its own words that there is none, and then the old post still stands.
@@ -170,7 +171,7 @@ class Desk:
         return replace(self._session, settings=settings, network=network)
 
     def _with_wallet(self, asked: UseWallet) -> Session:
-        from chain.wallet.book import change_book, parsed_address, read_book
+        from chain.wallet.address_book import change_book, parsed_address, read_book
         from chain.wallet.errors import NoSuchWalletError
 
         keystore = self._session.home.keystore

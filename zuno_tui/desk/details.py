@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec.structs import replace
+
+from chain.base.quantity import Unknown
 from chain.history.memory import SwapMemory
 from chain.history.swaps import read_recent_swaps
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
-from chain.overview import read_one
-from chain.pair import pair_of
-from chain.performance import read_performance
 from chain.pools.depth import read_depths
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.daily import DAY, days_of_range
-from chain.quantity import Unknown
-from chain.reading.one_block import OneBlock
-from chain.reading.words import read_slots
-from zuno_tui.cli.inspect_position import PositionPage
+from chain.positions.overview import read_one
+from chain.positions.performance import read_performance
+from chain.read.block_reader import OneBlock
+from chain.read.storage_words import read_slots
+from chain.tokens.pair import pair_of
+from zuno_tui.commands.inspect_position import PositionPage
 from zuno_tui.desk.events import DetailReady, Said
-from zuno_tui.desk.views import ChartView, DetailView
-from zuno_tui.words import UNKNOWN, amount_of
+from zuno_tui.shown.views import ChartView, DetailView
+from zuno_tui.shown.words import UNKNOWN, amount_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from chain.base.quantity import Quantity
     from chain.history.swaps import SwapHistory
     from chain.math.liquidity import Amounts
-    from chain.overview import OnePosition
-    from chain.pair import Pair
-    from chain.performance import Performance
     from chain.pools.depth import Depth
     from chain.positions.circumstances import LiquidityChange
     from chain.positions.daily import DayOfRange
+    from chain.positions.overview import OnePosition
+    from chain.positions.performance import Performance
     from chain.positions.snapshot import PositionSnapshot
-    from chain.prices.price import PriceBook, Unit
-    from chain.quantity import Quantity
-    from zuno_tui.desk.bench import Bench
-    from zuno_tui.desk.intents import Inspect
+    from chain.prices.price import PriceBook, WorthUnit
+    from chain.tokens.pair import Pair
+    from zuno_tui.commands.intents import Inspect
+    from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.jobs import Progress
 
 T = TypeVar("T")
@@ -84,7 +85,7 @@ def liquidity_view(pair: Pair, depth: Depth, reach: int) -> tuple[tuple[float, f
 
 
 def days_view(
-    days: Sequence[DayOfRange], pair: Pair, prices: PriceBook, unit: Unit
+    days: Sequence[DayOfRange], pair: Pair, prices: PriceBook, unit: WorthUnit
 ) -> tuple[tuple[str, float, float], ...]:
     """Day, fees and LVR in the unit the desk counts in; nothing where it cannot be priced."""
     token1 = pair.token1
@@ -144,11 +145,11 @@ _LEAST_REACH, _MOST_REACH = 600, 12_000
 
 
 class Details:
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+    def __init__(self, desk_context: DeskContext) -> None:
+        self._desk_context = desk_context
 
     def inspect(self, asked: Inspect) -> None:
-        self._bench.jobs.start(
+        self._desk_context.jobs.start(
             "inspect",
             f"Reading position #{asked.token_id}",
             lambda progress: self._read(asked, progress),
@@ -156,27 +157,27 @@ class Details:
         )
 
     async def _read(self, asked: Inspect, progress: Progress) -> None:
-        bench, session = self._bench, self._bench.session
-        one = await read_one(bench.sources, asked.token_id, session.settings.unit)
+        desk_context, session = self._desk_context, self._desk_context.session
+        one = await read_one(desk_context.sources, asked.token_id, session.settings.unit)
         if one is None:
             words = f"{session.network.title} has no position #{asked.token_id}, or it was burned."
-            bench.tell(Said(words, "warn", asked.twin))
+            desk_context.tell(Said(words, "warn", asked.twin))
             return
-        performance = await read_performance(bench.sources, [one.snapshot])
+        performance = await read_performance(desk_context.sources, [one.snapshot])
         pair = self._pair(one)
         view = self._facts(one, performance, pair)
-        bench.tell(DetailReady(view))
+        desk_context.tell(DetailReady(view))
         progress("Reading a week of swaps")
-        bench.tell(DetailReady(await self._drawn(one, performance, pair, view)))
+        desk_context.tell(DetailReady(await self._drawn(one, performance, pair, view)))
 
     def _pair(self, one: OnePosition) -> Pair:
         pool = one.snapshot.pool
         token0, token1 = one.tokens[pool.key.currency0], one.tokens[pool.key.currency1]
-        return pair_of(self._bench.session.network, token0, token1, pool.sqrt_price_x96)
+        return pair_of(self._desk_context.session.network, token0, token1, pool.sqrt_price_x96)
 
     def _facts(self, one: OnePosition, performance: Performance, pair: Pair) -> DetailView:
         token_id = one.snapshot.token_id
-        (_, title), *facts = PositionPage(self._bench.session, one, performance).lines()
+        (_, title), *facts = PositionPage(self._desk_context.session, one, performance).lines()
         return DetailView(
             token_id=token_id,
             title=f"#{token_id} {title}",
@@ -191,7 +192,7 @@ class Details:
     async def _drawn(
         self, one: OnePosition, performance: Performance, pair: Pair, view: DetailView
     ) -> DetailView:
-        sources, snapshot = self._bench.sources, one.snapshot
+        sources, snapshot = self._desk_context.sources, one.snapshot
         memory = SwapMemory(sources.store, sources.network, sources.clock)
         swaps = await read_recent_swaps(
             sources.client, sources.network, snapshot.pool.pool_id, _DAYS * DAY, memory=memory
@@ -203,11 +204,11 @@ class Details:
             view,
             price=chart_view(pair, snapshot, swaps),
             liquidity=await self._liquidity(one, pair),
-            fees_by_day=days_view(days, pair, one.prices, self._bench.session.settings.unit),
+            fees_by_day=days_view(days, pair, one.prices, self._desk_context.session.settings.unit),
         )
 
     async def _liquidity(self, one: OnePosition, pair: Pair) -> tuple[tuple[float, float], ...]:
-        sources, snapshot = self._bench.sources, one.snapshot
+        sources, snapshot = self._desk_context.sources, one.snapshot
         identity, tick = snapshot.identity, snapshot.pool.tick
         farthest = max(abs(identity.tick_lower - tick), abs(identity.tick_upper - tick))
         reach = min(max(farthest * 5 // 4, _LEAST_REACH), _MOST_REACH)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
-    from zuno_tui.desk.intents import ViewName
-    from zuno_tui.desk.views import (
+    from zuno_tui.commands.intents import ViewName
+    from zuno_tui.shown.views import (
         AlertRow,
         AlertsView,
         ApprovalView,
@@ -24,59 +25,50 @@ if TYPE_CHECKING:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PositionsChanged:
+class PositionsChanged(Struct, frozen=True):
     view: PositionsView
 
 
-@dataclass(frozen=True, slots=True)
-class AlertsChanged:
+class AlertsChanged(Struct, frozen=True):
     view: AlertsView
 
 
-@dataclass(frozen=True, slots=True)
-class AlertRaised:
+class AlertRaised(Struct, frozen=True):
     """A new or reopened alert, for the bell and the eye."""
 
     row: AlertRow
 
 
-@dataclass(frozen=True, slots=True)
-class DebateChanged:
+class DebateChanged(Struct, frozen=True):
     """A debate began, ended or was opened from a record: all of it."""
 
     view: DebateView
 
 
-@dataclass(frozen=True, slots=True)
-class ProseHeard:
+class ProseHeard(Struct, frozen=True):
     """A piece of what an agent is saying, as it is written."""
 
     role: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEnded:
+class TurnEnded(Struct, frozen=True):
     """The whole turn; it takes the place of the prose heard of it."""
 
     turn: TurnView
 
 
-@dataclass(frozen=True, slots=True)
-class PlanChanged:
+class PlanChanged(Struct, frozen=True):
     view: PlanView | None
 
 
-@dataclass(frozen=True, slots=True)
-class ConfirmationAsked:
+class ConfirmationAsked(Struct, frozen=True):
     """The screen that shows the bytes' own words and waits for the typed one."""
 
     approval: ApprovalView
 
 
-@dataclass(frozen=True, slots=True)
-class ConfirmationEnded:
+class ConfirmationEnded(Struct, frozen=True):
     """An approval that can be confirmed no more: it expired, was replaced, or was refused.
 
     Told whenever `confirm` ends without a result, so that no confirmation waits for ever; what
@@ -88,13 +80,11 @@ class ConfirmationEnded:
     """Why, and what to do next."""
 
 
-@dataclass(frozen=True, slots=True)
-class StatusChanged:
+class StatusChanged(Struct, frozen=True):
     view: StatusView
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """One calm line: what was understood, done or refused, with the next step."""
 
     words: str
@@ -103,61 +93,51 @@ class Said:
     """The command line that does the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class HintChanged:
+class HintChanged(Struct, frozen=True):
     """The guide's next line; empty when it has nothing to say."""
 
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class ViewAsked:
+class ViewAsked(Struct, frozen=True):
     """A pane or list to bring to the front."""
 
     view: ViewName
 
 
-@dataclass(frozen=True, slots=True)
-class DetailReady:
+class DetailReady(Struct, frozen=True):
     view: DetailView
 
 
-@dataclass(frozen=True, slots=True)
-class PoolsReady:
+class PoolsReady(Struct, frozen=True):
     rows: tuple[PoolRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordsReady:
+class RecordsReady(Struct, frozen=True):
     rows: tuple[RecordRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OutboxReady:
+class OutboxReady(Struct, frozen=True):
     rows: tuple[DispatchView, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsReady:
+class SettingsReady(Struct, frozen=True):
     rows: tuple[SettingRow, ...]
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class PageReady:
+class PageReady(Struct, frozen=True):
     """A command's printed answer, line by line."""
 
     title: str
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class HelpAsked:
+class HelpAsked(Struct, frozen=True):
     topic: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class QuitAsked:
+class QuitAsked(Struct, frozen=True):
     pass
 
 

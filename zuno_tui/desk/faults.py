@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from chain.store import StoreError
-from zuno_tui.cli.failures import foreseen, unforeseen
+from chain.base.store import StoreError
+from zuno_tui.shown.failures import foreseen, unforeseen
 
 _LOG = logging.getLogger("zuno.desk")
 

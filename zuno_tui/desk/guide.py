@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zuno_tui.desk.events import DebateChanged, PlanChanged, PositionsChanged
 
 if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
-    from zuno_tui.desk.views import PlanView, PositionRow, PositionsView, Standing
+    from zuno_tui.shown.views import PlanView, PositionRow, PositionsView, Standing
 
 # What is to be typed stands whole on a line of 80 columns: 76 of them are left for a hint.
 _READING = "Reading the chain: the demo wallet and a week of its market."
@@ -28,8 +30,7 @@ _MATTERS: dict[Standing, str] = {
 _URGENCY: tuple[Standing, ...] = tuple(_MATTERS)
 
 
-@dataclass(frozen=True, slots=True)
-class Guide:
+class Guide(Struct, frozen=True):
     """What has happened, as far as the next hint depends on it."""
 
     urgent: PositionRow | None = None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zuno_tui.desk.events import Said
 from zuno_tui.desk.faults import fault_words
-from zuno_tui.desk.views import JobView
+from zuno_tui.shown.views import JobView
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
     Progress = Callable[[str], None]
 
 
-@dataclass(slots=True)
-class _Running:
+class _Running(Struct):
     view: JobView
     task: asyncio.Task[None]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from chain.wallet.concealed import Passphrase
-    from zuno_tui.desk.intents import Intent
+    from chain.wallet.secrets import Passphrase
+    from zuno_tui.commands.intents import Intent
 
 
 class DeskLink(Protocol):

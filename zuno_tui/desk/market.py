@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.clean_text import clean_text, without_own_marks
+from msgspec import Struct
+
+from chain.base.clean_text import clean_text, without_own_marks
 from chain.rpc.errors import RpcError
 from chain.rpc.requests import Request
 from chain.rpc.values import InvalidValueError
@@ -14,8 +15,8 @@ from zuno_tui.desk.events import Said
 
 if TYPE_CHECKING:
     from chain.rpc.records import Json
-    from zuno_tui.desk.bench import Bench
-    from zuno_tui.desk.intents import Market as Asked
+    from zuno_tui.commands.intents import SetMarketClock as Asked
+    from zuno_tui.desk.context import DeskContext
 
 _BETWEEN_LOOKS = 3.0
 _STEP_SECONDS = 600
@@ -23,8 +24,7 @@ _SPEEDS = (1.0, 10.0, 60.0, 300.0, 1200.0)
 _REAL_TIME = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Trading:
+class MarketTrading(Struct, frozen=True):
     speed: float
     phase: str
 
@@ -35,9 +35,9 @@ class Trading:
         return f"market ×{self.speed:g} · {self.phase}"
 
 
-class Market:
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+class EmbeddedMarket:
+    def __init__(self, desk_context: DeskContext) -> None:
+        self._desk_context = desk_context
         self._set_aside: float | None = None
         """The speed to go back to when the person has decided."""
 
@@ -47,7 +47,7 @@ class Market:
             try:
                 self._show(await self._ask("zuno_status"))
             except RpcError:
-                self._bench.status.trading(None, paused=False)
+                self._desk_context.status.trading(None, paused=False)
             await asyncio.sleep(_BETWEEN_LOOKS)
 
     async def turn(self, asked: Asked) -> None:
@@ -63,7 +63,7 @@ class Market:
                 now = await self._ask("zuno_status")
                 trading = await self._ask("zuno_setSpeed", next_speed(now.speed, asked.action))
         self._show(trading)
-        self._bench.tell(Said(f"{trading.words.capitalize()}.", twin=asked.twin))
+        self._desk_context.tell(Said(f"{trading.words.capitalize()}.", twin=asked.twin))
 
     async def give_time(self) -> None:
         """Real time while a person decides: at sixty times it an approval would last seconds."""
@@ -78,11 +78,11 @@ class Market:
         if speed is not None:
             self._show(await self._ask("zuno_setSpeed", speed))
 
-    async def _ask(self, method: str, *params: Json) -> Trading:
-        return await self._bench.sources.client.ask(Request(method, params, _trading))
+    async def _ask(self, method: str, *params: Json) -> MarketTrading:
+        return await self._desk_context.sources.client.ask(Request(method, params, _trading))
 
-    def _show(self, trading: Trading) -> None:
-        self._bench.status.trading(trading.words, paused=not trading.speed)
+    def _show(self, trading: MarketTrading) -> None:
+        self._desk_context.status.trading(trading.words, paused=not trading.speed)
 
 
 def next_speed(speed: float, towards: str) -> float:
@@ -92,8 +92,8 @@ def next_speed(speed: float, towards: str) -> float:
     return next((one for one in reversed(_SPEEDS) if one < speed), _SPEEDS[0])
 
 
-def _trading(value: object) -> Trading:
+def _trading(value: object) -> MarketTrading:
     match value:
         case {"speed": int() | float() as speed, "phase": str(phase)}:
-            return Trading(float(speed), without_own_marks(clean_text(phase, limit=24)))
+            return MarketTrading(float(speed), without_own_marks(clean_text(phase, limit=24)))
     raise InvalidValueError("the status of a market was expected")

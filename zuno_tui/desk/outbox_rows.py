@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.execution.outbox import Outbox
-from chain.execution.resuming import Choice, Situation
-from zuno_tui.cli.outbox import resolve_half_done
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.resume import ResumeChoice, StepSituation
+from zuno_tui.commands.outbox import resolve_half_done
 from zuno_tui.desk.events import OutboxReady, Said
-from zuno_tui.desk.views import DispatchView
 from zuno_tui.gate.approvals import read_approval
 from zuno_tui.gate.results import look_at_outbox, remember_heard, stands
+from zuno_tui.shown.views import DispatchView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Literal
 
-    from chain.execution.journal_records import Dispatch
-    from zuno_tui.desk.bench import Bench
-    from zuno_tui.gate.results import Told
+    from chain.execution.outbox.records import Dispatch
+    from zuno_tui.desk.context import DeskContext
+    from zuno_tui.gate.results import StepOutcome
 
     Action = Literal["resume", "cancel", "speed-up", "resolve"]
 
@@ -26,26 +26,26 @@ _PATIENCE = 60.0
 
 
 class OutboxRows:
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+    def __init__(self, desk_context: DeskContext) -> None:
+        self._desk_context = desk_context
 
     def begin(self) -> None:
         """At the start: look up whatever is unfinished, and say what is open."""
-        self._bench.jobs.start(
+        self._desk_context.jobs.start(
             "outbox", "Looking up what was sent", lambda _: self._say_open(), seconds=_PATIENCE
         )
 
     def show(self) -> None:
-        self._bench.jobs.start(
+        self._desk_context.jobs.start(
             "outbox", "Looking up what was sent", lambda _: self._show(), seconds=_PATIENCE
         )
 
     def resolve(self, plan_id: str | None) -> None:
-        session = self._bench.session
+        session = self._desk_context.session
         with Outbox.open(session.home.outbox) as outbox:
-            chain_id, now = session.network.chain_id, self._bench.clock()
+            chain_id, now = session.network.chain_id, self._desk_context.clock()
             for sentence in resolve_half_done(outbox, chain_id, plan_id, now=now):
-                self._bench.tell(Said(sentence))
+                self._desk_context.tell(Said(sentence))
         self.show()
 
     async def _say_open(self) -> None:
@@ -53,19 +53,19 @@ class OutboxRows:
         for finding in findings:
             if finding.news:
                 words = " ".join((finding.sentence, *finding.where))
-                self._bench.tell(Said(f"{words} See: outbox", "warn", "zuno outbox"))
-        with Outbox.open(self._bench.session.home.outbox) as outbox:
-            remember_heard(outbox, findings, now=self._bench.clock())
+                self._desk_context.tell(Said(f"{words} See: outbox", "warn", "zuno outbox"))
+        with Outbox.open(self._desk_context.session.home.outbox) as outbox:
+            remember_heard(outbox, findings, now=self._desk_context.clock())
 
     async def _show(self) -> None:
         rows, _ = await self._read()
-        self._bench.tell(OutboxReady(rows))
+        self._desk_context.tell(OutboxReady(rows))
 
-    async def _read(self) -> tuple[tuple[DispatchView, ...], tuple[Told, ...]]:
-        bench, session = self._bench, self._bench.session
-        async with session.connections(bench.sources) as connections:
+    async def _read(self) -> tuple[tuple[DispatchView, ...], tuple[StepOutcome, ...]]:
+        desk_context, session = self._desk_context, self._desk_context.session
+        async with session.connections(desk_context.sources) as connections:
             with Outbox.open(session.home.outbox) as outbox:
-                findings = await look_at_outbox(bench.sources, connections, outbox)
+                findings = await look_at_outbox(desk_context.sources, connections, outbox)
                 mine = [
                     one for one in outbox.dispatches() if one.chain_id == session.network.chain_id
                 ]
@@ -73,7 +73,7 @@ class OutboxRows:
         return rows, findings
 
 
-def _row(outbox: Outbox, dispatch: Dispatch, findings: Sequence[Told]) -> DispatchView:
+def _row(outbox: Outbox, dispatch: Dispatch, findings: Sequence[StepOutcome]) -> DispatchView:
     approval = read_approval(outbox.kept, dispatch.hash)
     about = [one for one in findings if one.dispatch == dispatch.hash]
     steps = tuple(
@@ -89,20 +89,20 @@ def _row(outbox: Outbox, dispatch: Dispatch, findings: Sequence[Told]) -> Dispat
         advice=tuple(
             sentence
             for one in about
-            if one.situation != Situation.FINAL
+            if one.situation != StepSituation.FINAL
             for sentence in (one.sentence, *one.where)
         ),
         actions=tuple(_actions(dispatch, about)),
     )
 
 
-def _actions(dispatch: Dispatch, about: Sequence[Told]) -> Iterator[Action]:
+def _actions(dispatch: Dispatch, about: Sequence[StepOutcome]) -> Iterator[Action]:
     choices = {choice for one in about for choice in one.choices}
-    if Choice.SEND_AGAIN in choices:
+    if ResumeChoice.SEND_AGAIN in choices:
         yield "resume"
-    if Choice.SPEED_UP in choices:
+    if ResumeChoice.SPEED_UP in choices:
         yield "speed-up"
-    if Choice.CANCEL in choices:
+    if ResumeChoice.CANCEL in choices:
         yield "cancel"
     if (dispatch.half_done or dispatch.ended is not None) and dispatch.resolved_at is None:
         yield "resolve"

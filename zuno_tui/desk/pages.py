@@ -13,7 +13,7 @@ from zuno_tui.desk.events import PageReady
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from zuno_tui.desk.bench import Bench
+    from zuno_tui.desk.context import DeskContext
 
 _PATIENCE = 180.0
 _MOST_LINES = 2_000
@@ -21,16 +21,18 @@ _MOST_BYTES = 1 << 20
 
 
 class Pages:
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+    def __init__(self, desk_context: DeskContext) -> None:
+        self._desk_context = desk_context
 
     def show(self, words: Sequence[str]) -> None:
         title = f"zuno {' '.join(words)}"
-        self._bench.jobs.start("page", title, lambda _: self._read(title, words), seconds=_PATIENCE)
+        self._desk_context.jobs.start(
+            "page", title, lambda _: self._read(title, words), seconds=_PATIENCE
+        )
 
     async def _read(self, title: str, words: Sequence[str]) -> None:
-        lines = await printed(words, twin_environment(self._bench))
-        self._bench.tell(PageReady(title, lines))
+        lines = await printed(words, twin_environment(self._desk_context))
+        self._desk_context.tell(PageReady(title, lines))
 
 
 async def printed(words: Sequence[str], environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -53,15 +55,15 @@ async def printed(words: Sequence[str], environment: Mapping[str, str]) -> tuple
     return tuple(clean_line(line) for line in text.splitlines()[:_MOST_LINES])
 
 
-def twin_environment(bench: Bench) -> dict[str, str]:
+def twin_environment(desk_context: DeskContext) -> dict[str, str]:
     """The desk's choices as the environment: a URL may hold a key, which no process list shows."""
-    session = bench.session
+    session = desk_context.session
     return {
-        **bench.opening.environment,
+        **desk_context.opening.environment,
         "ZUNO_HOME": str(session.home.root),
         "ZUNO_NETWORK": session.network.name,
         "ZUNO_RPC": ",".join(session.endpoints),
-        "ZUNO_ADDRESS": bench.wallet,
+        "ZUNO_ADDRESS": desk_context.wallet,
         "ZUNO_UNIT": session.settings.unit.value,
         "PYTHONUNBUFFERED": "1",
     }

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.debate import recorded_context
-from agents.facts import MarketContext
-from agents.replay import RecordBrokenError, read_record
-from chain.pair import pair_of
+from msgspec import Struct
+
+from agents.bus.replay import RecordBrokenError, read_record
+from agents.lp.debate import recorded_context
+from agents.lp.facts import MarketContext
 from chain.tokens import ask_tokens, unlisted_token
+from chain.tokens.pair import pair_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.facts import ObservedPool, TokenFacts
-    from chain.networks import Network
-    from chain.pair import Pair
-    from chain.store import Store
+    from agents.lp.facts import ObservedPool, TokenFacts
+    from chain.base.store import Store
+    from chain.contracts.networks import Network
     from chain.tokens import Token
+    from chain.tokens.pair import Pair
 
 
-@dataclass(frozen=True, slots=True)
-class PlanPool:
+class PlanPool(Struct, frozen=True):
     pair: Pair
     tick: int
     """Where the price was when the plan was made."""

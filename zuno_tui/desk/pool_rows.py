@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.pools.discovery import discover_pools
-from zuno_tui.cli.pools import pool_words
+from chain.survey.discovery import discover_pools
+from zuno_tui.commands.pools import pool_words
 from zuno_tui.desk.events import PoolsReady
-from zuno_tui.desk.views import PoolRow
+from zuno_tui.shown.views import PoolRow
 
 if TYPE_CHECKING:
-    from chain.pools.discovery import Pool, PoolSurvey
-    from zuno_tui.cli.pools import PoolWords
-    from zuno_tui.desk.bench import Bench
+    from chain.survey.discovery import PoolSurvey, SurveyedPool
+    from zuno_tui.commands.pools import PoolWords
+    from zuno_tui.desk.context import DeskContext
 
 _PATIENCE = 180.0
 
 
 class Pools:
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+    def __init__(self, desk_context: DeskContext) -> None:
+        self._desk_context = desk_context
 
     def show(self) -> None:
-        self._bench.jobs.start(
+        self._desk_context.jobs.start(
             "pools", "Looking for pools", lambda _: self._read(), seconds=_PATIENCE
         )
 
     async def _read(self) -> None:
-        sources = self._bench.sources
+        sources = self._desk_context.sources
         survey = await discover_pools(
             sources.client,
             sources.network,
@@ -35,10 +35,10 @@ class Pools:
             clock=sources.clock,
             coingecko=sources.coingecko,
         )
-        self._bench.tell(PoolsReady(tuple(_row(survey, pool) for pool in survey.pools)))
+        self._desk_context.tell(PoolsReady(tuple(_row(survey, pool) for pool in survey.pools)))
 
 
-def _row(survey: PoolSurvey, pool: Pool) -> PoolRow:
+def _row(survey: PoolSurvey, pool: SurveyedPool) -> PoolRow:
     told = pool_words(survey, pool)
     return PoolRow(
         pool_id=pool.state.pool_id,
@@ -51,7 +51,7 @@ def _row(survey: PoolSurvey, pool: Pool) -> PoolRow:
     )
 
 
-def _phrase(pool: Pool, told: PoolWords) -> str:
+def _phrase(pool: SurveyedPool, told: PoolWords) -> str:
     """Something to go on from; nothing where a token has no name to be trusted."""
     if not (pool.token0.verified and pool.token1.verified):
         return ""

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.monitor.thresholds import Thresholds
-from chain.hooks import Danger
-from chain.pair import pair_of
-from chain.performance import gains
-from chain.quantity import Unknown
-from zuno_tui.desk.views import PositionRow, PositionsView
-from zuno_tui.words import fee_text, money, short_gain, worth
+from msgspec import Struct
+
+from agents.monitor.rules.thresholds import Thresholds
+from chain.base.quantity import Unknown
+from chain.contracts.hooks import Danger
+from chain.positions.performance import gains
+from chain.tokens.pair import pair_of
+from zuno_tui.shown.views import PositionRow, PositionsView
+from zuno_tui.shown.words import fee_text, money, short_gain, worth
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
 
-    from chain.networks import Network
-    from chain.overview import Overview
-    from chain.performance import Performance
+    from chain.base.quantity import Quantity
+    from chain.contracts.networks import Network
+    from chain.positions.overview import Overview
+    from chain.positions.performance import Performance
     from chain.positions.portfolio import Worth
     from chain.positions.snapshot import PositionSnapshot
-    from chain.prices.price import Unit
-    from chain.quantity import Quantity
-    from zuno_tui.desk.views import Standing, Tone
+    from chain.prices.price import WorthUnit
+    from zuno_tui.shown.views import Standing, Tone
 
 _NEAR_EDGE = Thresholds().near_edge
 """Of the range's width: closer than this to an edge is near it, as the monitor has it too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Won:
+class Won(Struct, frozen=True):
     """What a position won or lost, which is read less often than the rest."""
 
     against_holding: str
@@ -43,7 +43,7 @@ _NOT_READ_YET = Won("…", "dim", "…")
 
 
 def positions_view(
-    network: Network, overview: Overview, won: Mapping[int, Won], *, unit: Unit, read_at: float
+    network: Network, overview: Overview, won: Mapping[int, Won], *, unit: WorthUnit, read_at: float
 ) -> PositionsView:
     wallet, whole = overview.wallet, overview.portfolio
     worths = {one.token_id: one for one in whole.positions}
@@ -66,7 +66,9 @@ def positions_view(
     )
 
 
-def won_by_position(overview: Overview, performance: Performance, unit: Unit) -> dict[int, Won]:
+def won_by_position(
+    overview: Overview, performance: Performance, unit: WorthUnit
+) -> dict[int, Won]:
     return {
         position.token_id: _won(overview, position, performance, unit)
         for position in overview.wallet.positions
@@ -74,7 +76,7 @@ def won_by_position(overview: Overview, performance: Performance, unit: Unit) ->
 
 
 def _won(
-    overview: Overview, position: PositionSnapshot, performance: Performance, unit: Unit
+    overview: Overview, position: PositionSnapshot, performance: Performance, unit: WorthUnit
 ) -> Won:
     gained = gains(
         performance.accounts[position.token_id],

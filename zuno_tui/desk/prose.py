@@ -6,18 +6,18 @@ import asyncio
 import re
 from typing import TYPE_CHECKING
 
-from agents.envelope import Role
+from agents.bus.envelope import Role
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
-from zuno_tui.cli.transcript import WHY_STRUCK
 from zuno_tui.desk.cleaning import clean_in_place
 from zuno_tui.desk.events import ProseHeard
-from zuno_tui.desk.views import Struck, TurnView
+from zuno_tui.shown.transcript import WHY_STRUCK
+from zuno_tui.shown.views import Struck, TurnView
 
 if TYPE_CHECKING:
     from typing import Literal
 
-    from agents.debate import Ended, Turn
-    from zuno_tui.desk.bench import Tell
+    from agents.lp.debate import DebateEnd, SpokenTurn
+    from zuno_tui.desk.context import Tell
 
     Speaker = Literal["scout", "strategist", "critic", "arbiter"]
 
@@ -29,7 +29,7 @@ _SPEAKERS: dict[Role, Speaker] = {
 }
 
 
-def turn_view(turn: Turn) -> TurnView:
+def turn_view(turn: SpokenTurn) -> TurnView:
     thought = turn.thought
     said = clean_in_place(thought.text)
     flags = tuple(
@@ -45,7 +45,7 @@ def turn_view(turn: Turn) -> TurnView:
     )
 
 
-def ending(ended: Ended) -> str:
+def ending(ended: DebateEnd) -> str:
     """How the debate ended, in a sentence."""
     if ended.plan is not None:
         choice = ended.plan.choice

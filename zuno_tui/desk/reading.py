@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from chain.overview import read_overview
-from chain.store import StoreError
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
+
+from chain.base.store import StoreError
+from chain.positions.overview import read_overview
 from zuno_tui.desk.events import PositionsChanged, Said
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.position_rows import Won, positions_view, won_by_position
-from zuno_tui.desk.views import PositionRow, PositionsView
-from zuno_tui.words import percent
+from zuno_tui.shown.views import PositionRow, PositionsView
+from zuno_tui.shown.words import percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.networks import Address, Network
-    from chain.overview import Overview
-    from chain.reading.log_scan import ScanProgress
-    from chain.store import Store
-    from zuno_tui.desk.bench import Bench
+    from chain.base.store import Store
+    from chain.contracts.networks import Address, Network
+    from chain.positions.overview import Overview
+    from chain.read.logs import ScanProgress
+    from zuno_tui.desk.context import DeskContext
 
 _NAMESPACE = "desk-positions"
 _KEPT_ROWS = 1_000
@@ -32,7 +34,7 @@ def remember(
     store: Store, network: Network, wallet: Address, view: PositionsView, *, now: float
 ) -> None:
     kept = replace(view, rows=view.rows[:_KEPT_ROWS])
-    store.put(_NAMESPACE, _key(network, wallet), asdict(kept), now=now)
+    store.put(_NAMESPACE, _key(network, wallet), to_builtins(kept), now=now)
 
 
 def remembered(store: Store, network: Network, wallet: Address) -> PositionsView | None:
@@ -55,8 +57,7 @@ def _key(network: Network, wallet: Address) -> str:
 _COARSE_SECONDS = 15.0
 
 
-@dataclass(frozen=True, slots=True)
-class Rhythm:
+class Rhythm(Struct, frozen=True):
     """How often the chain is asked, in seconds."""
 
     between_reads: float
@@ -78,9 +79,12 @@ class PositionReader:
     """One read at a time; a fault leaves the last rows standing, with its words beside them."""
 
     def __init__(
-        self, bench: Bench, rhythm: Rhythm, noticed: Callable[[Overview], None] = lambda _: None
+        self,
+        desk_context: DeskContext,
+        rhythm: Rhythm,
+        noticed: Callable[[Overview], None] = lambda _: None,
     ) -> None:
-        self._bench = bench
+        self._desk_context = desk_context
         self._rhythm = rhythm
         self._noticed = noticed
         """Told after every read."""
@@ -99,8 +103,10 @@ class PositionReader:
         return self._view
 
     def show_remembered(self) -> None:
-        bench = self._bench
-        known = remembered(bench.sources.store, bench.session.network, bench.wallet)
+        desk_context = self._desk_context
+        known = remembered(
+            desk_context.sources.store, desk_context.session.network, desk_context.wallet
+        )
         if known is not None:
             self._won = {
                 row.token_id: Won(row.against_holding, row.against_holding_tone, row.net_a_day)
@@ -124,34 +130,39 @@ class PositionReader:
                 self._gaining.cancel()
 
     async def read(self) -> None:
-        bench = self._bench
+        desk_context = self._desk_context
         try:
             async with asyncio.timeout(self._rhythm.patience):
                 overview = await read_overview(
-                    bench.sources, bench.wallet, bench.session.settings.unit, watch=self._scanning
+                    desk_context.sources,
+                    desk_context.wallet,
+                    desk_context.session.settings.unit,
+                    watch=self._scanning,
                 )
             self._take(overview)
         except Exception as error:  # whatever it was, the last rows stay and the reading goes on
             self._faults += 1
             words = fault_words(error)
-            bench.status.reading(None)
+            desk_context.status.reading(None)
             self._show(replace(self._view, stale=words))
-            bench.status.troubled(words)
+            desk_context.status.troubled(words)
             if self._faults == 1:
                 # Borders and the status line may be too short for the next step it ends with.
-                bench.tell(Said(words, "warn"))
+                desk_context.tell(Said(words, "warn"))
         finally:
             self.tried.set()
 
     def _take(self, overview: Overview) -> None:
-        bench = self._bench
-        now = bench.clock()
+        desk_context = self._desk_context
+        now = desk_context.clock()
         if self._faults:
-            bench.tell(Said(f"{bench.session.network.title} is being read again.", "good"))
+            desk_context.tell(
+                Said(f"{desk_context.session.network.title} is being read again.", "good")
+            )
         self._faults = 0
-        bench.status.reading(None)
+        desk_context.status.reading(None)
         self._show(self._drawn(overview, now))
-        bench.status.seen(overview.wallet.block.number, now)
+        desk_context.status.seen(overview.wallet.block.number, now)
         self._noticed(overview)
         if now - self._noted_at >= self._rhythm.between_notes:
             self._noted_at = now
@@ -162,29 +173,37 @@ class PositionReader:
 
     def note(self) -> None:
         """Write down what is shown, for the next run to begin with."""
-        bench, view = self._bench, self._view
+        desk_context, view = self._desk_context, self._view
         if view.remembered or view.block is None:
             return
         try:
-            network = bench.session.network
-            remember(bench.sources.store, network, bench.wallet, view, now=bench.clock())
+            network = desk_context.session.network
+            remember(
+                desk_context.sources.store,
+                network,
+                desk_context.wallet,
+                view,
+                now=desk_context.clock(),
+            )
         except StoreError as error:
-            bench.status.troubled(fault_words(error))
+            desk_context.status.troubled(fault_words(error))
 
     async def _read_gains(self, overview: Overview) -> None:
-        from chain.performance import read_performance
+        from chain.positions.performance import read_performance
 
-        bench = self._bench
+        desk_context = self._desk_context
         try:
             async with asyncio.timeout(self._rhythm.patience):
-                performance = await read_performance(bench.sources, overview.wallet.positions)
+                performance = await read_performance(
+                    desk_context.sources, overview.wallet.positions
+                )
         except Exception as error:  # the rows are there without it; it is tried again when due
-            bench.status.troubled(fault_words(error))
+            desk_context.status.troubled(fault_words(error))
         else:
-            self._won = won_by_position(overview, performance, bench.session.settings.unit)
+            self._won = won_by_position(overview, performance, desk_context.session.settings.unit)
             if self._view.block is not None and not self._view.remembered:
                 self._show(self._with_gains(self._view))
-        self._gains_at = bench.clock()
+        self._gains_at = desk_context.clock()
 
     def _with_gains(self, view: PositionsView) -> PositionsView:
         rows = (
@@ -201,18 +220,20 @@ class PositionReader:
         return replace(view, rows=tuple(rows))
 
     def _drawn(self, overview: Overview, now: float) -> PositionsView:
-        session = self._bench.session
+        session = self._desk_context.session
         unit = session.settings.unit
         return positions_view(session.network, overview, self._won, unit=unit, read_at=now)
 
     def _scanning(self, progress: ScanProgress) -> None:
         done = percent(progress.fraction)
-        self._bench.status.reading(f"Reading logs: {done}, {progress.found} positions so far")
+        self._desk_context.status.reading(
+            f"Reading logs: {done}, {progress.found} positions so far"
+        )
 
     def _show(self, view: PositionsView) -> None:
         if _differs(self._view, view):
             self._view = view
-            self._bench.tell(PositionsChanged(view))
+            self._desk_context.tell(PositionsChanged(view))
 
     async def _rest(self) -> None:
         pause = self._rhythm.between_reads * 2 ** min(self._faults, 6)

@@ -5,43 +5,43 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from agents.record import summarise
-from zuno_tui.cli.replay import record_path
+from agents.bus.record import summarise
+from zuno_tui.commands.replay import record_path
 from zuno_tui.desk.events import DebateChanged, RecordsReady, Said, ViewAsked
 from zuno_tui.desk.prose import ending, turn_view
-from zuno_tui.desk.views import DebateView, RecordRow
-from zuno_tui.replaying import replayed
+from zuno_tui.session.replay import replayed
+from zuno_tui.shown.views import DebateView, RecordRow
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from zuno_tui.desk.bench import Bench
-    from zuno_tui.desk.intents import Replay
+    from zuno_tui.commands.intents import Replay
+    from zuno_tui.desk.context import DeskContext
 
 _MOST_LISTED = 100
 _PATIENCE = 60.0
 
 
 class Records:
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+    def __init__(self, desk_context: DeskContext) -> None:
+        self._desk_context = desk_context
 
     def show(self) -> None:
-        self._bench.jobs.start(
+        self._desk_context.jobs.start(
             "records", "Reading the records", lambda _: self._list(), seconds=_PATIENCE
         )
 
     def replay(self, asked: Replay) -> None:
-        self._bench.jobs.start(
+        self._desk_context.jobs.start(
             "replay", "Reading the record", lambda _: self._hear(asked), seconds=_PATIENCE
         )
 
     async def _list(self) -> None:
-        rows = await asyncio.to_thread(record_rows, self._bench.session.home.records)
-        self._bench.tell(RecordsReady(rows))
+        rows = await asyncio.to_thread(record_rows, self._desk_context.session.home.records)
+        self._desk_context.tell(RecordsReady(rows))
 
     async def _hear(self, asked: Replay) -> None:
-        session = self._bench.session
+        session = self._desk_context.session
         path = record_path(session, asked.record)
         again = await replayed(session.home, path)
         words = f"{again.words} Its last hash is {again.judged.last_hash}."
@@ -49,9 +49,13 @@ class Records:
         ended = words if again.ended is None else f"{ending(again.ended)} {words}"
         subject = f"{summarise(path).subject}, again"
         shown = tuple(turn_view(turn) for turn in turns)
-        self._bench.tell(DebateChanged(DebateView(again.record.request_id, subject, shown, ended)))
-        self._bench.tell(ViewAsked("debate"))
-        self._bench.tell(Said(again.words, "good" if again.judged.holds else "bad", asked.twin))
+        self._desk_context.tell(
+            DebateChanged(DebateView(again.record.request_id, subject, shown, ended))
+        )
+        self._desk_context.tell(ViewAsked("debate"))
+        self._desk_context.tell(
+            Said(again.words, "good" if again.judged.holds else "bad", asked.twin)
+        )
 
 
 def record_rows(folder: Path) -> tuple[RecordRow, ...]:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from chain.checksum import checksummed
-from zuno_tui.desk.views import SettingRow
+from msgspec import Struct
+
+from chain.contracts.checksum import checksummed
 from zuno_tui.settings import Flags, Settings, load_settings
+from zuno_tui.shown.views import SettingRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from zuno_tui.session import Session
+    from zuno_tui.session.session import Session
 
 _SECRET_TABLES = ("telegram", "webhook")
 _OPEN_TABLES = ("debate", "limits", "monitor", "screen", "keys", "retention")
 _SECRET_NAMES = ("key", "token", "secret", "url", "base_url")
 
 
-@dataclass(frozen=True, slots=True)
-class _Layers:
+class _Layers(Struct, frozen=True):
     """The same settings as they would be with fewer voices heard."""
 
     now: Settings

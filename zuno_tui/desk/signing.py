@@ -3,45 +3,46 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.checksum import checksummed
-from chain.execution.outbox import Outbox
+from msgspec import Struct
+
+from chain.contracts.checksum import checksummed
+from chain.execution.outbox.outbox import Outbox
 from chain.wallet.errors import WalletError
-from chain.wallet.keeping import open_signer
-from zuno_tui.cli.apply import step_words
-from zuno_tui.cli.result_card import result_lines
+from chain.wallet.keystore import open_signer
+from zuno_tui.commands.apply import step_words
 from zuno_tui.desk.approval_views import replacement_view, signing_key, waiting_view
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, Said
 from zuno_tui.desk.faults import fault_words
-from zuno_tui.desk.views import ApprovalView, ResultView, StepView
-from zuno_tui.gate.applying import apply, unused_approval, waiting_of
+from zuno_tui.gate.apply import apply, unused_approval, waiting_of
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.replacing import replacement_of, send_replacement, waiting_dispatch
+from zuno_tui.gate.replace import replacement_of, send_replacement, waiting_dispatch
 from zuno_tui.gate.results import read_result
 from zuno_tui.gate.resume import prepare_resume, resume_plan
 from zuno_tui.shown import signing
+from zuno_tui.shown.result_card import result_lines
+from zuno_tui.shown.views import ApprovalView, ResultView, StepView
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from chain.execution.journal_records import Step
-    from chain.networks import Address
-    from chain.wallet.concealed import Passphrase
+    from chain.contracts.networks import Address
+    from chain.execution.outbox.records import PlanStep
+    from chain.wallet.secrets import Passphrase
     from chain.wallet.signer import Signer
-    from zuno_tui.desk.bench import Bench
+    from zuno_tui.commands.intents import Apply
+    from zuno_tui.commands.intents import OpenOutbox as AskedOutbox
     from zuno_tui.desk.card import Card
-    from zuno_tui.desk.intents import Apply
-    from zuno_tui.desk.intents import Outbox as AskedOutbox
+    from zuno_tui.desk.context import DeskContext
     from zuno_tui.gate.limits import GateLimits
-    from zuno_tui.gate.replacing import Replacement
+    from zuno_tui.gate.replace import Replacement
     from zuno_tui.gate.resume import Resumption
 
     Act = Callable[[Passphrase | None], Awaitable[None]]
-    from chain.networks import Network
+    from chain.contracts.networks import Network
 
 RESUME = "resume"
 
@@ -73,8 +74,7 @@ _PATIENCE = 3 * 3600.0
 """Seconds; each step ends its own waiting long before."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
+class _Question(Struct, frozen=True):
     view: ApprovalView
     act: Act
     until: float
@@ -82,8 +82,10 @@ class _Question:
 
 
 class Signing:
-    def __init__(self, bench: Bench, card: Card, done: Callable[[], Awaitable[None]]) -> None:
-        self._bench = bench
+    def __init__(
+        self, desk_context: DeskContext, card: Card, done: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._desk_context = desk_context
         self._card = card
         self._done = done
         """Told whenever something may have happened on the chain."""
@@ -91,7 +93,7 @@ class Signing:
 
     def ask(self, asked: Apply) -> None:
         """Show once more what is approved, read from its bytes, and wait for the word."""
-        self._bench.jobs.start(
+        self._desk_context.jobs.start(
             "confirm",
             "Reading what is approved",
             lambda _: self._ask(asked.plan_id),
@@ -100,7 +102,7 @@ class Signing:
 
     def ask_resume(self, asked: AskedOutbox) -> None:
         """Show what would be sent again, and wait for the word; no key is needed for it."""
-        self._bench.jobs.start(
+        self._desk_context.jobs.start(
             "confirm",
             "Reading what is signed and not sent",
             lambda _: self._ask_resume(asked.plan_id),
@@ -108,7 +110,7 @@ class Signing:
         )
 
     def ask_replacement(self, asked: AskedOutbox) -> None:
-        self._bench.jobs.start(
+        self._desk_context.jobs.start(
             "confirm",
             "Reading what waits",
             lambda _: self._ask_replacement(asked.action, asked.plan_id),
@@ -117,7 +119,7 @@ class Signing:
 
     @property
     def busy(self) -> bool:
-        return self._bench.jobs.is_running(APPLY)
+        return self._desk_context.jobs.is_running(APPLY)
 
     def expire(self, approval: ApprovalView) -> None:
         self._question = None
@@ -126,13 +128,15 @@ class Signing:
     def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
         """Sign what was asked about last, if this is its hash and its word to the letter."""
         question = self._question
-        objection = _objection(question, approval_hash, word, passphrase, self._bench.clock())
+        objection = _objection(
+            question, approval_hash, word, passphrase, self._desk_context.clock()
+        )
         if question is None or objection is not None:
             _wipe(passphrase)
             self._end(approval_hash, f"{objection} Nothing was signed.")
             return
         self._question = None
-        started = self._bench.jobs.start(
+        started = self._desk_context.jobs.start(
             APPLY,
             "Signing and sending",
             lambda _: self._act(question, passphrase),
@@ -152,16 +156,25 @@ class Signing:
             await self._done()
 
     async def _ask(self, plan_id: str | None) -> None:
-        bench, session, shown = self._bench, self._bench.session, self._card.view
+        desk_context, session, shown = (
+            self._desk_context,
+            self._desk_context.session,
+            self._card.view,
+        )
         approved = None if shown is None else shown.approval
         if plan_id is None and approved is not None:
             plan_id = approved.plan_id
-        async with session.connections(bench.sources) as connections:
+        async with session.connections(desk_context.sources) as connections:
             with Outbox.open(session.home.outbox) as outbox:
                 approval, dispatch = unused_approval(outbox, plan_id, None)
                 try:
                     judgment = await judge_again(
-                        bench.sources, connections, outbox, approval, dispatch, limits=self._limits
+                        desk_context.sources,
+                        connections,
+                        outbox,
+                        approval,
+                        dispatch,
+                        limits=self._limits,
                     )
                 except GateRefusedError as refusal:
                     lines = tuple(str(refusal).splitlines())
@@ -173,33 +186,33 @@ class Signing:
         self._put(view, lambda passphrase: self._apply(view, passphrase))
 
     async def _ask_replacement(self, action: str, plan_id: str | None) -> None:
-        bench, session = self._bench, self._bench.session
+        desk_context, session = self._desk_context, self._desk_context.session
         with Outbox.open(session.home.outbox) as outbox:
             dispatch = waiting_dispatch(outbox, session.network.chain_id, plan_id)
-        replacement = await replacement_of(bench.sources, dispatch, action, self._limits)
+        replacement = await replacement_of(desk_context.sources, dispatch, action, self._limits)
         key = signing_key(session.home, session.network, dispatch.sender)
         view = replacement_view(
-            replacement, session.network, key, expires_at=bench.clock() + _GOOD_SECONDS
+            replacement, session.network, key, expires_at=desk_context.clock() + _GOOD_SECONDS
         )
         self._put(view, lambda passphrase: self._replace(replacement, passphrase))
 
     async def _ask_resume(self, plan_id: str | None) -> None:
-        bench, session = self._bench, self._bench.session
-        async with session.connections(bench.sources) as connections:
+        desk_context, session = self._desk_context, self._desk_context.session
+        async with session.connections(desk_context.sources) as connections:
             with Outbox.open(session.home.outbox) as outbox:
                 resumption = await prepare_resume(
-                    bench.sources, connections, outbox, plan_id, limits=self._limits
+                    desk_context.sources, connections, outbox, plan_id, limits=self._limits
                 )
-        until = bench.clock() + _GOOD_SECONDS
+        until = desk_context.clock() + _GOOD_SECONDS
         view = resumption_view(resumption, session.network, expires_at=until)
         self._put(view, lambda _passphrase: self._resume(resumption))
 
     async def _resume(self, resumption: Resumption) -> None:
-        bench, session = self._bench, self._bench.session
-        async with session.connections(bench.sources) as connections:
+        desk_context, session = self._desk_context, self._desk_context.session
+        async with session.connections(desk_context.sources) as connections:
             with Outbox.open(session.home.outbox) as outbox:
                 dispatch = await resume_plan(
-                    bench.sources,
+                    desk_context.sources,
                     connections,
                     outbox,
                     resumption,
@@ -210,37 +223,42 @@ class Signing:
         self._end(resumption.dispatch.hash, f"{step.name}: {step.state}. Follow it: outbox")
 
     def _put(self, view: ApprovalView, act: Act) -> None:
-        self._question = _Question(view, act, self._bench.clock() + _GOOD_SECONDS)
-        self._bench.tell(ConfirmationAsked(view))
+        self._question = _Question(view, act, self._desk_context.clock() + _GOOD_SECONDS)
+        self._desk_context.tell(ConfirmationAsked(view))
 
     async def _apply(self, view: ApprovalView, passphrase: Passphrase | None) -> None:
-        bench, session, card = self._bench, self._bench.session, self._card
+        desk_context, session, card = self._desk_context, self._desk_context.session, self._card
         begun = False
 
-        def went_on(step: Step) -> None:
+        def went_on(step: PlanStep) -> None:
             nonlocal begun
             begun = True
             card.went_on(step.position, step_words(step))
 
         card.applying(view)
         try:
-            async with session.connections(bench.sources) as connections:
+            async with session.connections(desk_context.sources) as connections:
                 with Outbox.open(session.home.outbox) as outbox:
                     approval, dispatch = unused_approval(outbox, view.plan_id, view.hash)
                     judgment = await judge_again(
-                        bench.sources, connections, outbox, approval, dispatch, limits=self._limits
+                        desk_context.sources,
+                        connections,
+                        outbox,
+                        approval,
+                        dispatch,
+                        limits=self._limits,
                     )
                     waiting = waiting_of(session.network, approval, dispatch, judgment)
                     with await self._signer(dispatch.sender, passphrase) as signer:
                         dispatch = await apply(
-                            bench.sources,
+                            desk_context.sources,
                             connections,
                             outbox,
                             waiting,
                             signer,
                             changed=went_on,
                         )
-                result = await read_result(bench.sources, connections, approval, dispatch)
+                result = await read_result(desk_context.sources, connections, approval, dispatch)
         except Exception as error:
             self._failed(view, error, begun=begun)
             return
@@ -248,16 +266,18 @@ class Signing:
         # The first line is the card's own headline; the card leaves no lines empty.
         lines = tuple(line for line in list(result_lines(result, waiting.tokens))[1:] if line)
         card.ended(ResultView(view.plan_id, result.state, lines, minted, result.done))
-        bench.tell(Said(f"{view.headline}: {result.state}.", "good" if result.done else "bad"))
+        desk_context.tell(
+            Said(f"{view.headline}: {result.state}.", "good" if result.done else "bad")
+        )
 
     async def _replace(self, replacement: Replacement, passphrase: Passphrase | None) -> None:
-        bench, session = self._bench, self._bench.session
-        async with session.connections(bench.sources) as connections:
+        desk_context, session = self._desk_context, self._desk_context.session
+        async with session.connections(desk_context.sources) as connections:
             with Outbox.open(session.home.outbox) as outbox:
                 sender = replacement.dispatch.sender
                 with await self._signer(sender, passphrase) as signer:
                     step = await send_replacement(
-                        bench.sources,
+                        desk_context.sources,
                         connections,
                         outbox,
                         replacement,
@@ -271,7 +291,7 @@ class Signing:
 
     @property
     def _limits(self) -> GateLimits:
-        session = self._bench.session
+        session = self._desk_context.session
         return gate_limits(session.settings.limits, session.network)
 
     async def _signer(self, wallet: Address, passphrase: Passphrase | None) -> Signer:
@@ -282,7 +302,7 @@ class Signing:
                 raise WalletError("The passphrase is missing. Nothing was signed. Try again.")
             return passphrase
 
-        session = self._bench.session
+        session = self._desk_context.session
         return await asyncio.to_thread(open_signer, session.home, session.network, wallet, given)
 
     def _failed(self, view: ApprovalView, error: Exception, *, begun: bool) -> None:
@@ -297,8 +317,8 @@ class Signing:
 
     def _end(self, approval_hash: str, words: str) -> None:
         """No confirmation waits for an answer that will not come."""
-        self._bench.tell(ConfirmationEnded(approval_hash, words))
-        self._bench.tell(Said(words, "warn"))
+        self._desk_context.tell(ConfirmationEnded(approval_hash, words))
+        self._desk_context.tell(Said(words, "warn"))
 
 
 def _objection(

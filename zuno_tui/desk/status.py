@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from zuno_tui.desk.events import StatusChanged
-from zuno_tui.desk.views import JobView, StatusView
+from zuno_tui.shown.views import JobView, StatusView
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,37 +5,39 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from agents.monitor.book import AlertBook
-from agents.monitor.channel import RAISING
+from msgspec.structs import replace
+
+from agents.monitor.alerts.lifecycle import AlertMute
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.deliver.channel import RAISING
 from agents.monitor.deliver.ledger import all_progress
-from agents.monitor.heartbeat import last_beat, still_fresh
-from agents.monitor.life import Mute
+from agents.monitor.freshness import still_fresh
+from agents.monitor.heartbeat import last_beat
 from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
 from agents.monitor.service import run_monitor
-from chain.checksum import shortened
-from chain.networks import UnknownNetworkError, network_named
-from chain.store import StoreError
+from chain.base.store import StoreError
+from chain.contracts.checksum import shortened
+from chain.contracts.networks import UnknownNetworkError, network_named
+from zuno_tui.commands.intents import ALL_ALERTS
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.desk.faults import fault_words
-from zuno_tui.desk.intents import ALL_ALERTS
-from zuno_tui.desk.views import AlertRow, AlertsView
 from zuno_tui.phrases.phrase_error import PhraseError
 from zuno_tui.settings import Flags
+from zuno_tui.shown.views import AlertRow, AlertsView
+from zuno_tui.shown.words import age_text
 from zuno_tui.watch.health import undelivered
-from zuno_tui.watch.lookout import Chosen, HomeLookout
-from zuno_tui.words import age_text
+from zuno_tui.watch.watchlist import HomeWatchlist, SettingsSource
 
 if TYPE_CHECKING:
-    from agents.monitor.alert import Alert
+    from agents.monitor.alerts.alert import Alert
     from agents.monitor.heartbeat import Beat
     from agents.monitor.notes import Note
-    from chain.networks import Address, Network
-    from zuno_tui.desk.bench import Bench
-    from zuno_tui.desk.intents import Acknowledge
-    from zuno_tui.desk.intents import Mute as AskedMute
+    from chain.contracts.networks import Address, Network
+    from zuno_tui.commands.intents import Acknowledge
+    from zuno_tui.commands.intents import MuteAlert as AskedMute
+    from zuno_tui.desk.context import DeskContext
 
 
 def alert_row(alert: Alert, network: Network, wallet: Address) -> AlertRow:
@@ -88,9 +90,9 @@ _MOST_ROWS = 200
 
 
 class Watching:
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
-        self._book = AlertBook.open(bench.session.home, now=bench.clock())
+    def __init__(self, desk_context: DeskContext) -> None:
+        self._desk_context = desk_context
+        self._book = AlertStore.open(desk_context.session.home, now=desk_context.clock())
         self._view = AlertsView()
         self._alerts: tuple[Alert, ...] = ()
         """What the rows were drawn from; the book gives the same again until something changes."""
@@ -120,7 +122,7 @@ class Watching:
             self._book.close()
 
     def acknowledge(self, asked: Acknowledge) -> None:
-        now = self._bench.clock()
+        now = self._desk_context.clock()
         if asked.alert_id == ALL_ALERTS:
             self._book.ack_all({one.id for one in self._book.current() if one.active}, now)
             self._said("All alerts are acknowledged.", asked.twin)
@@ -129,19 +131,19 @@ class Watching:
         self._said(f"Alert {alert.id} is acknowledged.", asked.twin)
 
     def mute(self, asked: AskedMute) -> None:
-        now, length = self._bench.clock(), age_text(asked.seconds)
+        now, length = self._desk_context.clock(), age_text(asked.seconds)
         if asked.alert_id == ALL_ALERTS:
-            self._book.mute(Mute(now + asked.seconds), now)
+            self._book.mute(AlertMute(now + asked.seconds), now)
             self._said(f"Everything is muted for {length}, also what comes.", asked.twin)
             return
         alert = self._book.find(_number(asked.alert_id))
-        self._book.mute(Mute.of(alert.subject, now + asked.seconds), now)
+        self._book.mute(AlertMute.of(alert.subject, now + asked.seconds), now)
         self._said(f"Alert {alert.id} is muted for {length}.", asked.twin)
 
     def _said(self, words: str, twin: str) -> None:
         self._look()
         trouble = self._book.trouble
-        self._bench.tell(Said(words if trouble is None else f"{words} {trouble}", twin=twin))
+        self._desk_context.tell(Said(words if trouble is None else f"{words} {trouble}", twin=twin))
 
     async def _monitor(self) -> None:
         while not self._stop.is_set():
@@ -153,22 +155,22 @@ class Watching:
                 await asyncio.wait_for(self._stop.wait(), _BETWEEN_TRIES)
 
     async def _watch(self) -> None:
-        bench, session = self._bench, self._bench.session
-        flags = bench.opening.flags or _own_flags(bench)
+        desk_context, session = self._desk_context, self._desk_context.session
+        flags = desk_context.opening.flags or _own_flags(desk_context)
         interval = _EMBEDDED_INTERVAL if session.network.clock == "head" else None
-        chosen = Chosen(session.home, flags, bench.opening.environment, interval)
-        lookout = HomeLookout(chosen, self._book, tell=self._hear, clock=bench.clock)
+        chosen = SettingsSource(session.home, flags, desk_context.opening.environment, interval)
+        watchlist = HomeWatchlist(chosen, self._book, tell=self._hear, clock=desk_context.clock)
         try:
             await run_monitor(
                 session.home,
                 self._book,
-                lookout,
+                watchlist,
                 tell=self._hear,
                 stop=self._stop,
-                clock=bench.clock,
+                clock=desk_context.clock,
             )
         finally:
-            await lookout.close()
+            await watchlist.close()
 
     def _hear(self, note: Note) -> None:
         match note:
@@ -190,23 +192,23 @@ class Watching:
         if changed:
             self._raise()
         for notice in self._book.notices[self._notices :]:
-            self._bench.tell(Said(notice, "warn"))
+            self._desk_context.tell(Said(notice, "warn"))
         self._notices = len(self._book.notices)
 
     def _tell_view(self, view: AlertsView) -> None:
         if view.revision != self._view.revision or _differs(self._view, view):
             self._view = view
-            self._bench.tell(AlertsChanged(view))
+            self._desk_context.tell(AlertsChanged(view))
 
     def _raise(self) -> None:
-        now = self._bench.clock()
+        now = self._desk_context.clock()
         for event in self._book.events_after(self._events):
             self._events = event.number
             if event.kind in RAISING and not event.alert.muted(now):
-                self._bench.tell(AlertRaised(self._row(event.alert)))
+                self._desk_context.tell(AlertRaised(self._row(event.alert)))
 
     def _row(self, alert: Alert) -> AlertRow:
-        return alert_row(alert, self._bench.session.network, self._bench.wallet)
+        return alert_row(alert, self._desk_context.session.network, self._desk_context.wallet)
 
     def _drawn(self) -> AlertsView:
         revision = self._book.revision
@@ -227,11 +229,11 @@ class Watching:
 
     def _see_store(self) -> None:
         """What whoever polls has written down of itself, and of the channels."""
-        now = self._bench.clock()
+        now = self._desk_context.clock()
         if still_fresh(self._store_seen, _BETWEEN_BEATS, now):
             return
         self._store_seen = now
-        store = self._bench.sources.store
+        store = self._desk_context.sources.store
         try:
             self._undelivered = undelivered(all_progress(store))
             beat = last_beat(store)
@@ -243,12 +245,12 @@ class Watching:
 
     def _unseen(self) -> str | None:
         """Why nothing to show is no proof that all is well."""
-        network, wallet = self._bench.session.network, self._bench.wallet
+        network, wallet = self._desk_context.session.network, self._desk_context.wallet
         if self._watched_by == "nobody":
             return "Nobody watches yet."
         if self._beat is None or not self._beat.sights:
             return "Not everything was looked at yet."
-        if self._beat.overdue(self._bench.clock()):
+        if self._beat.overdue(self._desk_context.clock()):
             return "The monitor was not seen for too long: zuno alerts"
         for one in self._beat.sights:
             if one.block is None:
@@ -268,10 +270,10 @@ def _differs(before: AlertsView, after: AlertsView) -> bool:
     return later >= _COARSE_SECONDS or replace(before, last_seen=after.last_seen) != after
 
 
-def _own_flags(bench: Bench) -> Flags:
+def _own_flags(desk_context: DeskContext) -> Flags:
     """What this desk looks at is watched, where no flags of its own say what else is."""
-    session = bench.session
-    return Flags(session.network.name, ",".join(session.endpoints), bench.wallet)
+    session = desk_context.session
+    return Flags(session.network.name, ",".join(session.endpoints), desk_context.wallet)
 
 
 def _number(alert_id: str) -> int:
@@ -281,7 +283,7 @@ def _number(alert_id: str) -> int:
     return int(digits)
 
 
-def _newest_event(book: AlertBook) -> int:
+def _newest_event(book: AlertStore) -> int:
     """What happened before the desk opened rings no bell."""
     number = 0
     while events := book.events_after(number):

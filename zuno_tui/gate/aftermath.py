@@ -2,53 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.balances import balance_call, balance_of
-from chain.execution.journal_records import SUCCEEDED
-from chain.execution.receipts import NotIncludedError, read_realised
-from chain.positions.gathering import read_positions
-from chain.quantity import Known
-from chain.reading.one_block import OneBlock
+from msgspec import Struct
+
+from chain.base.quantity import Known
+from chain.execution.outbox.receipts import NotIncludedError, read_realised
+from chain.execution.outbox.records import SUCCEEDED
+from chain.positions.batch_reader import read_positions
+from chain.read.block_reader import OneBlock
 from chain.rpc.errors import RpcError
 from chain.tokens import read_tokens
+from chain.tokens.balances import balance_call, balance_of
 from chain.tokens.token import amount_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from chain.execution.journal_records import Dispatch
-    from chain.networks import Address
-    from chain.overview import Sources
+    from chain.contracts.networks import Address
+    from chain.execution.outbox.records import Dispatch
+    from chain.positions.overview import Sources
     from chain.rpc.records import BlockRef
     from chain.tokens import Token
     from zuno_tui.gate.approvals import Approval
 
 
-@dataclass(frozen=True, slots=True)
-class PositionNow:
+class PositionNow(Struct, frozen=True):
     token_id: int
     owner: Address | None
     """None where there is no such position any more."""
     liquidity: int
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
+class TokenHolding(Struct, frozen=True):
     token: Address
     now: int | None
     before: int | None
     """At the block the plan was built on; None where that cannot be read any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Aftermath:
+class Aftermath(Struct, frozen=True):
     block: int
     wallet: Address
     positions: tuple[PositionNow, ...]
     """The one the plan is about, and those its steps have made."""
-    holdings: tuple[Holding, ...]
+    holdings: tuple[TokenHolding, ...]
     tokens: Mapping[Address, Token]
 
     @property
@@ -89,7 +87,7 @@ async def read_aftermath(sources: Sources, approval: Approval, dispatch: Dispatc
             else PositionNow(each, None, 0)
             for each in ids
         ),
-        tuple(Holding(each, held[each], before.get(each)) for each in approval.tokens),
+        tuple(TokenHolding(each, held[each], before.get(each)) for each in approval.tokens),
         tokens,
     )
 
@@ -139,13 +137,15 @@ def _position_words(one: PositionNow, wallet: Address) -> str:
     return f"Position #{one.token_id} is there, {whose}, {liquidity}."
 
 
-def _holding_words(holdings: Sequence[Holding], tokens: Mapping[Address, Token]) -> Iterator[str]:
+def _holding_words(
+    holdings: Sequence[TokenHolding], tokens: Mapping[Address, Token]
+) -> Iterator[str]:
     parts = [_held_words(one, tokens[one.token]) for one in holdings]
     if parts:
         yield f"The wallet holds {', '.join(parts)}."
 
 
-def _held_words(one: Holding, token: Token) -> str:
+def _held_words(one: TokenHolding, token: Token) -> str:
     if one.now is None:
         return f"an unknown amount of {token.label}"
     held = amount_text(one.now, token)

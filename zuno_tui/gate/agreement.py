@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.base.store import Store
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
-from chain.store import Store
 from zuno_tui.gate.basis import SubjectGoneError, contradicts, read_basis, statement
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from chain.overview import Sources
+    from chain.positions.overview import Sources
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Block
     from zuno_tui.gate.basis import Basis, BasisQuestion
@@ -43,8 +45,7 @@ class Silent(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Struct, frozen=True):
     agreed: tuple[str, ...] = ()
     """The hosts that tell the same."""
     silent: tuple[Silent, ...] = ()

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.execution.reading import read_allowances
-from chain.reading.one_block import OneBlock
+from msgspec import Struct
+
+from chain.execution.chain_facts import read_allowances
+from chain.read.block_reader import OneBlock
 from chain.tokens import listed_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from chain.networks import Address, Network
-    from chain.overview import Sources
+    from chain.contracts.networks import Address, Network
+    from chain.positions.overview import Sources
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class GivenAllowance(Struct, frozen=True):
     """One allowance that can be used now."""
 
     token: Address
@@ -40,7 +40,7 @@ def spenders(network: Network) -> dict[Address, str]:
 
 async def read_given(
     sources: Sources, wallet: Address, tokens: Iterable[Address]
-) -> tuple[Given, ...]:
+) -> tuple[GivenAllowance, ...]:
     """All that is still allowed of these tokens; what has expired is not."""
     here = OneBlock(sources.client, sources.network)
     found = await read_allowances(here, sources.network, wallet, tuple(tokens))
@@ -49,11 +49,15 @@ async def read_given(
     given = []
     for token, there in found.items():
         if there.to_permit2:
-            given.append(Given(token, permit2, names[permit2], False, there.to_permit2, None))
+            given.append(
+                GivenAllowance(token, permit2, names[permit2], False, there.to_permit2, None)
+            )
         for spender, allowance in there.through_permit2.items():
             if allowance.amount and allowance.expiration >= now:
                 ends = allowance.expiration
-                given.append(Given(token, spender, names[spender], True, allowance.amount, ends))
+                given.append(
+                    GivenAllowance(token, spender, names[spender], True, allowance.amount, ends)
+                )
     return tuple(given)
 
 

@@ -22,7 +22,7 @@ from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chain.store import Store
+    from chain.base.store import Store
 
 _TAGS = "approval-tags"
 _FILE = "approval.key"

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from agents.canonical import canonical, digest
-from chain.execution.decoding import decode
-from chain.execution.decoding_abi import DecodingError
-from chain.execution.journal import OutboxError
-from chain.execution.journal_records import Anchor, PlannedDispatch, PlannedStep
-from chain.execution.kept_back import kept_back, untold_tokens
-from chain.execution.policy import VERSION
-from chain.execution.words import field_table
-from chain.pool_key import PoolKey
-from zuno_tui.gate.drift import Bounds, Circumstances
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from chain.base.canonical import canonical, digest
+from chain.contracts.pool_key import PoolKey
+from chain.execution.decode.abi import DecodingError
+from chain.execution.decode.decoder import decode
+from chain.execution.decode.words import field_table
+from chain.execution.exit_tax import kept_back, untold_tokens
+from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.records import Anchor, PlannedDispatch, PlannedStep
+from chain.execution.policy.policy import VERSION
+from zuno_tui.gate.drift import ChainState, DriftLimits
+from zuno_tui.gate.orders.target import TargetKind
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-from zuno_tui.gate.subjects import About
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from chain.execution.decoding_records import DecodedStep
-    from chain.execution.journal_records import Dispatch
-    from chain.execution.outbox import Outbox
-    from chain.execution.simulating import Simulation
-    from chain.networks import Address
-    from chain.store import Store
-    from zuno_tui.gate.preparing import Prepared
+    from chain.base.store import Store
+    from chain.contracts.networks import Address
+    from chain.execution.decode.records import DecodedStep
+    from chain.execution.outbox.outbox import Outbox
+    from chain.execution.outbox.records import Dispatch
+    from chain.execution.simulate import Simulation
+    from zuno_tui.gate.prepare import Prepared
 
 _SCHEMA = "zuno/approval/3"
 _EXITED = "exited, holding both tokens"
@@ -36,7 +38,7 @@ _EXITED = "exited, holding both tokens"
 def seal(prepared: Prepared, terms: Mapping[str, object], private_host: str | None) -> str:
     """Changes with every field of every transaction, and with everything they were judged by."""
     steps = ((step, _deadline(step, prepared)) for step in prepared.steps)
-    return _sealed(terms, prepared.wish.subject.block.hash, private_host, steps)
+    return _sealed(terms, prepared.order.subject.block.hash, private_host, steps)
 
 
 def seal_again(dispatch: Dispatch, terms: Mapping[str, object]) -> str:
@@ -70,11 +72,11 @@ def _sealed(
 
 def dispatch_of(prepared: Prepared, sealed: str, private_host: str | None) -> PlannedDispatch:
     """The same transactions as the journal keeps them, each with where its absence leaves one."""
-    block = prepared.wish.subject.block
+    block = prepared.order.subject.block
     names = [step.transaction.step for step in prepared.steps]
     return PlannedDispatch(
         hash=sealed,
-        plan_id=prepared.wish.plan_id,
+        plan_id=prepared.order.plan_id,
         anchor=Anchor(block.number, block.hash),
         private_host=private_host,
         steps=tuple(
@@ -130,22 +132,21 @@ _NEWEST = "approved-plans"
 _ANY = "newest"
 _DAY = 86_400
 _WHOLE_NUMBERS = frozenset(
-    field.name
-    for record in (Circumstances, Bounds)
-    for field in fields(record)
-    if field.type in ("int", "int | None")
+    name
+    for record in (ChainState, DriftLimits)
+    for name in record.__struct_fields__
+    if record.__annotations__[name] in ("int", "int | None")
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Approval:
+class Approval(Struct, frozen=True):
     hash: str
     plan_id: str
-    about: About
+    about: TargetKind
     headline: str
     tokens: tuple[Address, ...]
-    before: Circumstances
-    bounds: Bounds
+    before: ChainState
+    bounds: DriftLimits
     quoted: Mapping[Address, int] | None
     """What the wallet would hold more or less of, by the simulation of all steps."""
     notional: int
@@ -191,22 +192,22 @@ class Approval:
 def approval_of(
     prepared: Prepared, warnings: tuple[str, ...], private_host: str | None
 ) -> Approval:
-    wish = prepared.wish
+    order = prepared.order
     unsealed = Approval(
         hash="",
-        plan_id=wish.plan_id,
-        about=wish.subject.about,
-        headline=wish.headline,
-        tokens=wish.tokens,
+        plan_id=order.plan_id,
+        about=order.subject.about,
+        headline=order.headline,
+        tokens=order.tokens,
         before=prepared.circumstances,
         bounds=prepared.bounds,
-        quoted=prepared.simulation.all_changes(wish.tokens),
+        quoted=prepared.simulation.all_changes(order.tokens),
         notional=-(-prepared.notional.numerator // prepared.notional.denominator),
         simulated=simulation_digest(prepared.simulation),
         warnings=warnings,
         kept={
             each.token: each.millionths
-            for each in kept_back(prepared.steps, prepared.simulation, wish.subject.positions)
+            for each in kept_back(prepared.steps, prepared.simulation, order.subject.positions)
         },
         untold=untold_tokens(prepared.simulation),
         daily_limit=prepared.daily_limit,
@@ -277,8 +278,8 @@ def _approval(sealed: str, document: dict[str, Any]) -> Approval:
         about=_about_read(document["about"]),
         headline=document["headline"],
         tokens=tuple(document["tokens"]),
-        before=Circumstances(**_read(document["before"])),
-        bounds=Bounds(**_read(document["bounds"])),
+        before=ChainState(**_read(document["before"])),
+        bounds=DriftLimits(**_read(document["bounds"])),
         quoted=None if quoted is None else {token: int(text) for token, text in quoted.items()},
         notional=int(document["notional"]),
         simulated=document["simulated"],
@@ -324,15 +325,15 @@ def _read(fields: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _about_written(about: About) -> dict[str, object]:
+def _about_written(about: TargetKind) -> dict[str, object]:
     return {
         "tokenId": None if about.token_id is None else str(about.token_id),
         "pool": None if about.pool is None else list(about.pool.values),
     }
 
 
-def _about_read(fields: dict[str, Any]) -> About:
+def _about_read(fields: dict[str, Any]) -> TargetKind:
     token_id, pool = fields["tokenId"], fields["pool"]
-    return About(
+    return TargetKind(
         None if token_id is None else int(token_id), None if pool is None else PoolKey(*pool)
     )

@@ -3,45 +3,46 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from chain.checksum import shortened
-from chain.execution.reading import read_chain_facts
-from chain.execution.simulating import simulate
-from chain.networks import NATIVE
-from chain.overview import tokens_at
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from chain.contracts.checksum import shortened
+from chain.contracts.networks import NATIVE
+from chain.execution.chain_facts import read_chain_facts
+from chain.execution.simulate import simulate
+from chain.positions.overview import tokens_at
 from zuno_tui.gate.contract_code import read_code_hashes
 from zuno_tui.gate.drift import read_circumstances
-from zuno_tui.gate.subjects import read_subject
+from zuno_tui.gate.orders.target import read_subject
 from zuno_tui.gate.swap_replay import replay_swap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from chain.execution.building_facts import ChainFacts
-    from chain.execution.building_requests import QuotedSwap
-    from chain.execution.simulating import Simulation
+    from chain.base.store import Store
+    from chain.contracts.networks import Address
+    from chain.execution.build.facts import ChainFacts
+    from chain.execution.build.requests import QuotedSwap
+    from chain.execution.simulate import Simulation
     from chain.execution.transaction import UnsignedTransaction
-    from chain.networks import Address
-    from chain.overview import Sources
+    from chain.positions.overview import Sources
     from chain.rpc.records import Block
-    from chain.store import Store
     from chain.tokens import Token
     from zuno_tui.gate.contract_code import CodeHashes
-    from zuno_tui.gate.drift import Circumstances
-    from zuno_tui.gate.subjects import About, Subject
+    from zuno_tui.gate.drift import ChainState
+    from zuno_tui.gate.orders.target import OrderTarget, TargetKind
     from zuno_tui.gate.swap_replay import SwapInput
 
 GAS_TOLERANCE = 10
 """Nodes count the gas of a trial a little differently: a tenth is no contradiction."""
 
 
-@dataclass(frozen=True, slots=True)
-class BasisQuestion:
+class BasisQuestion(Struct, frozen=True):
     """What is asked of every endpoint alike."""
 
-    about: About
+    about: TargetKind
     wallet: Address
     tokens: tuple[Address, ...]
     contracts: tuple[Address, ...]
@@ -50,10 +51,9 @@ class BasisQuestion:
     swap: SwapInput | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Basis:
-    subject: Subject
-    circumstances: Circumstances
+class Basis(Struct, frozen=True):
+    subject: OrderTarget
+    circumstances: ChainState
     facts: ChainFacts
     tokens: Mapping[Address, Token]
     codes: CodeHashes
@@ -71,7 +71,7 @@ async def read_basis(
     block: Block,
     *,
     pins: Store,
-    subject: Subject | None = None,
+    subject: OrderTarget | None = None,
 ) -> Basis:
     """All of it at this very block, from one endpoint's word and no memory."""
     at = block.hash
@@ -103,8 +103,8 @@ def _facts(basis: Basis) -> Iterator[tuple[str, object]]:
     block = basis.subject.block
     yield "block", block.hash
     yield "time of the block", block.timestamp
-    for field in fields(basis.circumstances):
-        yield field.name.replace("_", " "), getattr(basis.circumstances, field.name)
+    for name, value in asdict(basis.circumstances).items():
+        yield name.replace("_", " "), value
     position = basis.subject.position
     if position is not None:
         identity = position.identity
@@ -143,8 +143,7 @@ def _trial(simulation: Simulation) -> Iterator[tuple[str, object]]:
             yield f"gas of {step.step}", Gas(step.gas_used)
 
 
-@dataclass(frozen=True, slots=True)
-class Gas:
+class Gas(Struct, frozen=True):
     """An amount of gas, which equals another that is near it."""
 
     used: int

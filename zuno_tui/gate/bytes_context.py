@@ -6,19 +6,20 @@ the bytes themselves name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.execution.building_facts import PoolFacts, Tolerance, position_facts
-from chain.execution.mentions import mentions_of
-from chain.execution.policy_context import PolicyContext, key_of
-from chain.hooks import NO_HOOK
-from chain.networks import NATIVE
-from chain.pool_key import PoolKey
+from msgspec import Struct
+
+from chain.contracts.hooks import NO_HOOK
+from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import PoolKey
+from chain.execution.build.facts import PoolFacts, Tolerance, position_facts
+from chain.execution.decode.mentions import mentions_of
+from chain.execution.policy.context import PolicyContext, key_of
 from chain.pools.state import pool_state_slots, pool_states
-from chain.positions.gathering import read_positions
-from chain.reading.one_block import OneBlock
-from chain.reading.words import read_slots
+from chain.positions.batch_reader import read_positions
+from chain.read.block_reader import OneBlock
+from chain.read.storage_words import read_slots
 from zuno_tui.gate.contract_code import called_contracts
 from zuno_tui.gate.swap_replay import SwapInput
 from zuno_tui.gate.worth import read_worth
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
-    from chain.execution.building_facts import PositionFacts
-    from chain.execution.building_requests import QuotedSwap
-    from chain.execution.decoding_records import DecodedStep
-    from chain.networks import Address, Network
-    from chain.overview import Sources
+    from chain.contracts.networks import Address, Network
+    from chain.execution.build.facts import PositionFacts
+    from chain.execution.build.requests import QuotedSwap
+    from chain.execution.decode.records import DecodedStep
+    from chain.positions.overview import Sources
     from chain.rpc.records import Block
     from zuno_tui.gate.contract_code import CodeHashes
     from zuno_tui.gate.limits import GateLimits
@@ -40,8 +41,7 @@ DRIFT_BIPS = int(Tolerance().slippage_bips)
 """As far as a price may move between approving and applying."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedInBytes:
+class NamedInBytes(Struct, frozen=True):
     """The wallet's positions and the pools that the bytes name, as they are at one block."""
 
     positions: dict[int, PositionFacts]

@@ -8,7 +8,7 @@ from agents.numbers.rules import JudgmentVerdict
 from zuno_tui.gate.refusal import GateRefusedError
 
 if TYPE_CHECKING:
-    from agents.plan import Candidate, Plan
+    from agents.lp.plan import Candidate, Plan
 
 EXIT = "exit"
 
@@ -28,7 +28,7 @@ def chosen_candidate(plan: Plan, named: str | None) -> Candidate:
 
 def _refuse_edited(plan: Plan) -> None:
     """A plan's id is over all of it: numbers nobody argued about are not approved under it."""
-    from agents.plan import plan_identity
+    from agents.lp.plan import plan_identity
 
     if plan_identity(plan) != plan.plan_id:
         raise GateRefusedError(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from chain.execution.sending_delivery import Route
+from msgspec import Struct
+
+from chain.execution.outbox.delivery import Route
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import NoEndpoint, RpcError
@@ -15,20 +16,18 @@ from chain.rpc.errors import NoEndpoint, RpcError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from chain.networks import Network
+    from chain.contracts.networks import Network
     from zuno_tui.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Witness:
+class Witness(Struct, frozen=True):
     """One endpoint by itself, whose answers no other can stand in for."""
 
     host: str
     client: RpcClient
 
 
-@dataclass(frozen=True, slots=True)
-class Connections:
+class Connections(Struct, frozen=True):
     route: Route
     witnesses: tuple[Witness, ...] = ()
     """Every endpoint that reads, where two or more are set; none where there is only one."""

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from chain.checksum import checksummed, shortened
-from chain.code_hashes import shipped_code_hashes
-from chain.hooks import NO_HOOK
-from chain.keccak import keccak
-from chain.networks import NATIVE
+from chain.contracts.checksum import checksummed, shortened
+from chain.contracts.code_hashes import shipped_code_hashes
+from chain.contracts.hooks import NO_HOOK
+from chain.contracts.keccak import keccak
+from chain.contracts.networks import NATIVE
 from chain.rpc import requests
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from chain.networks import Address, Network
-    from chain.overview import Sources
+    from chain.base.store import Store
+    from chain.contracts.networks import Address, Network
+    from chain.positions.overview import Sources
     from chain.rpc.records import BlockRef
-    from chain.store import Store
 
 
 class CodeHashes(NamedTuple):
@@ -52,7 +52,7 @@ def trust_words(network: Network, codes: CodeHashes) -> tuple[str, ...]:
         return ", ".join(names.get(each, shortened(each)) for each in addresses)
 
     same = [each for each in codes.pinned if codes.now[each] == codes.pinned[each]]
-    grounds = {
+    evaluations = {
         "as shipped with zuno": [each for each in same if each in codes.shipped],
         "as first met from this home": [
             each for each in same if each not in codes.shipped | codes.first_met
@@ -61,7 +61,7 @@ def trust_words(network: Network, codes: CodeHashes) -> tuple[str, ...]:
             each for each in same if each in codes.first_met
         ],
     }
-    words = [f"Code {why}: {told(which)}." for why, which in grounds.items() if which]
+    words = [f"Code {why}: {told(which)}." for why, which in evaluations.items() if which]
     words += [
         f"Code of {checksummed(each)} is not as it was first met. If that is right, let go of what "
         f"is remembered: zuno doctor --forget {checksummed(each)}"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from chain.abi import encode_call
-from chain.checksum import shortened
-from chain.execution.outbox_approvals import APPROVAL_SECONDS
-from chain.execution.policy_context import DEAREST_POOL_FEE
-from chain.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, NO_HOOK
-from chain.keccak import keccak
+from msgspec import Struct
+
+from chain.contracts.abi import encode_call
+from chain.contracts.checksum import shortened
+from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, NO_HOOK
+from chain.contracts.keccak import keccak
+from chain.execution.outbox.approvals import APPROVAL_SECONDS
+from chain.execution.policy.context import DEAREST_POOL_FEE
 from chain.rpc import requests
 from chain.rpc.client import AHEAD_SECONDS
 from chain.rpc.errors import Reverted
@@ -20,21 +21,21 @@ from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from chain.execution.kept_back import KeptBack
-    from chain.networks import Address
-    from chain.overview import Sources
+    from chain.contracts.networks import Address
+    from chain.execution.exit_tax import ExitTax
+    from chain.positions.overview import Sources
     from chain.rpc.records import Block, BlockRef
-    from zuno_tui.gate.subjects import Subject
+    from zuno_tui.gate.orders.target import OrderTarget
 
 
-async def read_circumstances(sources: Sources, subject: Subject, wallet: Address) -> Circumstances:
+async def read_circumstances(sources: Sources, subject: OrderTarget, wallet: Address) -> ChainState:
     """At the block the subject was read at."""
     block, pool, position = subject.block, subject.pool, subject.position
     nonce = await sources.client.ask(requests.transaction_count(wallet, block.hash))
     hook_code = None
     if pool is not None and pool.key.hooks != NO_HOOK:
         hook_code = await read_hook_code(sources, pool.key.hooks, block.hash)
-    return Circumstances(
+    return ChainState(
         owner=None if position is None else position.owner,
         liquidity=None if position is None else position.liquidity,
         pool_id=None if pool is None else pool.key.pool_id,
@@ -111,8 +112,7 @@ _CLOCK_SLACK = 60
 """Seconds by which a clock may be set right between approving and applying."""
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
+class ChainState(Struct, frozen=True):
     """A wallet and what its plan is about, at one block and as far as the plan rests on them.
 
     Without a position there is no owner and no liquidity, without a pool no price.
@@ -131,8 +131,7 @@ class Circumstances:
     base_fee: int
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class DriftLimits(Struct, frozen=True):
     """How far prices may move: the pool's within the slippage, gas up to the fee signed for."""
 
     lowest_sqrt_price: int
@@ -151,7 +150,7 @@ class Drift(NamedTuple):
 
 
 def drifts(
-    before: Circumstances, after: Circumstances, bounds: Bounds, now: float
+    before: ChainState, after: ChainState, bounds: DriftLimits, now: float
 ) -> tuple[Drift, ...]:
     """Everything that has moved further than it may."""
     return tuple(_drifts(before, after, bounds, now))
@@ -165,7 +164,7 @@ def code_drifts(told: Mapping[Address, str], now: Mapping[Address, str]) -> Iter
             yield Drift(f"code of {address}", _told(before), _told(after))
 
 
-def kept_drifts(told: Mapping[Address, int], kept: Iterable[KeptBack]) -> Iterator[Drift]:
+def kept_drifts(told: Mapping[Address, int], kept: Iterable[ExitTax]) -> Iterator[Drift]:
     """What a hook or a token would keep beyond the share that was told."""
     for each in kept:
         share = told.get(each.token, 0)
@@ -175,7 +174,7 @@ def kept_drifts(told: Mapping[Address, int], kept: Iterable[KeptBack]) -> Iterat
 
 
 def _drifts(
-    before: Circumstances, after: Circumstances, bounds: Bounds, now: float
+    before: ChainState, after: ChainState, bounds: DriftLimits, now: float
 ) -> Iterator[Drift]:
     same = {
         "owner": (before.owner, after.owner),
@@ -202,7 +201,7 @@ def _drifts(
         yield Drift("approval", "good for ten minutes", f"{late} s past its end")
 
 
-def _price_drift(before: int | None, after: int | None, bounds: Bounds) -> Iterator[Drift]:
+def _price_drift(before: int | None, after: int | None, bounds: DriftLimits) -> Iterator[Drift]:
     if before is None or after is None:
         return
     lowest, highest = bounds.lowest_sqrt_price, bounds.highest_sqrt_price

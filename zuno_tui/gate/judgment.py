@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.checksum import checksummed
-from chain.execution.decoding import decode
-from chain.execution.decoding_abi import DecodingError
-from chain.execution.gas_bill import gas_bill
-from chain.execution.kept_back import kept_back
-from chain.execution.parties import parties_of
-from chain.execution.policy import Refused, check
+from msgspec import Struct
+
+from chain.contracts.checksum import checksummed
+from chain.execution.build.gas_bill import gas_bill
+from chain.execution.decode.abi import DecodingError
+from chain.execution.decode.decoder import decode
+from chain.execution.decode.parties import parties_of
+from chain.execution.exit_tax import kept_back
+from chain.execution.policy.policy import PolicyRefused, check
 from zuno_tui.gate.agreement import require_agreement
 from zuno_tui.gate.approvals import notional_of_today
 from zuno_tui.gate.basis import BasisQuestion, read_basis
@@ -19,23 +20,23 @@ from zuno_tui.gate.bytes_context import read_context, read_named
 from zuno_tui.gate.connections import refuse_silent_route
 from zuno_tui.gate.contract_code import read_code_hashes, refuse_other_protocol
 from zuno_tui.gate.drift import Drift, code_drifts, drifts, earliest_time, kept_drifts, network_time
+from zuno_tui.gate.orders.target import read_subject, read_wallet
 from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_elsewhere
-from zuno_tui.gate.preparing import refuse_failing
+from zuno_tui.gate.prepare import refuse_failing
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
-from zuno_tui.gate.subjects import read_subject, read_wallet
 from zuno_tui.gate.swap_replay import replay_swap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from chain.execution.decoding_records import DecodedStep
-    from chain.execution.gas_bill import GasBill
-    from chain.execution.journal_records import Dispatch
-    from chain.execution.outbox import Outbox
-    from chain.execution.parties import Parties
+    from chain.contracts.networks import Network
+    from chain.execution.build.gas_bill import GasBill
+    from chain.execution.decode.parties import Parties
+    from chain.execution.decode.records import DecodedStep
+    from chain.execution.outbox.outbox import Outbox
+    from chain.execution.outbox.records import Dispatch
     from chain.execution.transaction import UnsignedTransaction
-    from chain.networks import Network
-    from chain.overview import Sources
+    from chain.positions.overview import Sources
     from zuno_tui.gate.agreement import Agreement
     from zuno_tui.gate.approvals import Approval
     from zuno_tui.gate.basis import Basis
@@ -43,8 +44,7 @@ if TYPE_CHECKING:
     from zuno_tui.gate.limits import GateLimits
 
 
-@dataclass(frozen=True, slots=True)
-class Judgment:
+class SigningJudgment(Struct, frozen=True):
     """What is about to be signed, and what it rests on, all of it read just now."""
 
     now: int
@@ -64,7 +64,7 @@ async def judge_again(
     dispatch: Dispatch,
     *,
     limits: GateLimits,
-) -> Judgment:
+) -> SigningJudgment:
     """Let the journal's bytes be signed, or refuse them and say why."""
     network = sources.network
     if dispatch.chain_id != network.chain_id:
@@ -124,7 +124,7 @@ async def judge_again(
         raise changed(approval, more)
     sources.store.absorb(fresh.store, now=sources.clock())
     gas = await gas_bill(sources.client, network, question.transactions, block.hash)
-    return Judgment(now, steps, parties, basis, agreement, gas)
+    return SigningJudgment(now, steps, parties, basis, agreement, gas)
 
 
 async def judge_transactions(
@@ -188,7 +188,7 @@ def refuse_strangers(network: Network, parties: Parties) -> None:
 
 
 def refuse_by_policy(verdict: object) -> None:
-    if isinstance(verdict, Refused):
+    if isinstance(verdict, PolicyRefused):
         reasons = "\n".join(f"  {reason}" for reason in verdict.reasons)
         raise GateRefusedError(
             f"The policy does not let this through. Nothing was signed.\n{reasons}",

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from chain.execution.policy_context import Limits
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.execution.policy.context import PolicyLimits
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chain.networks import Address, Network
+    from chain.contracts.networks import Address, Network
 
 _GWEI = 10**9
 _MICRO = 10**6
@@ -23,15 +25,14 @@ _VALUE_USD = 250_000
 _KNOWN = ("max_fee_gwei", "value_usd", "daily_usd", "allowed_hooks")
 
 
-@dataclass(frozen=True, slots=True)
-class GateLimits:
-    policy: Limits
+class GateLimits(Struct, frozen=True):
+    policy: PolicyLimits
     """What holds while nobody knows what a coin is worth."""
     value_usd: float
     """Dollars of the network's own coin that one step may send along."""
     allowed_hooks: frozenset[Address]
 
-    def at_price(self, usd_per_wei: float | None) -> Limits:
+    def at_price(self, usd_per_wei: float | None) -> PolicyLimits:
         """The limits with the coins that are worth `value_usd` now."""
         if usd_per_wei is None or usd_per_wei <= 0:
             return self.policy
@@ -46,7 +47,7 @@ def gate_limits(table: Mapping[str, object], network: Network) -> GateLimits:
     daily = _positive(table, "daily_usd")
     fee = _positive(table, "max_fee_gwei")
     return GateLimits(
-        Limits(
+        PolicyLimits(
             max_fee_per_gas=network.max_fee_per_gas if fee is None else int(fee * _GWEI),
             value=network.value_without_price * _WEI,
             daily_notional=None if daily is None else int(daily * _MICRO),

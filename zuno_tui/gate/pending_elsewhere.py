@@ -15,8 +15,8 @@ from chain.rpc.errors import RpcError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from chain.execution.journal_records import Dispatch
-    from chain.networks import Address
+    from chain.contracts.networks import Address
+    from chain.execution.outbox.records import Dispatch
     from chain.rpc.reader import Reader
 
 _LOOKS = 3

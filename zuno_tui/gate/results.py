@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from chain.execution.journal_records import SUCCEEDED, StepState
-from chain.execution.receipts import (
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.contracts.networks import NATIVE
+from chain.execution.outbox.receipts import (
     all_together,
     contradicts,
     read_held_changes,
     read_realised,
 )
-from chain.execution.resuming import Situation, look
-from chain.networks import NATIVE
+from chain.execution.outbox.records import SUCCEEDED, StepState
+from chain.execution.outbox.resume import StepSituation, look
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from zuno_tui.gate.aftermath import read_aftermath
@@ -24,35 +26,35 @@ from zuno_tui.gate.witnessing import evidence_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from chain.execution.evidence import Evidence
-    from chain.execution.journal_records import Dispatch, Inclusion, Step
-    from chain.execution.outbox import Outbox
-    from chain.execution.receipts import Realised
-    from chain.execution.resuming import Finding
-    from chain.networks import Address
-    from chain.overview import Sources
+    from chain.contracts.networks import Address
+    from chain.execution.outbox.evidence import Evidence
+    from chain.execution.outbox.outbox import Outbox
+    from chain.execution.outbox.receipts import Realised
+    from chain.execution.outbox.records import Dispatch, Inclusion, PlanStep
+    from chain.execution.outbox.resume import StepFinding
+    from chain.positions.overview import Sources
     from chain.rpc.reader import Reader
     from zuno_tui.gate.aftermath import Aftermath
-    from zuno_tui.gate.allowances import Given
+    from zuno_tui.gate.allowances import GivenAllowance
     from zuno_tui.gate.approvals import Approval
     from zuno_tui.gate.connections import Connections
 
-_QUIET = frozenset((Situation.INCLUDED, Situation.FINAL))
+_QUIET = frozenset((StepSituation.INCLUDED, StepSituation.FINAL))
 _NEEDS_NOTHING = frozenset(
     (
-        Situation.NEVER_SIGNED,
-        Situation.REVERTED,
-        Situation.CANCELLED,
-        Situation.REPLACED,
-        Situation.DROPPED,
-        Situation.OVER,
+        StepSituation.NEVER_SIGNED,
+        StepSituation.REVERTED,
+        StepSituation.CANCELLED,
+        StepSituation.REPLACED,
+        StepSituation.DROPPED,
+        StepSituation.OVER,
     )
 )
 """Where nothing changes by itself and nothing must be done: said unasked once, not for ever."""
 _HEARD = "findings-heard"
 
 
-class Told(NamedTuple):
+class StepOutcome(NamedTuple):
     """One step that is not settled, or a plan that is over, for people and programs."""
 
     dispatch: str
@@ -79,7 +81,7 @@ class Told(NamedTuple):
 
 async def look_at_outbox(
     sources: Sources, connections: Connections, outbox: Outbox
-) -> tuple[Told, ...]:
+) -> tuple[StepOutcome, ...]:
     """The truth about whatever is unfinished, looked up and written down; nothing is sent."""
     findings = await look(
         outbox,
@@ -97,7 +99,7 @@ async def look_at_outbox(
     return tuple(told)
 
 
-def remember_heard(outbox: Outbox, told: tuple[Told, ...], *, now: float) -> None:
+def remember_heard(outbox: Outbox, told: tuple[StepOutcome, ...], *, now: float) -> None:
     """Keep what a person was told, so that what needs nothing is said once."""
     heard = {_key(one): True for one in told if one.news and one.situation in _NEEDS_NOTHING}
     outbox.kept.put_many(_HEARD, heard, now=now)
@@ -122,8 +124,8 @@ def stands(dispatch: Dispatch) -> str:
 
 
 async def _outcome_with_aftermath(
-    sources: Sources, outbox: Outbox, dispatch: Dispatch, told: Told
-) -> Told:
+    sources: Sources, outbox: Outbox, dispatch: Dispatch, told: StepOutcome
+) -> StepOutcome:
     """With where the tokens are, of a plan that did not come to its end."""
     if dispatch.ended is None and dispatch.stopped_at is None:
         return told
@@ -136,9 +138,9 @@ async def _outcome_with_aftermath(
         return told._replace(unread=error.sentence)
 
 
-def _told(outbox: Outbox, finding: Finding) -> Told:
+def _told(outbox: Outbox, finding: StepFinding) -> StepOutcome:
     is_open = finding.situation not in _QUIET and not _dealt_with(finding)
-    told = Told(
+    told = StepOutcome(
         finding.dispatch.hash,
         finding.dispatch.plan_id,
         finding.step.name,
@@ -152,24 +154,22 @@ def _told(outbox: Outbox, finding: Finding) -> Told:
     return told._replace(news=is_open and not heard)
 
 
-def _key(told: Told) -> str:
+def _key(told: StepOutcome) -> str:
     return f"{told.dispatch}:{told.step}:{told.situation}"
 
 
-def _dealt_with(finding: Finding) -> bool:
-    over = finding.situation is Situation.OVER
+def _dealt_with(finding: StepFinding) -> bool:
+    over = finding.situation is StepSituation.OVER
     return (over or finding.step.settled) and finding.dispatch.resolved_at is not None
 
 
-@dataclass(frozen=True, slots=True)
-class StepResult:
-    step: Step
+class StepResult(Struct, frozen=True):
+    step: PlanStep
     gas_used: int
     gas_cost: int
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class ApplyResult(Struct, frozen=True):
     approval: Approval
     dispatch: Dispatch
     steps: tuple[StepResult, ...]
@@ -177,7 +177,7 @@ class Result:
     realised: Mapping[Address, int | None]
     """By token; None where the chain's own coin cannot be told apart, or a token's events lie."""
     minted: tuple[int, ...]
-    allowances: tuple[Given, ...]
+    allowances: tuple[GivenAllowance, ...]
     """What is still allowed of its tokens afterwards."""
     contradicted: tuple[str, ...] = ()
     """Steps whose status and balances cannot both be true."""
@@ -217,9 +217,8 @@ class Result:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Effect:
-    step: Step
+class _Effect(Struct, frozen=True):
+    step: PlanStep
     did: Realised
     held: Mapping[Address, int]
     sound: bool
@@ -227,7 +226,7 @@ class _Effect:
 
 async def read_result(
     sources: Sources, connections: Connections, approval: Approval, dispatch: Dispatch
-) -> Result:
+) -> ApplyResult:
     evidence = evidence_of(sources.network, connections)
     told = [token for token in approval.tokens if token not in approval.untold]
     effects = [
@@ -240,7 +239,7 @@ async def read_result(
         token: total.native.amount if token == NATIVE else total.tokens.get(token, 0)
         for token in approval.tokens
     } | dict.fromkeys(approval.untold)
-    result = Result(
+    result = ApplyResult(
         approval,
         dispatch,
         tuple(
@@ -254,7 +253,7 @@ async def read_result(
     return result if result.done else await _with_aftermath(sources, result)
 
 
-async def _with_aftermath(sources: Sources, result: Result) -> Result:
+async def _with_aftermath(sources: Sources, result: ApplyResult) -> ApplyResult:
     try:
         aftermath = await read_aftermath(sources, result.approval, result.dispatch)
     except RpcError:
@@ -265,7 +264,7 @@ async def _with_aftermath(sources: Sources, result: Result) -> Result:
 async def _effect(
     sources: Sources,
     evidence: Evidence,
-    step: Step,
+    step: PlanStep,
     inclusion: Inclusion,
     tokens: Sequence[Address],
 ) -> _Effect:
@@ -287,7 +286,7 @@ async def _effect(
     return _Effect(step, did, held, enough and not contradicts(receipt, did, held))
 
 
-async def _tells_so(reads: Reader, step: Step, inclusion: Inclusion) -> bool:
+async def _tells_so(reads: Reader, step: PlanStep, inclusion: Inclusion) -> bool:
     try:
         receipt = await reads.ask(requests.receipt(inclusion.transaction_hash))
     except RpcError:

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.execution.decoding import decode
-from chain.execution.gas_bill import GasBill
-from chain.execution.journal_records import VersionKind
-from chain.execution.resuming import Situation, look
-from chain.execution.sending import Sender
-from chain.execution.signed_bytes import check_signed_bytes
-from chain.execution.words import describe, names_on
+from msgspec import Struct
+
+from chain.execution.build.gas_bill import GasBill
+from chain.execution.decode.decoder import decode
+from chain.execution.decode.words import describe, names_on
+from chain.execution.outbox.records import VersionKind
+from chain.execution.outbox.resume import StepSituation, look
+from chain.execution.outbox.sender import Sender
+from chain.execution.outbox.signed_bytes import check_signed_bytes
 from chain.tokens import read_tokens
 from zuno_tui.gate.approvals import approval_under, refuse_tampered
 from zuno_tui.gate.connections import refuse_silent_route
 from zuno_tui.gate.judgment import judge_transactions
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.replacing import refuse_unlike_cancel
+from zuno_tui.gate.replace import refuse_unlike_cancel
 from zuno_tui.gate.results import stands
 from zuno_tui.gate.witnessing import evidence_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from chain.execution.journal_records import Dispatch, Step, Version
-    from chain.execution.outbox import Outbox
-    from chain.execution.parties import Parties
-    from chain.execution.resuming import Finding
-    from chain.networks import Address, Network
-    from chain.overview import Sources
+    from chain.contracts.networks import Address, Network
+    from chain.execution.decode.parties import Parties
+    from chain.execution.outbox.outbox import Outbox
+    from chain.execution.outbox.records import Dispatch, PlanStep, Version
+    from chain.execution.outbox.resume import StepFinding
+    from chain.positions.overview import Sources
     from chain.tokens import Token
     from zuno_tui.gate.connections import Connections
     from zuno_tui.gate.limits import GateLimits
@@ -37,12 +38,11 @@ if TYPE_CHECKING:
 _LOOK = "See where things stand: zuno outbox"
 
 
-@dataclass(frozen=True, slots=True)
-class Resumption:
+class Resumption(Struct, frozen=True):
     """The bytes that would be sent again, in words read out of them."""
 
     dispatch: Dispatch
-    step: Step
+    step: PlanStep
     version: Version
     parties: Parties
     tokens: Mapping[Address, Token]
@@ -110,7 +110,7 @@ async def resume_plan(
     resumption: Resumption,
     *,
     limits: GateLimits,
-    changed: Callable[[Step], None],
+    changed: Callable[[PlanStep], None],
 ) -> Dispatch:
     """Send what was shown, if it is still what would be shown now, and wait for its block."""
     again = await prepare_resume(
@@ -130,9 +130,9 @@ async def resume_plan(
     return await sender.resume(again.dispatch.hash, again.step.position)
 
 
-def _one_missing(findings: tuple[Finding, ...], plan_id: str | None) -> Finding:
+def _one_missing(findings: tuple[StepFinding, ...], plan_id: str | None) -> StepFinding:
     named = [one for one in findings if plan_id in (None, one.dispatch.plan_id)]
-    missing = [one for one in named if one.situation is Situation.NOT_SENT]
+    missing = [one for one in named if one.situation is StepSituation.NOT_SENT]
     if not missing:
         raise GateRefusedError(_why_nothing(named, plan_id))
     plans = dict.fromkeys(one.dispatch.hash for one in missing)
@@ -142,9 +142,9 @@ def _one_missing(findings: tuple[Finding, ...], plan_id: str | None) -> Finding:
     return missing[0]
 
 
-def _why_nothing(named: list[Finding], plan_id: str | None) -> str:
+def _why_nothing(named: list[StepFinding], plan_id: str | None) -> str:
     what = "Nothing" if plan_id is None else f"Nothing of {plan_id}"
-    over = next((one for one in named if one.situation is Situation.OVER), None)
+    over = next((one for one in named if one.situation is StepSituation.OVER), None)
     if over is not None:
         return f"{over.sentence} Make a new plan: zuno recommend ID"
     told = f" It stands here: {stands(named[0].dispatch)}." if plan_id and named else ""

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.execution.building_requests import QuotedSwap
-from chain.hooks import touches_swaps
+from msgspec import Struct
+
+from chain.contracts.hooks import touches_swaps
+from chain.execution.build.requests import QuotedSwap
 from chain.pools.depth import read_depths
 from chain.pools.quote import quote_at_most, quotes_across
 from chain.pools.state import pool_state_slots, pool_states
-from chain.reading.one_block import OneBlock
-from chain.reading.words import read_slots
+from chain.read.block_reader import OneBlock
+from chain.read.storage_words import read_slots
 
 if TYPE_CHECKING:
-    from chain.execution.building_facts import PositionFacts
-    from chain.overview import Sources
-    from chain.pool_key import PoolKey
+    from chain.contracts.pool_key import PoolKey
+    from chain.execution.build.facts import PositionFacts
+    from chain.positions.overview import Sources
 
 
-@dataclass(frozen=True, slots=True)
-class SwapInput:
+class SwapInput(Struct, frozen=True):
     """An exact input, the pool it goes through, and the position that leaves that pool first."""
 
     pool: PoolKey
@@ -31,7 +31,7 @@ class SwapInput:
 
 async def replay_swap(sources: Sources, swap: SwapInput, at: str) -> QuotedSwap | None:
     """What the swap pays at this block; None where the pool has no price or too little depth."""
-    from agents.observing.pool_facts import REACH
+    from agents.lp.observe.pool_facts import REACH
 
     here = OneBlock(sources.client, sources.network, at)
     words = (await read_slots(here, sources.network, pool_state_slots([swap.pool]))).words

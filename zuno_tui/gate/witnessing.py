@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chain.execution.evidence import EMBEDDED, ONE_ENDPOINT, NamedReader
+from msgspec.structs import replace
+
+from chain.execution.outbox.evidence import EMBEDDED, ONE_ENDPOINT, NamedReader
 
 if TYPE_CHECKING:
-    from chain.execution.evidence import Evidence
-    from chain.networks import Network
+    from chain.contracts.networks import Network
+    from chain.execution.outbox.evidence import Evidence
     from zuno_tui.gate.connections import Connections
 
 

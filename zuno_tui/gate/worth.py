@@ -5,16 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from chain.networks import NATIVE
-from chain.overview import tokens_at
+from chain.base.quantity import Unknown
+from chain.contracts.networks import NATIVE
+from chain.positions.overview import tokens_at
 from chain.prices.ladder import read_prices
-from chain.quantity import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chain.networks import Address
-    from chain.overview import Sources
+    from chain.contracts.networks import Address
+    from chain.positions.overview import Sources
     from chain.rpc.records import Block
     from chain.tokens import Token
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MICRO = 10**6
 
 
-class Worth(NamedTuple):
+class OrderWorth(NamedTuple):
     tokens: Mapping[Address, Token]
     usd_per_unit: dict[Address, float]
     """Of those whose worth is known."""
@@ -40,7 +40,7 @@ def micro_dollars(usd_per_unit: Mapping[Address, float]) -> dict[Address, Fracti
     return {token: Fraction(usd) * _MICRO for token, usd in usd_per_unit.items()}
 
 
-async def read_worth(sources: Sources, tokens: tuple[Address, ...], block: Block) -> Worth:
+async def read_worth(sources: Sources, tokens: tuple[Address, ...], block: Block) -> OrderWorth:
     wanted = tuple(dict.fromkeys((*tokens, NATIVE)))
     known = await tokens_at(sources.without_memory(), wanted, block.hash)
     book = await read_prices(
@@ -52,4 +52,4 @@ async def read_worth(sources: Sources, tokens: tuple[Address, ...], block: Block
         for address, value in units.items()
         if not isinstance(value, Unknown)
     }
-    return Worth(known, usd, usd.get(NATIVE), book.disputed)
+    return OrderWorth(known, usd, usd.get(NATIVE), book.disputed)

@@ -1,23 +1,24 @@
-"""The parts of a create phrase put together: one wish of each kind, or what speaks against it."""
+"""The parts of a create phrase put together: one of each kind, or what speaks against it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
 
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
-from chain.networks import NATIVE
-from zuno_tui.phrases.amounts import Numeral, written
+from chain.base.numerals import Numeral, written
+from chain.contracts.networks import NATIVE
 from zuno_tui.phrases.create_parts import Exposure, Fee, Mention, NamedPair, Wrong
 from zuno_tui.phrases.create_words import known_symbols
 from zuno_tui.phrases.pieces import choose_one, listed
-from zuno_tui.words import fee_text
+from zuno_tui.shown.words import fee_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from chain.networks import Address, Network
+    from chain.contracts.networks import Address, Network
     from zuno_tui.phrases.create_parts import PhrasePart
     from zuno_tui.phrases.create_words import KnownToken
 
@@ -25,8 +26,7 @@ MOST_UNITS = 2**127 - 1
 """What a pool can owe or be owed at once: it counts in an int128."""
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
+class NamedHolding(Struct, frozen=True):
     token: KnownToken
     units: int
 
@@ -35,9 +35,8 @@ class Holding:
         return f"{written(self.units, self.token.decimals)} {self.token.symbol}"
 
 
-@dataclass(frozen=True, slots=True)
-class FoundCapital:
-    holdings: tuple[Holding, ...]
+class FoundCapital(Struct, frozen=True):
+    holdings: tuple[NamedHolding, ...]
     problems: tuple[str, ...]
     places: frozenset[int]
     """Where in the phrase the tokens stand that were given an amount."""
@@ -56,7 +55,7 @@ def find_capital(parts: Sequence[PhrasePart]) -> FoundCapital:
             others.pop(place, None)
     problems = [_unowned(numerals[place], left) for place, left in choices.items()]
 
-    holdings: dict[str, Holding] = {}
+    holdings: dict[str, NamedHolding] = {}
     for _, (numeral, token) in sorted(owners.items()):
         holding = _holding(numeral, token)
         if isinstance(holding, Wrong):
@@ -100,7 +99,7 @@ def _unowned(numeral: Numeral, choices: Mapping[int, KnownToken]) -> str:
     )
 
 
-def _holding(numeral: Numeral, token: KnownToken) -> Holding | Wrong:
+def _holding(numeral: Numeral, token: KnownToken) -> NamedHolding | Wrong:
     units = numeral.scaled(token.decimals)
     told = f"{numeral.text} {token.symbol}"
     if numeral.digits <= 0:
@@ -109,7 +108,7 @@ def _holding(numeral: Numeral, token: KnownToken) -> Holding | Wrong:
         return Wrong(f"{told} cannot be: {token.symbol} has {token.decimals} decimals.")
     if units > MOST_UNITS:
         return Wrong(f"{told} is more than any pool can take.")
-    return Holding(token, units)
+    return NamedHolding(token, units)
 
 
 T = TypeVar("T")
@@ -118,9 +117,8 @@ _STAY_LONG = "stay long"
 _EXPOSURES = {ExposureBias.NEUTRAL: "neutral", ExposureBias.LONG_TOKEN: _STAY_LONG}
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    capital: tuple[Holding, ...]
+class Draft(Struct, frozen=True):
+    capital: tuple[NamedHolding, ...]
     tokens: tuple[KnownToken, ...]
     """All that the pool must hold, the capital's first."""
     profile: RiskProfile | None
@@ -140,14 +138,14 @@ class Draft:
 
     def told(self, network: Network | None) -> str:
         """What is understood, in plain words."""
-        wishes = (
+        orders = (
             self._told_capital(),
             self.profile.value if self.profile else "",
             self._told_exposure(),
             "" if self.fee is None else f"fee {fee_text(self.fee)}",
             "" if network is None else f"on {network.title}",
         )
-        return " · ".join(wish for wish in wishes if wish)
+        return " · ".join(order for order in orders if order)
 
     def _told_capital(self) -> str:
         held = [holding.token for holding in self.capital]
@@ -249,7 +247,7 @@ def _wrapping(tokens: Iterable[KnownToken], network: Network) -> str:
 
 
 def _long_in(
-    capital: Sequence[Holding], kept: KnownToken | None, faults: list[str]
+    capital: Sequence[NamedHolding], kept: KnownToken | None, faults: list[str]
 ) -> KnownToken | None:
     """Which token of the capital to stay long in: the named one, else the one that moves."""
     held = [holding.token for holding in capital]

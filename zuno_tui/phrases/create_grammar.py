@@ -1,4 +1,4 @@
-"""The grammar of a create phrase: pieces become amounts, tokens, wishes and what is not known."""
+"""The grammar of a create phrase: pieces become amounts, tokens, conditions, unknown words."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
+from chain.base.numerals import NumeralError, read_numeral
 from chain.math.fees import PIPS
 from chain.tokens.listed import all_listed_symbols
-from zuno_tui.phrases.amounts import NumeralError, read_numeral
 from zuno_tui.phrases.create_parts import (
     Exposure,
     Fee,
@@ -26,10 +26,10 @@ from zuno_tui.phrases.pieces import SEPARATOR, PieceKind, longest, past
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from chain.networks import Network
+    from chain.contracts.networks import Network
     from zuno_tui.phrases.create_parts import PhrasePart
     from zuno_tui.phrases.create_words import KnownToken, Meaning
-    from zuno_tui.phrases.pieces import Piece
+    from zuno_tui.phrases.pieces import PhrasePiece
 
 _JOINS = ("/", "-")
 _MARKS_REFUSED = {
@@ -41,7 +41,7 @@ _PERCENT_PLACES = 4
 _BASIS_POINT_PLACES = 2
 
 
-def read_parts(pieces: Sequence[Piece], network: Network) -> tuple[PhrasePart, ...]:
+def read_parts(pieces: Sequence[PhrasePiece], network: Network) -> tuple[PhrasePart, ...]:
     """A phrase in order; each piece ends up in a part, and only words that say nothing are left."""
     return tuple(_Reader(pieces, known_tokens(network)).parts())
 
@@ -49,7 +49,7 @@ def read_parts(pieces: Sequence[Piece], network: Network) -> tuple[PhrasePart, .
 class _Reader:
     """Walks over the pieces once, always taking the longest thing that begins where it stands."""
 
-    def __init__(self, pieces: Sequence[Piece], tokens: Mapping[str, KnownToken]) -> None:
+    def __init__(self, pieces: Sequence[PhrasePiece], tokens: Mapping[str, KnownToken]) -> None:
         self._pieces = pieces
         self._tokens = tokens
         self._at = 0
@@ -106,7 +106,7 @@ class _Reader:
         self._at += 2
         return NamedPair(token, second)
 
-    def _number(self, piece: Piece) -> PhrasePart:
+    def _number(self, piece: PhrasePiece) -> PhrasePart:
         places, unit = self._fee_unit()
         try:
             numeral = read_numeral(piece.text)

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from agents.numbers.profiles import RiskProfile
-from zuno_tui.phrases.amounts import Numeral
+from chain.base.numerals import Numeral
 
 if TYPE_CHECKING:
     from agents.numbers.shapes import ExposureBias
     from zuno_tui.phrases.create_words import KnownToken
 
 
-@dataclass(frozen=True, slots=True)
-class Separator:
+class Separator(Struct, frozen=True):
     """Nothing in itself, but no amount reaches over it for its token."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(Struct, frozen=True):
     token: KnownToken
     partner: bool
     """Introduced as the other side of the pair."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedPair:
+class NamedPair(Struct, frozen=True):
     first: KnownToken
     second: KnownToken
 
@@ -35,32 +33,27 @@ class NamedPair:
         return f"{self.first.symbol}/{self.second.symbol}"
 
 
-@dataclass(frozen=True, slots=True)
-class Exposure:
+class Exposure(Struct, frozen=True):
     bias: ExposureBias
     kept: KnownToken | None
     """The token to stay long in, where it was named."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fee:
+class Fee(Struct, frozen=True):
     pips: int
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownWord:
+class UnknownWord(Struct, frozen=True):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownToken:
+class UnknownToken(Struct, frozen=True):
     """A word where a token belongs, but none of the network's list."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Wrong:
+class Wrong(Struct, frozen=True):
     """Something that is understood and cannot be followed."""
 
     sentence: str

@@ -5,8 +5,9 @@ Order and case are free. What is not understood is named, and nothing is guessed
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from agents.numbers.shapes import ExposureBias
 from zuno_tui.phrases.create_draft import read_draft
@@ -20,9 +21,9 @@ from zuno_tui.phrases.pieces import LONGEST_PHRASE, choose_one, cut, unknown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agents.facts import CreateGoal
+    from agents.lp.facts import CreateGoal
     from agents.numbers.profiles import RiskProfile
-    from chain.networks import Network
+    from chain.contracts.networks import Network
     from zuno_tui.phrases.create_draft import Draft
     from zuno_tui.phrases.create_parts import PhrasePart
 
@@ -31,8 +32,7 @@ __all__ = ["CreatePhrase", "PhraseError", "parse_create"]
 _MOST_SENTENCES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class CreatePhrase:
+class CreatePhrase(Struct, frozen=True):
     goal: CreateGoal
     """Of two tokens as capital, the one to stay long in comes first."""
     profile: RiskProfile | None
@@ -77,7 +77,7 @@ def _not_understood(parts: Sequence[PhrasePart], network: Network) -> Iterable[s
 
 def _goal(draft: Draft) -> CreateGoal:
     # pydantic takes a tenth of a second to import; a phrase that is refused does without.
-    from agents.facts import Capital, CreateGoal
+    from agents.lp.facts import Capital, CreateGoal
 
     # False sorts first: the token to stay long in, then as they were named.
     holdings = sorted(draft.capital, key=lambda holding: holding.token != draft.long_in)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
-from chain.networks import all_networks
-from chain.tokens.listed import Kind, listed_tokens
+from chain.contracts.networks import all_networks
+from chain.tokens.listed import TokenClass, listed_tokens
 
 if TYPE_CHECKING:
-    from chain.networks import Address, Network
+    from chain.contracts.networks import Address, Network
     from zuno_tui.phrases.pieces import Words
 
 
 class Part(Enum):
-    """What a word does in a phrase when it is no wish of its own."""
+    """What a word does in a phrase when it is no condition of its own."""
 
     FILLER = auto()
     """Says nothing, and separates what stands around it."""
@@ -32,8 +33,7 @@ class Part(Enum):
     """The number before it is a fee."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Words that mean something, but nothing zuno would guess at."""
 
     sentence: str
@@ -82,8 +82,7 @@ INTRODUCES_KEPT = frozenset(("in", "to", "my", "the", "of"))
 """What may stand between `stay long` and the token it speaks of."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownToken:
+class KnownToken(Struct, frozen=True):
     address: Address
     symbol: str
     decimals: int
@@ -99,7 +98,7 @@ def known_tokens(network: Network) -> dict[str, KnownToken]:
             item.token.address,
             item.token.symbol,
             item.token.decimals,
-            stable=item.kind in (Kind.DOLLAR, Kind.EURO),
+            stable=item.kind in (TokenClass.DOLLAR, TokenClass.EURO),
         )
         for item in listed_tokens(network).tokens
         if item.token.decimals is not None

@@ -6,10 +6,10 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from chain.clean_text import DROP
-from chain.home import FILE_MODE, write_atomically
+from chain.base.clean_text import DROP
+from chain.base.home import FILE_MODE, write_atomically
+from chain.base.secrecy import looks_secret
 from zuno_tui.phrases.pieces import LONGEST_PHRASE
-from zuno_tui.phrases.secrecy import looks_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST_KEPT = 500
 
 
-class History:
+class PhraseHistory:
     """Steps back and forth through the phrases, keeping the one that was being typed."""
 
     def __init__(
@@ -58,7 +58,7 @@ class History:
         return self._phrases[self._place] if self._place < len(self._phrases) else self._unsent
 
 
-def open_history(path: Path) -> History:
+def open_history(path: Path) -> PhraseHistory:
     """What can be read of the file, cut to size; what is kept from now on goes into it.
 
     History is a comfort: where it cannot be read or written, the desk goes on without.
@@ -68,7 +68,9 @@ def open_history(path: Path) -> History:
         lines = path.read_text("utf-8", errors="replace").splitlines()
         if len(lines) > 2 * MOST_KEPT:
             write_atomically(path, "".join(f"{line}\n" for line in lines[-MOST_KEPT:]).encode())
-    return History((line.translate(DROP) for line in lines), lambda phrase: _append(path, phrase))
+    return PhraseHistory(
+        (line.translate(DROP) for line in lines), lambda phrase: _append(path, phrase)
+    )
 
 
 def _append(path: Path, phrase: str) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from chain.networks import all_networks, network_named
-from zuno_tui.phrases.pieces import SEPARATOR, Piece, longest, past, unknown
+from msgspec import Struct
+
+from chain.contracts.networks import all_networks, network_named
+from zuno_tui.phrases.pieces import SEPARATOR, PhrasePiece, longest, past, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from chain.networks import Network
+    from chain.contracts.networks import Network
     from zuno_tui.phrases.pieces import Words
 
 _INTRODUCED_BY = "on"
@@ -25,19 +26,18 @@ _ALIASES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class NamedNetworks:
+class NamedNetworks(Struct, frozen=True):
     networks: tuple[Network, ...]
     wrong: tuple[str, ...]
     """A sentence for each name that is no network's."""
-    rest: tuple[Piece, ...]
+    rest: tuple[PhrasePiece, ...]
     """The phrase without them."""
 
 
-def take_networks(pieces: Sequence[Piece]) -> NamedNetworks:
+def take_networks(pieces: Sequence[PhrasePiece]) -> NamedNetworks:
     found: dict[str, Network] = {}
     wrong: list[str] = []
-    rest: list[Piece] = []
+    rest: list[PhrasePiece] = []
     at = 0
     while at < len(pieces):
         if pieces[at].word != _INTRODUCED_BY:
@@ -79,7 +79,7 @@ def _words(name: str) -> Words:
     return tuple(name.lower().replace("-", " ").split())
 
 
-def _no_network(following: Sequence[Piece]) -> str:
+def _no_network(following: Sequence[PhrasePiece]) -> str:
     names = network_names()
     known = f"Known: {', '.join(names)}."
     if not following:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Misunderstood:
+class Misunderstood(Struct, frozen=True):
     sentence: str
     understood: str = ""
     """The verb that was recognised; empty when none was."""

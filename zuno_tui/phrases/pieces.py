@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum, auto
 from typing import TYPE_CHECKING, TypeVar
 
-from chain.clean_text import clean_text
+from msgspec import Struct
+
+from chain.base.clean_text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
@@ -95,8 +96,7 @@ class PieceKind(Enum):
     MARK = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class PhrasePiece(Struct, frozen=True):
     kind: PieceKind
     text: str
     """As it was typed."""
@@ -107,17 +107,17 @@ class Piece:
         return self.text.lower()
 
 
-SEPARATOR = Piece(PieceKind.MARK, ",")
+SEPARATOR = PhrasePiece(PieceKind.MARK, ",")
 
 
-def cut(text: str) -> tuple[Piece, ...]:
+def cut(text: str) -> tuple[PhrasePiece, ...]:
     """The pieces of a phrase in order; unseen characters are gone, whatever is left is shown."""
     shown = clean_text(text, limit=LONGEST_PHRASE).translate(_TYPOGRAPHY)
     return tuple(_piece(match) for match in _PIECE.finditer(_LOOSE_APOSTROPHE.sub(" ", shown)))
 
 
 def longest(
-    pieces: Sequence[Piece], at: int, table: Mapping[Words, Found]
+    pieces: Sequence[PhrasePiece], at: int, table: Mapping[Words, Found]
 ) -> tuple[Found, int] | None:
     """The entry of most words that begins here, and where it ends; hyphens may join its words."""
     best: tuple[Found, int] | None = None
@@ -134,21 +134,21 @@ def longest(
     return best
 
 
-def past(pieces: Sequence[Piece], at: int, skipped: Container[str]) -> int:
+def past(pieces: Sequence[PhrasePiece], at: int, skipped: Container[str]) -> int:
     """The next place that holds none of the skipped words."""
     while at < len(pieces) and pieces[at].word in skipped:
         at += 1
     return at
 
 
-def _piece(match: re.Match[str]) -> Piece:
+def _piece(match: re.Match[str]) -> PhrasePiece:
     match match.lastgroup:
         case "even":
-            return Piece(PieceKind.WORD, "50/50")
+            return PhrasePiece(PieceKind.WORD, "50/50")
         case "number":
-            return Piece(PieceKind.NUMBER, match[0])
+            return PhrasePiece(PieceKind.NUMBER, match[0])
         case "mark":
-            return Piece(PieceKind.MARK, match[0])
+            return PhrasePiece(PieceKind.MARK, match[0])
         case _:
             # A full stop ends a sentence, but stands inside USDC.e.
-            return Piece(PieceKind.WORD, match[0].rstrip("."))
+            return PhrasePiece(PieceKind.WORD, match[0].rstrip("."))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
 from zuno_tui.phrases.phrase_error import Misunderstood, UnclearError
 from zuno_tui.phrases.pieces import listed
@@ -11,10 +11,11 @@ from zuno_tui.phrases.pieces import listed
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from zuno_tui.desk.intents import ProfileName
-    from zuno_tui.phrases.context import Context
+    from zuno_tui.phrases.context import PhraseContext
 
 Found = TypeVar("Found")
+
+ProfileName = Literal["conservative", "balanced", "aggressive"]
 
 DEICTIC = ("it", "this", "that")
 """Words that point at what is on the desk."""
@@ -38,7 +39,7 @@ _PROFILES: Mapping[str, ProfileName] = {
 class Remaining:
     """Everything is matched exactly; what stays behind is named, never ignored."""
 
-    def __init__(self, verb: str, words: Sequence[str], context: Context) -> None:
+    def __init__(self, verb: str, words: Sequence[str], context: PhraseContext) -> None:
         self.verb = verb
         self.context = context
         self._words = list(words)

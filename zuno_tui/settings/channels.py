@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from datetime import time
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from agents.monitor.alert import Severity
+from msgspec import Struct
+from msgspec.structs import replace
+
+from agents.monitor.alerts.alert import Severity
 from agents.monitor.deliver.ledger import EVERYTHING, FOR_PEOPLE, HOUR_SECONDS, QuietHours
-from agents.monitor.telegram import TELEGRAM_URL, Telegram, TelegramSettings
-from agents.monitor.webhook import Webhook, WebhookSettings
-from zuno_tui.settings.loading import SettingsError, checked_text, checked_url
+from agents.monitor.deliver.telegram import TELEGRAM_URL, Telegram, TelegramSettings
+from agents.monitor.deliver.webhook import Webhook, WebhookSettings
+from zuno_tui.settings.load import SettingsError, checked_text, checked_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agents.monitor.channel import Channel
+    from agents.monitor.deliver.channel import Channel
     from agents.monitor.deliver.ledger import Pace
-    from zuno_tui.settings.loading import Settings
+    from zuno_tui.settings.load import Settings
 
 PACE_KEYS = (
     *("least_severity", "quiet_hours", "time_zone", "critical_in_quiet_hours"),
@@ -116,8 +118,7 @@ _TOKEN = re.compile(r"[0-9]+:[A-Za-z0-9_-]+")
 _CHAT = re.compile(r"-?[0-9]+|@[A-Za-z][A-Za-z0-9_]*")
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelSettings:
+class ChannelSettings(Struct, frozen=True):
     telegram: TelegramSettings | None
     webhook: WebhookSettings | None
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from agents.debate import DEFAULT_ROUNDS
-from agents.envelope import Role
-from agents.model.budget import NANO, BudgetLimits, Price
+from msgspec import Struct
+
+from agents.bus.envelope import Role
+from agents.lp.debate import DEFAULT_ROUNDS
+from agents.lp.payloads import MOST_ROUNDS
+from agents.model.budget import NANO, BudgetLimits, TokenRate
 from agents.model.settings import DEFAULT_MODEL, OPENAI_URL, ModelSettings
 from agents.numbers.profiles import RiskProfile
-from agents.payloads import MOST_ROUNDS
-from zuno_tui.settings.loading import (
+from zuno_tui.settings.load import (
     SettingsError,
     checked_switch,
     checked_url,
@@ -22,21 +23,20 @@ from zuno_tui.settings.loading import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from zuno_tui.settings.loading import Settings
+    from zuno_tui.settings.load import Settings
 
 _DEBATE_KEYS = {"profile", "rounds", "deterministic"}
 _MODEL_KEYS = {"name", "prices", "budget", *(role.value for role in Role if role is not Role.CLI)}
 _BUDGET_KEYS = {"debate_tokens", "day_tokens", "debate_usd", "day_usd"}
 
 
-@dataclass(frozen=True, slots=True)
-class DebateSettings:
+class DebateSettings(Struct, frozen=True):
     profile: RiskProfile
     max_rounds: int
     model: ModelSettings | None
     """None: no key, or the person wants the rules alone."""
     limits: BudgetLimits
-    prices: Mapping[str, Price]
+    prices: Mapping[str, TokenRate]
 
 
 def debate_settings(
@@ -99,7 +99,7 @@ def _name(value: object, place: str) -> str:
 
 
 def _refuse_blind_limits(
-    model: ModelSettings, limits: BudgetLimits, prices: Mapping[str, Price]
+    model: ModelSettings, limits: BudgetLimits, prices: Mapping[str, TokenRate]
 ) -> None:
     if limits.debate_nano_usd is None and limits.day_nano_usd is None:
         return
@@ -139,14 +139,14 @@ def _limits(table: object) -> BudgetLimits:
     )
 
 
-def _prices(table: object) -> dict[str, Price]:
+def _prices(table: object) -> dict[str, TokenRate]:
     if not isinstance(table, dict):
         raise SettingsError('model.prices names models, like: "gpt-4o-mini" = [0.15, 0.6].')
-    prices: dict[str, Price] = {}
+    prices: dict[str, TokenRate] = {}
     for name, pair in table.items():
         if not isinstance(pair, list) or len(pair) != 2:
             raise SettingsError(f"model.prices.{name} must be [dollars in, dollars out] a million.")
-        prices[str(name)] = Price.per_million(_dollars(pair[0]), _dollars(pair[1]))
+        prices[str(name)] = TokenRate.per_million(_dollars(pair[0]), _dollars(pair[1]))
     return prices
 
 

@@ -4,19 +4,20 @@ and `[monitor.positions.7]` for one position.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from agents.monitor.thresholds import LEAST_INTERVAL_SECONDS, Thresholds, WatchSettings
-from chain.networks import UnknownNetworkError, network_named
-from zuno_tui.settings.loading import SettingsError, refuse_unknown
+from msgspec.structs import replace
+
+from agents.monitor.rules.thresholds import LEAST_INTERVAL_SECONDS, Thresholds, WatchSettings
+from chain.contracts.networks import UnknownNetworkError, network_named
+from zuno_tui.settings.load import SettingsError, refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from zuno_tui.settings.loading import Settings
+    from zuno_tui.settings.load import Settings
 
 _SHARES = ("near_edge", "survival", "clearly_inside", "drained", "disagreement", "loss")
 _AMOUNTS = (
@@ -122,7 +123,7 @@ def _thresholds(place: str, table: Mapping[str, object], before: Thresholds) -> 
             may = "0 or more" if most is None else f"from 0 to {most}"
             raise SettingsError(f"{place}.{key} is {table[key]}, but it may be {may}.")
         changed[key] = Fraction(number) if key in _LEVELS else float(number)
-    return replace(before, **changed)  # type: ignore[arg-type]  # each key has its own type above
+    return replace(before, **changed)  # each key has its own type above
 
 
 def _number(place: str, value: object) -> Decimal:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from zuno_tui.settings.loading import SettingsError, refuse_unknown
+from msgspec import Struct
+
+from zuno_tui.settings.load import SettingsError, refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,8 +15,7 @@ MOST_DAYS = 36_500
 LEAST_MEGABYTES, MOST_MEGABYTES = 10, 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class RetentionSettings:
+class RetentionSettings(Struct, frozen=True):
     days: int = 365
     """Of plans and records: a year of advice can be looked up and scored."""
     megabytes: int = 1_024

@@ -5,20 +5,20 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from chain.checksum import checksummed, shortened
-from chain.execution.words import names_on
-from zuno_tui.words import signed_amount
+from chain.contracts.checksum import checksummed, shortened
+from chain.execution.decode.words import names_on
+from zuno_tui.shown.words import signed_amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from chain.execution.gas_bill import GasBill
-    from chain.execution.parties import Parties
-    from chain.execution.simulating import Simulation
-    from chain.execution.words import Names
-    from chain.networks import Address, Network
+    from chain.contracts.networks import Address, Network
+    from chain.execution.build.gas_bill import GasBill
+    from chain.execution.decode.parties import Parties
+    from chain.execution.decode.words import Names
+    from chain.execution.simulate import Simulation
     from chain.tokens import Token
-    from zuno_tui.gate.applying import Waiting
+    from zuno_tui.gate.apply import WaitingApproval
 
 
 GAS_EXCEEDS = "Gas may cost more than all that this moves or earns."
@@ -69,7 +69,7 @@ def date_text(second: int) -> str:
         return f"second {second}"
 
 
-def outcome_lines(waiting: Waiting) -> Iterator[str]:
+def outcome_lines(waiting: WaitingApproval) -> Iterator[str]:
     """What comes of it by the trial made just now, and on whose word all of it rests."""
     yield from (f"! {warning}" for warning in waiting.approval.warnings)
     if waiting.approval.gas_exceeds:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from agents.monitor.courier import REFUSED_REST_SECONDS
+from msgspec import Struct
+
+from agents.monitor.deliver.channel_worker import REFUSED_REST_SECONDS
 from agents.monitor.deliver.ledger import all_progress
 from agents.monitor.heartbeat import last_beat
 from agents.monitor.polling_lock import current_holder
-from chain.checksum import shortened
-from chain.store import Store, StoreError
-from zuno_tui.words import age_text
+from chain.base.store import Store, StoreError
+from chain.contracts.checksum import shortened
+from zuno_tui.shown.words import age_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
     from agents.monitor.deliver.ledger import Progress
     from agents.monitor.heartbeat import Beat
     from agents.monitor.polling_lock import Holder
-    from chain.home import Home
+    from chain.base.home import Home
 
 START = "zuno monitor"
 _MOST_NAMED = 5
 
 
-class Vigil(StrEnum):
+class WatchState(StrEnum):
     KEPT = "watching"
     SILENT = "silent"
     """Somebody holds the watch, and has not been seen for too long."""
@@ -35,9 +36,8 @@ class Vigil(StrEnum):
     NEVER = "never started"
 
 
-@dataclass(frozen=True, slots=True)
-class WatchHealth:
-    vigil: Vigil
+class WatchHealth(Struct, frozen=True):
+    state: WatchState
     holder: Holder | None
     beat: Beat | None
     channels: Mapping[str, Progress]
@@ -53,7 +53,7 @@ class WatchHealth:
         if self.holder is None:
             return f"Nobody watches: the monitor was {seen}."
         who = f"process {self.holder.pid} on {self.holder.host}"
-        if self.vigil is Vigil.SILENT:
+        if self.state is WatchState.SILENT:
             return f"The monitor is stuck: {who} holds the watch, {seen}."
         if self.troubles:
             return f"The monitor runs, {seen} ({who}), but not all is well:"
@@ -61,9 +61,9 @@ class WatchHealth:
 
     @property
     def next_step(self) -> str:
-        if self.vigil is Vigil.KEPT:
+        if self.state is WatchState.KEPT:
             return ""
-        if self.vigil is Vigil.SILENT and self.holder is not None:
+        if self.state is WatchState.SILENT and self.holder is not None:
             return f"End it, and another takes over: kill {self.holder.pid}"
         return f"Start it: {START}"
 
@@ -102,10 +102,10 @@ def watch_health(home: Home, *, now: float) -> WatchHealth:
     holder = current_holder(home.monitor_lock)
     beat, channels = _kept(home, now)
     if holder is not None:
-        vigil = Vigil.SILENT if beat is not None and beat.overdue(now) else Vigil.KEPT
+        state = WatchState.SILENT if beat is not None and beat.overdue(now) else WatchState.KEPT
     else:
-        vigil = Vigil.NEVER if beat is None else Vigil.ENDED
-    return WatchHealth(vigil, holder, beat, channels, now)
+        state = WatchState.NEVER if beat is None else WatchState.ENDED
+    return WatchHealth(state, holder, beat, channels, now)
 
 
 def _kept(home: Home, now: float) -> tuple[Beat | None, Mapping[str, Progress]]:

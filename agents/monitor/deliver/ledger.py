@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, cast
 from zoneinfo import ZoneInfo
 
-from agents.monitor.alert import EventKind, Severity
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from agents.monitor.alerts.alert import EventKind, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agents.monitor.alert import Alert, AlertEvent
-    from chain.store import Store
+    from agents.monitor.alerts.alert import Alert, AlertEvent
+    from chain.base.store import Store
 
 HOUR_SECONDS = 3_600.0
 DAY_SECONDS = 86_400.0
 _LEAST_WAIT = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class QuietHours:
+class QuietHours(Struct, frozen=True):
     """A part of every day, by the clocks of one place."""
 
     start: time
@@ -45,8 +46,7 @@ class QuietHours:
         return max(datetime.combine(day, self.end, here).timestamp(), now + _LEAST_WAIT)
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """Without a word: everything, at once, each event by itself."""
 
     least_severity: Severity = Severity.INFO
@@ -83,8 +83,7 @@ FOR_PEOPLE = Pace(
 _ENDING_REMINDERS = frozenset((EventKind.ACKED, EventKind.MUTED, EventKind.RESOLVED))
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class LastMessage(Struct, frozen=True):
     """The last that was said of an alert."""
 
     position: str
@@ -96,16 +95,15 @@ class Told:
     over: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
-    told: Mapping[int, Told] = field(default_factory=dict)
+class DeliveryLedger(Struct, frozen=True):
+    told: Mapping[int, LastMessage] = field(default_factory=dict)
     """By alert."""
     messages: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """By position: when it was spoken of within the last day, oldest first."""
     merged_at: float | None = None
     """When what was critical beyond the day's messages was last told, all of it together."""
 
-    def at(self, now: float) -> Ledger:
+    def at(self, now: float) -> DeliveryLedger:
         """Without what is a day old; times that lie ahead are of a clock that was set back."""
         told = {
             number: replace(one, at=min(one.at, now))
@@ -118,9 +116,9 @@ class Ledger:
             if (kept := tuple(min(one, now) for one in times if now - one < DAY_SECONDS))
         }
         merged_at = None if self.merged_at is None else min(self.merged_at, now)
-        return Ledger(told, messages, merged_at)
+        return DeliveryLedger(told, messages, merged_at)
 
-    def known(self, event: AlertEvent) -> Ledger:
+    def known(self, event: AlertEvent) -> DeliveryLedger:
         """After something that ends reminders, whether or not it is told."""
         told = self.told.get(event.alert.id)
         if told is None or event.kind not in _ENDING_REMINDERS:
@@ -129,7 +127,7 @@ class Ledger:
         changed = replace(told, standing=False, over=over or told.over)
         return replace(self, told={**self.told, event.alert.id: changed})
 
-    def spoken(self, events: Sequence[AlertEvent], now: float, *, merged: bool) -> Ledger:
+    def spoken(self, events: Sequence[AlertEvent], now: float, *, merged: bool) -> DeliveryLedger:
         """After a message with these in it."""
         told, messages = dict(self.told), dict(self.messages)
         for position in dict.fromkeys(position_of(event.alert) for event in events):
@@ -139,8 +137,8 @@ class Ledger:
             if event.kind is EventKind.RESOLVED:
                 continue
             critical = alert.severity is Severity.CRITICAL
-            told[alert.id] = Told(position_of(alert), alert.episode, critical, now, critical)
-        later = Ledger(told, messages, now if merged else self.merged_at)
+            told[alert.id] = LastMessage(position_of(alert), alert.episode, critical, now, critical)
+        later = DeliveryLedger(told, messages, now if merged else self.merged_at)
         for event in events:
             later = later.known(event)
         return later
@@ -148,7 +146,7 @@ class Ledger:
     def spoken_of(self, alert: Alert) -> tuple[float, ...]:
         return self.messages.get(position_of(alert), ())
 
-    def told_in_episode(self, alert: Alert) -> Told | None:
+    def told_in_episode(self, alert: Alert) -> LastMessage | None:
         told = self.told.get(alert.id)
         return told if told is not None and told.episode == alert.episode else None
 
@@ -159,23 +157,22 @@ def position_of(alert: Alert) -> str:
     return f"{alert.chain_id}/{alert.wallet_address}/{number}"
 
 
-def read_ledger(document: object) -> Ledger:
+def read_ledger(document: object) -> DeliveryLedger:
     """From what `dataclasses.asdict` made of it; JSON knows no numbers as keys."""
     match document:
         case {"told": dict() as told, "messages": dict() as messages, "merged_at": merged_at}:
-            return Ledger(
-                {int(number): Told(**one) for number, one in told.items()},
+            return DeliveryLedger(
+                {int(number): LastMessage(**one) for number, one in told.items()},
                 {position: tuple(times) for position, times in messages.items()},
                 merged_at,
             )
-    return Ledger()
+    return DeliveryLedger()
 
 
 NAMESPACE = "monitor-delivery"
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How far a channel has come."""
 
     fingerprint: str
@@ -198,7 +195,7 @@ class Progress:
     """How often the first suspect failed since another event was taken; None: none was yet."""
     set_aside: tuple[int, ...] = ()
     """The last events that were given up: the channel took others, and never these."""
-    ledger: Ledger = field(default_factory=Ledger)
+    ledger: DeliveryLedger = field(default_factory=DeliveryLedger)
 
     @property
     def stopped(self) -> bool:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from agents.monitor.alert import EventKind, Severity
-from agents.monitor.channel import RAISING
+from agents.monitor.alerts.alert import EventKind, Severity
+from agents.monitor.deliver.channel import RAISING
 from agents.monitor.deliver.ledger import DAY_SECONDS, HOUR_SECONDS, position_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agents.monitor.alert import AlertEvent
-    from agents.monitor.deliver.ledger import Ledger, Pace, Told
+    from agents.monitor.alerts.alert import AlertEvent
+    from agents.monitor.deliver.ledger import DeliveryLedger, LastMessage, Pace
 
 MERGED_SECONDS = 6 * HOUR_SECONDS
 """Between two messages with what is critical beyond a position's messages of the day."""
 
 
-class Plan(NamedTuple):
+class DeliveryPlan(NamedTuple):
     due: tuple[AlertEvent, ...]
     reminders: tuple[int, ...]
     """Alerts that are to be told once more."""
@@ -30,7 +30,7 @@ class Plan(NamedTuple):
 
 
 def taken_in(
-    waiting: tuple[AlertEvent, ...], event: AlertEvent, pace: Pace, ledger: Ledger
+    waiting: tuple[AlertEvent, ...], event: AlertEvent, pace: Pace, ledger: DeliveryLedger
 ) -> tuple[AlertEvent, ...]:
     """What waits after one event more that the channel wants."""
     if event.alert.severity.rank < pace.least_severity.rank:
@@ -62,7 +62,9 @@ def without_stale(waiting: tuple[AlertEvent, ...], now: float) -> tuple[AlertEve
     )
 
 
-def plan(waiting: Sequence[AlertEvent], pace: Pace, ledger: Ledger, now: float) -> Plan:
+def plan(
+    waiting: Sequence[AlertEvent], pace: Pace, ledger: DeliveryLedger, now: float
+) -> DeliveryPlan:
     quiet_end = None if pace.quiet_hours is None else pace.quiet_hours.end_after(now)
     times = [_ready_at(one, pace, ledger, quiet_end) for one in waiting]
     due = [one for one, time in zip(waiting, times, strict=True) if time <= now]
@@ -88,9 +90,11 @@ def plan(waiting: Sequence[AlertEvent], pace: Pace, ledger: Ledger, now: float) 
         together = _with_company(waiting, times, due, spoken)
         merged = any(_is_beyond(one, pace, ledger) for one in due)
         told = {one.alert.id for one in together}
-        return Plan(together, tuple(one for one in reminders if one not in told), merged, None)
+        return DeliveryPlan(
+            together, tuple(one for one in reminders if one not in told), merged, None
+        )
     later = [time for time in (*times, *reminded.values()) if time != inf]
-    return Plan((), (), False, min(later, default=None))
+    return DeliveryPlan((), (), False, min(later, default=None))
 
 
 def _with_company(
@@ -108,7 +112,9 @@ def _with_company(
     )
 
 
-def _ready_at(event: AlertEvent, pace: Pace, ledger: Ledger, quiet_end: float | None) -> float:
+def _ready_at(
+    event: AlertEvent, pace: Pace, ledger: DeliveryLedger, quiet_end: float | None
+) -> float:
     """0 for now; infinity for what is only told beside something else."""
     critical = _is_critical(event)
     ready = 0.0
@@ -129,7 +135,11 @@ def _ready_at(event: AlertEvent, pace: Pace, ledger: Ledger, quiet_end: float | 
 
 
 def _reminded_at(
-    told: Told, after_seconds: float, pace: Pace, ledger: Ledger, quiet_end: float | None
+    told: LastMessage,
+    after_seconds: float,
+    pace: Pace,
+    ledger: DeliveryLedger,
+    quiet_end: float | None,
 ) -> float:
     spoken = ledger.messages.get(told.position, ())
     free = _free_at(spoken, pace.most_a_day)
@@ -141,7 +151,7 @@ def _free_at(spoken: Sequence[float], most: int) -> float:
     return spoken[-most] + DAY_SECONDS if most and len(spoken) >= most else 0.0
 
 
-def _is_beyond(event: AlertEvent, pace: Pace, ledger: Ledger) -> bool:
+def _is_beyond(event: AlertEvent, pace: Pace, ledger: DeliveryLedger) -> bool:
     """Critical, but its position had the day's messages, and one of them was about just this."""
     if not pace.most_a_day or not _is_critical(event):
         return False

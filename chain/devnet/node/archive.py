@@ -6,14 +6,15 @@ import hashlib
 import json
 import struct
 import zlib
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
+from chain.base.home import write_atomically
+from chain.contracts.keccak import keccak
 from chain.devnet.node.block import encode_header
-from chain.devnet.node.records import Block, Header, Log, Receipt, from_hex, to_hex
-from chain.home import write_atomically
-from chain.keccak import keccak
+from chain.devnet.node.records import Header, MinedBlock, MinedLog, MinedReceipt, from_hex, to_hex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,11 +31,10 @@ class ArchiveError(ValueError):
         super().__init__(f"The saved chain {path.name} {reason}. Delete it and build it again.")
 
 
-@dataclass(frozen=True, slots=True)
-class Archive:
+class Archive(Struct, frozen=True):
     store: dict[bytes, bytes]
     """The state tries and codes of every block, by hash."""
-    blocks: list[Block]
+    blocks: list[MinedBlock]
     roots: list[bytes]
     """The state each block left, which differs from its header's after an irregular change."""
 
@@ -95,7 +95,7 @@ def _take(data: bytes, offset: int) -> tuple[bytes, int]:
     return data[start : start + length], start + length
 
 
-def _block_to_json(block: Block, root: bytes) -> Mapping[str, object]:
+def _block_to_json(block: MinedBlock, root: bytes) -> Mapping[str, object]:
     header = block.header
     return {
         "number": header.number,
@@ -115,7 +115,7 @@ def _block_to_json(block: Block, root: bytes) -> Mapping[str, object]:
     }
 
 
-def _receipt_to_json(receipt: Receipt) -> Sequence[object]:
+def _receipt_to_json(receipt: MinedReceipt) -> Sequence[object]:
     return [
         receipt.transaction_hash,
         receipt.transaction_type,
@@ -131,7 +131,7 @@ def _receipt_to_json(receipt: Receipt) -> Sequence[object]:
     ]
 
 
-def _block_from_json(entry: Mapping[str, Any]) -> Block:
+def _block_from_json(entry: Mapping[str, Any]) -> MinedBlock:
     header = Header(
         number=entry["number"],
         hash=entry["hash"],
@@ -145,20 +145,20 @@ def _block_from_json(entry: Mapping[str, Any]) -> Block:
         gas_limit=entry["gasLimit"],
         base_fee_per_gas=entry["baseFee"],
     )
-    receipts: list[Receipt] = []
+    receipts: list[MinedReceipt] = []
     logs_before = 0
     for index, fields in enumerate(entry["receipts"]):
         receipts.append(_receipt_from_json(fields, index, header, logs_before))
         logs_before += len(receipts[-1].logs)
     transactions = tuple(from_hex(raw) for raw in entry["transactions"])
-    return Block(header, transactions, tuple(receipts))
+    return MinedBlock(header, transactions, tuple(receipts))
 
 
 def _receipt_from_json(
     fields: Sequence[Any], index: int, header: Header, logs_before: int
-) -> Receipt:
+) -> MinedReceipt:
     (hash_, kind, sender, to, created, success, gas_used, cumulative, price, output, logs) = fields
-    return Receipt(
+    return MinedReceipt(
         transaction_hash=hash_,
         transaction_index=index,
         transaction_type=kind,
@@ -173,7 +173,7 @@ def _receipt_from_json(
         effective_gas_price=price,
         output=from_hex(output),
         logs=tuple(
-            Log(
+            MinedLog(
                 address=address,
                 topics=tuple(topics),
                 data=from_hex(data),

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
 from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA256, EMPTY_UNCLE_HASH
 from eth_bloom.bloom import BloomFilter
+from msgspec import Struct
+from msgspec.structs import replace
 from rlp.codec import encode_raw
 from trie.hexary import HexaryTrie
 
-from chain.devnet.node.records import Block, Header, Log, Receipt, from_hex, to_hex
+from chain.contracts.keccak import keccak
+from chain.devnet.node.records import Header, MinedBlock, MinedLog, MinedReceipt, from_hex, to_hex
 from chain.devnet.node.transactions import TransactionRefusedError, refuse_unminable
-from chain.keccak import keccak
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from chain.devnet.node.execution import BlockState
     from chain.devnet.node.messages import EmittedLog, Outcome
-    from chain.devnet.node.transactions import Transaction
+    from chain.devnet.node.transactions import NodeTransaction
 
 Rlp = bytes | Sequence["Rlp"]
 
@@ -30,9 +31,8 @@ LIST_PREFIX = 0xC0
 LIST_SHORT = 56
 
 
-@dataclass(frozen=True, slots=True)
-class Inclusion:
-    transaction: Transaction
+class MinedTransaction(Struct, frozen=True):
+    transaction: NodeTransaction
     outcome: Outcome
     cumulative_gas_used: int
 
@@ -43,7 +43,7 @@ class OpenBlock:
     def __init__(self, parent_hash: str, state: BlockState) -> None:
         self.parent_hash = parent_hash
         self.state = state
-        self.inclusions: list[Inclusion] = []
+        self.inclusions: list[MinedTransaction] = []
 
     @property
     def gas_used(self) -> int:
@@ -57,19 +57,19 @@ class OpenBlock:
     def base_fee(self) -> int:
         return self.state.environment.base_fee_per_gas
 
-    def add(self, transaction: Transaction) -> Outcome:
+    def add(self, transaction: NodeTransaction) -> Outcome:
         """Run a transaction; a refused one leaves the block as it was."""
         self._refuse(transaction)
         outcome = self.state.include(transaction)
         self.record(transaction, outcome)
         return outcome
 
-    def record(self, transaction: Transaction, outcome: Outcome) -> None:
+    def record(self, transaction: NodeTransaction, outcome: Outcome) -> None:
         """Count a transaction in that has already run on this block's state."""
         cumulative = self.gas_used + outcome.gas_used
-        self.inclusions.append(Inclusion(transaction, outcome, cumulative))
+        self.inclusions.append(MinedTransaction(transaction, outcome, cumulative))
 
-    def seal(self, state_root: bytes) -> Block:
+    def seal(self, state_root: bytes) -> MinedBlock:
         blooms = [bloom_of(inclusion.outcome.logs) for inclusion in self.inclusions]
         receipts = [
             encode_receipt(inclusion, bloom)
@@ -88,19 +88,19 @@ class OpenBlock:
             gas_limit=environment.gas_limit,
             base_fee_per_gas=environment.base_fee_per_gas,
         )
-        return Block(
+        return MinedBlock(
             header=header,
             transactions=tuple(item.transaction.raw for item in self.inclusions),
             receipts=self._receipts(header),
         )
 
-    def _receipts(self, header: Header) -> tuple[Receipt, ...]:
-        receipts: list[Receipt] = []
+    def _receipts(self, header: Header) -> tuple[MinedReceipt, ...]:
+        receipts: list[MinedReceipt] = []
         logs_before = 0
         for index, inclusion in enumerate(self.inclusions):
             transaction, outcome = inclusion.transaction, inclusion.outcome
             logs = tuple(
-                Log(
+                MinedLog(
                     address=log.address,
                     topics=log.topics,
                     data=log.data,
@@ -114,7 +114,7 @@ class OpenBlock:
             )
             logs_before += len(logs)
             receipts.append(
-                Receipt(
+                MinedReceipt(
                     transaction_hash=transaction.hash,
                     transaction_index=index,
                     transaction_type=transaction.kind,
@@ -133,7 +133,7 @@ class OpenBlock:
             )
         return tuple(receipts)
 
-    def _refuse(self, transaction: Transaction) -> None:
+    def _refuse(self, transaction: NodeTransaction) -> None:
         refuse_unminable(transaction, block_gas_limit=self.state.environment.gas_limit)
         if transaction.gas > self.gas_left:
             raise TransactionRefusedError("gas limit reached")
@@ -216,7 +216,7 @@ def encode_header(header: Header) -> bytes:
     )
 
 
-def block_size(block: Block) -> int:
+def block_size(block: MinedBlock) -> int:
     """The length of the block's RLP: header, transactions, no uncles, no withdrawals."""
     transactions = sum(
         len(raw) if raw[0] >= LIST_PREFIX else len(encode_rlp(raw)) for raw in block.transactions
@@ -234,7 +234,7 @@ def integer(value: int) -> bytes:
     return value.to_bytes((value.bit_length() + 7) // 8, "big")
 
 
-def encode_receipt(inclusion: Inclusion, bloom: int) -> bytes:
+def encode_receipt(inclusion: MinedTransaction, bloom: int) -> bytes:
     outcome = inclusion.outcome
     logs: list[Rlp] = [
         [from_hex(log.address), [from_hex(topic) for topic in log.topics], log.data]
@@ -252,7 +252,7 @@ def encode_receipt(inclusion: Inclusion, bloom: int) -> bytes:
     return bytes([kind]) + body if kind else body
 
 
-def bloom_of(logs: Iterable[Log | EmittedLog]) -> int:
+def bloom_of(logs: Iterable[MinedLog | EmittedLog]) -> int:
     bloom = BloomFilter()
     for log in logs:
         bloom.add(from_hex(log.address))

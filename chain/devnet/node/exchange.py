@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import h11
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -30,13 +30,12 @@ class _RefusedError(Exception):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class _Body:
+class _Body(Struct, frozen=True):
     content: bytes
     is_whole: bool
 
 
-class Exchange:
+class ClientConnection:
     """One client's connection: requests are answered in order until either side closes it."""
 
     def __init__(

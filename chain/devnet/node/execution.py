@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from eth.constants import CREATE_CONTRACT_ADDRESS, ZERO_ADDRESS, ZERO_HASH32
@@ -25,8 +24,9 @@ from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 from eth.vm.spoof import SpoofTransaction
 from eth_typing import Address as AccountBytes
 from eth_typing import BlockNumber, Hash32
+from msgspec.structs import replace
 
-from chain.devnet.node.machine import State
+from chain.devnet.node.machine import MachineState
 from chain.devnet.node.messages import REVERTED, EmittedLog, Outcome
 from chain.devnet.node.records import CHAIN_ID, from_hex, to_hex
 from chain.devnet.node.transactions import TransactionRefusedError, refuse_impossible_gas
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from eth.abc import ComputationAPI, SignedTransactionAPI
 
+    from chain.contracts.networks import Address
     from chain.devnet.node.messages import Environment, Message, Override
-    from chain.devnet.node.transactions import Transaction
-    from chain.networks import Address
+    from chain.devnet.node.transactions import NodeTransaction
 
 REFUND_QUOTIENT = 5
 
@@ -68,7 +68,7 @@ class BlockState:
         self.is_spoilt = False
         """A call broke off: the state must not be used again."""
         self._ancestors = tuple(Hash32(ancestor) for ancestor in ancestors)
-        self._state = State(
+        self._state = MachineState(
             AtomicDB(MemoryDB(store)), self._context(environment), Hash32(state_root)
         )
 
@@ -121,7 +121,7 @@ class BlockState:
         self._state.traces_transfers = trace_transfers
         return self._run(spoofed)
 
-    def include(self, transaction: Transaction) -> Outcome:
+    def include(self, transaction: NodeTransaction) -> Outcome:
         """Apply a signed transaction that was found valid."""
         self._prepare(self.environment, time_limit=None)
         return self._run(transaction.signed)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from heapq import merge
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from chain.devnet.node.records import Block, Log
-    from chain.networks import Address
+    from chain.contracts.networks import Address
+    from chain.devnet.node.records import MinedBlock, MinedLog
 
 TopicFilter = tuple[frozenset[str] | None, ...]
 """One entry per position: the topics that match it, or None for any."""
@@ -20,14 +21,13 @@ _Key = tuple[int, str]
 _ADDRESS = -1
 
 
-@dataclass(frozen=True, slots=True)
-class LogFilter:
+class LogQuery(Struct, frozen=True):
     first_block: int
     last_block: int
     addresses: frozenset[Address] | None = None
     topics: TopicFilter = ()
 
-    def matches(self, log: Log) -> bool:
+    def matches(self, log: MinedLog) -> bool:
         if self.addresses is not None and log.address not in self.addresses:
             return False
         if len(self.topics) > len(log.topics):
@@ -38,8 +38,7 @@ class LogFilter:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class IndexPlace(Struct, frozen=True):
     block_number: int
     index: int
 
@@ -48,18 +47,18 @@ class Index:
     """Grows with each block and shrinks with a reorg; logs are numbered through the chain."""
 
     def __init__(self) -> None:
-        self._places: dict[str, Place] = {}
-        self._logs: list[Log] = []
+        self._places: dict[str, IndexPlace] = {}
+        self._logs: list[MinedLog] = []
         self._first_log: list[int] = []
         self._postings: dict[_Key, list[int]] = {}
 
-    def place(self, transaction_hash: str) -> Place | None:
+    def place(self, transaction_hash: str) -> IndexPlace | None:
         return self._places.get(transaction_hash)
 
-    def add(self, block: Block) -> None:
+    def add(self, block: MinedBlock) -> None:
         self._first_log.append(len(self._logs))
         for receipt in block.receipts:
-            self._places[receipt.transaction_hash] = Place(
+            self._places[receipt.transaction_hash] = IndexPlace(
                 receipt.block_number, receipt.transaction_index
             )
             for log in receipt.logs:
@@ -67,7 +66,7 @@ class Index:
                     self._postings.setdefault(key, []).append(len(self._logs))
                 self._logs.append(log)
 
-    def remove_last(self, block: Block) -> None:
+    def remove_last(self, block: MinedBlock) -> None:
         for receipt in reversed(block.receipts):
             del self._places[receipt.transaction_hash]
             for log in reversed(receipt.logs):
@@ -76,7 +75,7 @@ class Index:
                     self._postings[key].pop()
         self._first_log.pop()
 
-    def logs(self, wanted: LogFilter) -> list[Log]:
+    def logs(self, wanted: LogQuery) -> list[MinedLog]:
         first = self._position(wanted.first_block)
         end = self._position(wanted.last_block + 1)
         return [
@@ -90,7 +89,7 @@ class Index:
             return len(self._logs)
         return self._first_log[max(block_number, 0)]
 
-    def _candidates(self, wanted: LogFilter, first: int, end: int) -> Iterable[int]:
+    def _candidates(self, wanted: LogQuery, first: int, end: int) -> Iterable[int]:
         """The shortest list that holds every match: all logs in range, or one of the postings."""
         best: Iterable[int] = range(first, end)
         fewest = max(end - first, 0)
@@ -105,7 +104,7 @@ class Index:
         return best
 
 
-def _keys(log: Log) -> list[_Key]:
+def _keys(log: MinedLog) -> list[_Key]:
     return [(_ADDRESS, log.address), *enumerate(log.topics)]
 
 

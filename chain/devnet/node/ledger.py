@@ -11,18 +11,22 @@ from chain.devnet.node.archive import Archive, read_archive, write_archive
 from chain.devnet.node.block import OpenBlock
 from chain.devnet.node.execution import BlockState
 from chain.devnet.node.fees import BASE_FEE_FLOOR, BLOCK_GAS_LIMIT, next_base_fee
-from chain.devnet.node.index import Index, LogFilter
+from chain.devnet.node.index import Index, LogQuery
 from chain.devnet.node.messages import Environment, Override
-from chain.devnet.node.records import ZERO_HASH, Block, from_hex
-from chain.devnet.node.transactions import Transaction, TransactionRefusedError, decode_transaction
+from chain.devnet.node.records import ZERO_HASH, MinedBlock, from_hex
+from chain.devnet.node.transactions import (
+    NodeTransaction,
+    TransactionRefusedError,
+    decode_transaction,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from chain.contracts.networks import Address
     from chain.devnet.node.messages import Message, Outcome
-    from chain.devnet.node.records import GenesisAccount, Header, Log, Receipt
-    from chain.networks import Address
+    from chain.devnet.node.records import GenesisAccount, Header, MinedLog, MinedReceipt
 
 ANCESTORS_VISIBLE = 256
 WARM_STATES = 4
@@ -33,7 +37,7 @@ class UnknownBlockError(LookupError):
     """A block that is not on this chain."""
 
 
-class Ledger:
+class ChainLedger:
     def __init__(self, archive: Archive) -> None:
         self._store = archive.store
         self._blocks = archive.blocks
@@ -47,7 +51,7 @@ class Ledger:
             self._index.add(block)
 
     @classmethod
-    def genesis(cls, accounts: Mapping[Address, GenesisAccount], *, timestamp: int) -> Ledger:
+    def genesis(cls, accounts: Mapping[Address, GenesisAccount], *, timestamp: int) -> ChainLedger:
         store: dict[bytes, bytes] = {}
         environment = Environment(0, timestamp, BASE_FEE_FLOOR, BLOCK_GAS_LIMIT)
         state = BlockState(store, environment, BLANK_ROOT_HASH, ())
@@ -66,7 +70,7 @@ class Ledger:
         return cls(Archive(store, [block], [from_hex(block.header.state_root)]))
 
     @classmethod
-    def load(cls, path: Path) -> Ledger:
+    def load(cls, path: Path) -> ChainLedger:
         return cls(read_archive(path))
 
     def save(self, path: Path) -> None:
@@ -81,7 +85,7 @@ class Ledger:
         """Every node of every state trie, by hash."""
         return self._store
 
-    def block(self, number: int) -> Block:
+    def block(self, number: int) -> MinedBlock:
         if not 0 <= number < len(self._blocks):
             raise UnknownBlockError("header not found")
         return self._blocks[number]
@@ -93,17 +97,17 @@ class Ledger:
     def is_orphan(self, block_hash: str) -> bool:
         return block_hash in self._orphans
 
-    def receipt(self, transaction_hash: str) -> Receipt | None:
+    def receipt(self, transaction_hash: str) -> MinedReceipt | None:
         place = self._index.place(transaction_hash)
         return self._blocks[place.block_number].receipts[place.index] if place else None
 
-    def transaction(self, transaction_hash: str) -> Transaction | None:
+    def transaction(self, transaction_hash: str) -> NodeTransaction | None:
         place = self._index.place(transaction_hash)
         if place is None:
             return None
         return decode_transaction(self._blocks[place.block_number].transactions[place.index])
 
-    def logs(self, wanted: LogFilter) -> list[Log]:
+    def logs(self, wanted: LogQuery) -> list[MinedLog]:
         return self._index.logs(wanted)
 
     def next_environment(self, timestamp: int) -> Environment:
@@ -128,7 +132,7 @@ class Ledger:
         )
         return OpenBlock(self.head.hash, state)
 
-    def commit(self, opened: OpenBlock) -> Block:
+    def commit(self, opened: OpenBlock) -> MinedBlock:
         if opened.parent_hash != self.head.hash:
             raise UnknownBlockError("the block was opened on another head")
         block = opened.seal(opened.state.persist())
@@ -141,12 +145,12 @@ class Ledger:
         return block
 
     def mine(
-        self, transactions: Sequence[bytes | Transaction] = (), *, timestamp: int
-    ) -> tuple[Receipt, ...]:
+        self, transactions: Sequence[bytes | NodeTransaction] = (), *, timestamp: int
+    ) -> tuple[MinedReceipt, ...]:
         """One block of exactly these transactions; a refused one raises and nothing is mined."""
         opened = self.open_block(timestamp=timestamp)
         for item in transactions:
-            opened.add(item if isinstance(item, Transaction) else decode_transaction(item))
+            opened.add(item if isinstance(item, NodeTransaction) else decode_transaction(item))
         return self.commit(opened).receipts
 
     def rewind(self, number: int) -> None:

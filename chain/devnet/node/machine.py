@@ -15,7 +15,7 @@ from eth.vm.forks.prague.state import PragueState
 from eth.vm.opcode import as_opcode
 from eth_typing import Address
 
-from chain.keccak import keccak
+from chain.contracts.keccak import keccak
 
 if TYPE_CHECKING:
     from eth.abc import (
@@ -77,7 +77,7 @@ class Computation(PragueComputation):
             _trace_transfer(self, message.sender, message.storage_address, message.value)
 
 
-class State(PragueState):
+class MachineState(PragueState):
     computation_class = Computation
 
     deadline: float | None = None
@@ -86,7 +86,7 @@ class State(PragueState):
 
 
 def _watch(computation: ComputationAPI) -> None:
-    deadline = cast("State", computation.state).deadline
+    deadline = cast("MachineState", computation.state).deadline
     if deadline is not None and time.monotonic() > deadline:
         raise CallTimedOutError
 
@@ -94,7 +94,7 @@ def _watch(computation: ComputationAPI) -> None:
 def _trace_transfer(
     computation: ComputationAPI, sender: bytes, recipient: bytes, value: int
 ) -> None:
-    if not value or not cast("State", computation.state).traces_transfers:
+    if not value or not cast("MachineState", computation.state).traces_transfers:
         return
     parties = (int.from_bytes(sender, "big"), int.from_bytes(recipient, "big"))
     computation.add_log_entry(TRACED_ETHER, (TRANSFER_TOPIC, *parties), value.to_bytes(32, "big"))

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from chain.devnet.node.transactions import TransactionRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from chain.devnet.node.transactions import Transaction
-    from chain.networks import Address
+    from chain.contracts.networks import Address
+    from chain.devnet.node.transactions import NodeTransaction
 
 CAPACITY = 4096
 REPLACEMENT_PERCENT = 110
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    transaction: Transaction
+class PendingTransaction(Struct, frozen=True):
+    transaction: NodeTransaction
     arrival: int
 
 
-class Pool:
+class Mempool:
     def __init__(self) -> None:
-        self._queues: dict[Address, dict[int, Waiting]] = {}
+        self._queues: dict[Address, dict[int, PendingTransaction]] = {}
         self._senders: dict[str, tuple[Address, int]] = {}
         self._arrivals = count()
         self.version = 0
@@ -36,11 +36,11 @@ class Pool:
     def __len__(self) -> int:
         return len(self._senders)
 
-    def get(self, transaction_hash: str) -> Transaction | None:
+    def get(self, transaction_hash: str) -> NodeTransaction | None:
         place = self._senders.get(transaction_hash)
         return self._queues[place[0]][place[1]].transaction if place else None
 
-    def add(self, transaction: Transaction, *, nonce: int, balance: int) -> None:
+    def add(self, transaction: NodeTransaction, *, nonce: int, balance: int) -> None:
         """Queue a transaction of a sender with this nonce and balance, or refuse it like geth."""
         if transaction.hash in self._senders:
             raise TransactionRefusedError("already known")
@@ -62,7 +62,7 @@ class Pool:
             self.drop(replaced.transaction.hash)
         elif len(self) >= CAPACITY:
             raise TransactionRefusedError("txpool is full")
-        self._place(Waiting(transaction, next(self._arrivals)))
+        self._place(PendingTransaction(transaction, next(self._arrivals)))
 
     def drop(self, transaction_hash: str) -> bool:
         place = self._senders.pop(transaction_hash, None)
@@ -91,9 +91,9 @@ class Pool:
             nonce += 1
         return nonce
 
-    def ready(self, base_fee: int, nonce_of: Callable[[Address], int]) -> Iterator[Transaction]:
+    def ready(self, base_fee: int, nonce_of: Callable[[Address], int]) -> Iterator[NodeTransaction]:
         """What a block could hold, best tip first; gaps and fees below the base fee wait."""
-        heap: list[tuple[int, int, Waiting]] = []
+        heap: list[tuple[int, int, PendingTransaction]] = []
 
         def offer(sender: Address, nonce: int) -> None:
             item = self._queues[sender].get(nonce)
@@ -107,28 +107,28 @@ class Pool:
             yield transaction
             offer(transaction.sender, transaction.nonce + 1)
 
-    def all(self) -> list[Transaction]:
+    def all(self) -> list[NodeTransaction]:
         return [item.transaction for item in self.contents()]
 
-    def contents(self) -> tuple[Waiting, ...]:
+    def contents(self) -> tuple[PendingTransaction, ...]:
         items = (item for queue in self._queues.values() for item in queue.values())
         return tuple(sorted(items, key=lambda item: item.arrival))
 
-    def restore(self, contents: tuple[Waiting, ...]) -> None:
+    def restore(self, contents: tuple[PendingTransaction, ...]) -> None:
         self._queues.clear()
         self._senders.clear()
         self.version += 1
         for item in contents:
             self._place(item)
 
-    def _place(self, item: Waiting) -> None:
+    def _place(self, item: PendingTransaction) -> None:
         transaction = item.transaction
         self._queues.setdefault(transaction.sender, {})[transaction.nonce] = item
         self._senders[transaction.hash] = (transaction.sender, transaction.nonce)
         self.version += 1
 
 
-def _refuse_underpriced(old: Transaction, new: Transaction) -> None:
+def _refuse_underpriced(old: NodeTransaction, new: NodeTransaction) -> None:
     fees = (
         (old.max_fee_per_gas, new.max_fee_per_gas),
         (old.max_priority_fee_per_gas, new.max_priority_fee_per_gas),

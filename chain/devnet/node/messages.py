@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.networks import NATIVE
+from msgspec import Struct
+
+from chain.contracts.networks import NATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chain.networks import Address
+    from chain.contracts.networks import Address
 
 REVERTED = "execution reverted"
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """What a block tells the code that runs in it."""
 
     number: int
@@ -25,8 +25,7 @@ class Environment:
     gas_limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """A call nobody signed: what `eth_call`, `eth_estimateGas` and `eth_simulateV1` run."""
 
     to: Address | None
@@ -40,8 +39,7 @@ class Message:
     access_list: tuple[tuple[Address, tuple[int, ...]], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Override:
+class Override(Struct, frozen=True):
     """What `eth_call` may pretend about one account."""
 
     balance: int | None = None
@@ -52,15 +50,13 @@ class Override:
     changed_slots: Mapping[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EmittedLog:
+class EmittedLog(Struct, frozen=True):
     address: Address
     topics: tuple[str, ...]
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     success: bool
     output: bytes
     """What was returned; the revert data when `failure` is a revert."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.devnet.node.mempool import Pool
+from msgspec import Struct
+
+from chain.devnet.node.mempool import Mempool
 from chain.devnet.node.transactions import (
-    Transaction,
+    NodeTransaction,
     TransactionRefusedError,
     decode_transaction,
     refuse_unminable,
@@ -17,13 +18,13 @@ from chain.devnet.node.transactions import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from chain.contracts.networks import Address
     from chain.devnet.node.block import OpenBlock
     from chain.devnet.node.execution import BlockState
-    from chain.devnet.node.ledger import Ledger
-    from chain.devnet.node.mempool import Waiting
+    from chain.devnet.node.ledger import ChainLedger
+    from chain.devnet.node.mempool import PendingTransaction
     from chain.devnet.node.messages import Override
-    from chain.devnet.node.records import Block
-    from chain.networks import Address
+    from chain.devnet.node.records import MinedBlock
 
 BLOCK_SECONDS = 12
 
@@ -34,17 +35,15 @@ class ControlRefusedError(ValueError):
     """A wish for the clock or the chain's length that cannot be granted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     head_hash: str
     root: bytes
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[PendingTransaction, ...]
     seconds_ahead: int
     next_timestamp: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class _PendingKey:
+class _PendingKey(Struct, frozen=True):
     head_hash: str
     root: bytes
     pool_version: int
@@ -53,14 +52,14 @@ class _PendingKey:
 class Node:
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: ChainLedger,
         *,
         block_time: Callable[[int], int] = lambda head_timestamp: head_timestamp + BLOCK_SECONDS,
         automine: bool = True,
     ) -> None:
         """`block_time` maps the head's time to the next block's, unless a caller names one."""
         self.ledger = ledger
-        self.pool = Pool()
+        self.pool = Mempool()
         self.automine = automine
         self._block_time = block_time
         self._seconds_ahead = 0
@@ -85,8 +84,8 @@ class Node:
         return transaction.hash
 
     def mine(
-        self, *, timestamp: int | None = None, transactions: Sequence[Transaction] = ()
-    ) -> Block:
+        self, *, timestamp: int | None = None, transactions: Sequence[NodeTransaction] = ()
+    ) -> MinedBlock:
         """One block: the given transactions first, then what waits in the pool."""
         opened = self._fill(self._timestamp(timestamp), transactions)
         block = self.ledger.commit(opened)
@@ -196,11 +195,11 @@ class Node:
                 f"timestamp {timestamp} is not later than the head's {self.ledger.head.timestamp}"
             )
 
-    def _ready(self) -> Iterator[Transaction]:
+    def _ready(self) -> Iterator[NodeTransaction]:
         base_fee = self.ledger.next_environment(0).base_fee_per_gas
         return self.pool.ready(base_fee, self.ledger.state().nonce)
 
-    def _fill(self, timestamp: int, transactions: Sequence[Transaction]) -> OpenBlock:
+    def _fill(self, timestamp: int, transactions: Sequence[NodeTransaction]) -> OpenBlock:
         opened = self.ledger.open_block(timestamp=timestamp)
         for transaction in transactions:
             opened.add(transaction)

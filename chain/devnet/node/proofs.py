@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eth.rlp.accounts import Account
+from msgspec import Struct
 from rlp.codec import decode as rlp_decode
 from rlp.sedes.big_endian_int import big_endian_int
 from trie.hexary import HexaryTrie
 
+from chain.contracts.keccak import keccak
 from chain.devnet.node.block import encode_rlp
 from chain.devnet.node.records import from_hex
-from chain.keccak import keccak
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from chain.networks import Address
+    from chain.contracts.networks import Address
 
 
-@dataclass(frozen=True, slots=True)
-class SlotProof:
+class SlotProof(Struct, frozen=True):
     slot: int
     value: int
     nodes: tuple[bytes, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AccountProof:
+class AccountProof(Struct, frozen=True):
     balance: int
     nonce: int
     code_hash: bytes

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chain.networks import Address
+    from chain.contracts.networks import Address
 
 CHAIN_ID = 31337
 
@@ -23,16 +24,14 @@ def from_hex(text: str) -> bytes:
     return bytes.fromhex(text[2:])
 
 
-@dataclass(frozen=True, slots=True)
-class GenesisAccount:
+class GenesisAccount(Struct, frozen=True):
     balance: int = 0
     nonce: int = 0
     code: bytes = b""
     storage: Mapping[int, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     number: int
     hash: str
     parent_hash: str
@@ -46,8 +45,7 @@ class Header:
     base_fee_per_gas: int
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+class MinedLog(Struct, frozen=True):
     address: Address
     topics: tuple[str, ...]
     data: bytes
@@ -59,8 +57,7 @@ class Log:
     """Counted through the whole block, not through the transaction."""
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class MinedReceipt(Struct, frozen=True):
     transaction_hash: str
     transaction_index: int
     transaction_type: int
@@ -73,14 +70,13 @@ class Receipt:
     gas_used: int
     cumulative_gas_used: int
     effective_gas_price: int
-    logs: tuple[Log, ...]
+    logs: tuple[MinedLog, ...]
     output: bytes
     """What the transaction returned, or its revert data."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class MinedBlock(Struct, frozen=True):
     header: Header
     transactions: tuple[bytes, ...]
     """The signed transactions as they were sent."""
-    receipts: tuple[Receipt, ...]
+    receipts: tuple[MinedReceipt, ...]

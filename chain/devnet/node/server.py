@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from chain.devnet.node.exchange import Exchange
+from chain.devnet.node.exchange import ClientConnection
 from chain.devnet.node.rpc.dispatch import METHODS, answer, fault_to_json, parse
 from chain.devnet.node.rpc.faults import RpcFaultError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from chain.devnet.node.node import Node
     from chain.devnet.node.rpc.dispatch import Method
-    from chain.devnet.node.rpc.fields import Json
+    from chain.devnet.node.rpc.faults import Json
 
 HOST = "127.0.0.1"
 
@@ -63,7 +63,7 @@ class Server:
             self._exchanges.add(task)
             task.add_done_callback(self._exchanges.discard)
         with suppress(asyncio.CancelledError):  # by close(), which waits for this to end
-            await Exchange(reader, writer, self._respond).run()
+            await ClientConnection(reader, writer, self._respond).run()
 
     async def _respond(self, body: bytes) -> bytes | None:
         try:

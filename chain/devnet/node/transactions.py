@@ -15,14 +15,14 @@ from eth_typing import Address as AccountBytes
 from eth_utils.exceptions import ValidationError
 from rlp.exceptions import RLPException
 
+from chain.contracts.keccak import keccak
 from chain.devnet.node.records import CHAIN_ID, from_hex, to_hex
-from chain.keccak import keccak
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI
 
+    from chain.contracts.networks import Address
     from chain.devnet.node.messages import Message
-    from chain.networks import Address
 
 LEGACY, ACCESS_LIST, DYNAMIC_FEE, BLOB, SET_CODE = range(5)
 
@@ -36,7 +36,7 @@ class TransactionRefusedError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Transaction:
+class NodeTransaction:
     raw: bytes
     hash: str
     kind: int
@@ -67,7 +67,7 @@ class Transaction:
         return base_fee + self.tip(base_fee)
 
 
-def decode_transaction(raw: bytes) -> Transaction:
+def decode_transaction(raw: bytes) -> NodeTransaction:
     try:
         signed = PragueTransactionBuilder.decode(raw)
         sender = signed.sender
@@ -80,9 +80,9 @@ def decode_transaction(raw: bytes) -> Transaction:
     return _transaction(signed, sender=to_hex(sender))
 
 
-def _transaction(signed: SignedTransactionAPI, *, sender: Address) -> Transaction:
+def _transaction(signed: SignedTransactionAPI, *, sender: Address) -> NodeTransaction:
     raw = signed.encode()
-    return Transaction(
+    return NodeTransaction(
         raw=raw,
         hash=to_hex(keccak(raw)),
         kind=signed.type_id or LEGACY,
@@ -109,7 +109,7 @@ def sign_transaction(
     max_priority_fee_per_gas: int,
     value: int = 0,
     data: bytes = b"",
-) -> Transaction:
+) -> NodeTransaction:
     """An EIP-1559 transaction for this chain, signed deterministically (RFC 6979)."""
     key = PrivateKey(private_key)
     signed = PragueTransactionBuilder.new_unsigned_dynamic_fee_transaction(
@@ -126,7 +126,7 @@ def sign_transaction(
     return decode_transaction(signed.encode())
 
 
-def unsigned_transaction(message: Message, *, nonce: int) -> Transaction:
+def unsigned_transaction(message: Message, *, nonce: int) -> NodeTransaction:
     """A simulated message as the transaction it would be, under an empty signature."""
     signed = PragueTransactionBuilder.new_dynamic_fee_transaction(
         chain_id=CHAIN_ID,
@@ -154,7 +154,7 @@ def floor_gas(data: bytes) -> int:
     return BASE_GAS + FLOOR_GAS_PER_TOKEN * tokens
 
 
-def refuse_unminable(transaction: Transaction, *, block_gas_limit: int) -> None:
+def refuse_unminable(transaction: NodeTransaction, *, block_gas_limit: int) -> None:
     """Refuse what can never enter a block; py-evm checks neither chain id nor these limits."""
     if transaction.kind == BLOB:
         raise TransactionRefusedError("transaction type not supported")

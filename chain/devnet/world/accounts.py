@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from chain.keccak import keccak
-from chain.public_keys import address_of
+from msgspec import Struct
+
+from chain.contracts.keccak import keccak
+from chain.contracts.public_keys import address_of
 
 if TYPE_CHECKING:
-    from chain.networks import Address
+    from chain.contracts.networks import Address
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     name: str
     key: bytes
     address: Address

@@ -16,14 +16,15 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from msgspec import Struct
+
+from chain.base.home import cache_folder, write_atomically
 from chain.devnet.world.locking import locked
-from chain.home import cache_folder, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,8 +61,7 @@ class ContractsError(Exception):
     """The contracts cannot be had; the message says what is missing and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(Struct, frozen=True):
     name: ContractName
     path: str
     sha256: str
@@ -71,8 +71,7 @@ class Artifact:
         return f"{self.name}{Path(self.path).suffix}"
 
 
-@dataclass(frozen=True, slots=True)
-class Package:
+class Package(Struct, frozen=True):
     name: str
     version: str
     integrity: str
@@ -83,8 +82,7 @@ class Package:
         return f"{self.name}@{self.version}"
 
 
-@dataclass(frozen=True, slots=True)
-class Lock:
+class Lock(Struct, frozen=True):
     packages: tuple[Package, ...]
     digest: str
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from chain.abi import encode_call
+from msgspec import Struct, field
+
+from chain.contracts.abi import encode_call
 from chain.devnet.world.accounts import DEMO_WALLET, NEIGHBOUR, STRANGER
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.hook_code import SUBSCRIBER
@@ -23,7 +24,7 @@ from chain.devnet.world.pools import (
 )
 from chain.devnet.world.price_path import MILLITICKS
 from chain.devnet.world.providing import (
-    Holding,
+    ProvidedPosition,
     burn,
     decrease,
     increase,
@@ -39,10 +40,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from chain.devnet.world.accounts import Account
-    from chain.devnet.world.market import Market
-    from chain.devnet.world.writing import Page
+    from chain.devnet.world.market import SimulatedMarket
+    from chain.devnet.world.writing import BlockDraft
 
-    Event = tuple[int, Callable[[Page], None]]
+    Event = tuple[int, Callable[[BlockDraft], None]]
 
 HOUR = 3600
 DAY = 24 * HOUR
@@ -55,12 +56,11 @@ class Edge(NamedTuple):
     """When the market's trades carry the price out of it."""
 
 
-@dataclass(slots=True)
-class DemoLife:
+class DemoLife(Struct):
     """What the wallet does and when; the path is known, so it can be late or lucky on purpose."""
 
-    market: Market
-    holdings: dict[str, Holding] = field(default_factory=dict)
+    market: SimulatedMarket
+    holdings: dict[str, ProvidedPosition] = field(default_factory=dict)
     """By the state each is in when the week is over."""
 
     def events(self) -> list[Event]:
@@ -78,13 +78,13 @@ class DemoLife:
         ticks = self._around_end(WETH_USDC_LOW, 900, 800)
         yield self._opening("healthy", WETH_USDC_LOW, ticks, 24_000, 10 * HOUR)
 
-        def grow(page: Page) -> None:
+        def grow(page: BlockDraft) -> None:
             holding = self.holdings["healthy"]
             self.holdings["healthy"] = increase(
                 page, DEMO_WALLET, holding, holding.liquidity * 3 // 10
             )
 
-        def shrink(page: Page) -> None:
+        def shrink(page: BlockDraft) -> None:
             holding = self.holdings["healthy"]
             self.holdings["healthy"] = decrease(page, DEMO_WALLET, holding, holding.liquidity // 4)
 
@@ -113,12 +113,12 @@ class DemoLife:
         ):
             yield self._opening(name, pool, self._around_end(pool, below, above), dollars, after)
 
-        def subscribe(page: Page) -> None:
+        def subscribe(page: BlockDraft) -> None:
             token_id = self.holdings["stable"].token_id
             data = encode_call("subscribe(uint256,address,bytes)", token_id, SUBSCRIBER, b"")
             page.send(Intent(DEMO_WALLET, CONTRACTS.position_manager, data))
 
-        def let_stranger_manage(page: Page) -> None:
+        def let_stranger_manage(page: BlockDraft) -> None:
             token_id = self.holdings["native"].token_id
             data = encode_call("approve(address,uint256)", STRANGER.address, token_id)
             page.send(Intent(DEMO_WALLET, CONTRACTS.position_manager, data))
@@ -136,7 +136,7 @@ class DemoLife:
             ticks = self._around_end(WETH_USDC, 900, 900)
             yield self._opening(name, WETH_USDC, ticks, dollars, after)
 
-        def empty(page: Page) -> None:
+        def empty(page: BlockDraft) -> None:
             holding = self.holdings["emptied"]
             self.holdings["emptied"] = decrease(page, DEMO_WALLET, holding, holding.liquidity)
 
@@ -168,7 +168,7 @@ class DemoLife:
         """A mint so many seconds after the market opened, or before the week ends if negative."""
         time = (MARKET_OPENS if after >= 0 else HISTORY_ENDS) + after
 
-        def act(page: Page) -> None:
+        def act(page: BlockDraft) -> None:
             prices = self.market.prices(time)
             liquidity = liquidity_worth(page.state, pool, ticks, dollars, prices)
             self.holdings[name] = mint(page, owner, pool, ticks, liquidity)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain import abi
+from msgspec import Struct
+
+from chain.contracts import abi
+from chain.contracts.keccak import keccak
+from chain.contracts.networks import NATIVE, Contracts
 from chain.devnet.node.records import GenesisAccount
 from chain.devnet.world.accounts import DEMO_WALLET, DEPLOYER, ISSUER, KEEPER, RESIDENTS
 from chain.devnet.world.hook_code import (
@@ -17,15 +20,13 @@ from chain.devnet.world.hook_code import (
     fee_steward_code,
 )
 from chain.devnet.world.writing import Intent, WorldError
-from chain.keccak import keccak
-from chain.networks import NATIVE, Contracts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from chain.contracts.networks import Address
     from chain.devnet.world.contracts import ContractName
-    from chain.devnet.world.writing import Page
-    from chain.networks import Address
+    from chain.devnet.world.writing import BlockDraft
 
 ETHER = 10**18
 
@@ -38,8 +39,7 @@ _RESIDENT_ETHER = 10_000_000 * ETHER
 _DEMO_ETHER = 60 * ETHER
 
 
-@dataclass(frozen=True, slots=True)
-class DevnetToken:
+class DevnetToken(Struct, frozen=True):
     symbol: str
     name: str
     decimals: int
@@ -92,7 +92,7 @@ def genesis_accounts(codes: Mapping[ContractName, bytes]) -> dict[Address, Genes
     }
 
 
-def deploy_protocol(page: Page, codes: Mapping[ContractName, bytes]) -> None:
+def deploy_protocol(page: BlockDraft, codes: Mapping[ContractName, bytes]) -> None:
     """Deploy Uniswap, each contract at the address `CONTRACTS` foretold."""
     manager, permit2 = CONTRACTS.pool_manager, CONTRACTS.permit2
     router_parameters = (
@@ -130,7 +130,7 @@ def deploy_protocol(page: Page, codes: Mapping[ContractName, bytes]) -> None:
     )
 
 
-def deploy_tokens(page: Page, codes: Mapping[ContractName, bytes]) -> None:
+def deploy_tokens(page: BlockDraft, codes: Mapping[ContractName, bytes]) -> None:
     for token in TOKENS:
         constructor = (
             codes["WETH"]
@@ -142,7 +142,7 @@ def deploy_tokens(page: Page, codes: Mapping[ContractName, bytes]) -> None:
         _expect(outcome.created, token.address)
 
 
-def _deploy(page: Page, address: Address, creation: bytes) -> None:
+def _deploy(page: BlockDraft, address: Address, creation: bytes) -> None:
     outcome = page.send(Intent(DEPLOYER, None, creation, gas=_DEPLOYMENT_GAS))
     _expect(outcome.created, address)
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import struct
 from hashlib import blake2b
-from struct import Struct
+
+from msgspec import Struct
 
 ONE_SIGMA = 1 << 16
 """One standard deviation of a `normal` draw."""
 
-_TWELVE = Struct(">12H")
+_TWELVE = struct.Struct(">12H")
 _CENTRE = 12 * (ONE_SIGMA - 1) // 2
 
 
-@dataclass(frozen=True, slots=True)
-class Draws:
+class Draws(Struct, frozen=True):
     """Each draw is a hash of seed, purpose and index: none depends on how many came before."""
 
     seed: int

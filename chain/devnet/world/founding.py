@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.abi import encode_call
-from chain.actions import initialize_pool
-from chain.devnet.node.ledger import Ledger
+from chain.contracts.abi import encode_call
+from chain.contracts.calldata import initialize_pool
+from chain.contracts.networks import NATIVE
+from chain.devnet.node.ledger import ChainLedger
 from chain.devnet.world.accounts import (
     DEMO_WALLET,
     DEPLOYER,
@@ -40,15 +41,14 @@ from chain.devnet.world.price_path import OPENING, Asset, sqrt_price_at
 from chain.devnet.world.providing import approve_for_good, liquidity_worth, mint
 from chain.devnet.world.writing import Intent, block_at
 from chain.math.ticks import nearest_usable_tick, usable_ticks
-from chain.networks import NATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from chain.devnet.world.contracts import ContractName
     from chain.devnet.world.deployment import DevnetToken
-    from chain.devnet.world.market import Market
-    from chain.devnet.world.writing import Page
+    from chain.devnet.world.market import SimulatedMarket
+    from chain.devnet.world.writing import BlockDraft
 
 _BLOCK_SECONDS = 12
 _MINTABLE = (USDC, USDT, WBTC)
@@ -80,9 +80,9 @@ LOOK_ALIKE_POOL = DevnetPool(
 """A pool that looks like the real one by name and pays in a token worth nothing."""
 
 
-def found(codes: Mapping[ContractName, bytes], market: Market) -> Ledger:
+def found(codes: Mapping[ContractName, bytes], market: SimulatedMarket) -> ChainLedger:
     """A chain with everything on it, before the first trade."""
-    ledger = Ledger.genesis(genesis_accounts(codes), timestamp=GENESIS_TIME)
+    ledger = ChainLedger.genesis(genesis_accounts(codes), timestamp=GENESIS_TIME)
     steps = (
         lambda page: deploy_tokens(page, codes),
         lambda page: deploy_protocol(page, codes),
@@ -97,7 +97,7 @@ def found(codes: Mapping[ContractName, bytes], market: Market) -> Ledger:
     return ledger
 
 
-def _fund(page: Page) -> None:
+def _fund(page: BlockDraft) -> None:
     spenders = (CONTRACTS.position_manager, UNIVERSAL_ROUTER)
     for bot in (*PROVIDERS, *TRADERS):
         for token in _MINTABLE:
@@ -112,7 +112,7 @@ def _fund(page: Page) -> None:
         _mint_tokens(page, token, NEIGHBOUR, 1_000_000)
 
 
-def _open_pools(page: Page, market: Market) -> None:
+def _open_pools(page: BlockDraft, market: SimulatedMarket) -> None:
     for pool in POOLS:
         data = initialize_pool(pool.key, sqrt_price_at(pool.milliticks(OPENING)))
         page.send(Intent(DEPLOYER, CONTRACTS.position_manager, data))
@@ -129,7 +129,7 @@ def _open_pools(page: Page, market: Market) -> None:
         page.send(intent)
 
 
-def _provide(page: Page, pool: DevnetPool) -> None:
+def _provide(page: BlockDraft, pool: DevnetPool) -> None:
     medium, narrow = pool.breadth
     ranges = {
         WIDE_PROVIDER: usable_ticks(pool.tick_spacing),
@@ -142,7 +142,7 @@ def _provide(page: Page, pool: DevnetPool) -> None:
         mint(page, provider, pool, ticks, liquidity, approve=False)
 
 
-def _set_trap(page: Page) -> None:
+def _set_trap(page: BlockDraft) -> None:
     """A stranger's pool of the look-alike token, and what an unwary owner once approved."""
     pool = LOOK_ALIKE_POOL
     data = initialize_pool(pool.key, sqrt_price_at(pool.milliticks(OPENING)))
@@ -164,11 +164,11 @@ def _around(pool: DevnetPool, half_width: int) -> tuple[int, int]:
     return lower, upper
 
 
-def _mint_tokens(page: Page, token: DevnetToken, recipient: Account, whole: int) -> None:
+def _mint_tokens(page: BlockDraft, token: DevnetToken, recipient: Account, whole: int) -> None:
     amount = whole * 10**token.decimals
     data = encode_call("mint(address,uint256)", recipient.address, amount)
     page.send(Intent(ISSUER, token.address, data))
 
 
-def _wrap(page: Page, owner: Account, amount: int) -> None:
+def _wrap(page: BlockDraft, owner: Account, amount: int) -> None:
     page.send(Intent(owner, WETH.address, encode_call("deposit()"), value=amount))

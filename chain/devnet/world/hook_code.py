@@ -5,15 +5,16 @@ A hook's permissions are the low 14 bits of its address, so genesis can grant an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.abi import selector
+from msgspec import Struct
+
+from chain.contracts.abi import selector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chain.networks import Address
+    from chain.contracts.networks import Address
 
 _OPCODES = {
     "STOP": 0x00,
@@ -60,8 +61,7 @@ class AssemblyError(ValueError):
     """A line that is no instruction, or a label that is missing or defined twice."""
 
 
-@dataclass(frozen=True, slots=True)
-class _LabelReference:
+class _LabelReference(Struct, frozen=True):
     name: str
 
 

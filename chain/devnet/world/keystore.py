@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from chain.base.home import write_atomically
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.home import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path

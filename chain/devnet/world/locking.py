@@ -6,7 +6,7 @@ import fcntl
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from chain.home import FOLDER_MODE
+from chain.base.home import FOLDER_MODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

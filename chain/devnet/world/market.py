@@ -6,11 +6,13 @@ crowd trades for its own reasons, out and back, and its fees are what they earn.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from chain.abi import encode_call
-from chain.actions import SwapExactIn, execute, swap_exact_in
+from msgspec import Struct
+
+from chain.contracts.abi import encode_call
+from chain.contracts.calldata import SwapExactIn, execute, swap_exact_in
+from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import ARBITRAGEUR, CROWD, KEEPER
 from chain.devnet.world.deployment import CONTRACTS, GENESIS_TIME, UNIVERSAL_ROUTER
 from chain.devnet.world.hook_code import FEE_STEWARD, UPDATE_FEE
@@ -20,15 +22,14 @@ from chain.devnet.world.pools import DYNAMIC, POOLS, DevnetPool
 from chain.devnet.world.price_path import MILLITICKS, sqrt_price_at
 from chain.devnet.world.writing import Intent
 from chain.math.ticks import sqrt_price_at_tick
-from chain.networks import NATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from chain.contracts.networks import Address
     from chain.devnet.world.accounts import Account
     from chain.devnet.world.pool_walk import ReadWord, Walk
-    from chain.devnet.world.price_path import Asset, PricePath
-    from chain.networks import Address
+    from chain.devnet.world.price_path import Asset, SeededPath
 
 
 class Storage(Protocol):
@@ -52,8 +53,7 @@ _DEADLINE_SECONDS = 3600
 _SWAP_GAS = 600_000
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class MarketVisit(Struct, frozen=True):
     """A moment of trading: one pool gets its crowd, and arbitrage looks at all of them."""
 
     index: int
@@ -62,8 +62,7 @@ class Visit:
     """How much farther than usual the crowd pushes where it comes seldom, in percent."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedSwap:
+class PlannedSwap(Struct, frozen=True):
     trader: Account
     pool: DevnetPool
     start: PoolPoint
@@ -85,8 +84,7 @@ class PlannedSwap:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class MarketRound(Struct, frozen=True):
     """What a visit sends: a new dynamic fee if one is due, then swaps."""
 
     new_fee: int | None
@@ -101,9 +99,8 @@ class Round:
         return [Intent(KEEPER, FEE_STEWARD, data), *swaps]
 
 
-@dataclass(frozen=True, slots=True)
-class Market:
-    path: PricePath
+class SimulatedMarket(Struct, frozen=True):
+    path: SeededPath
 
     def minute(self, time: int) -> int:
         return max((time - MARKET_OPENS) // MINUTE, 0)
@@ -114,11 +111,13 @@ class Market:
     def phase(self, time: int) -> Phase:
         return self.path.phase_at(self.minute(time))
 
-    def opening(self, state: Storage, time: int) -> Round:
+    def opening(self, state: Storage, time: int) -> MarketRound:
         """The fee of the dynamic pool alone, before anybody trades."""
-        return Round(self._new_fee(state, time), ())
+        return MarketRound(self._new_fee(state, time), ())
 
-    def round(self, state: Storage, visit: Visit, *, most_swaps: int | None = None) -> Round:
+    def round(
+        self, state: Storage, visit: MarketVisit, *, most_swaps: int | None = None
+    ) -> MarketRound:
         """The transactions of one visit, planned on the state the head left."""
         floor = Floor(state, self.prices(visit.time), visit.time)
         chosen = self._chosen_pool(visit.index)
@@ -130,13 +129,13 @@ class Market:
             if most_swaps is not None and len(swaps) + len(group) > most_swaps:
                 break
             swaps += group
-        return Round(self._new_fee(state, visit.time), tuple(swaps))
+        return MarketRound(self._new_fee(state, visit.time), tuple(swaps))
 
-    def closing(self, state: Storage, time: int) -> Round:
+    def closing(self, state: Storage, time: int) -> MarketRound:
         """Arbitrage in every pool, so that all agree on the price."""
         floor = Floor(state, self.prices(time), time)
         swaps = [swap for pool in POOLS for swap in floor.arbitrage(pool, eager=True)]
-        return Round(None, tuple(swaps))
+        return MarketRound(None, tuple(swaps))
 
     def _new_fee(self, state: Storage, time: int) -> int | None:
         wanted = STEWARD_FEES[self.phase(time).mood]
@@ -150,7 +149,7 @@ class Market:
                 return pool
         raise AssertionError("the weights cover every ticket")
 
-    def _crowd(self, floor: Floor, pool: DevnetPool, visit: Visit) -> list[PlannedSwap]:
+    def _crowd(self, floor: Floor, pool: DevnetPool, visit: MarketVisit) -> list[PlannedSwap]:
         draws, index = self.path.draws, visit.index
         milliticks = pool.crowd.ticks * visit.reach * MILLITICKS // 100
         reach = draws.between(milliticks // 2, milliticks * 3 // 2, "crowd reach", index)

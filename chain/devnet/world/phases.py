@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from chain.devnet.world.draws import Draws
@@ -17,8 +18,7 @@ class Mood(StrEnum):
     SHOCK = "shock"
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(Struct, frozen=True):
     mood: Mood
     start: int
     """In minutes since the market opened."""
@@ -39,8 +39,7 @@ _MINUTES = {
 }
 
 
-@dataclass(slots=True)
-class Calendar:
+class Calendar(Struct):
     """The phases a seed decides, made as far as somebody has asked."""
 
     draws: Draws

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from chain.math.fees import swap_fee, unpack_protocol_fee
-from chain.math.sqrt_price import amount0_delta, amount1_delta, divide_up
-from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
-from chain.storage import (
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.contracts.storage import (
     bitmap_slot,
     decode_slot0,
     decode_tick_liquidity,
     pool_slots,
     tick_slots,
 )
+from chain.math.fees import swap_fee, unpack_protocol_fee
+from chain.math.sqrt_price import amount0_delta, amount1_delta, divide_up
+from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 
 if TYPE_CHECKING:
-    from chain.pool_key import PoolId
+    from chain.contracts.pool_key import PoolId
 
 _PIPS = 1_000_000
 _WORD_BITS = 256
@@ -27,8 +29,7 @@ ReadWord = Callable[[int], int]
 """Reads one storage word of the PoolManager."""
 
 
-@dataclass(frozen=True, slots=True)
-class PoolPoint:
+class PoolPoint(Struct, frozen=True):
     """Where a pool stands, or would stand after trades that are planned."""
 
     pool_id: PoolId
@@ -45,8 +46,7 @@ class PoolPoint:
         return swap_fee(protocol, self.lp_fee)
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(Struct, frozen=True):
     """A swap to a price: its input, fees included, what comes out, and where the pool is then."""
 
     zero_for_one: bool

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
 from chain.devnet.world.deployment import USDC, USDT, WBTC, WETH
 from chain.devnet.world.hook_code import EXIT_GUARD, FEE_STEWARD
 from chain.devnet.world.price_path import MILLITICKS_PER_TENFOLD, Asset, sqrt_price_at
-from chain.networks import NATIVE
-from chain.pool_key import DYNAMIC_FEE, PoolKey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chain.networks import Address
+    from chain.contracts.networks import Address
 
 _ETHER_DECIMALS = 18
 
 
-@dataclass(frozen=True, slots=True)
-class Currency:
+class Currency(Struct, frozen=True):
     address: Address
     decimals: int
     asset: Asset
@@ -39,8 +39,7 @@ USDT_CURRENCY = Currency(USDT.address, USDT.decimals, Asset.TETHER)
 WBTC_CURRENCY = Currency(WBTC.address, WBTC.decimals, Asset.BITCOIN)
 
 
-@dataclass(frozen=True, slots=True)
-class Crowd:
+class Crowd(Struct, frozen=True):
     """Trading that knows nothing: how often it comes, and how far it pushes before it returns."""
 
     weight: int
@@ -48,8 +47,7 @@ class Crowd:
     ticks: int
 
 
-@dataclass(frozen=True, slots=True)
-class DevnetPool:
+class DevnetPool(Struct, frozen=True):
     name: str
     currency0: Currency
     currency1: Currency

@@ -6,9 +6,10 @@ computes the same walk to the last digit and makes the same chain from it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import count
+
+from msgspec import Struct, field
 
 from chain.devnet.world.draws import ONE_SIGMA, Draws
 from chain.devnet.world.phases import Calendar, Mood, Phase
@@ -51,8 +52,7 @@ _WANDERING_MINUTES = 5 * 24 * 60
 _WANDERING = 350 * MILLITICKS
 
 
-@dataclass(slots=True)
-class PricePath:
+class SeededPath(Struct):
     """The walk one seed decides, made minute by minute as far as somebody has asked."""
 
     draws: Draws
@@ -92,7 +92,7 @@ class PricePath:
         }
 
 
-def seeded_path(seed: int) -> PricePath:
+def seeded_path(seed: int) -> SeededPath:
     """The path of a seed: the first of its walks that wanders both ways in the first days.
 
     A wallet with positions left behind above and below the market needs a market that moved.
@@ -100,7 +100,7 @@ def seeded_path(seed: int) -> PricePath:
     for attempt in count():
         draws = Draws(seed * 1_000 + attempt)
         if _wanders(draws):
-            return PricePath(draws, Calendar(draws))
+            return SeededPath(draws, Calendar(draws))
     raise AssertionError("count never ends")
 
 

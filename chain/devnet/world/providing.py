@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from chain.abi import encode_call, topic
-from chain.actions import (
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.contracts.abi import encode_call, topic
+from chain.contracts.calldata import (
     TO_SENDER,
     Burn,
     CloseCurrency,
@@ -20,24 +22,24 @@ from chain.actions import (
     approve_token,
     modify_liquidities,
 )
+from chain.contracts.networks import NATIVE
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.market import point_of
 from chain.devnet.world.writing import Intent
 from chain.math.liquidity import Amounts, amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.networks import NATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chain.actions import PositionAction
+    from chain.contracts.calldata import PositionAction
+    from chain.contracts.networks import Address
     from chain.devnet.node.execution import BlockState
     from chain.devnet.node.messages import Outcome
     from chain.devnet.world.accounts import Account
     from chain.devnet.world.pools import DevnetPool
     from chain.devnet.world.price_path import Asset
-    from chain.devnet.world.writing import Page
-    from chain.networks import Address
+    from chain.devnet.world.writing import BlockDraft
 
 UNLIMITED = 2**160 - 1
 FOR_EVER = 2**48 - 1
@@ -47,8 +49,7 @@ _TRANSFER = topic("Transfer(address,address,uint256)")
 _SAMPLE = 10**24
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
+class ProvidedPosition(Struct, frozen=True):
     """A position as its maker remembers it."""
 
     token_id: int
@@ -78,7 +79,7 @@ def liquidity_worth(
 
 
 def approve_for_good(
-    page: Page, owner: Account, token: Address, spenders: tuple[Address, ...]
+    page: BlockDraft, owner: Account, token: Address, spenders: tuple[Address, ...]
 ) -> None:
     """What a bot does once and forgets; people approve what they spend, when they spend it."""
     page.send(Intent(owner, token, approve_token(CONTRACTS.permit2, 2**256 - 1)))
@@ -87,7 +88,7 @@ def approve_for_good(
         page.send(Intent(owner, CONTRACTS.permit2, grant))
 
 
-def approve_exactly(page: Page, owner: Account, pool: DevnetPool, amounts: Amounts) -> None:
+def approve_exactly(page: BlockDraft, owner: Account, pool: DevnetPool, amounts: Amounts) -> None:
     for currency, amount in zip((pool.currency0, pool.currency1), amounts, strict=True):
         if currency.address == NATIVE or amount == 0:
             continue
@@ -102,23 +103,25 @@ def approve_exactly(page: Page, owner: Account, pool: DevnetPool, amounts: Amoun
 
 
 def mint(
-    page: Page,
+    page: BlockDraft,
     owner: Account,
     pool: DevnetPool,
     ticks: tuple[int, int],
     liquidity: int,
     *,
     approve: bool = True,
-) -> Holding:
+) -> ProvidedPosition:
     amounts = _amounts(page.state, pool, ticks, liquidity, round_up=True)
     if approve:
         approve_exactly(page, owner, pool, amounts)
     action = Mint(pool.key, *ticks, liquidity, *amounts, owner.address)
     outcome = _modify(page, owner, (action, *_payment(pool)), value=_ether(pool, amounts))
-    return Holding(_minted_token(outcome), pool, *ticks, liquidity)
+    return ProvidedPosition(_minted_token(outcome), pool, *ticks, liquidity)
 
 
-def increase(page: Page, owner: Account, holding: Holding, liquidity: int) -> Holding:
+def increase(
+    page: BlockDraft, owner: Account, holding: ProvidedPosition, liquidity: int
+) -> ProvidedPosition:
     amounts = holding.amounts(page.state, liquidity)
     approve_exactly(page, owner, holding.pool, amounts)
     # Fees due are paid out with any change and may exceed what is added, so each side closes alone.
@@ -128,18 +131,22 @@ def increase(page: Page, owner: Account, holding: Holding, liquidity: int) -> Ho
     return replace(holding, liquidity=holding.liquidity + liquidity)
 
 
-def decrease(page: Page, owner: Account, holding: Holding, liquidity: int) -> Holding:
+def decrease(
+    page: BlockDraft, owner: Account, holding: ProvidedPosition, liquidity: int
+) -> ProvidedPosition:
     action = Decrease(holding.token_id, liquidity, amount0_min=0, amount1_min=0)
     _modify(page, owner, (action, _withdrawal(holding.pool)))
     return replace(holding, liquidity=holding.liquidity - liquidity)
 
 
-def burn(page: Page, owner: Account, holding: Holding) -> None:
+def burn(page: BlockDraft, owner: Account, holding: ProvidedPosition) -> None:
     action = Burn(holding.token_id, amount0_min=0, amount1_min=0)
     _modify(page, owner, (action, _withdrawal(holding.pool)))
 
 
-def transfer(page: Page, owner: Account, recipient: Account, holding: Holding) -> None:
+def transfer(
+    page: BlockDraft, owner: Account, recipient: Account, holding: ProvidedPosition
+) -> None:
     data = encode_call(
         "transferFrom(address,address,uint256)", owner.address, recipient.address, holding.token_id
     )
@@ -147,7 +154,7 @@ def transfer(page: Page, owner: Account, recipient: Account, holding: Holding) -
 
 
 def _modify(
-    page: Page, owner: Account, actions: tuple[PositionAction, ...], *, value: int = 0
+    page: BlockDraft, owner: Account, actions: tuple[PositionAction, ...], *, value: int = 0
 ) -> Outcome:
     data = modify_liquidities(actions, page.timestamp + _DEADLINE_SECONDS)
     return page.send(Intent(owner, CONTRACTS.position_manager, data, value))

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import accumulate, count
 from typing import TYPE_CHECKING
 
-from chain.devnet.world.market import HISTORY_ENDS, MARKET_OPENS, MINUTE, Visit
+from msgspec import Struct
+
+from chain.devnet.world.market import HISTORY_ENDS, MARKET_OPENS, MINUTE, MarketVisit
 from chain.devnet.world.phases import Mood
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chain.devnet.world.market import Market
+    from chain.devnet.world.market import SimulatedMarket
 
 DENSE_SECONDS = 24 * 3600
 _DENSE_BEGINS = HISTORY_ENDS - DENSE_SECONDS
@@ -25,8 +26,7 @@ _LIVE_INDEX = 1_000_000
 """Live visits are numbered from here, so that both sizes of history lead to the same market."""
 
 
-@dataclass(frozen=True, slots=True)
-class HistorySize:
+class HistorySize(Struct, frozen=True):
     sparse_visits: int
     dense_visits: int
     most_swaps: int
@@ -59,15 +59,15 @@ _SPARSE_WEIGHTS = {Mood.CALM: 1, Mood.TREND: 2, Mood.SHOCK: 10}
 _DENSE_WEIGHTS = {Mood.CALM: 1, Mood.TREND: 1, Mood.SHOCK: 3}
 
 
-def history_visits(size: HistorySize, market: Market) -> list[Visit]:
+def history_visits(size: HistorySize, market: SimulatedMarket) -> list[MarketVisit]:
     sparse = _spread(market, MARKET_OPENS, _DENSE_BEGINS, size.sparse_visits, _SPARSE_WEIGHTS)
     dense = _spread(market, _DENSE_BEGINS, HISTORY_ENDS, size.dense_visits, _DENSE_WEIGHTS)
     times = [(time, size.sparse_reach) for time in sparse]
     times += [(time, size.dense_reach) for time in dense]
-    return [Visit(index, time, reach) for index, (time, reach) in enumerate(times)]
+    return [MarketVisit(index, time, reach) for index, (time, reach) in enumerate(times)]
 
 
-def closing_times(size: HistorySize, market: Market) -> list[int]:
+def closing_times(size: HistorySize, market: SimulatedMarket) -> list[int]:
     """When every pool is brought to the market's price: at extremes, after commotions, at last."""
     minutes = list(market.path.early_extremes())
     if size.closes_phases:
@@ -77,17 +77,17 @@ def closing_times(size: HistorySize, market: Market) -> list[int]:
     return [*(time for time in times if time < HISTORY_ENDS), HISTORY_ENDS]
 
 
-def live_visits(market: Market, after: int) -> Iterator[Visit]:
+def live_visits(market: SimulatedMarket, after: int) -> Iterator[MarketVisit]:
     """The visits later than a time, for ever."""
     for number in count(max((after - HISTORY_ENDS) // LIVE_BEAT, 0)):
         time = HISTORY_ENDS + (number + 1) * LIVE_BEAT - _off_beat(number, LIVE_BEAT)
         due = number % _CALM_BEATS == 0 or market.phase(time).mood is Mood.SHOCK
         if time > after and due:
-            yield Visit(_LIVE_INDEX + number, time, reach=100)
+            yield MarketVisit(_LIVE_INDEX + number, time, reach=100)
 
 
 def _spread(
-    market: Market, start: int, end: int, visits: int, weights: dict[Mood, int]
+    market: SimulatedMarket, start: int, end: int, visits: int, weights: dict[Mood, int]
 ) -> list[int]:
     """So many times between two, each as far from the last as its minutes' weights say."""
     minutes = range(start, end, MINUTE)

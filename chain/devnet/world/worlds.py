@@ -5,26 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
+
+from chain.base.home import cache_folder, write_atomically
 from chain.devnet.node.archive import ArchiveError
-from chain.devnet.node.ledger import Ledger
+from chain.devnet.node.ledger import ChainLedger
 from chain.devnet.world.contracts import bundled_lock, contract_codes
 from chain.devnet.world.demo_life import DemoLife
 from chain.devnet.world.draws import Draws
 from chain.devnet.world.founding import found
 from chain.devnet.world.locking import locked
-from chain.devnet.world.market import Market
+from chain.devnet.world.market import SimulatedMarket
 from chain.devnet.world.phases import Calendar
 from chain.devnet.world.pools import POOLS
-from chain.devnet.world.price_path import PricePath, seeded_path
+from chain.devnet.world.price_path import SeededPath, seeded_path
 from chain.devnet.world.visits import SMALL_SIZE, WEEK_SIZE, closing_times, history_visits
 from chain.devnet.world.writing import block_at
-from chain.home import cache_folder, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
 
     from chain.devnet.world.contracts import ContractName
     from chain.devnet.world.demo_life import Event
-    from chain.devnet.world.market import Round, Storage, Visit
+    from chain.devnet.world.market import MarketRound, MarketVisit, Storage
     from chain.devnet.world.visits import HistorySize
-    from chain.devnet.world.writing import Page
+    from chain.devnet.world.writing import BlockDraft
 
     Progress = Callable[[int, int], None]
 
@@ -42,25 +43,24 @@ SURE_SWAPS = 3
 """A visit's arbitrage, and its crowd out and back."""
 
 
-@dataclass(frozen=True, slots=True)
-class History:
-    ledger: Ledger
-    market: Market
+class WorldHistory(Struct, frozen=True):
+    ledger: ChainLedger
+    market: SimulatedMarket
     positions: dict[str, int]
     """Token ids of the demo wallet by the state each is in."""
 
 
 def write_history(
     codes: Mapping[ContractName, bytes],
-    market: Market,
+    market: SimulatedMarket,
     size: HistorySize,
     progress: Progress | None = None,
-) -> History:
+) -> WorldHistory:
     ledger = found(codes, market)
     life = DemoLife(market)
     visits = history_visits(size, market)
     closings = closing_times(size, market)
-    trading = Trading(market, size.most_swaps - len(POOLS) * len(closings), len(visits))
+    trading = SwapBudget(market, size.most_swaps - len(POOLS) * len(closings), len(visits))
     moments: list[Event] = [
         *((visit.time, partial(trading.visit, visit)) for visit in visits),
         *((time, trading.close) for time in closings),
@@ -72,33 +72,33 @@ def write_history(
         with block_at(ledger, time) as page:
             act(page)
     positions = {name: holding.token_id for name, holding in life.holdings.items()}
-    return History(ledger, market, positions)
+    return WorldHistory(ledger, market, positions)
 
 
-class Trading:
+class SwapBudget:
     """Spends the week's swaps: each visit to come is sure of its own, shocks may use the rest."""
 
-    def __init__(self, market: Market, budget: int, visits: int) -> None:
+    def __init__(self, market: SimulatedMarket, budget: int, visits: int) -> None:
         self._market = market
         self._budget = budget
         self._visits_left = visits
         self._spent = 0
 
-    def plan(self, visit: Visit, state: Storage) -> Round:
+    def plan(self, visit: MarketVisit, state: Storage) -> MarketRound:
         self._visits_left -= 1
         allowed = self._budget - self._spent - self._visits_left * SURE_SWAPS
         planned = self._market.round(state, visit, most_swaps=allowed)
         self._spent += len(planned.swaps)
         return planned
 
-    def visit(self, visit: Visit, page: Page) -> None:
+    def visit(self, visit: MarketVisit, page: BlockDraft) -> None:
         self._send(page, self.plan(visit, page.state))
 
-    def close(self, page: Page) -> None:
+    def close(self, page: BlockDraft) -> None:
         """Bring all pools to one price, on swaps set aside for it."""
         self._send(page, self._market.closing(page.state, page.timestamp))
 
-    def _send(self, page: Page, round_: Round) -> None:
+    def _send(self, page: BlockDraft, round_: MarketRound) -> None:
         for intent in round_.intents:
             page.send(intent)
 
@@ -109,48 +109,46 @@ _SIZES = {"week": WEEK_SIZE, "small": SMALL_SIZE}
 
 # Whatever decides a single byte of the chain. A change in any of these makes worlds anew.
 DECIDING_MODULES = (
-    "abi",
-    "actions",
-    "devnet/world/accounts",
-    "devnet/world/assembly",
+    "contracts/abi",
+    "contracts/calldata",
+    "contracts/keccak",
+    "contracts/pool_key",
+    "contracts/public_keys",
+    "contracts/storage",
     "devnet/node/block",
+    "devnet/node/execution",
+    "devnet/node/fees",
+    "devnet/node/machine",
+    "devnet/node/records",
+    "devnet/node/transactions",
+    "devnet/world/accounts",
     "devnet/world/demo_life",
     "devnet/world/deployment",
     "devnet/world/draws",
-    "devnet/node/execution",
-    "devnet/node/fees",
     "devnet/world/founding",
-    "devnet/world/history",
     "devnet/world/hook_code",
-    "devnet/node/machine",
     "devnet/world/market",
     "devnet/world/phases",
     "devnet/world/pool_walk",
     "devnet/world/pools",
     "devnet/world/price_path",
     "devnet/world/providing",
-    "devnet/node/records",
-    "devnet/node/transactions",
     "devnet/world/visits",
+    "devnet/world/worlds",
     "devnet/world/writing",
-    "keccak",
     "math/fees",
     "math/liquidity",
     "math/sqrt_price",
     "math/ticks",
-    "pool_key",
-    "public_keys",
-    "storage",
 )
 DECIDING_PACKAGES = ("py-evm",)
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(Struct, frozen=True):
     seed: int
     size: Size
-    ledger: Ledger
-    market: Market
+    ledger: ChainLedger
+    market: SimulatedMarket
     positions: Mapping[str, int]
     """Token ids of the demo wallet by the state each was in when the history ended."""
 
@@ -187,12 +185,12 @@ def making_digest() -> str:
 
 def _history(
     seed: int, size: Size, environment: Mapping[str, str], progress: Progress | None
-) -> History:
+) -> WorldHistory:
     codes = contract_codes(environment)
-    return write_history(codes, Market(seeded_path(seed)), _SIZES[size], progress)
+    return write_history(codes, SimulatedMarket(seeded_path(seed)), _SIZES[size], progress)
 
 
-def _save(history: History, chain: Path, notes: Path) -> None:
+def _save(history: WorldHistory, chain: Path, notes: Path) -> None:
     content = {
         "pathSeed": history.market.path.draws.seed,
         "positions": history.positions,
@@ -203,8 +201,8 @@ def _save(history: History, chain: Path, notes: Path) -> None:
 
 
 def _loaded(seed: int, size: Size, chain: Path, notes: Path) -> World:
-    ledger = Ledger.load(chain)
+    ledger = ChainLedger.load(chain)
     content = json.loads(notes.read_bytes())
     draws = Draws(content["pathSeed"])
-    market = Market(PricePath(draws, Calendar(draws)))
+    market = SimulatedMarket(SeededPath(draws, Calendar(draws)))
     return World(seed, size, ledger, market, content["positions"])

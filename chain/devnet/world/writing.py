@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from chain.devnet.node.fees import SUGGESTED_TIP
 from chain.devnet.node.transactions import sign_transaction
@@ -12,13 +13,13 @@ from chain.devnet.node.transactions import sign_transaction
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chain.contracts.networks import Address
     from chain.devnet.node.block import OpenBlock
     from chain.devnet.node.execution import BlockState
-    from chain.devnet.node.ledger import Ledger
+    from chain.devnet.node.ledger import ChainLedger
     from chain.devnet.node.messages import Outcome
-    from chain.devnet.node.transactions import Transaction
+    from chain.devnet.node.transactions import NodeTransaction
     from chain.devnet.world.accounts import Account
-    from chain.networks import Address
 
 GAS = 1_000_000
 """Enough for anything but a deployment; what is left comes back."""
@@ -28,8 +29,7 @@ class WorldError(Exception):
     """A step of the world's making that the contracts refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(Struct, frozen=True):
     """What an account wants to send, before it has a nonce and a signature."""
 
     account: Account
@@ -38,7 +38,7 @@ class Intent:
     value: int = 0
     gas: int = GAS
 
-    def signed(self, nonce: int, base_fee: int) -> Transaction:
+    def signed(self, nonce: int, base_fee: int) -> NodeTransaction:
         return sign_transaction(
             self.account.key,
             nonce=nonce,
@@ -51,8 +51,7 @@ class Intent:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class BlockDraft(Struct, frozen=True):
     """A block being written; what was sent before is already visible in its state."""
 
     opened: OpenBlock
@@ -77,8 +76,8 @@ class Page:
 
 
 @contextmanager
-def block_at(ledger: Ledger, timestamp: int) -> Iterator[Page]:
+def block_at(ledger: ChainLedger, timestamp: int) -> Iterator[BlockDraft]:
     """One more block, at this time or as soon after its parent as time allows."""
     opened = ledger.open_block(timestamp=max(timestamp, ledger.head.timestamp + 1))
-    yield Page(opened)
+    yield BlockDraft(opened)
     ledger.commit(opened)

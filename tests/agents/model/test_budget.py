@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.envelope import Role
+from agents.bus.envelope import Role
 from agents.model.budget import (
     NAMESPACE,
     Budget,
     BudgetLimits,
     DebateBudget,
-    Price,
     Spent,
+    TokenRate,
     estimated_tokens,
 )
 from agents.model.interface import ModelUnavailable, Unavailability, Usage
-from chain.store import Store, StoreError
+from chain.base.store import Store, StoreError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 MORNING = 1_700_000_000.0  # 2023-11-14 22:13:20 UTC
-PRICES = {"known": Price.per_million(Decimal("0.15"), Decimal("0.60"))}
+PRICES = {"known": TokenRate.per_million(Decimal("0.15"), Decimal("0.60"))}
 
 
 def debate(limits: BudgetLimits, memory: Store | None = None, now: float = MORNING) -> DebateBudget:
@@ -80,9 +80,12 @@ def test_dollars_bind_where_a_price_is_known_and_tokens_alone_where_not() -> Non
 
 
 def test_prices_are_whole_billionths_and_rounded_up() -> None:
-    assert PRICES["known"] == Price(150, 600)
-    assert Price.per_million(Decimal("0.0001"), Decimal(0)) == Price(1, 0)
-    assert Price.per_million(Decimal("2.5"), Decimal(10)).of(1_000_000, 1_000_000) == 12_500_000_000
+    assert PRICES["known"] == TokenRate(150, 600)
+    assert TokenRate.per_million(Decimal("0.0001"), Decimal(0)) == TokenRate(1, 0)
+    assert (
+        TokenRate.per_million(Decimal("2.5"), Decimal(10)).of(1_000_000, 1_000_000)
+        == 12_500_000_000
+    )
 
 
 def test_the_day_is_shared_by_debates_and_by_runs(tmp_path: Path) -> None:

@@ -9,19 +9,19 @@ import subprocess
 import sys
 import time
 import traceback
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import pytest
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.envelope import Role
+from agents.bus.envelope import Role
 from agents.model.budget import Budget, BudgetLimits
 from agents.model.client import OpenAIModel
 from agents.model.connection import Connection
-from agents.model.interface import Answer, ModelUnavailable, Prompt, Unavailability
+from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability
 from agents.model.settings import ModelLimits, ModelSettings
-from chain.store import Store
+from chain.base.store import Store
 from tests.fakes.model_endpoint import (
     ChatRequest,
     Wire,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tests.fakes.model_endpoint import Conduct, ModelEndpoint
 
 KEY = "sk-canary-THE-KEY-0123456789abcdef"
-PROMPT = Prompt("You are Scout.", "Volatility is [n1] 3.2 %.")
+PROMPT = ModelPrompt("You are Scout.", "Volatility is [n1] 3.2 %.")
 LIMITS = ModelLimits(total_seconds=12, first_seconds=10, stall_seconds=10, attempts=2)
 HASTE = ModelLimits(total_seconds=1.0, first_seconds=0.3, stall_seconds=0.2)
 
@@ -76,7 +76,7 @@ class Asked:
         self.first_word: float | None = None
         self.settings = replace(
             ModelSettings(api_key=KEY, base_url=endpoint.url, limits=LIMITS),
-            **changes,  # type: ignore[arg-type]
+            **changes,
         )
         self.memory = Store.in_memory()
         budget = Budget(BudgetLimits(), {}, self.memory, clock=lambda: 0.0)
@@ -427,7 +427,7 @@ async def test_questions_at_once_share_one_connection_and_do_not_mix() -> None:
             model = OpenAIModel(asked.settings, connection, asked.budget, clock=time.time)
             answers = await asyncio.gather(
                 *(
-                    model.ask(Role.SCOUT, Prompt("s", f"question {i}"), Reply, heard[i].append)
+                    model.ask(Role.SCOUT, ModelPrompt("s", f"question {i}"), Reply, heard[i].append)
                     for i in range(12)
                 )
             )

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from agents.model.prose import ProseReader, ProseStream
 from agents.model.reply_text import PROSE_LIMIT
-from agents.redaction import Redactor
-from chain.clean_text import clean_text
+from chain.base.clean_text import clean_text
+from chain.base.redaction import Redactor
 
 KEY = "sk-canary-THE-KEY-0123456789abcdef"
 UNKNOWN = "\N{REPLACEMENT CHARACTER}"

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import BaseModel
 
-from agents.envelope import Role
+from agents.bus.envelope import Role
+from agents.bus.record import FileSink, ModelReply, RecordWriter
+from agents.bus.replay import read_record
 from agents.model.budget import Budget, BudgetLimits
 from agents.model.client import OpenAIModel
 from agents.model.connection import Connection
-from agents.model.interface import ModelUnavailable, Prompt
+from agents.model.interface import ModelPrompt, ModelUnavailable
 from agents.model.recorded import RecordedModel, RecordingModel
-from agents.model.reply_text import InvalidReplyError
+from agents.model.reply_text import UnusableReplyError
 from agents.model.settings import ModelLimits, ModelSettings
-from agents.record import FileSink, ModelReply, RecordWriter
-from agents.redaction import Redactor
-from agents.replay import read_record
-from chain.store import Store
+from chain.base.redaction import Redactor
+from chain.base.store import Store
 from tests.fakes.model_endpoint import ChatRequest, fails, model_endpoint, refuses, says
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ async def interview(model: Model) -> list[str]:
     said = []
     for index, role in enumerate(ROLES):
         try:
-            answer = await model.ask(role, Prompt("s", f"q{index}"), Opinion, lambda _: None)
+            answer = await model.ask(role, ModelPrompt("s", f"q{index}"), Opinion, lambda _: None)
             said.append(f"{answer.value!r} {answer.usage} {answer.model} {answer.raw}")
         except ModelUnavailable as error:
             said.append(f"{error.reason}: {error}")
@@ -101,5 +101,5 @@ async def test_a_recorded_reply_of_another_schema_is_an_error(raw: str) -> None:
         tokens_out=1,
         estimated=False,
     )
-    with pytest.raises(InvalidReplyError):
-        await RecordedModel([reply]).ask(Role.SCOUT, Prompt("s", "q"), Opinion, lambda _: None)
+    with pytest.raises(UnusableReplyError):
+        await RecordedModel([reply]).ask(Role.SCOUT, ModelPrompt("s", "q"), Opinion, lambda _: None)

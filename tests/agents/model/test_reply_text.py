@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.envelope import Payload
+from agents.bus.envelope import Payload
 from agents.model.client import UnsupportedSchemaError, strict_schema
-from agents.model.reply_text import PROSE_LIMIT, InvalidReplyError, parse_reply, whole_text
-from agents.redaction import Redactor
-from chain.clean_text import clean_text
+from agents.model.reply_text import PROSE_LIMIT, UnusableReplyError, parse_reply, whole_text
+from chain.base.clean_text import clean_text
+from chain.base.redaction import Redactor
 
 NOTHING = Redactor()
 
@@ -60,7 +60,7 @@ def test_a_reply_is_within_its_bounds_and_clean_or_refused(raw: str) -> None:
     complaint = ""
     try:
         read = parse_reply(raw, Reply, NOTHING)
-    except InvalidReplyError as error:
+    except UnusableReplyError as error:
         complaint = str(error)
     if complaint:
         assert len(complaint) < 1000
@@ -95,7 +95,7 @@ def test_a_reply_in_wire_names() -> None:
     assert parse_reply('{"proseText": "a", "chosenIndex": 1}', Judged, NOTHING).value == Judged(
         prose_text="a", chosen_index=1
     )
-    with pytest.raises(InvalidReplyError):
+    with pytest.raises(UnusableReplyError):
         parse_reply('{"prose_text": "a", "chosen_index": 1}', Judged, NOTHING)
     schema = strict_schema(Judged)
     assert schema["required"] == ["proseText", "chosenIndex"]

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from agents.monitor.book import AlertBook
-from agents.monitor.thresholds import WatchSettings
-from agents.monitor.worker import PollReport, Watch, poll_once
-from chain.home import Home
-from chain.networks import network_named
-from chain.overview import Sources
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.poll import PollReport, Watch, poll_once
+from agents.monitor.rules.thresholds import WatchSettings
+from chain.base.home import Home
+from chain.base.store import Store
+from chain.contracts.networks import network_named
+from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
-from chain.store import Store
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.chain.moves import Moves
 
@@ -56,7 +56,7 @@ class Watchtower:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Watchman]:
         network = network_named("devnet")
-        book = AlertBook.open(self.home, now=self.now)
+        book = AlertStore.open(self.home, now=self.now)
         store, _ = Store.open(self.home.database, now=self.now)
         with store:
             async with RpcClient(network, [self.url]) as client:
@@ -69,7 +69,7 @@ class Watchtower:
 class Watchman:
     tower: Watchtower
     watch: Watch
-    book: AlertBook
+    book: AlertStore
 
     async def poll(self) -> PollReport:
         self.tower.now += 60

@@ -7,26 +7,28 @@ import sys
 import time
 from pathlib import Path
 
-from agents.monitor.book import AlertBook
-from agents.monitor.courier import Courier
-from agents.monitor.notebook import Notebook
-from agents.monitor.webhook import Webhook, WebhookSettings
-from chain.home import Home
+from agents.monitor.alerts.state import MonitorState
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.deliver.channel_worker import ChannelWorker
+from agents.monitor.deliver.webhook import Webhook, WebhookSettings
+from chain.base.home import Home
 from tests.agents.monitor.delivery_kit import happen, raised
 
 
 async def run(home: Home, url: str, most: int) -> None:
     """Raise so many alerts more; with none to raise, only carry what waits."""
-    book = AlertBook.open(home, now=time.time())
-    courier = Courier(Webhook(WebhookSettings(url)), book, Notebook(home.database), time.time)
+    book = AlertStore.open(home, now=time.time())
+    channel_worker = ChannelWorker(
+        Webhook(WebhookSettings(url)), book, MonitorState(home.database), time.time
+    )
     first = len(book.current())
     for number in range(first, first + most):
         happen(book, raised(number), now=time.time())
-        await courier.step()
-    while courier.wait_seconds() is not None:
-        await courier.step()
+        await channel_worker.step()
+    while channel_worker.wait_seconds() is not None:
+        await channel_worker.step()
         await asyncio.sleep(0)
-    await courier.close()
+    await channel_worker.close()
 
 
 if __name__ == "__main__":

@@ -5,25 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.monitor.alert import AlertKind, Finding, Severity, Subject
-from agents.monitor.book_page import Place, Poll
-from agents.monitor.courier import Courier, Stopped
+from agents.monitor.alerts.alert import AlertKind, AlertSubject, Finding, Severity
+from agents.monitor.alerts.lifecycle import Cleared, Raised
+from agents.monitor.alerts.state import MonitorState
+from agents.monitor.alerts.store_page import Poll, WatchPlace
+from agents.monitor.deliver.channel_worker import ChannelWorker, Stopped
+from agents.monitor.deliver.http_post import PostLimits
 from agents.monitor.deliver.ledger import EVERYTHING
-from agents.monitor.life import Cleared, Raised
-from agents.monitor.notebook import Notebook
-from agents.monitor.posting import PostLimits
-from agents.monitor.telegram import Telegram, TelegramSettings
-from chain.home import Home
+from agents.monitor.deliver.telegram import Telegram, TelegramSettings
+from chain.base.home import Home
 from tests.fakes.telegram import CHAT, TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from agents.monitor.alert import AlertEvent
-    from agents.monitor.book import AlertBook
-    from agents.monitor.channel import Channel
-    from agents.monitor.courier import Step
+    from agents.monitor.alerts.alert import AlertEvent
+    from agents.monitor.alerts.store import AlertStore
+    from agents.monitor.deliver.channel import Channel
+    from agents.monitor.deliver.channel_worker import Step
     from agents.monitor.deliver.ledger import Pace
 
 WALLET = "0x" + "ab" * 20
@@ -46,8 +46,8 @@ def home_in(folder: Path) -> Home:
     return home
 
 
-def subject(position: int, kind: AlertKind = AlertKind.OUT_OF_RANGE) -> Subject:
-    return Subject(8453, WALLET, position, kind)
+def subject(position: int, kind: AlertKind = AlertKind.OUT_OF_RANGE) -> AlertSubject:
+    return AlertSubject(8453, WALLET, position, kind)
 
 
 def raised(
@@ -69,8 +69,8 @@ def cleared(position: int, *, block: int = 31_204_200, time: float = START) -> C
     return Cleared(subject(position), block, time, "the price came back")
 
 
-def happen(book: AlertBook, *changes: Raised | Cleared, now: float) -> tuple[AlertEvent, ...]:
-    return book.apply([Poll(Place(8453, WALLET), changes)], now)
+def happen(book: AlertStore, *changes: Raised | Cleared, now: float) -> tuple[AlertEvent, ...]:
+    return book.apply([Poll(WatchPlace(8453, WALLET), changes)], now)
 
 
 def telegram(
@@ -85,19 +85,23 @@ def telegram(
     return Telegram(TelegramSettings(token, chat, url, pace), limits)
 
 
-def courier_of(home: Home, book: AlertBook, channel: Channel, clock: Clock) -> Courier:
-    return Courier(channel, book, Notebook(home.database), clock)
+def channel_worker_of(
+    home: Home, book: AlertStore, channel: Channel, clock: Clock
+) -> ChannelWorker:
+    return ChannelWorker(channel, book, MonitorState(home.database), clock)
 
 
-async def run_until_idle(courier: Courier, clock: Clock, *, most: int = 10_000) -> list[Step]:
+async def run_until_idle(
+    channel_worker: ChannelWorker, clock: Clock, *, most: int = 10_000
+) -> list[Step]:
     """Let time pass as the courier asks for it, until nothing waits or the channel refuses."""
     steps: list[Step] = []
     for _ in range(most):
-        wait = courier.wait_seconds()
+        wait = channel_worker.wait_seconds()
         if wait is None:
             return steps
         clock.now += wait
-        step = await courier.step()
+        step = await channel_worker.step()
         if step is not None:
             steps.append(step)
         if isinstance(step, Stopped):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from agents.monitor.alert import AlertKind, Finding, Severity, Subject
-from agents.monitor.book_page import Cursor, Place, Poll
-from agents.monitor.life import Cleared, Raised
+from agents.monitor.alerts.alert import AlertKind, AlertSubject, Finding, Severity
+from agents.monitor.alerts.lifecycle import Cleared, Raised
+from agents.monitor.alerts.store_page import Poll, WatchCursor, WatchPlace
 
 WALLET = "0x" + "ab" * 20
 CHAIN_ID = 8453
-HERE = Place(CHAIN_ID, WALLET)
+HERE = WatchPlace(CHAIN_ID, WALLET)
 NOW = 1_800_000_000.0
 
 
-def subject(position: int | None, kind: AlertKind = AlertKind.OUT_OF_RANGE) -> Subject:
-    return Subject(CHAIN_ID, WALLET, position, kind)
+def subject(position: int | None, kind: AlertKind = AlertKind.OUT_OF_RANGE) -> AlertSubject:
+    return AlertSubject(CHAIN_ID, WALLET, position, kind)
 
 
 def finding(
@@ -42,4 +42,4 @@ def cleared(position: int | None, block: int) -> Cleared:
 
 
 def polls(*changes: Raised | Cleared, block: int = 1) -> tuple[Poll]:
-    return (Poll(HERE, changes, Cursor(block, f"0x{block:064x}", int(NOW) + block)),)
+    return (Poll(HERE, changes, WatchCursor(block, f"0x{block:064x}", int(NOW) + block)),)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from agents.monitor.baseline import Baseline
-from agents.monitor.excursions import INSIDE
-from agents.monitor.situation import Situation
-from chain.hooks import hook_passport
+from agents.monitor.rules.baseline import Baseline
+from agents.monitor.rules.excursions import INSIDE
+from agents.monitor.rules.situation import Situation
+from chain.contracts.hooks import hook_passport
+from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.pool_key import PoolKey
 from chain.math.fees import FeeGrowth, unpack_protocol_fee
 from chain.math.ticks import sqrt_price_at_tick
-from chain.networks import NATIVE, network_named
-from chain.pair import Pair
-from chain.pool_key import PoolKey
 from chain.positions.custody import Custody
 from chain.positions.identity import identify
 from chain.positions.snapshot import PoolSnapshot, PositionSnapshot, range_status
 from chain.rpc.records import Block
 from chain.tokens import Token
+from chain.tokens.pair import Pair
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
 
 NETWORK = network_named("ethereum")

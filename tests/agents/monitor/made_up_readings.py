@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agents.monitor.baseline import Baselines
-from agents.monitor.book_page import Cursor, Place, Poll
-from agents.monitor.judging import follow_positions, judge
-from agents.monitor.thresholds import WatchSettings
-from agents.monitor.watching import Reading
-from agents.monitor.worth_risks import Losses
+from msgspec.structs import replace
+
+from agents.monitor.alerts.store_page import Poll, WatchCursor, WatchPlace
+from agents.monitor.judge import follow_positions, judge
+from agents.monitor.reader import Reading
+from agents.monitor.rules.baseline import Baselines
+from agents.monitor.rules.thresholds import WatchSettings
+from agents.monitor.rules.worth_risks import Losses
 from chain.history.end_ticks import EndTicks
 from chain.positions.discovery import WalletPositions
 from chain.prices.ladder import price_book
@@ -20,19 +22,19 @@ from tests.agents.monitor.made_up_positions import KEY, NETWORK, ONE, TWO, block
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agents.monitor.alert import AlertEvent
-    from agents.monitor.book import AlertBook
-    from chain.networks import Address
+    from agents.monitor.alerts.alert import AlertEvent
+    from agents.monitor.alerts.store import AlertStore
+    from chain.contracts.networks import Address
     from chain.positions.snapshot import PositionSnapshot
 
-PLACE = Place(NETWORK.chain_id, WALLET)
+PLACE = WatchPlace(NETWORK.chain_id, WALLET)
 
 
 @dataclass
 class MadeUpChain:
     """Polls a book without reading anything: the caller says what the chain would say."""
 
-    book: AlertBook
+    book: AlertStore
     settings: WatchSettings = field(default_factory=WatchSettings)
     head: int = 100
     tick: int = 0
@@ -90,6 +92,6 @@ class MadeUpChain:
             alerts=self.book.current(),
         )
         now = block(self.head)
-        later = Cursor(now.number, now.hash, now.timestamp)
+        later = WatchCursor(now.number, now.hash, now.timestamp)
         changes = Poll(PLACE, judgment.changes, later, judgment.baselines)
         return self.book.apply([changes], NOW + self.head)

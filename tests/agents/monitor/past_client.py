@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
+
+from msgspec.structs import replace
 
 from chain.rpc import requests
 from chain.rpc.client import RpcClient

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from agents.monitor.baseline import DAY_SECONDS, WALLET, Baseline, Baselines, read_baseline
-from agents.monitor.book import WatchState
-from agents.monitor.depths import DepthReference
-from agents.monitor.excursions import INSIDE, OUTSIDE
-from agents.monitor.judging import depth_references
-from agents.monitor.thresholds import LEAST_INTERVAL_SECONDS, Thresholds, WatchSettings
+from agents.monitor.alerts.store import WatchState
+from agents.monitor.judge import depth_references
+from agents.monitor.rules.baseline import DAY_SECONDS, WALLET, Baseline, Baselines, read_baseline
+from agents.monitor.rules.depths import DepthReference
+from agents.monitor.rules.excursions import INSIDE, OUTSIDE
+from agents.monitor.rules.thresholds import LEAST_INTERVAL_SECONDS, Thresholds, WatchSettings
 from tests.agents.monitor.made_up_positions import NETWORK, block, position
 
 if TYPE_CHECKING:

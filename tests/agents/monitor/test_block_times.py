@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from agents.monitor.watching import MOST_TIMES, WatchReader
-from chain.networks import network_named
-from chain.overview import Sources
+from agents.monitor.reader import MOST_TIMES, WatchReader
+from chain.base.store import Store
+from chain.contracts.networks import network_named
+from chain.positions.overview import Sources
 from chain.rpc.records import Block
-from chain.store import Store
 from tests.fakes.told_reader import ToldReader
 
 if TYPE_CHECKING:

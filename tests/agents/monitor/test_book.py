@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor import book_tables
-from agents.monitor.alert import AlertKind, AlertState, EventKind, Severity
-from agents.monitor.book import AlertBook, UnknownAlertError
-from agents.monitor.life import Mute
+from agents.monitor.alerts import store_tables as book_tables
+from agents.monitor.alerts.alert import AlertKind, AlertState, EventKind, Severity
+from agents.monitor.alerts.lifecycle import AlertMute
+from agents.monitor.alerts.store import AlertStore, UnknownAlertError
 from tests.agents.monitor.made_up_alerts import HERE, NOW, cleared, polls, raised, subject
 
 if TYPE_CHECKING:
-    from chain.home import Home
+    from chain.base.home import Home
 
 
 def test_an_alert_opens_resolves_and_opens_again_as_one_alert(home: Home) -> None:
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
 
     events = book.apply(polls(raised(7, 1), cleared(7, 2), raised(7, 3), block=3), NOW)
 
@@ -33,7 +33,7 @@ def test_an_alert_opens_resolves_and_opens_again_as_one_alert(home: Home) -> Non
 
 
 def test_another_process_sees_the_same_alerts_at_once(home: Home) -> None:
-    writer, reader = AlertBook.open(home, now=NOW), AlertBook.open(home, now=NOW)
+    writer, reader = AlertStore.open(home, now=NOW), AlertStore.open(home, now=NOW)
     before = reader.revision
 
     writer.apply(polls(raised(7, 1)), NOW + 0.123456)
@@ -41,13 +41,13 @@ def test_another_process_sees_the_same_alerts_at_once(home: Home) -> None:
     assert reader.revision != before
     assert reader.current() == writer.current()
     reader.ack(1, NOW + 5.000999)
-    reader.mute(Mute(NOW + 60.7654321, position_id=7), NOW + 6.1)
+    reader.mute(AlertMute(NOW + 60.7654321, position_id=7), NOW + 6.1)
     assert writer.find(1).state is AlertState.ACKED
     assert reader.current() == writer.current()
 
 
 def test_the_file_tells_what_the_book_tells(home: Home) -> None:
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     book.apply(polls(raised(7, 1), raised(2**200, 2)), NOW)
 
     told = json.loads(home.alerts.read_text("utf-8"))
@@ -60,16 +60,16 @@ def test_the_file_tells_what_the_book_tells(home: Home) -> None:
 
 
 def test_the_cursor_is_committed_with_the_alerts_it_covers(home: Home) -> None:
-    AlertBook.open(home, now=NOW).apply(polls(raised(7, 1), block=9), NOW)
+    AlertStore.open(home, now=NOW).apply(polls(raised(7, 1), block=9), NOW)
 
-    state = AlertBook.open(home, now=NOW).state(HERE)
+    state = AlertStore.open(home, now=NOW).state(HERE)
 
     assert state.cursor is not None
     assert state.cursor.block == 9
 
 
 def test_text_from_outside_is_clean_in_the_book(home: Home) -> None:
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     book.apply(polls(raised(7, 1, message="WE\x1b[31mTH\u202e\n left")), NOW)
 
     assert book.find(1).message == "WE[31mTH left"
@@ -77,8 +77,8 @@ def test_text_from_outside_is_clean_in_the_book(home: Home) -> None:
 
 
 def test_a_mute_covers_what_opens_later_and_ends(home: Home) -> None:
-    book = AlertBook.open(home, now=NOW)
-    book.mute(Mute(NOW + 60, position_id=7), NOW)
+    book = AlertStore.open(home, now=NOW)
+    book.mute(AlertMute(NOW + 60, position_id=7), NOW)
     book.apply(polls(raised(7, 1), raised(8, 1)), NOW)
 
     muted, other = (next(one for one in book.current() if one.position_id == n) for n in (7, 8))
@@ -89,7 +89,7 @@ def test_a_mute_covers_what_opens_later_and_ends(home: Home) -> None:
 
 
 def test_a_worse_matter_than_the_acknowledged_one_asks_again(home: Home) -> None:
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     book.apply(polls(raised(7, 1)), NOW)
     book.ack(1, NOW)
 
@@ -101,11 +101,11 @@ def test_a_worse_matter_than_the_acknowledged_one_asks_again(home: Home) -> None
 
 def test_an_alert_that_is_not_there_cannot_be_acknowledged(home: Home) -> None:
     with pytest.raises(UnknownAlertError, match="zuno alerts"):
-        AlertBook.open(home, now=NOW).ack(3, NOW)
+        AlertStore.open(home, now=NOW).ack(3, NOW)
 
 
 def test_a_poll_that_finds_the_same_again_writes_no_alert(home: Home) -> None:
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     book.apply(polls(raised(7, 1)), NOW)
     revision, written = book.revision, home.alerts.stat().st_mtime_ns
 
@@ -114,10 +114,10 @@ def test_a_poll_that_finds_the_same_again_writes_no_alert(home: Home) -> None:
 
 
 def test_a_corrupt_file_is_kept_aside_and_written_anew(home: Home) -> None:
-    AlertBook.open(home, now=NOW).apply(polls(raised(7, 1)), NOW)
+    AlertStore.open(home, now=NOW).apply(polls(raised(7, 1)), NOW)
     home.alerts.write_text('[{"id": 1, "chai')
 
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
 
     assert "alerts.json was damaged" in book.notices[0]
     assert (home.root / f"alerts.json.corrupt-{int(NOW)}").exists()
@@ -128,7 +128,7 @@ def test_a_corrupt_file_is_kept_aside_and_written_anew(home: Home) -> None:
 def test_a_corrupt_database_is_kept_aside_and_filled_from_what_was_told(
     home: Home, while_open: bool
 ) -> None:
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     book.apply(polls(raised(7, 1), raised(8, 1)), NOW)
     if not while_open:
         book.close()
@@ -137,10 +137,10 @@ def test_a_corrupt_database_is_kept_aside_and_filled_from_what_was_told(
         if path.exists():
             path.write_bytes(b"no database at all" * 1000)
     if not while_open:
-        book = AlertBook.open(home, now=NOW)
+        book = AlertStore.open(home, now=NOW)
     book.apply(polls(raised(9, 2)), NOW)
 
-    later = AlertBook.open(home, now=NOW + 1)
+    later = AlertStore.open(home, now=NOW + 1)
 
     # A process that has it open may not notice: its pages are in memory, and the file tells them.
     assert any("zuno.db was damaged" in one for one in (*book.notices, *later.notices))
@@ -149,7 +149,7 @@ def test_a_corrupt_database_is_kept_aside_and_filled_from_what_was_told(
 
 
 def test_kinds_of_one_position_are_alerts_of_their_own(home: Home) -> None:
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     book.apply(polls(raised(7, 1), raised(7, 1, kind=AlertKind.FEE_CHANGED)), NOW)
 
     assert {one.subject for one in book.current()} == {
@@ -159,14 +159,14 @@ def test_kinds_of_one_position_are_alerts_of_their_own(home: Home) -> None:
 
 
 def test_a_reader_follows_to_the_database_that_took_a_damaged_ones_place(home: Home) -> None:
-    writer = AlertBook.open(home, now=NOW)
+    writer = AlertStore.open(home, now=NOW)
     writer.apply(polls(raised(7, 1)), NOW)
-    reader = AlertBook.open(home, now=NOW)
+    reader = AlertStore.open(home, now=NOW)
     home.database.rename(home.root / "zuno.db.corrupt-1")
     for suffix in ("-wal", "-shm"):
         (home.root / f"zuno.db{suffix}").unlink(missing_ok=True)
 
-    AlertBook.open(home, now=NOW).apply(polls(raised(8, 2)), NOW)
+    AlertStore.open(home, now=NOW).apply(polls(raised(8, 2)), NOW)
 
     assert {one.position_id for one in reader.current()} == {7, 8}
     writer.apply(polls(raised(9, 3)), NOW)
@@ -174,7 +174,7 @@ def test_a_reader_follows_to_the_database_that_took_a_damaged_ones_place(home: H
 
 
 def test_a_screen_does_not_wait_for_a_writer(home: Home) -> None:
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     book.apply(polls(raised(7, 1)), NOW)
     known = book.current()
     seen: list[object] = []
@@ -195,7 +195,7 @@ def test_the_oldest_events_are_forgotten_and_no_number_comes_again(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(book_tables, "MOST_EVENTS", 3)
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     for block in range(1, 7):
         book.apply(polls(raised(7, block) if block % 2 else cleared(7, block)), NOW)
 
@@ -203,8 +203,8 @@ def test_the_oldest_events_are_forgotten_and_no_number_comes_again(
 
 
 def test_opening_the_book_to_read_it_writes_nothing(home: Home) -> None:
-    AlertBook.open(home, now=NOW).apply(polls(raised(7, 1), raised(8, 1)), NOW + 0.1234)
+    AlertStore.open(home, now=NOW).apply(polls(raised(7, 1), raised(8, 1)), NOW + 0.1234)
     written = home.alerts.stat().st_mtime_ns
 
-    assert len(AlertBook.open(home, now=NOW).current()) == 2
+    assert len(AlertStore.open(home, now=NOW).current()) == 2
     assert home.alerts.stat().st_mtime_ns == written

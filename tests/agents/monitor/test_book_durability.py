@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.alert import Subject
-from agents.monitor.book import AlertBook
-from agents.monitor.book_page import Place, Poll
-from agents.monitor.life import Raised
-from chain.home import Home
+from agents.monitor.alerts.alert import AlertSubject
+from agents.monitor.alerts.lifecycle import Raised
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.alerts.store_page import Poll, WatchPlace
+from chain.base.home import Home
 from tests.agents.monitor.forked import forked
 from tests.agents.monitor.made_up_alerts import CHAIN_ID, NOW, cleared, finding, polls, raised
 
@@ -32,7 +32,7 @@ KILLS_IN_A_SLICE = 50
 
 def keep_writing(home: Home, first: int, say: Callable[[str], None]) -> None:
     """Open and resolve alerts for ever, saying each event once it is reported."""
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     for number in range(first, first + 100_000):
         position = number % 40
         change = cleared(position, number) if number % 3 == 0 else raised(position, number)
@@ -50,7 +50,7 @@ def kill_while_writing(home: Home, random: Random, times: int) -> int:
                 json.loads(home.alerts.read_bytes())
             child.kill()
             reported |= set(child.read().splitlines())
-        book = AlertBook.open(home, now=NOW)
+        book = AlertStore.open(home, now=NOW)
         assert (book.trouble, book.notices) == (None, ())
         kept = {
             f"{one.number} {one.kind} {one.alert.position_id} {one.alert.block}"
@@ -79,12 +79,12 @@ def test_killed_a_thousand_times_while_writing_nothing_reported_is_lost(
 def test_four_writers_at_once_lose_nothing_and_the_file_never_goes_back(home: Home) -> None:
     def write(wallet: str) -> Callable[[Callable[[str], None]], None]:
         def work(say: Callable[[str], None]) -> None:
-            book = AlertBook.open(home, now=NOW)
+            book = AlertStore.open(home, now=NOW)
             for number in range(1, 31):
                 change = raised(number, number)
-                subject = Subject(CHAIN_ID, wallet, number, change.subject.kind)
+                subject = AlertSubject(CHAIN_ID, wallet, number, change.subject.kind)
                 mine = Raised(subject, "base", change.finding, number, change.time)
-                [event] = book.apply([Poll(Place(CHAIN_ID, wallet), (mine,))], NOW)
+                [event] = book.apply([Poll(WatchPlace(CHAIN_ID, wallet), (mine,))], NOW)
                 say(str(event.number))
                 book.ack(event.alert.id, NOW)
             assert book.trouble is None
@@ -94,7 +94,7 @@ def test_four_writers_at_once_lose_nothing_and_the_file_never_goes_back(home: Ho
     wallets = ["0x" + f"{number:040x}" for number in range(4)]
     with ExitStack() as running:
         children = [running.enter_context(forked(write(wallet))) for wallet in wallets]
-        seen, revision, reader = 0, 0, AlertBook.open(home, now=NOW)
+        seen, revision, reader = 0, 0, AlertStore.open(home, now=NOW)
         while seen < 120:
             told = len(json.loads(home.alerts.read_bytes()))
             assert told >= seen, "an older file after a newer one"
@@ -110,7 +110,7 @@ def test_four_writers_at_once_lose_nothing_and_the_file_never_goes_back(home: Ho
 
 def test_a_full_disk_is_survived_in_memory_and_written_later(home: Home) -> None:
     def work(say: Callable[[str], None]) -> None:
-        book = AlertBook.open(home, now=NOW)
+        book = AlertStore.open(home, now=NOW)
         book.apply(polls(raised(1, 1)), NOW)
         hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
         resource.setrlimit(resource.RLIMIT_FSIZE, (1, hard))
@@ -130,7 +130,7 @@ def test_a_full_disk_is_survived_in_memory_and_written_later(home: Home) -> None
 
     with forked(work) as child:
         assert child.read() == "opened acked"
-    later = AlertBook.open(home, now=NOW)
+    later = AlertStore.open(home, now=NOW)
     assert {one.position_id for one in later.current()} == {1, 2}
     assert {one["positionId"] for one in json.loads(home.alerts.read_bytes())} == {"1", "2"}
 
@@ -146,7 +146,7 @@ def everyones_folder() -> Iterator[Path]:
 def test_a_home_that_cannot_be_written_is_survived_in_memory(everyones_folder: Path) -> None:
     home = Home(everyones_folder / "home", everyones_folder)
     home.root.mkdir()
-    with_one = AlertBook.open(home, now=NOW)
+    with_one = AlertStore.open(home, now=NOW)
     with_one.apply(polls(raised(1, 1)), NOW)
     with_one.close()
 
@@ -159,7 +159,7 @@ def test_a_home_that_cannot_be_written_is_survived_in_memory(everyones_folder: P
         for path in home.root.iterdir():
             path.chmod(0o400)
         home.root.chmod(0o500)
-        book = AlertBook.open(home, now=NOW)
+        book = AlertStore.open(home, now=NOW)
         assert book.trouble is not None
         assert {one.position_id for one in book.current()} == {1}
         book.apply(polls(raised(2, 2)), NOW)
@@ -172,11 +172,11 @@ def test_a_home_that_cannot_be_written_is_survived_in_memory(everyones_folder: P
 
     with forked(work) as child:
         assert child.read() == "opened"
-    assert {one.position_id for one in AlertBook.open(home, now=NOW).current()} == {1, 2}
+    assert {one.position_id for one in AlertStore.open(home, now=NOW).current()} == {1, 2}
 
 
 def test_ten_thousand_alerts_are_opened_read_and_seen_again_quickly(home: Home) -> None:
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     many = tuple(raised(number, 1) for number in range(10_000))
     start = time.process_time()
     book.apply(polls(*many), NOW)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor import book_tables
-from agents.monitor.book import AlertBook
+from agents.monitor.alerts import store_tables as book_tables
+from agents.monitor.alerts.store import AlertStore
 from tests.agents.monitor.made_up_alerts import NOW, polls, raised
 
 if TYPE_CHECKING:
-    from chain.home import Home
+    from chain.base.home import Home
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def test_damage_met_while_writing_loses_nothing(
     home: Home, monkeypatch: pytest.MonkeyPatch, error: Exception, begun_anew: bool
 ) -> None:
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     book.apply(polls(raised(7, 1)), NOW)
     failures = [error]
     write_page = book_tables.write_page
@@ -44,4 +44,4 @@ def test_damage_met_while_writing_loses_nothing(
     assert {one.position_id for one in book.current()} == {7, 8}
     book.retry(NOW + 2)
     assert book.trouble is None
-    assert {one.position_id for one in AlertBook.open(home, now=NOW).current()} == {7, 8}
+    assert {one.position_id for one in AlertStore.open(home, now=NOW).current()} == {7, 8}

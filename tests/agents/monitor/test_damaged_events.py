@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.book import AlertBook
+from agents.monitor.alerts.store import AlertStore
 from tests.agents.monitor.delivery_kit import (
     START,
     Clock,
-    courier_of,
+    channel_worker_of,
     happen,
     home_in,
     numbers_in,
@@ -25,7 +25,7 @@ from tests.fakes.telegram import TelegramDouble
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from chain.home import Home
+    from chain.base.home import Home
 
 
 def damage(home: Home, number: int, column: str = "document") -> None:
@@ -39,7 +39,7 @@ def damage(home: Home, number: int, column: str = "document") -> None:
 @pytest.mark.parametrize("column", ["document", "kind", "at"])
 def test_it_is_left_out_and_said_once(tmp_path: Path, column: str) -> None:
     home = home_in(tmp_path)
-    with closing(AlertBook.open(home, now=START)) as book:
+    with closing(AlertStore.open(home, now=START)) as book:
         happen(book, *(raised(number) for number in range(5)), now=START)
         damage(home, 2, column)
         damage(home, 3, column)
@@ -54,14 +54,14 @@ def test_it_is_left_out_and_said_once(tmp_path: Path, column: str) -> None:
 async def test_a_channel_goes_on_behind_it_and_repeats_nothing(tmp_path: Path) -> None:
     home, clock = home_in(tmp_path), Clock()
     double = TelegramDouble(clock)
-    with closing(AlertBook.open(home, now=clock())) as book:
+    with closing(AlertStore.open(home, now=clock())) as book:
         async with double.running() as url:
-            courier = courier_of(home, book, telegram(url), clock)
+            channel_worker = channel_worker_of(home, book, telegram(url), clock)
             happen(book, raised(1), raised(2), now=clock())
-            await run_until_idle(courier, clock)
+            await run_until_idle(channel_worker, clock)
             damage(home, 2)
             happen(book, raised(3), now=clock())
-            await run_until_idle(courier, clock)
-            await courier.close()
+            await run_until_idle(channel_worker, clock)
+            await channel_worker.close()
 
     assert numbers_in(one.text for one in double.taken) == [1, 2, 3]

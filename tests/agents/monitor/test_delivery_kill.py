@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.book import AlertBook
-from agents.monitor.courier import Courier
-from agents.monitor.notebook import Notebook
-from agents.monitor.webhook import Webhook, WebhookSettings
+from agents.monitor.alerts.state import MonitorState
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.deliver.channel_worker import ChannelWorker
+from agents.monitor.deliver.webhook import Webhook, WebhookSettings
 from tests.agents.monitor.delivery_kit import home_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from chain.home import Home
+    from chain.base.home import Home
 
 ENDLESS = 100_000
 
@@ -72,8 +72,8 @@ def test_killed_while_it_sends_it_loses_nothing(tmp_path: Path, part: int, kills
     taken: list[int] = []
     with _receiver(taken) as url:
         # A channel is told what comes after it was first seen; seen it is from here on.
-        book = AlertBook.open(home, now=0)
-        Courier(Webhook(WebhookSettings(url)), book, Notebook(home.database), time.time)
+        book = AlertStore.open(home, now=0)
+        ChannelWorker(Webhook(WebhookSettings(url)), book, MonitorState(home.database), time.time)
         for _ in range(kills):
             before = len(taken)
             driver = _driver(home, url, ENDLESS)

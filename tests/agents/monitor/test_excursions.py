@@ -5,21 +5,21 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.monitor.excursions import (
+from agents.monitor.rules.excursions import (
     INSIDE,
     OUTSIDE,
     BlockTick,
-    Bounds,
-    Standing,
-    Turn,
+    RangeBounds,
+    RangeCrossing,
+    RangeState,
     bounds_of,
     follow,
 )
-from agents.monitor.thresholds import Thresholds
-from chain.networks import network_named
+from agents.monitor.rules.thresholds import Thresholds
+from chain.contracts.networks import network_named
 from tests.agents.monitor.reference import reference_excursions
 
-BOUNDS = Bounds(lower=0, upper=100, margin=2, settle_blocks=5)
+BOUNDS = RangeBounds(lower=0, upper=100, margin=2, settle_blocks=5)
 
 
 def path(*ticks: tuple[int, int]) -> list[BlockTick]:
@@ -30,20 +30,20 @@ def test_an_excursion_begins_where_the_pool_stops_paying() -> None:
     # The upper edge itself is outside, as in the pool.
     course = follow(BOUNDS, INSIDE, path((1, 99), (2, 100)), 2)
 
-    assert course.turns == (Turn(2, 100, began=True),)
+    assert course.turns == (RangeCrossing(2, 100, began=True),)
     assert course.standing == OUTSIDE
 
 
 def test_clearly_inside_ends_it_at_once() -> None:
-    assert follow(BOUNDS, OUTSIDE, path((3, 97)), 3).turns == (Turn(3, 97, began=False),)
+    assert follow(BOUNDS, OUTSIDE, path((3, 97)), 3).turns == (RangeCrossing(3, 97, began=False),)
 
 
 def test_near_the_edge_it_ends_by_lasting() -> None:
     course = follow(BOUNDS, OUTSIDE, path((3, 99)), 7)
     assert course.turns == ()
-    assert course.standing == Standing(out=True, back_since=3)
+    assert course.standing == RangeState(out=True, back_since=3)
 
-    assert follow(BOUNDS, course.standing, [], 8).turns == (Turn(8, None, began=False),)
+    assert follow(BOUNDS, course.standing, [], 8).turns == (RangeCrossing(8, None, began=False),)
 
 
 def test_leaving_again_before_that_is_the_same_excursion() -> None:
@@ -58,7 +58,7 @@ def test_a_price_that_dances_on_the_edge_a_thousand_times_is_one_excursion() -> 
 
     course = follow(BOUNDS, INSIDE, dance, 2_000)
 
-    assert course.turns == (Turn(1, 100, began=True),)
+    assert course.turns == (RangeCrossing(1, 100, began=True),)
 
 
 def test_a_range_of_a_single_tick_can_still_be_clearly_inside() -> None:
@@ -74,13 +74,13 @@ PATHS = st.lists(st.tuples(st.integers(1, 4), st.integers(-8, 12)), max_size=60)
 def test_how_often_somebody_looked_changes_nothing(
     steps: list[tuple[int, int]], looks: list[int], margin: int, settle: int
 ) -> None:
-    bounds = Bounds(0, 8, margin, settle)
+    bounds = RangeBounds(0, 8, margin, settle)
     ticks, block = [], 0
     for wait, tick in steps:
         block += wait
         ticks.append(BlockTick(block, tick))
     head = block + 10
-    turns: list[Turn] = []
+    turns: list[RangeCrossing] = []
     standing, seen = INSIDE, 0
     for look in [*looks, head]:
         through = min(head, seen + look)
@@ -102,7 +102,7 @@ def test_how_often_somebody_looked_changes_nothing(
     )
 
 
-def _pairs(turns: list[Turn]) -> list[tuple[int, int | None]]:
+def _pairs(turns: list[RangeCrossing]) -> list[tuple[int, int | None]]:
     blocks = [turn.block for turn in turns]
     return [
         (began, blocks[at + 1] if at + 1 < len(blocks) else None)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
-from agents.monitor.book import AlertBook
-from agents.monitor.thresholds import Thresholds, WatchSettings
-from agents.monitor.worker import Watch, poll_once
-from chain.abi import encode_call
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.poll import Watch, poll_once
+from agents.monitor.rules.thresholds import Thresholds, WatchSettings
+from chain.base.store import Store
+from chain.contracts.abi import encode_call
+from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import DEMO_WALLET, NARROW_PROVIDER
 from chain.devnet.world.pools import POOLS
-from chain.multicall import Call, aggregate, decode_aggregate
-from chain.networks import network_named
-from chain.overview import Sources
-from chain.store import Store
+from chain.positions.overview import Sources
+from chain.rpc.multicall import Call, aggregate, decode_aggregate
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.past_client import PastClient
 from tests.agents.monitor.reference import reference_excursions, swap_ticks
@@ -24,8 +24,8 @@ from tests.agents.monitor.test_excursions_on_chain import ticks_of, told_excursi
 from tests.chain.moves import Moves
 
 if TYPE_CHECKING:
+    from chain.base.home import Home
     from chain.devnet.launch import DevnetReady
-    from chain.home import Home
 
 SETTLE_BLOCKS = 3
 THRESHOLDS = Thresholds(clearly_inside=0.05, settle_minutes=SETTLE_BLOCKS * 12 / 60)
@@ -63,7 +63,7 @@ async def history_told(ready: DevnetReady, home: Home, random: Random, *, longes
 
 async def _polled(url: str, home: Home, wallet: str, polls: list[int]) -> Excursions:
     network = network_named("devnet")
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     with Store.in_memory() as store:
         async with PastClient(network, [url]) as client:
             watch = Watch(Sources(client, network, store, None, lambda: NOW), [wallet])

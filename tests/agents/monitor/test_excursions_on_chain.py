@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.alert import AlertKind, EventKind
-from agents.monitor.thresholds import Thresholds, WatchSettings
+from agents.monitor.alerts.alert import AlertKind, EventKind
+from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from chain.devnet.world.phases import Mood
 from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
 from tests.agents.monitor.reference import reference_excursions, swap_ticks
 from tests.agents.monitor.walked_market import WalkedPool, seeded_steps
 
 if TYPE_CHECKING:
-    from agents.monitor.book import AlertBook
+    from agents.monitor.alerts.store import AlertStore
     from tests.agents.monitor.conftest import Watchtower
     from tests.chain.moves import Moves
 
@@ -92,7 +92,7 @@ async def walk(seed: int, points: int, moves: Moves, tower: Watchtower) -> int:
     return sum(map(len, told.values()))
 
 
-def told_excursions(book: AlertBook) -> dict[int, list[tuple[int, int | None]]]:
+def told_excursions(book: AlertStore) -> dict[int, list[tuple[int, int | None]]]:
     """Begin and end of each excursion as the book's events tell them."""
     told: dict[int, list[tuple[int, int | None]]] = {}
     for event in book.events_after(0, limit=1_000_000):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from agents.monitor.alert import AlertKind, AlertState, EventKind, Severity
-from agents.monitor.book import AlertBook
-from agents.monitor.change_risks import operators_changed
-from agents.monitor.thresholds import Thresholds, WatchSettings
+from agents.monitor.alerts.alert import AlertKind, AlertState, EventKind, Severity
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.rules.change_risks import operators_changed
+from agents.monitor.rules.thresholds import Thresholds, WatchSettings
 from chain.positions.identity import identify
 from chain.rpc.errors import Malformed
 from tests.agents.monitor.made_up_alerts import NOW
@@ -18,8 +18,8 @@ from tests.agents.monitor.made_up_positions import KEY, NETWORK, UPPER, position
 from tests.agents.monitor.made_up_readings import PLACE, MadeUpChain
 
 if TYPE_CHECKING:
-    from agents.monitor.alert import AlertEvent
-    from chain.home import Home
+    from agents.monitor.alerts.alert import AlertEvent
+    from chain.base.home import Home
     from chain.positions.snapshot import PositionSnapshot
 
 RANGE_ONLY = WatchSettings(Thresholds(near_edge=0.0))
@@ -28,7 +28,7 @@ STRANGER = "0x" + "66" * 20
 
 @pytest.fixture
 def chain(home: Home) -> MadeUpChain:
-    made = MadeUpChain(AlertBook.open(home, now=NOW), RANGE_ONLY)
+    made = MadeUpChain(AlertStore.open(home, now=NOW), RANGE_ONLY)
     assert made.poll() == ()
     return made
 
@@ -192,6 +192,6 @@ def test_an_operator_that_comes_is_critical_and_one_that_goes_is_not() -> None:
 
 
 def test_a_position_first_met_outside_is_told_from_there(home: Home) -> None:
-    made = MadeUpChain(AlertBook.open(home, now=NOW), RANGE_ONLY, tick=UPPER + 1)
+    made = MadeUpChain(AlertStore.open(home, now=NOW), RANGE_ONLY, tick=UPPER + 1)
 
     assert told(made.poll()) == [(EventKind.OPENED, AlertKind.OUT_OF_RANGE, 101)]

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.alert import AlertKind, AlertState
-from agents.monitor.book import AlertBook
-from agents.monitor.thresholds import Thresholds, WatchSettings
-from agents.monitor.watching import Sought, WatchReader
-from agents.monitor.worth_risks import KEPT_SECONDS, RETRY_SECONDS, Losses
+from agents.monitor.alerts.alert import AlertKind, AlertState
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.reader import Sought, WatchReader
+from agents.monitor.rules.thresholds import Thresholds, WatchSettings
+from agents.monitor.rules.worth_risks import KEPT_SECONDS, RETRY_SECONDS, Losses
+from chain.base.store import Store
+from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
-from chain.networks import network_named
-from chain.overview import Sources
 from chain.positions.change_reader import ChangeReader
 from chain.positions.identity import identify
+from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError, Unreachable
-from chain.store import Store
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.made_up_readings import MadeUpChain
 from tests.agents.monitor.walked_market import WalkedPool
@@ -27,9 +27,9 @@ from tests.agents.monitor.walked_market import WalkedPool
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from chain.base.home import Home
     from chain.devnet.launch import DevnetReady
-    from chain.home import Home
-    from chain.positions.since_entry import SinceEntry
+    from chain.positions.profit import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
     from tests.chain.moves import Moves
 
@@ -133,7 +133,7 @@ async def test_logs_are_read_hourly_and_after_a_failure_every_five_minutes(
 
 
 def test_a_loss_that_cannot_be_judged_for_a_while_is_not_over(home: Home) -> None:
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     chain = MadeUpChain(book, WatchSettings(Thresholds(loss=0.1)))
     states = []
     for losses in (

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from agents.monitor.book import AlertBook
-from agents.monitor.thresholds import WatchSettings
-from agents.monitor.worker import Watch, poll_once
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.poll import Watch, poll_once
+from agents.monitor.rules.thresholds import WatchSettings
 from benchmarks.many_positions import many_positions
-from chain.home import Home
-from chain.networks import network_named
-from chain.overview import Sources
+from chain.base.home import Home
+from chain.base.store import Store
+from chain.contracts.networks import network_named
 from chain.positions import custody
+from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
 from chain.rpc.requests import Request
-from chain.store import Store
 from tests.agents.monitor.made_up_alerts import NOW
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from agents.monitor.alert import AlertKind, AlertState
-    from agents.monitor.worker import PollReport
+    from agents.monitor.alerts.alert import AlertKind, AlertState
+    from agents.monitor.poll import PollReport
 
 POSITIONS = 1_500
 SPREAD = 240
@@ -34,7 +34,7 @@ async def test_a_poll_takes_three_requests_for_fifteen_hundred_positions(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network = network_named("devnet")
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     asked: list[str] = []
     with_head = RpcClient.with_head
 
@@ -87,7 +87,7 @@ def _home_in(folder: Path) -> Home:
 
 async def _polled(home: Home, *, wallets: int) -> _Polled:
     network = network_named("devnet")
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     rounds = []
     with many_positions(SPREAD, wallets=wallets) as node, Store.in_memory() as store:
         async with RpcClient(network, [node.url]) as client:

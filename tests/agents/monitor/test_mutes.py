@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.alert import EventKind, Severity
-from agents.monitor.book import AlertBook
-from agents.monitor.channel import is_news
-from agents.monitor.life import Mute
+from agents.monitor.alerts.alert import EventKind, Severity
+from agents.monitor.alerts.lifecycle import AlertMute
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.deliver.channel import is_news
 from tests.agents.monitor.delivery_kit import START, cleared, happen, raised, subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agents.monitor.alert import AlertEvent
-    from chain.home import Home
+    from agents.monitor.alerts.alert import AlertEvent
+    from chain.base.home import Home
 
 HOUR = 3_600.0
 END = START + 2 * HOUR
@@ -26,8 +26,8 @@ CRITICAL = raised(7)
 
 
 @pytest.fixture
-def book(home: Home) -> Iterator[AlertBook]:
-    with closing(AlertBook.open(home, now=START)) as opened:
+def book(home: Home) -> Iterator[AlertStore]:
+    with closing(AlertStore.open(home, now=START)) as opened:
         yield opened
 
 
@@ -35,11 +35,11 @@ def told(events: tuple[AlertEvent, ...]) -> list[tuple[EventKind, Severity]]:
     return [(one.kind, one.alert.severity) for one in events if is_news(one)]
 
 
-def muted(book: AlertBook) -> None:
-    book.mute(Mute.of(subject(7), END), START)
+def muted(book: AlertStore) -> None:
+    book.mute(AlertMute.of(subject(7), END), START)
 
 
-def test_what_became_worse_is_told_when_the_mute_ends(book: AlertBook) -> None:
+def test_what_became_worse_is_told_when_the_mute_ends(book: AlertStore) -> None:
     happen(book, WARNING, now=START)
     muted(book)
 
@@ -51,7 +51,7 @@ def test_what_became_worse_is_told_when_the_mute_ends(book: AlertBook) -> None:
 
 
 @pytest.mark.parametrize("reopened", [False, True])
-def test_what_newly_appeared_is_told_when_the_mute_ends(book: AlertBook, reopened: bool) -> None:
+def test_what_newly_appeared_is_told_when_the_mute_ends(book: AlertStore, reopened: bool) -> None:
     if reopened:
         happen(book, WARNING, cleared(7), now=START)
     muted(book)
@@ -60,18 +60,18 @@ def test_what_newly_appeared_is_told_when_the_mute_ends(book: AlertBook, reopene
     assert told(happen(book, now=END)) == [(EventKind.UNMUTED, Severity.WARNING)]
 
 
-def test_what_the_home_kept_is_told_by_the_next_process(book: AlertBook, home: Home) -> None:
+def test_what_the_home_kept_is_told_by_the_next_process(book: AlertStore, home: Home) -> None:
     muted(book)
     happen(book, CRITICAL, now=START + HOUR)
     book.close()
 
-    with closing(AlertBook.open(home, now=END)) as later:
+    with closing(AlertStore.open(home, now=END)) as later:
         assert told(happen(later, CRITICAL, now=END)) == [(EventKind.UNMUTED, Severity.CRITICAL)]
 
 
-def test_what_is_over_acknowledged_or_as_it_was_is_not_told_again(book: AlertBook) -> None:
+def test_what_is_over_acknowledged_or_as_it_was_is_not_told_again(book: AlertStore) -> None:
     happen(book, CRITICAL, raised(8), raised(9), raised(10), now=START)
-    book.mute(Mute(END), START)
+    book.mute(AlertMute(END), START)
     happen(book, cleared(8), cleared(9), now=START + 1)
     happen(book, raised(8), raised(9), now=START + 2)
     happen(book, cleared(8), now=START + 3)
@@ -81,7 +81,7 @@ def test_what_is_over_acknowledged_or_as_it_was_is_not_told_again(book: AlertBoo
     assert told(happen(book, CRITICAL, raised(9), now=END)) == []
 
 
-def test_what_is_over_with_the_mute_is_only_told_to_be_over(book: AlertBook) -> None:
+def test_what_is_over_with_the_mute_is_only_told_to_be_over(book: AlertStore) -> None:
     muted(book)
     happen(book, CRITICAL, now=START + HOUR)
 

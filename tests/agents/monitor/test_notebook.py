@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agents.monitor.alerts.state import MonitorState
 from agents.monitor.heartbeat import Beat, Sight, last_beat, write_beat
-from agents.monitor.notebook import Notebook
-from chain.store import Store
+from chain.base.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ BEAT = Beat(
 
 
 def test_a_heartbeat_is_read_back_by_another_process(tmp_path: Path) -> None:
-    notebook = Notebook(tmp_path / "zuno.db")
+    notebook = MonitorState(tmp_path / "zuno.db")
     write_beat(notebook, BEAT)
     notebook.close()
 
@@ -41,7 +41,7 @@ def test_no_heartbeat_is_none_and_an_old_one_is_overdue() -> None:
 
 def test_what_cannot_be_written_is_kept_and_written_when_it_can(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    notebook = Notebook(home / "zuno.db")
+    notebook = MonitorState(home / "zuno.db")
     notebook.put("monitor", "a", 1, now=0)
     notebook.put("monitor", "b", 2, now=0)
 
@@ -58,7 +58,7 @@ def test_what_cannot_be_written_is_kept_and_written_when_it_can(tmp_path: Path) 
 
 def test_a_database_that_was_moved_away_is_followed_by_the_new_one(tmp_path: Path) -> None:
     path = tmp_path / "zuno.db"
-    notebook = Notebook(path)
+    notebook = MonitorState(path)
     notebook.put("monitor", "a", 1, now=0)
     path.rename(tmp_path / "zuno.db.corrupt-1")
     for left in tmp_path.glob("zuno.db-*"):

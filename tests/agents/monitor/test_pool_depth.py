@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.alert import AlertKind
+from agents.monitor.alerts.alert import AlertKind
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
 from chain.positions.identity import identify

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor import book_tables
-from agents.monitor.book import AlertBook
-from agents.monitor.channel import Delayed, Delivered, Letter, Refused
-from agents.monitor.courier import Courier, SetAside, Stopped
+from agents.monitor.alerts import store_tables as book_tables
+from agents.monitor.alerts.state import MonitorState
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.deliver.channel import ChannelRefused, Delayed, Delivered, Notification
+from agents.monitor.deliver.channel_worker import ChannelWorker, SetAside, Stopped
+from agents.monitor.deliver.delivery import Delivery
 from agents.monitor.deliver.ledger import EVERYTHING
-from agents.monitor.delivering import Delivery
-from agents.monitor.notebook import Notebook
-from chain.store import Store, StoreError
+from chain.base.store import Store, StoreError
 from tests.agents.monitor.delivery_kit import (
     START,
     Clock,
-    courier_of,
+    channel_worker_of,
     happen,
     home_in,
     raised,
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
 
-    from agents.monitor.alert import AlertEvent
-    from agents.monitor.channel import Outcome
-    from agents.monitor.courier import Step
-    from chain.home import Home
+    from agents.monitor.alerts.alert import AlertEvent
+    from agents.monitor.deliver.channel import Outcome
+    from agents.monitor.deliver.channel_worker import Step
+    from chain.base.home import Home
 
 LETTER = 3
 """Events in one letter of the picky channel."""
@@ -59,13 +59,13 @@ class Picky:
     def wants(self, event: AlertEvent) -> bool:
         return bool(event)
 
-    def letter(self, events: Sequence[AlertEvent]) -> Letter:
-        return Letter(b"", tuple(events[:LETTER]))
+    def letter(self, events: Sequence[AlertEvent]) -> Notification:
+        return Notification(b"", tuple(events[:LETTER]))
 
-    def notice(self, text: str) -> Letter:
-        return Letter(text.encode(), ())
+    def notice(self, text: str) -> Notification:
+        return Notification(text.encode(), ())
 
-    async def send(self, letter: Letter, *, now: float) -> Outcome:
+    async def send(self, letter: Notification, *, now: float) -> Outcome:
         assert now == self.clock()
         numbers = tuple(one.number for one in letter.events)
         outcome = self.answer(numbers)
@@ -83,28 +83,30 @@ class Picky:
 class Bench:
     home: Home
     clock: Clock
-    book: AlertBook
+    book: AlertStore
 
-    def courier(self, answer: Callable[[tuple[int, ...]], Outcome]) -> tuple[Courier, Picky]:
+    def channel_worker(
+        self, answer: Callable[[tuple[int, ...]], Outcome]
+    ) -> tuple[ChannelWorker, Picky]:
         channel = Picky(answer, self.clock)
-        return courier_of(self.home, self.book, channel, self.clock), channel
+        return channel_worker_of(self.home, self.book, channel, self.clock), channel
 
 
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     home, clock = home_in(tmp_path), Clock()
-    with closing(AlertBook.open(home, now=clock())) as book:
+    with closing(AlertStore.open(home, now=clock())) as book:
         yield Bench(home, clock, book)
 
 
-async def run(courier: Courier, clock: Clock, most: int = 60) -> list[Step]:
+async def run(channel_worker: ChannelWorker, clock: Clock, most: int = 60) -> list[Step]:
     steps: list[Step] = []
     for _ in range(most):
-        wait = courier.wait_seconds()
+        wait = channel_worker.wait_seconds()
         if wait is None:
             return steps
         clock.now += wait
-        step = await courier.step()
+        step = await channel_worker.step()
         assert step is not None
         steps.append(step)
     return steps
@@ -113,49 +115,49 @@ async def run(courier: Courier, clock: Clock, most: int = 60) -> list[Step]:
 @pytest.mark.parametrize("poison", [{1}, {2}, {1, 2}, {1, 5}], ids=str)
 @pytest.mark.parametrize(
     "failure",
-    [Delayed("HTTP 500", answered=True), Refused("HTTP 400")],
+    [Delayed("HTTP 500", answered=True), ChannelRefused("HTTP 400")],
     ids=["broken", "refused"],
 )
 async def test_an_event_that_is_never_taken_does_not_hold_up_the_others(
     bench: Bench, poison: set[int], failure: Outcome
 ) -> None:
-    courier, channel = bench.courier(
+    channel_worker, channel = bench.channel_worker(
         lambda numbers: failure if poison & set(numbers) else Delivered()
     )
     happen(bench.book, *(raised(number) for number in range(6)), now=bench.clock())
 
-    steps = await run(courier, bench.clock)
+    steps = await run(channel_worker, bench.clock)
 
     taken = {number for letter in channel.taken for number in letter}
     assert taken == {1, 2, 3, 4, 5, 6} - poison
     assert {one.event for one in steps if isinstance(one, SetAside)} == poison
-    assert set(courier.progress.set_aside) == poison
-    assert courier.wait_seconds() is None
+    assert set(channel_worker.progress.set_aside) == poison
+    assert channel_worker.wait_seconds() is None
     assert bench.clock() - START < 6 * 3_600
     happen(bench.book, raised(9), now=bench.clock())
-    await run(courier, bench.clock)
+    await run(channel_worker, bench.clock)
     assert channel.taken[-1] == (7,)
 
 
 @pytest.mark.parametrize(
     "failure",
-    [Delayed("HTTP 503", answered=True), Delayed("no answer"), Refused("HTTP 403")],
+    [Delayed("HTTP 503", answered=True), Delayed("no answer"), ChannelRefused("HTTP 403")],
     ids=["broken", "silent", "refused"],
 )
 async def test_a_channel_that_takes_nothing_for_long_loses_nothing(
     bench: Bench, failure: Outcome
 ) -> None:
     down = [True]
-    courier, channel = bench.courier(lambda _: failure if down[0] else Delivered())
+    channel_worker, channel = bench.channel_worker(lambda _: failure if down[0] else Delivered())
     happen(bench.book, *(raised(number) for number in range(6)), now=bench.clock())
 
-    steps = await run(courier, bench.clock, most=200)
+    steps = await run(channel_worker, bench.clock, most=200)
     down[0] = False
-    await run(courier, bench.clock)
+    await run(channel_worker, bench.clock)
 
     assert not any(isinstance(one, SetAside) for one in steps)
     assert sorted(number for letter in channel.taken for number in letter) == [1, 2, 3, 4, 5, 6]
-    assert (courier.progress.suspects, courier.progress.set_aside) == ((), ())
+    assert (channel_worker.progress.suspects, channel_worker.progress.set_aside) == ((), ())
 
 
 async def test_the_other_channels_are_told_once_that_one_refuses(bench: Bench) -> None:
@@ -164,7 +166,9 @@ async def test_the_other_channels_are_told_once_that_one_refuses(bench: Bench) -
     told: list[Step] = []
     async with double.running() as url:
         for stops in (1, 2):
-            delivery = Delivery(bench.book, Notebook(bench.home.database), bench.clock, told.append)
+            delivery = Delivery(
+                bench.book, MonitorState(bench.home.database), bench.clock, told.append
+            )
             await delivery.use([telegram(url), picky])
             happen(bench.book, raised(stops), now=bench.clock())
             delivery.wake()
@@ -196,31 +200,31 @@ async def _until_refused(told: list[Step], times: int) -> None:
 async def test_a_book_that_cannot_be_read_does_not_take_the_channel_back(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    courier, channel = bench.courier(lambda _: Delivered())
+    channel_worker, channel = bench.channel_worker(lambda _: Delivered())
     happen(bench.book, raised(1), raised(2), now=bench.clock())
-    await run(courier, bench.clock)
+    await run(channel_worker, bench.clock)
 
     with monkeypatch.context() as unreadable:
         for name in ("read_events", "holds_event"):
             unreadable.setattr(book_tables, name, _io_error)
-        assert courier.wait_seconds() is None
-        assert courier.progress.cursor == 2
+        assert channel_worker.wait_seconds() is None
+        assert channel_worker.progress.cursor == 2
     happen(bench.book, raised(3), now=bench.clock())
-    await run(courier, bench.clock)
+    await run(channel_worker, bench.clock)
 
     assert channel.taken == [(1, 2), (3,)]
 
 
 async def test_a_book_that_was_begun_anew_is_told_from_its_beginning(bench: Bench) -> None:
-    courier, channel = bench.courier(lambda _: Delivered())
+    channel_worker, channel = bench.channel_worker(lambda _: Delivered())
     happen(bench.book, raised(1), raised(2), now=bench.clock())
-    await run(courier, bench.clock)
+    await run(channel_worker, bench.clock)
     with closing(sqlite3.connect(bench.home.database)) as connection, connection:
         connection.execute("DELETE FROM alert_events")
         connection.execute("DELETE FROM sqlite_sequence WHERE name = 'alert_events'")
 
     happen(bench.book, raised(3), now=bench.clock())
-    await run(courier, bench.clock)
+    await run(channel_worker, bench.clock)
 
     assert channel.taken == [(1, 2), (1,)]
     assert bench.book.events_after(0)[0].alert.position_id == 3
@@ -229,9 +233,9 @@ async def test_a_book_that_was_begun_anew_is_told_from_its_beginning(bench: Benc
 async def test_a_notebook_that_cannot_be_read_makes_it_wait_not_begin_at_the_first_event(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    courier, channel = bench.courier(lambda _: Delivered())
+    channel_worker, channel = bench.channel_worker(lambda _: Delivered())
     happen(bench.book, raised(1), raised(2), now=bench.clock())
-    await run(courier, bench.clock)
+    await run(channel_worker, bench.clock)
     happen(bench.book, raised(3), now=bench.clock())
 
     def locked(*_arguments: object, **_options: object) -> None:
@@ -239,7 +243,7 @@ async def test_a_notebook_that_cannot_be_read_makes_it_wait_not_begin_at_the_fir
 
     with monkeypatch.context() as busy:
         busy.setattr(Store, "open", locked)
-        other, taking = bench.courier(lambda _: Delivered())
+        other, taking = bench.channel_worker(lambda _: Delivered())
         assert await run(other, bench.clock) == []
         assert taking.taken == []
     await run(other, bench.clock)
@@ -256,12 +260,12 @@ async def test_what_fails_in_silence_is_no_culprit(bench: Bench) -> None:
             return Delivered()
         return Delayed("no answer") if channel.taken else Delayed("HTTP 500", answered=True)
 
-    courier, channel = bench.courier(answer)
+    channel_worker, channel = bench.channel_worker(answer)
     happen(bench.book, raised(1), raised(2), now=bench.clock())
     while not channel.taken:
-        await run(courier, bench.clock, most=1)
+        await run(channel_worker, bench.clock, most=1)
     happen(bench.book, raised(3), now=bench.clock())
-    steps = await run(courier, bench.clock, most=5)
+    steps = await run(channel_worker, bench.clock, most=5)
 
     first = asked.index((2,))
     assert asked[first + 1 : first + 3] == [(1,), (1, 3)]
@@ -271,13 +275,13 @@ async def test_what_fails_in_silence_is_no_culprit(bench: Bench) -> None:
 async def test_a_restart_while_the_book_cannot_be_read_forgets_nothing(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    courier, _ = bench.courier(lambda _: Delayed("no answer"))
+    channel_worker, _ = bench.channel_worker(lambda _: Delayed("no answer"))
     happen(bench.book, raised(1), raised(2), now=bench.clock())
-    await courier.step()
+    await channel_worker.step()
 
     with monkeypatch.context() as unreadable:
         unreadable.setattr(book_tables, "read_events", _io_error)
-        other, channel = bench.courier(lambda _: Delivered())
+        other, channel = bench.channel_worker(lambda _: Delivered())
         assert other.wait_seconds() is None
     bench.book.retry(bench.clock())
     await run(other, bench.clock)
@@ -286,13 +290,13 @@ async def test_a_restart_while_the_book_cannot_be_read_forgets_nothing(
 
 
 async def test_what_waits_survives_a_restart(bench: Bench) -> None:
-    courier, _ = bench.courier(lambda _: Delayed("no answer"))
+    channel_worker, _ = bench.channel_worker(lambda _: Delayed("no answer"))
     happen(bench.book, *(raised(number) for number in range(4)), now=bench.clock())
-    await courier.step()
+    await channel_worker.step()
     with Store.open(bench.home.database, now=0)[0] as store:
         kept = json.dumps(store.items("monitor-delivery"))
 
-    other, channel = bench.courier(lambda _: Delivered())
+    other, channel = bench.channel_worker(lambda _: Delivered())
     await run(other, bench.clock)
 
     assert '"waiting": [1, 2, 3, 4]' in kept

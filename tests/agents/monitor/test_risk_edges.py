@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from agents.monitor.alert import AlertKind, Severity
-from agents.monitor.situation import RULES
-from agents.monitor.thresholds import Thresholds
-from agents.monitor.worth_risks import loss_is_unknown
+from agents.monitor.alerts.alert import AlertKind, Severity
+from agents.monitor.rules.risks import RULES
+from agents.monitor.rules.thresholds import Thresholds
+from agents.monitor.rules.worth_risks import loss_is_unknown
 from chain.math.fees import unpack_protocol_fee
 from chain.positions.custody import Custody
 from tests.agents.monitor.made_up_alerts import WALLET
 from tests.agents.monitor.made_up_positions import at_tick, situation
 
 if TYPE_CHECKING:
-    from agents.monitor.alert import Finding
-    from agents.monitor.situation import Situation
+    from agents.monitor.alerts.alert import Finding
+    from agents.monitor.rules.situation import Situation
 
 STRANGER, OTHER = "0x" + "66" * 20, "0x" + "77" * 20
 

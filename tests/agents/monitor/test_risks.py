@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from agents.monitor.alert import AlertKind, Severity
-from agents.monitor.excursions import INSIDE, OUTSIDE
-from agents.monitor.situation import RULES, findings, is_risky_position, risk_reason
-from agents.monitor.thresholds import Thresholds
-from chain.volatility import Volatility, VolatilityStep
+from agents.monitor.alerts.alert import AlertKind, Severity
+from agents.monitor.rules.excursions import INSIDE, OUTSIDE
+from agents.monitor.rules.risks import RULES, findings, is_risky_position, risk_reason
+from agents.monitor.rules.thresholds import Thresholds
+from chain.history.candle_volatility import Volatility, VolatilityStep
 from tests.agents.monitor.made_up_positions import at_tick, situation
 
 if TYPE_CHECKING:
-    from agents.monitor.alert import Finding
-    from agents.monitor.situation import Situation
+    from agents.monitor.alerts.alert import Finding
+    from agents.monitor.rules.situation import Situation
 
 USUAL = Thresholds()
 MOVING = Volatility(VolatilityStep.MARKET, 0.05, 24, "CoinGecko", None, None, ())

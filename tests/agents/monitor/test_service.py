@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.monitor import service
-from agents.monitor.book import AlertBook
-from agents.monitor.courier import Sent, Stopped
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.deliver.channel_worker import Sent, Stopped
+from agents.monitor.deliver.telegram import Telegram, TelegramSettings
 from agents.monitor.heartbeat import Sight, last_beat
 from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
+from agents.monitor.poll import PollReport
 from agents.monitor.polling_lock import current_holder
 from agents.monitor.service import run_monitor
-from agents.monitor.telegram import Telegram, TelegramSettings
-from agents.monitor.worker import PollReport
-from chain.store import Store
+from chain.base.store import Store
 from tests.agents.monitor.delivery_kit import (
     WALLET,
     Clock,
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from agents.monitor.channel import Channel
+    from agents.monitor.deliver.channel import Channel
     from agents.monitor.heartbeat import Beat
     from agents.monitor.notes import Note
-    from chain.home import Home
+    from chain.base.home import Home
 
 REPORT = PollReport("base", 8453, WALLET, 31_204_113, 3, 1, (), None, 0.1)
 SIGHT = Sight("base", WALLET, 31_204_113, 3, None)
@@ -54,7 +54,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 class OneAlertARound:
     """Opens an alert about the next position in every round."""
 
-    book: AlertBook
+    book: AlertStore
     clock: Callable[[], float]
     interval_seconds: float = 0.02
     rounds: int = 0
@@ -99,7 +99,7 @@ class Bench:
     async def monitor(
         self, *using: Callable[[], Channel], once: bool = False
     ) -> AsyncIterator[Running]:
-        book = AlertBook.open(self.home, now=self.clock())
+        book = AlertStore.open(self.home, now=self.clock())
         watch = OneAlertARound(book, self.clock, using=using)
         stop = asyncio.Event()
         notes: list[Note] = []

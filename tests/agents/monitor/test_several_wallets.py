@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agents.monitor.alert import AlertKind, EventKind
-from agents.monitor.book import AlertBook
-from agents.monitor.thresholds import WatchSettings
-from agents.monitor.worker import Watch, poll_once
+from msgspec.structs import replace
+
+from agents.monitor.alerts.alert import AlertKind, EventKind
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.poll import Watch, poll_once
+from agents.monitor.rules.thresholds import WatchSettings
+from chain.base.store import Store
+from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
 from chain.history.end_ticks import EndTicks
-from chain.networks import network_named
-from chain.overview import Sources
+from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
-from chain.store import Store
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.walked_market import WalkedPool
 
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from agents.monitor.watching import Reading, Sought
+    from agents.monitor.reader import Reading, Sought
+    from chain.base.home import Home
     from chain.devnet.launch import DevnetReady
-    from chain.home import Home
     from tests.chain.moves import Moves
 
 EARLY, LATE = "0x" + "0e" * 20, "0x" + "1e" * 20
@@ -55,7 +56,7 @@ async def test_a_wallet_whose_swaps_are_left_out_is_blind_alone(
     pool = WalkedPool(changing, WETH_USDC_LOW.key)
     minted(changing, pool, EARLY)
     number = minted(changing, pool, LATE)
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     async with sources_of(devnet) as sources:
         watch = Watch(sources, [EARLY, LATE])
         await poll_once(watch, WatchSettings(), book, NOW)
@@ -89,7 +90,7 @@ async def test_a_wallet_that_came_later_begins_there_also_after_a_reorganisation
 ) -> None:
     pool = WalkedPool(changing, WETH_USDC_LOW.key)
     numbers = {minted(changing, pool, EARLY), minted(changing, pool, LATE)}
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     async with sources_of(devnet) as sources:
         await poll_once(Watch(sources, [EARLY]), WatchSettings(), book, NOW)
         with changing.undone():

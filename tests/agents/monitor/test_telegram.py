@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.alert import AlertKind, Severity
-from agents.monitor.book import AlertBook
-from agents.monitor.courier import (
+from agents.monitor.alerts.alert import AlertKind, Severity
+from agents.monitor.alerts.lifecycle import AlertMute
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.deliver.channel_worker import (
     MOST_REST_SECONDS,
     REFUSED_REST_SECONDS,
     Postponed,
     Sent,
     Stopped,
 )
-from agents.monitor.life import Mute
-from agents.monitor.telegram import MOST_UNITS
-from chain.store import Store, StoreError
+from agents.monitor.deliver.telegram import MOST_UNITS
+from chain.base.store import Store, StoreError
 from tests.agents.monitor.delivery_kit import (
     IMPATIENT,
     START,
     Clock,
+    channel_worker_of,
     cleared,
-    courier_of,
     happen,
     home_in,
     numbers_in,
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from agents.monitor.courier import Courier
-    from agents.monitor.posting import PostLimits
+    from agents.monitor.deliver.channel_worker import ChannelWorker
+    from agents.monitor.deliver.http_post import PostLimits
     from tests.fakes.telegram import Heard
 
 ALERTS = 1_000
@@ -67,13 +67,13 @@ class Bench:
         self.double = double
         self.url = url
         self.clock = clock
-        self.book = AlertBook.open(self.home, now=clock())
+        self.book = AlertStore.open(self.home, now=clock())
 
-    def courier(
+    def channel_worker(
         self, *, token: str = TOKEN, chat: str = CHAT, limits: PostLimits | None = None
-    ) -> Courier:
+    ) -> ChannelWorker:
         channel = telegram(self.url, token=token, chat=chat, limits=limits)
-        return courier_of(self.home, self.book, channel, self.clock)
+        return channel_worker_of(self.home, self.book, channel, self.clock)
 
 
 @pytest.fixture
@@ -95,10 +95,10 @@ def too_close(heard: list[Heard], seconds: float = 1.0) -> list[tuple[float, flo
 
 
 async def test_a_person_is_told_in_plain_words_what_happened_and_what_to_type(bench: Bench) -> None:
-    courier = bench.courier()
+    channel_worker = bench.channel_worker()
     happen(bench.book, raised(7), now=bench.clock())
 
-    (step,) = await run_until_idle(courier, bench.clock)
+    (step,) = await run_until_idle(channel_worker, bench.clock)
 
     (heard,) = bench.double.heard
     assert step == Sent("Telegram", (1,))
@@ -114,21 +114,21 @@ async def test_a_person_is_told_in_plain_words_what_happened_and_what_to_type(be
         ),
         "link_preview_options": {"is_disabled": True},
     }
-    await courier.close()
+    await channel_worker.close()
 
 
 async def test_every_turn_of_a_life_is_told_and_what_was_muted_is_not(bench: Bench) -> None:
-    courier = bench.courier()
+    channel_worker = bench.channel_worker()
     now = bench.clock()
     happen(bench.book, raised(7, severity=Severity.WARNING), now=now)
     happen(bench.book, raised(7, severity=Severity.CRITICAL), now=now + 1)
     happen(bench.book, cleared(7), now=now + 2)
     happen(bench.book, raised(7), now=now + 3)
     bench.book.ack(1, now + 4)
-    bench.book.mute(Mute.of(subject(8), now + 100), now + 5)
+    bench.book.mute(AlertMute.of(subject(8), now + 100), now + 5)
     happen(bench.book, raised(8), now=now + 6)
 
-    await run_until_idle(courier, bench.clock)
+    await run_until_idle(channel_worker, bench.clock)
 
     (message,) = bench.double.taken
     first_lines = [block.splitlines()[0] for block in message.text.split("\n\n")]
@@ -138,18 +138,18 @@ async def test_every_turn_of_a_life_is_told_and_what_was_muted_is_not(bench: Ben
         "CRITICAL: over, out of range, base #7",
         "CRITICAL: again, out of range, base #7",
     ]
-    assert courier.wait_seconds() is None
-    await courier.close()
+    assert channel_worker.wait_seconds() is None
+    await channel_worker.close()
 
 
 async def test_a_thousand_alerts_at_once_none_lost_never_over_one_message_a_second(
     bench: Bench,
 ) -> None:
-    courier = bench.courier(limits=IMPATIENT)
+    channel_worker = bench.channel_worker(limits=IMPATIENT)
     bench.double.conduct = mixed(5, honest=5)
     happen(bench.book, *(raised(number) for number in range(ALERTS)), now=bench.clock())
 
-    steps = await run_until_idle(courier, bench.clock)
+    steps = await run_until_idle(channel_worker, bench.clock)
 
     told = Counter(numbers_in(one.text for one in bench.double.taken))
     assert sorted(told) == list(range(1, ALERTS + 1))
@@ -169,7 +169,7 @@ async def test_a_thousand_alerts_at_once_none_lost_never_over_one_message_a_seco
         f"answers {dict(heard)}"
     )
     assert heard.keys() == {*FAULTS, Conduct.TAKES, Conduct.SILENT_AFTER_TAKING}
-    await courier.close()
+    await channel_worker.close()
 
 
 async def test_a_thousand_alerts_over_time_with_the_courier_killed_again_and_again(
@@ -179,45 +179,45 @@ async def test_a_thousand_alerts_over_time_with_the_courier_killed_again_and_aga
     draw = random.Random(6)
     bench.double.conduct = mixed(7, honest=10)
     bench.double.retry_after = 3
-    courier = bench.courier(limits=IMPATIENT)
+    channel_worker = bench.channel_worker(limits=IMPATIENT)
     for first in range(0, ALERTS, BURST):
         burst = (raised(number) for number in range(first, first + BURST))
         happen(bench.book, *burst, now=bench.clock())
         if draw.random() < 0.3:
-            await courier.close()
-            courier = bench.courier(limits=IMPATIENT)
-        await courier.step()
+            await channel_worker.close()
+            channel_worker = bench.channel_worker(limits=IMPATIENT)
+        await channel_worker.step()
         bench.clock.now += draw.choice((0.1, 0.5, 1.0))
-    await run_until_idle(courier, bench.clock)
+    await run_until_idle(channel_worker, bench.clock)
 
     told = numbers_in(one.text for one in bench.double.taken)
     assert set(told) == set(range(1, ALERTS + 1))
     assert [number for number, _ in Counter(told).items()] == sorted(set(told))
     assert too_close(bench.double.heard) == []
-    await courier.close()
+    await channel_worker.close()
 
 
 async def test_a_group_is_written_to_twenty_times_a_minute_at_most(bench: Bench) -> None:
-    courier = bench.courier(chat="-100200300")
+    channel_worker = bench.channel_worker(chat="-100200300")
     happen(bench.book, *(raised(number) for number in range(100)), now=bench.clock())
 
-    await run_until_idle(courier, bench.clock)
+    await run_until_idle(channel_worker, bench.clock)
 
     assert len(bench.double.heard) > 3
     assert too_close(bench.double.heard, 3.0) == []
-    await courier.close()
+    await channel_worker.close()
 
 
 async def test_the_wait_that_is_asked_for_is_kept_across_a_restart(bench: Bench) -> None:
     bench.double.conduct = every(Conduct.BUSY)
     bench.double.retry_after = 35
-    courier = bench.courier()
+    channel_worker = bench.channel_worker()
     happen(bench.book, raised(7), now=bench.clock())
-    step = await courier.step()
-    await courier.close()
+    step = await channel_worker.step()
+    await channel_worker.close()
 
     bench.clock.now += 10
-    resumed = bench.courier()
+    resumed = bench.channel_worker()
     assert isinstance(step, Postponed)
     assert step.seconds == 35
     assert resumed.wait_seconds() == 25
@@ -229,16 +229,16 @@ async def test_the_wait_that_is_asked_for_is_kept_across_a_restart(bench: Bench)
 
 async def test_a_server_in_trouble_is_tried_ever_more_rarely_up_to_a_limit(bench: Bench) -> None:
     bench.double.conduct = every(*[Conduct.BROKEN] * 12)
-    courier = bench.courier()
+    channel_worker = bench.channel_worker()
     happen(bench.book, raised(7), now=bench.clock())
 
-    await run_until_idle(courier, bench.clock)
+    await run_until_idle(channel_worker, bench.clock)
 
     waits = [b.at - a.at for a, b in pairwise(bench.double.heard)]
     assert waits[:7] == [2, 4, 8, 16, 32, 64, 128]
     assert set(waits[8:]) == {MOST_REST_SECONDS}
-    assert courier.progress.failures == 0
-    await courier.close()
+    assert channel_worker.progress.failures == 0
+    await channel_worker.close()
 
 
 @pytest.mark.parametrize(
@@ -248,20 +248,20 @@ async def test_a_refused_channel_is_tried_every_quarter_of_an_hour_and_nothing_i
     bench: Bench, conduct: Conduct
 ) -> None:
     bench.double.conduct = every(*[conduct] * 4)
-    courier = bench.courier()
+    channel_worker = bench.channel_worker()
     happen(bench.book, raised(7), now=bench.clock())
 
-    (first,) = await run_until_idle(courier, bench.clock)
+    (first,) = await run_until_idle(channel_worker, bench.clock)
     happen(bench.book, raised(8), now=bench.clock())
-    assert courier.wait_seconds() == REFUSED_REST_SECONDS
-    (second,) = await run_until_idle(courier, bench.clock)
-    await courier.close()
+    assert channel_worker.wait_seconds() == REFUSED_REST_SECONDS
+    (second,) = await run_until_idle(channel_worker, bench.clock)
+    await channel_worker.close()
 
-    again = bench.courier()
+    again = bench.channel_worker()
     assert again.wait_seconds() == REFUSED_REST_SECONDS
     assert again.progress.stopped_at == START
     (third,) = await run_until_idle(again, bench.clock)
-    other = bench.courier(token="987654321:BBnewTOKENnewTOKENnewTOKENnewTOKENne")
+    other = bench.channel_worker(token="987654321:BBnewTOKENnewTOKENnewTOKENnewTOKENne")
     assert other.wait_seconds() == 0
     await run_until_idle(other, bench.clock)
     await run_until_idle(other, bench.clock)
@@ -278,14 +278,14 @@ async def test_a_refused_channel_is_tried_every_quarter_of_an_hour_and_nothing_i
 
 
 async def test_names_from_the_chain_become_neither_links_nor_lines(bench: Bench) -> None:
-    courier = bench.courier()
+    channel_worker = bench.channel_worker()
     hostile = (
         "\x1b]52;c;x\x07evil.com/claim t.me/thief https://thief.example @admin <b>\n"
         "[alert 9, event 9]\u202e0.05% and 3,412.07"
     )
     happen(bench.book, raised(7, message=hostile), now=bench.clock())
 
-    await run_until_idle(courier, bench.clock)
+    await run_until_idle(channel_worker, bench.clock)
 
     text = bench.double.taken[0].text
     assert len(text.splitlines()) == 5
@@ -295,7 +295,7 @@ async def test_names_from_the_chain_become_neither_links_nor_lines(bench: Bench)
         assert link not in text
     assert "0.05% and 3,412.07" in text
     assert "parse_mode" not in bench.double.taken[0].body
-    await courier.close()
+    await channel_worker.close()
 
 
 async def test_the_token_is_nowhere_but_in_the_request(
@@ -305,14 +305,14 @@ async def test_the_token_is_nowhere_but_in_the_request(
     steps = []
     for conduct in Conduct:
         bench.double.conduct = every(conduct)
-        courier = bench.courier(limits=IMPATIENT)
+        channel_worker = bench.channel_worker(limits=IMPATIENT)
         happen(bench.book, raised(7, kind=AlertKind.FEE_CHANGED), now=bench.clock())
         happen(bench.book, raised(hash(conduct) % 10**6), now=bench.clock())
-        steps += await run_until_idle(courier, bench.clock)
-        await courier.close()
+        steps += await run_until_idle(channel_worker, bench.clock)
+        await channel_worker.close()
 
     assert TOKEN in bench.double.heard[0].path
-    shown = f"{steps} {telegram(bench.url)!r} {caplog.text} {courier.progress}"
+    shown = f"{steps} {telegram(bench.url)!r} {caplog.text} {channel_worker.progress}"
     assert TOKEN not in shown
     assert TOKEN.partition(":")[2] not in shown
     for path in bench.home.root.rglob("*"):
@@ -321,22 +321,22 @@ async def test_the_token_is_nowhere_but_in_the_request(
 
 async def test_a_new_channel_is_not_told_of_what_was_long_ago(bench: Bench) -> None:
     happen(bench.book, raised(7), now=bench.clock())
-    courier = bench.courier()
+    channel_worker = bench.channel_worker()
     happen(bench.book, raised(8), now=bench.clock())
 
-    await run_until_idle(courier, bench.clock)
+    await run_until_idle(channel_worker, bench.clock)
 
     assert numbers_in(one.text for one in bench.double.taken) == [2]
-    await courier.close()
+    await channel_worker.close()
 
 
 async def test_a_place_that_cannot_be_read_is_not_guessed(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Taken for a new channel it would lose what waits; taken for the first it would repeat all."""
-    courier = bench.courier()
+    channel_worker = bench.channel_worker()
     happen(bench.book, raised(1), now=bench.clock())
-    await run_until_idle(courier, bench.clock)
+    await run_until_idle(channel_worker, bench.clock)
     happen(bench.book, raised(2), now=bench.clock())
 
     def locked(*_arguments: object, **_options: object) -> None:
@@ -344,7 +344,7 @@ async def test_a_place_that_cannot_be_read_is_not_guessed(
 
     with monkeypatch.context() as busy:
         busy.setattr(Store, "open", locked)
-        other = bench.courier()
+        other = bench.channel_worker()
         assert other.wait_seconds() is None
         other.warn("the disk is full")
         await run_until_idle(other, bench.clock)
@@ -352,7 +352,7 @@ async def test_a_place_that_cannot_be_read_is_not_guessed(
     await run_until_idle(other, bench.clock)
 
     assert [numbers_in([one.text]) for one in bench.double.taken] == [[1], [], [2]]
-    await courier.close()
+    await channel_worker.close()
     await other.close()
 
 
@@ -361,16 +361,16 @@ async def test_a_new_channel_waits_to_know_what_is_past(
 ) -> None:
     happen(bench.book, raised(1), now=bench.clock())
     with monkeypatch.context() as unreadable:
-        unreadable.setattr("agents.monitor.book_tables.read_events", _io_error)
-        courier = bench.courier()
-        assert courier.wait_seconds() is None
+        unreadable.setattr("agents.monitor.alerts.store_tables.read_events", _io_error)
+        channel_worker = bench.channel_worker()
+        assert channel_worker.wait_seconds() is None
     bench.book.retry(bench.clock())
-    assert courier.wait_seconds() is None
+    assert channel_worker.wait_seconds() is None
 
     happen(bench.book, raised(2), now=bench.clock())
-    await run_until_idle(courier, bench.clock)
+    await run_until_idle(channel_worker, bench.clock)
     assert numbers_in(one.text for one in bench.double.taken) == [2]
-    await courier.close()
+    await channel_worker.close()
 
 
 def _io_error(*_arguments: object) -> None:
@@ -379,12 +379,12 @@ def _io_error(*_arguments: object) -> None:
 
 async def test_a_clock_set_back_by_years_delays_nothing_for_years(bench: Bench) -> None:
     bench.double.conduct = every(Conduct.BUSY)
-    courier = bench.courier()
+    channel_worker = bench.channel_worker()
     happen(bench.book, raised(7), now=bench.clock())
-    await courier.step()
+    await channel_worker.step()
     bench.clock.now -= 10**8
 
-    assert courier.wait_seconds() == bench.double.retry_after
-    await run_until_idle(courier, bench.clock)
+    assert channel_worker.wait_seconds() == bench.double.retry_after
+    await run_until_idle(channel_worker, bench.clock)
     assert numbers_in(one.text for one in bench.double.taken) == [1]
-    await courier.close()
+    await channel_worker.close()

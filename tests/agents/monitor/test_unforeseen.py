@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor import worker
-from agents.monitor.alert import AlertKind, AlertState, Severity
-from agents.monitor.book import AlertBook
-from agents.monitor.judging import judge
-from agents.monitor.thresholds import WatchSettings
-from agents.monitor.worker import Watch, Watcher, poll_once
-from chain.networks import network_named
-from chain.overview import Sources
+from agents.monitor import poll as worker
+from agents.monitor.alerts.alert import AlertKind, AlertState, Severity
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.judge import judge
+from agents.monitor.poll import Watch, Watcher, poll_once
+from agents.monitor.rules.thresholds import WatchSettings
+from chain.base.store import Store
+from chain.contracts.networks import network_named
+from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
-from chain.rpc.requests import Limits
-from chain.store import Store
+from chain.rpc.requests import RequestLimits
 from tests.agents.monitor.made_up_alerts import NOW
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agents.monitor.book_page import Poll
-    from agents.monitor.watching import Reading, Sought, WatchReader
+    from agents.monitor.alerts.store_page import Poll
+    from agents.monitor.reader import Reading, Sought, WatchReader
+    from chain.base.home import Home
     from chain.devnet.launch import DevnetReady
-    from chain.home import Home
 
 OTHER = "0x" + "77" * 20
 NOBODY_LISTENS = "http://127.0.0.1:9"
@@ -52,7 +52,7 @@ def poisoned(reader: WatchReader, wallet: str) -> None:
     reader.read = fails  # type: ignore[method-assign,assignment]
 
 
-def blind_wallets(book: AlertBook) -> set[str]:
+def blind_wallets(book: AlertStore) -> set[str]:
     return {
         one.wallet_address
         for one in book.current()
@@ -64,7 +64,7 @@ def blind_wallets(book: AlertBook) -> set[str]:
 async def test_one_wallet_is_blind_the_other_is_watched_and_it_is_an_alert(
     devnet: DevnetReady, home: Home, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    network, book = network_named("devnet"), AlertBook.open(home, now=NOW)
+    network, book = network_named("devnet"), AlertStore.open(home, now=NOW)
     with Store.in_memory() as store:
         async with RpcClient(network, [devnet.url]) as client:
             watch = Watch(
@@ -101,15 +101,15 @@ def _fails_for(wallet: str) -> object:
 async def test_the_other_networks_are_looked_at_all_the_same(
     devnet: DevnetReady, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    network, book = network_named("devnet"), AlertBook.open(home, now=NOW)
-    apply = AlertBook.apply
+    network, book = network_named("devnet"), AlertStore.open(home, now=NOW)
+    apply = AlertStore.apply
 
-    def unwritable(self: AlertBook, polls: Sequence[Poll], now: float) -> object:
+    def unwritable(self: AlertStore, polls: Sequence[Poll], now: float) -> object:
         if polls[0].place.wallet_address == OTHER:
             raise PoisonError
         return apply(self, polls, now)
 
-    monkeypatch.setattr(AlertBook, "apply", unwritable)
+    monkeypatch.setattr(AlertStore, "apply", unwritable)
     with Store.in_memory() as store:
         async with RpcClient(network, [devnet.url]) as client:
             sources = Sources(client, network, store, None, lambda: NOW)
@@ -125,7 +125,7 @@ async def test_the_other_networks_are_looked_at_all_the_same(
 async def test_a_network_that_never_answers_does_not_keep_the_others_from_being_looked_at(
     devnet: DevnetReady, home: Home
 ) -> None:
-    network, book = network_named("devnet"), AlertBook.open(home, now=NOW)
+    network, book = network_named("devnet"), AlertStore.open(home, now=NOW)
     seen: list[str] = []
     with Store.in_memory() as store:
         async with RpcClient(network, [devnet.url]) as client:
@@ -156,10 +156,10 @@ async def test_looks_from_cron_count_together_until_blindness_is_told(
 ) -> None:
     """Each look is a process of its own: what it counts is kept in the home."""
     network = network_named("devnet")
-    quick = Limits(connect_seconds=0.2, rounds=1, pause_seconds=0.0)
+    quick = RequestLimits(connect_seconds=0.2, rounds=1, pause_seconds=0.0)
 
     async def look(url: str, minute: int) -> list[AlertKind]:
-        book = AlertBook.open(home, now=NOW)
+        book = AlertStore.open(home, now=NOW)
         with Store.in_memory() as store:
             async with RpcClient(network, [url], limits=quick) as client:
                 sources = Sources(client, network, store, None, lambda: NOW)
@@ -171,7 +171,7 @@ async def test_looks_from_cron_count_together_until_blindness_is_told(
     dead = [await look(NOBODY_LISTENS, minute) for minute in range(2)]
     await look(devnet.url, 2)
     dead += [await look(NOBODY_LISTENS, minute) for minute in range(3, 6)]
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     [blind] = [one for one in book.current() if one.kind is AlertKind.BLIND]
     book.close()
 
@@ -179,7 +179,7 @@ async def test_looks_from_cron_count_together_until_blindness_is_told(
     assert blind.numbers["failedPolls"] == 3
     assert blind.since == NOW + 180
     await look(devnet.url, 6)
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     assert [one.state for one in book.current() if one.kind is AlertKind.BLIND] == [
         AlertState.RESOLVED
     ]
@@ -189,7 +189,7 @@ async def test_looks_from_cron_count_together_until_blindness_is_told(
 async def test_volatility_and_gas_are_renewed_though_the_clock_was_set_back(
     devnet: DevnetReady, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    network, book = network_named("devnet"), AlertBook.open(home, now=NOW)
+    network, book = network_named("devnet"), AlertStore.open(home, now=NOW)
     with Store.in_memory() as store:
         async with RpcClient(network, [devnet.url]) as client:
             watch = Watch(Sources(client, network, store, None, lambda: NOW), [devnet.wallet])

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.book import AlertBook
-from agents.monitor.courier import Sent
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.deliver.channel_worker import Sent
 from agents.monitor.service import MOST_NAMED, Unsaved
 from tests.agents.monitor.delivery_kit import (
     Clock,
+    channel_worker_of,
     cleared,
-    courier_of,
     happen,
     home_in,
     numbers_in,
@@ -34,7 +34,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     def refuse(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr("agents.monitor.book_tables.write_page", refuse)
+    monkeypatch.setattr("agents.monitor.alerts.store_tables.write_page", refuse)
     return monkeypatch
 
 
@@ -42,16 +42,16 @@ async def test_what_cannot_be_saved_is_told_at_once_and_again_when_it_is(
     tmp_path: Path, full: pytest.MonkeyPatch
 ) -> None:
     home, clock, unsaved = home_in(tmp_path), Clock(), Unsaved()
-    book = AlertBook.open(home, now=clock())
+    book = AlertStore.open(home, now=clock())
     double = TelegramDouble(clock)
     async with double.running() as url:
-        courier = courier_of(home, book, telegram(url), clock)
+        channel_worker = channel_worker_of(home, book, telegram(url), clock)
         happen(book, raised(7, message="#7 left its range at evil.example"), now=clock())
         news = unsaved.news(book)
         assert news is not None
-        courier.warn(news)
+        channel_worker.warn(news)
         double.conduct = iter((Conduct.BROKEN, Conduct.TAKES, Conduct.TAKES)).__next__
-        await run_until_idle(courier, clock)
+        await run_until_idle(channel_worker, clock)
         (told,) = double.taken
         assert "Alerts cannot be saved" in told.text
         assert "CRITICAL: #7 left its range" in told.text
@@ -61,8 +61,8 @@ async def test_what_cannot_be_saved_is_told_at_once_and_again_when_it_is(
         full.undo()
         clock.now += 60
         book.retry(clock())
-        steps = await run_until_idle(courier, clock)
-        await courier.close()
+        steps = await run_until_idle(channel_worker, clock)
+        await channel_worker.close()
 
     assert steps == [Sent("Telegram", (1,))]
     assert numbers_in(one.text for one in double.taken) == [1]
@@ -70,7 +70,7 @@ async def test_what_cannot_be_saved_is_told_at_once_and_again_when_it_is(
 
 def test_each_is_told_once_and_many_are_counted(tmp_path: Path, full: pytest.MonkeyPatch) -> None:
     unsaved = Unsaved()
-    book = AlertBook.open(home_in(tmp_path), now=0)
+    book = AlertStore.open(home_in(tmp_path), now=0)
     happen(book, raised(1), now=0)
     assert "CRITICAL" in str(unsaved.news(book))
     assert unsaved.news(book) is None
@@ -88,7 +88,7 @@ def test_each_is_told_once_and_many_are_counted(tmp_path: Path, full: pytest.Mon
 
 def test_while_all_is_saved_there_is_nothing_to_tell(tmp_path: Path) -> None:
     unsaved = Unsaved()
-    book = AlertBook.open(home_in(tmp_path), now=0)
+    book = AlertStore.open(home_in(tmp_path), now=0)
     happen(book, raised(1), now=0)
 
     assert unsaved.news(book) is None

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from agents.monitor.excursions import INSIDE
+from agents.monitor.reader import Reading
+from agents.monitor.rules.excursions import INSIDE
+from agents.monitor.rules.worth_risks import Losses
 from agents.monitor.valuing import Valuing
-from agents.monitor.watching import Reading
-from agents.monitor.worth_risks import Losses
+from chain.base.quantity import Known
 from chain.positions.discovery import WalletPositions
 from chain.prices.ladder import price_book
-from chain.quantity import Known
 from tests.agents.monitor.made_up_alerts import WALLET
 from tests.agents.monitor.made_up_positions import NETWORK, ONE, TWO, at_tick, block, position
 
 if TYPE_CHECKING:
-    from agents.monitor.situation import Situation
+    from agents.monitor.rules.situation import Situation
 
 UNIT = 10**18
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.book import AlertBook
-from agents.monitor.courier import Postponed, Sent, Stopped
-from agents.monitor.webhook import Webhook, WebhookSettings
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.deliver.channel_worker import Postponed, Sent, Stopped
+from agents.monitor.deliver.webhook import Webhook, WebhookSettings
 from tests.agents.monitor.delivery_kit import (
     IMPATIENT,
     START,
     Clock,
-    courier_of,
+    channel_worker_of,
     happen,
     home_in,
     raised,
@@ -69,13 +69,13 @@ def _header(head: str, name: str) -> str:
 
 async def test_each_event_is_one_post_with_an_id_and_a_signature(tmp_path: Path) -> None:
     home, clock, receiver = home_in(tmp_path), Clock(), Receiver()
-    book = AlertBook.open(home, now=clock())
+    book = AlertStore.open(home, now=clock())
     async with receiver.running() as url:
         webhook = Webhook(WebhookSettings(url, SECRET), IMPATIENT)
-        courier = courier_of(home, book, webhook, clock)
+        channel_worker = channel_worker_of(home, book, webhook, clock)
         happen(book, raised(7), raised(2**200), now=clock())
-        steps = await run_until_idle(courier, clock)
-        await courier.close()
+        steps = await run_until_idle(channel_worker, clock)
+        await channel_worker.close()
 
     assert steps == [Sent("webhook", (1,)), Sent("webhook", (2,))]
     first, second = (json.loads(body) for body in receiver.bodies)
@@ -97,12 +97,14 @@ async def test_what_fails_is_posted_again_with_the_same_id_and_later_ones_wait(
 ) -> None:
     home, clock = home_in(tmp_path), Clock()
     receiver = Receiver(["500 Broken", "503 Busy\r\nretry-after: 40", "silence", "200 OK"])
-    book = AlertBook.open(home, now=clock())
+    book = AlertStore.open(home, now=clock())
     async with receiver.running() as url:
-        courier = courier_of(home, book, Webhook(WebhookSettings(url), IMPATIENT), clock)
+        channel_worker = channel_worker_of(
+            home, book, Webhook(WebhookSettings(url), IMPATIENT), clock
+        )
         happen(book, raised(7), raised(8), now=clock())
-        steps = await run_until_idle(courier, clock)
-        await courier.close()
+        steps = await run_until_idle(channel_worker, clock)
+        await channel_worker.close()
 
     ids = [json.loads(body)["id"] for body in receiver.bodies]
     assert ids == [*[ids[0]] * 4, ids[4]]
@@ -120,18 +122,18 @@ async def test_a_refusal_stops_it_and_shows_nothing_of_the_address(
     tmp_path: Path, answer: str
 ) -> None:
     home, clock, receiver = home_in(tmp_path), Clock(), Receiver([answer])
-    book = AlertBook.open(home, now=clock())
+    book = AlertStore.open(home, now=clock())
     async with receiver.running() as url:
         webhook = Webhook(WebhookSettings(url), IMPATIENT)
-        courier = courier_of(home, book, webhook, clock)
+        channel_worker = channel_worker_of(home, book, webhook, clock)
         happen(book, raised(7), now=clock())
-        (step,) = await run_until_idle(courier, clock)
-        await courier.close()
+        (step,) = await run_until_idle(channel_worker, clock)
+        await channel_worker.close()
 
     assert isinstance(step, Stopped)
     assert step.reason.startswith(f"HTTP {answer[:3]}")
     assert ("secret" in step.reason) is not answer.startswith("3")
     assert len(receiver.bodies) == 1
-    shown = f"{step} {courier.progress} {webhook!r} {WebhookSettings(url, SECRET)!r}"
+    shown = f"{step} {channel_worker.progress} {webhook!r} {WebhookSettings(url, SECRET)!r}"
     assert "CANARY" not in shown
     assert SECRET not in shown

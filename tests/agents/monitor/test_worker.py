@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from agents.monitor.alert import AlertKind, AlertState, EventKind
-from agents.monitor.book import AlertBook
-from agents.monitor.thresholds import Thresholds, WatchSettings
-from agents.monitor.watching import Sought
-from agents.monitor.worker import Watch, Watcher, poll_once
+from agents.monitor.alerts.alert import AlertKind, AlertState, EventKind
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.poll import Watch, Watcher, poll_once
+from agents.monitor.reader import Sought
+from agents.monitor.rules.thresholds import Thresholds, WatchSettings
+from chain.base.store import Store, StoreError
+from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import MEDIUM_PROVIDER
 from chain.devnet.world.pools import WETH_USDC_LOW
-from chain.networks import network_named
-from chain.overview import Sources
+from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
-from chain.rpc.requests import Limits
-from chain.store import Store, StoreError
+from chain.rpc.requests import RequestLimits
 from tests.agents.monitor.made_up_alerts import NOW
 from tests.agents.monitor.walked_market import WalkedPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from chain.base.home import Home
     from chain.devnet.launch import DevnetReady
-    from chain.home import Home
     from tests.agents.monitor.conftest import Watchtower
     from tests.chain.moves import Moves
 
@@ -109,8 +109,8 @@ async def test_not_seeing_for_several_polls_is_an_alert_until_it_sees_again(
     devnet: DevnetReady, home: Home
 ) -> None:
     network = network_named("devnet")
-    book = AlertBook.open(home, now=NOW)
-    quick = Limits(rounds=1, pause_seconds=0.0)
+    book = AlertStore.open(home, now=NOW)
+    quick = RequestLimits(rounds=1, pause_seconds=0.0)
     with Store.in_memory() as store:
         async with (
             RpcClient(network, [NOBODY_LISTENS], limits=quick) as dead,
@@ -143,7 +143,7 @@ class FullStore(Store):
 
 async def test_a_full_disk_does_not_blind_it(devnet: DevnetReady, home: Home) -> None:
     network = network_named("devnet")
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     full = FullStore(Store.in_memory()._connection)
     async with RpcClient(network, [devnet.url]) as client:
         watch = Watch(Sources(client, network, full, None, lambda: NOW), [devnet.wallet])
@@ -155,7 +155,7 @@ async def test_a_full_disk_does_not_blind_it(devnet: DevnetReady, home: Home) ->
 
 async def test_two_rounds_never_overlap(devnet: DevnetReady, home: Home) -> None:
     network = network_named("devnet")
-    book = AlertBook.open(home, now=NOW)
+    book = AlertStore.open(home, now=NOW)
     under_way: list[str] = []
     most = 0
     with Store.in_memory() as store:
@@ -219,7 +219,7 @@ async def test_a_stop_loss_reads_what_went_in_and_is_told_at_its_level(
     assert [one.events for one in later] == [(), ()]
 
 
-def _out_of_range(book: AlertBook, number: int) -> AlertState | None:
+def _out_of_range(book: AlertStore, number: int) -> AlertState | None:
     return next(
         (
             one.state

@@ -6,19 +6,19 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain import abi
+from chain.contracts import abi
 from chain.devnet.world.accounts import ARBITRAGEUR, MEDIUM_PROVIDER
 from chain.devnet.world.draws import Draws
 from chain.devnet.world.phases import Calendar, Mood
-from chain.devnet.world.price_path import MILLITICKS, Asset, PricePath
+from chain.devnet.world.price_path import MILLITICKS, Asset, SeededPath
 from chain.math.ticks import sqrt_price_at_tick
-from chain.multicall import Call, aggregate, decode_aggregate
+from chain.rpc.multicall import Call, aggregate, decode_aggregate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from random import Random
 
-    from chain.pool_key import PoolKey
+    from chain.contracts.pool_key import PoolKey
     from tests.chain.moves import Moves
 
 MINUTES_APART = {Mood.CALM: 20, Mood.TREND: 20, Mood.SHOCK: 4}
@@ -27,7 +27,7 @@ MINUTES_APART = {Mood.CALM: 20, Mood.TREND: 20, Mood.SHOCK: 4}
 def seeded_steps(seed: int, points: int) -> Iterator[tuple[Mood, int]]:
     """Ticks from one look at the market to the next, through calm, trend, calm and shock."""
     draws = Draws(seed)
-    path = PricePath(draws, Calendar(draws))
+    path = SeededPath(draws, Calendar(draws))
     start = 0
     for _ in range(4):
         phase = path.phase_at(start)

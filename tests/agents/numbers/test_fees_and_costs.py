@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from agents.numbers import fees
 from agents.numbers.costs import (
     GAS_UNITS,
+    CostedRecipe,
     MoveCost,
-    Recipe,
     break_even_hours,
     gas_cost,
     gas_yield,
@@ -159,7 +159,7 @@ def test_the_cost_of_a_swapping_move_in_days_of_fees(
     gwei: int, fees_apr: float, days: float
 ) -> None:
     """$10,000, half of it swapped in a 0.05 % pool at 5 bp slippage, ether at $3,000."""
-    units = GAS_UNITS[Recipe.RERANGE_WITH_SWAP]
+    units = GAS_UNITS[CostedRecipe.RERANGE_WITH_SWAP]
     gas = gas_cost(units, gwei * 10**9, 3_000 / 10**18)
     # Half the value is given; it comes back less the fee and less 5 bp.
     given = 5_000_000_000

@@ -14,6 +14,8 @@ from agents.numbers.inventory import (
     allocate_inventory,
 )
 from agents.numbers.swap import PrepSwap, SwapTerms, swap_terms
+from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import (
     Amounts,
     LiquidityError,
@@ -22,8 +24,6 @@ from chain.math.liquidity import (
 )
 from chain.math.swap_step import swap_step
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, sqrt_price_at_tick
-from chain.networks import NATIVE
-from chain.pool_key import PoolKey
 
 NOTHING = Amounts(0, 0)
 FREE = SwapTerms(0, 0, None)

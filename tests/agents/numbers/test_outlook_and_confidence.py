@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agents.numbers.choosing import VolatilityWindow
 from agents.numbers.confidence import (
@@ -18,10 +17,10 @@ from agents.numbers.confidence import (
     volatility_multiples,
 )
 from agents.numbers.edges import Edges, TickRange
-from agents.numbers.outlook import Market, Stake, expected_life_hours, gain_over_hold, look_at
+from agents.numbers.outlook import PoolMarket, Stake, expected_life_hours, gain_over_hold, look_at
 from agents.numbers.survival import StressBuffers
 
-MARKET = Market(
+MARKET = PoolMarket(
     price=0.0,
     daily_sigma=0.03,
     others_liquidity=10**24,
@@ -32,7 +31,7 @@ INSIDE = Stake(TickRange(-900, 900), 10**22)
 OUTSIDE = Stake(TickRange(3_000, 4_800), 10**22)
 
 
-def against(market: Market, *moves: tuple[Stake, float]) -> Contest:
+def against(market: PoolMarket, *moves: tuple[Stake, float]) -> Contest:
     """A position out of its range, and where it could go."""
     return Contest(market, OUTSIDE, moves)
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from agents.observing import ChainObserver
-from chain.networks import Network, network_named
-from chain.overview import Sources
+from agents.lp.observe import ChainObserver
+from chain.base.store import Store
+from chain.contracts.networks import Network, network_named
+from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
-from chain.store import Store
 from tests.chain.moves import Moves
 
 if TYPE_CHECKING:

@@ -6,17 +6,17 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
-from agents.canonical import canonical, digest
-from agents.facts import Capital, CreateGoal
+from agents.lp.facts import Capital, CreateGoal
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
+from chain.base.canonical import canonical, digest
+from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import FAKE_USDC
-from chain.networks import NATIVE
 from tests.agents.observing.conftest import scouting
 
 if TYPE_CHECKING:
-    from agents.facts import CreateContext, MarketContext
+    from agents.lp.facts import CreateContext, MarketContext
     from tests.agents.observing.conftest import Scouting
 
 ETHER_GOAL = CreateGoal(

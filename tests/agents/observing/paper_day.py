@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from agents.lp.observe.movement import MarketCloses
+from agents.lp.observe.pool_reading import PoolReading, SeenPool, observed_pool
 from agents.numbers.edges import TickRange, price_tick
-from agents.numbers.outlook import Market as Surroundings
+from agents.numbers.outlook import PoolMarket as Surroundings
 from agents.numbers.outlook import Stake, look_at
-from agents.observing.movement import MarketCloses
-from agents.observing.pool_reading import PoolReading, SeenPool, observed_pool
+from chain.base.quantity import Unknown
+from chain.contracts.hooks import hook_passport
+from chain.contracts.networks import network_named
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.draws import Draws
-from chain.devnet.world.market import HISTORY_ENDS, MARKET_OPENS, MINUTE, Market
+from chain.devnet.world.market import HISTORY_ENDS, MARKET_OPENS, MINUTE, SimulatedMarket
 from chain.devnet.world.phases import Calendar, Mood, Phase
 from chain.devnet.world.pools import (
     DYNAMIC,
@@ -25,28 +28,25 @@ from chain.devnet.world.pools import (
     WETH_USDC,
     WETH_USDC_LOW,
 )
-from chain.devnet.world.price_path import PricePath
+from chain.devnet.world.price_path import SeededPath
 from chain.devnet.world.visits import live_visits
-from chain.history.events import Place, SwapEvent
+from chain.history.events import LogPlace, SwapEvent
 from chain.history.flows import FeeTerms
 from chain.history.memory import TimedSwap
 from chain.history.ranges import LiquidityRange, range_fees
 from chain.history.swaps import SwapHistory
-from chain.hooks import hook_passport
 from chain.math.fees import unpack_protocol_fee
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
-from chain.networks import network_named
 from chain.pools.depth import Depth
 from chain.pools.state import PoolState, pool_state_slots, pool_states
 from chain.prices.ladder import price_book
 from chain.prices.pool_prices import prices_from_pools
-from chain.quantity import Unknown
 from chain.rpc.records import Block
 from chain.tokens import listed_token
 from tests.chain.devnet.paper_market import PaperState
 
 if TYPE_CHECKING:
-    from agents.facts import ObservedPool
+    from agents.lp.facts import ObservedPool
     from chain.devnet.world.market import PlannedSwap, Storage
     from chain.devnet.world.pools import DevnetPool
 
@@ -87,7 +87,7 @@ class CalmFromNow(Calendar):
 
 @dataclass
 class PaperMarket:
-    market: Market
+    market: SimulatedMarket
     state: PaperState
     swaps: dict[str, list[TimedSwap]] = field(
         default_factory=lambda: {pool.key.pool_id: [] for pool in POOLS}
@@ -97,7 +97,7 @@ class PaperMarket:
     def of(cls, seed: int, founded: Storage, *, calm: bool) -> PaperMarket:
         draws = Draws(seed)
         calendar = CalmFromNow(draws) if calm else Calendar(draws)
-        return cls(Market(PricePath(draws, calendar)), PaperState(founded))
+        return cls(SimulatedMarket(SeededPath(draws, calendar)), PaperState(founded))
 
     def trade(self, after: int, until: int) -> None:
         """Everything the live market does between two times."""
@@ -228,7 +228,7 @@ def _event(swap: PlannedSwap, time: int) -> TimedSwap:
     walk, end = swap.walk, swap.walk.end
     paid, got = -walk.amount_in, walk.amount_out
     event = SwapEvent(
-        place=Place(0, 0, "0x", "0x"),
+        place=LogPlace(0, 0, "0x", "0x"),
         pool_id=end.pool_id,
         sender=swap.trader.address,
         amount0=paid if walk.zero_for_one else got,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from eth_abi.abi import decode
 from eth_hash.auto import keccak
 
-from chain.networks import network_named
+from chain.contracts.networks import network_named
 
 if TYPE_CHECKING:
     from tests.chain.moves import Moves

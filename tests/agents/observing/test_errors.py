@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
+from agents.bus.worker import StageFailedError
+from agents.lp.observe import ChainUnreadableError, GasUnknownError, ObservationError
+from agents.lp.observe.errors import chain_faults_told
 from agents.numbers.profiles import RiskProfile
-from agents.observing import ChainUnreadableError, GasUnknownError, ObservationError
-from agents.observing.errors import chain_faults_told
-from agents.worker import StageFailedError
-from chain.abi import AbiError
+from chain.base.store import StoreError
+from chain.contracts.abi import AbiError
 from chain.devnet.node.node import Node
 from chain.devnet.node.rpc.dispatch import METHODS
 from chain.devnet.node.server import Server
 from chain.devnet.world.worlds import open_world
-from chain.store import StoreError
 from tests.agents.observing.conftest import DEVNET, scouting
 
 if TYPE_CHECKING:
-    from chain.devnet.node.rpc.fields import Json, Params
+    from chain.devnet.node.rpc.faults import Json
+    from chain.devnet.node.rpc.fields import Params
     from tests.agents.observing.conftest import Chain
 
 OBSERVED = RiskProfile.BALANCED

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from agents.numbers.edges import TickRange
 from agents.numbers.outlook import Stake
@@ -20,10 +20,10 @@ from chain.devnet.clock import Clock
 from chain.devnet.live import LiveWorld
 from chain.devnet.node.node import Node
 from chain.devnet.node.server import Server
-from chain.devnet.world.market import HISTORY_ENDS, MARKET_OPENS, Market
+from chain.devnet.world.market import HISTORY_ENDS, MARKET_OPENS, SimulatedMarket
 from chain.devnet.world.phases import Mood
 from chain.devnet.world.pools import POOLS
-from chain.devnet.world.price_path import PricePath
+from chain.devnet.world.price_path import SeededPath
 from chain.devnet.world.worlds import open_world
 from tests.agents.observing.conftest import scouting
 from tests.agents.observing.paper_day import (
@@ -41,7 +41,7 @@ from tests.chain.devnet.paper_market import PaperState
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agents.facts import MarketContext
+    from agents.lp.facts import MarketContext
     from chain.devnet.node.execution import BlockState
     from tests.agents.observing.conftest import Chain
 
@@ -144,7 +144,7 @@ async def _forecasts_on_chain(seed: int, *, calm: bool) -> list[Forecast]:
     world = open_world(seed, "small")
     if calm:
         draws = world.market.path.draws
-        world = replace(world, market=Market(PricePath(draws, CalmFromNow(draws))))
+        world = replace(world, market=SimulatedMarket(SeededPath(draws, CalmFromNow(draws))))
     node = Node(world.ledger)
     live = LiveWorld(world, node, Clock(time.monotonic, world.ledger.head.timestamp, 0))
     server = Server(node)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
+from chain.base.store import Store
+from chain.contracts.networks import network_named
 from chain.devnet.world.deployment import FAKE_USDC, HOSTILE
-from chain.networks import network_named
-from chain.store import Store
 from chain.tokens import listed
 from tests.agents.observing.facts_bytes import all_facts
 

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.numbers.regime import Regime
-from agents.observing.movement import (
+from agents.lp.observe.movement import (
     MarketCloses,
     UnitPrices,
     earnings,
     movement,
     read_market_closes,
 )
-from agents.observing.pool_facts import (
+from agents.lp.observe.pool_facts import (
     MOST_CHANGES_A_SIDE,
     REACH,
     depth_of,
@@ -25,25 +24,26 @@ from agents.observing.pool_facts import (
     pool_facts,
     said,
 )
-from chain.history.events import Place, SwapEvent
+from agents.numbers.regime import Regime
+from chain.base.quantity import Known, Unknown
+from chain.contracts.hooks import NO_HOOK, hook_passport
+from chain.contracts.networks import network_named
+from chain.contracts.pool_key import PoolKey
+from chain.history.candle_volatility import PairClass
+from chain.history.events import LogPlace, SwapEvent
 from chain.history.memory import TimedSwap
 from chain.history.path import PricePath, PricePoint
 from chain.history.swaps import SwapHistory
-from chain.hooks import NO_HOOK, hook_passport
 from chain.math.fees import ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick
-from chain.networks import network_named
-from chain.pool_key import PoolKey
 from chain.pools.depth import Depth
 from chain.pools.state import PoolState
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
-from chain.quantity import Known, Unknown
 from chain.rpc.records import Block
-from chain.volatility import PairClass
 from tests.fakes.coingecko import CoinGeckoDouble
 
 if TYPE_CHECKING:
-    from chain.quantity import Quantity
+    from chain.base.quantity import Quantity
 
 NOW = 1_760_000_000
 HOUR = 3600
@@ -74,7 +74,7 @@ def state(liquidity: int = 10**18, *, protocol: ProtocolFee = ProtocolFee(0, 0))
 
 def swap(hours_ago: float, amount0: int, amount1: int, fee: int = 3000) -> TimedSwap:
     event = SwapEvent(
-        Place(1, 0, "0x", "0x"), KEY.pool_id, "0x", amount0, amount1, 1 << 96, 10**18, 0, fee
+        LogPlace(1, 0, "0x", "0x"), KEY.pool_id, "0x", amount0, amount1, 1 << 96, 10**18, 0, fee
     )
     return TimedSwap(event, NOW - round(hours_ago * HOUR))
 

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 import pytest
 from eth_abi.abi import decode
 
+from agents.lp.observe import NoSuchPositionError
+from agents.lp.observe.pool_facts import REACH, depth_of
 from agents.numbers.edges import price_tick
 from agents.numbers.fees import full_range_value, implied_daily_sigma
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime, read_regime
-from agents.observing import NoSuchPositionError
-from agents.observing.pool_facts import REACH, depth_of
-from chain.abi import encode_call
+from chain.contracts.abi import encode_call
+from chain.contracts.networks import network_named
+from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.accounts import NEIGHBOUR
 from chain.devnet.world.deployment import USDC
-from chain.networks import network_named
-from chain.pool_key import PoolKey
 from chain.pools.quote import quote_exact_input
 from chain.positions.identity import identify
 from tests.agents.observing.raw_swaps import provider_fees, raw_swaps, volatility
 
 if TYPE_CHECKING:
-    from agents.facts import MarketContext
+    from agents.lp.facts import MarketContext
     from tests.agents.observing.conftest import Chain
 
 CONTRACTS = network_named("devnet").contracts

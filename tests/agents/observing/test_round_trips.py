@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.facts import Capital, CreateGoal
+from agents.lp.facts import Capital, CreateGoal
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.devnet.world.accounts import DEMO_WALLET
@@ -38,8 +38,8 @@ async def test_a_survey_takes_no_more_for_many_pools_than_for_one(chain: Chain) 
         counts = []
         for fee in (None, None, 500):
             before = scouting.client.round_trips
-            wish = GOAL.model_copy(update={"fee": fee})
-            await scouting.observer.survey(wish, DEMO_WALLET.address, RiskProfile.BALANCED)
+            order = GOAL.model_copy(update={"fee": fee})
+            await scouting.observer.survey(order, DEMO_WALLET.address, RiskProfile.BALANCED)
             counts.append(scouting.client.round_trips - before)
     # The list of pools 2, their states 1, depth for the order 2, hooks 1; then as above without
     # the position.

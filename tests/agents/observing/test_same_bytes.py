@@ -7,9 +7,9 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from agents.canonical import digest
-from agents.facts import CreateContext, MarketContext
+from agents.lp.facts import CreateContext, MarketContext
 from agents.numbers.profiles import RiskProfile
+from chain.base.canonical import digest
 from tests.agents.observing.facts_bytes import all_facts, facts_bytes
 
 if TYPE_CHECKING:

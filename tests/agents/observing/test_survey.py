@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.envelope import MOST_BYTES
-from agents.facts import Capital, CreateContext, CreateGoal
+from agents.bus.envelope import MOST_BYTES
+from agents.lp.facts import Capital, CreateContext, CreateGoal
+from agents.lp.observe import NoFittingPoolError
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime
 from agents.numbers.shapes import MAX_SURVEYED_POOLS, ExposureBias
-from agents.observing import NoFittingPoolError
-from chain.actions import initialize_pool
+from chain.contracts.calldata import initialize_pool
+from chain.contracts.hooks import NO_HOOK
+from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import FAKE_USDC, USDC, USDT, WBTC, WETH
 from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, SLEEPY, WETH_USDC, WETH_USDC_LOW
-from chain.hooks import NO_HOOK
-from chain.networks import NATIVE, network_named
-from chain.pool_key import DYNAMIC_FEE, PoolKey
 
 if TYPE_CHECKING:
     from tests.agents.observing.conftest import Chain
@@ -35,9 +35,9 @@ def goal(*capital: str, pair: tuple[str, str] | None = None, fee: int | None = N
     )
 
 
-async def surveyed(chain: Chain, wish: CreateGoal) -> CreateContext:
+async def surveyed(chain: Chain, order: CreateGoal) -> CreateContext:
     async with chain.opened() as scouting:
-        return await scouting.observer.survey(wish, DEMO_WALLET.address, RiskProfile.BALANCED)
+        return await scouting.observer.survey(order, DEMO_WALLET.address, RiskProfile.BALANCED)
 
 
 def pool_ids(context: CreateContext) -> list[str]:
@@ -171,8 +171,8 @@ async def test_a_strangers_token_is_offered_only_to_who_names_it(chain: Chain) -
     ],
 )
 async def test_where_no_pool_fits_the_person_hears_what_to_do(
-    chain: Chain, wish: CreateGoal
+    chain: Chain, order: CreateGoal
 ) -> None:
     with pytest.raises(NoFittingPoolError, match="can hold this capital") as caught:
-        await surveyed(chain, wish)
+        await surveyed(chain, order)
     assert str(caught.value).endswith("zuno pools")

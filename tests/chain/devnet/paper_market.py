@@ -6,17 +6,17 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from chain.contracts.storage import pool_slots
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.pools import DYNAMIC, POOLS, DevnetPool
 from chain.devnet.world.visits import WEEK_SIZE, closing_times, history_visits
-from chain.devnet.world.worlds import Trading
-from chain.storage import pool_slots
+from chain.devnet.world.worlds import SwapBudget
 
 if TYPE_CHECKING:
-    from chain.devnet.world.market import Market, PlannedSwap, Round, Storage
+    from chain.contracts.networks import Address
+    from chain.devnet.world.market import MarketRound, PlannedSwap, SimulatedMarket, Storage
     from chain.devnet.world.phases import Mood
     from chain.devnet.world.pool_walk import PoolPoint
-    from chain.networks import Address
 
 
 class PaperState:
@@ -30,7 +30,7 @@ class PaperState:
         assert address == CONTRACTS.pool_manager
         return self._changed.get(slot) or self._below.storage(address, slot)
 
-    def carry_out(self, round_: Round) -> None:
+    def carry_out(self, round_: MarketRound) -> None:
         for swap in round_.swaps:
             slots = pool_slots(swap.walk.end.pool_id)
             self._changed[slots.slot0] = slot0_word(swap.walk.end)
@@ -69,11 +69,11 @@ class Ledgerbook:
         return Takings(sum(part.fees for part in parts), sum(part.lost for part in parts))
 
 
-def paper_week(market: Market, founded: Storage) -> Ledgerbook:
+def paper_week(market: SimulatedMarket, founded: Storage) -> Ledgerbook:
     """The whole week of one seed."""
     book, state = Ledgerbook(), PaperState(founded)
     visits, closings = history_visits(WEEK_SIZE, market), closing_times(WEEK_SIZE, market)
-    trading = Trading(market, WEEK_SIZE.most_swaps - len(POOLS) * len(closings), len(visits))
+    trading = SwapBudget(market, WEEK_SIZE.most_swaps - len(POOLS) * len(closings), len(visits))
     moments = [(visit.time, visit) for visit in visits] + [(time, None) for time in closings]
     for time, visit in sorted(moments, key=lambda moment: moment[0]):
         round_ = trading.plan(visit, state) if visit else market.closing(state, time)
@@ -84,7 +84,7 @@ def paper_week(market: Market, founded: Storage) -> Ledgerbook:
     return book
 
 
-def _enter(book: Ledgerbook, market: Market, swap: PlannedSwap, time: int) -> None:
+def _enter(book: Ledgerbook, market: SimulatedMarket, swap: PlannedSwap, time: int) -> None:
     pool, walk, prices = swap.pool, swap.walk, market.prices(time)
     sold, bought = (
         (pool.currency0, pool.currency1) if walk.zero_for_one else (pool.currency1, pool.currency0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.abi import decode, encode_call
+from chain.contracts.abi import decode, encode_call
 from chain.devnet.clock import Clock
 from chain.devnet.defaults import DEMO_SEED, DEMO_SPEED
 from chain.devnet.node.messages import Message
@@ -22,8 +22,8 @@ from chain.devnet.world.market import (
     HISTORY_ENDS,
     MARKET_OPENS,
     Floor,
-    Market,
     PlannedSwap,
+    SimulatedMarket,
     point_of,
     reader,
 )
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from chain.devnet.node.execution import BlockState
-    from chain.devnet.node.ledger import Ledger
+    from chain.devnet.node.ledger import ChainLedger
     from chain.devnet.world.pools import DevnetPool
     from chain.devnet.world.worlds import World
     from chain.devnet.world.writing import Intent
@@ -96,7 +96,7 @@ def test_prices_between_ticks_are_interpolated(milliticks: int) -> None:
 
 
 def test_both_sizes_of_history_keep_to_their_number_of_swaps_and_are_dense_at_last() -> None:
-    market = Market(seeded_path(7))
+    market = SimulatedMarket(seeded_path(7))
     for size in (WEEK_SIZE, SMALL_SIZE):
         visits = history_visits(size, market)
         times = [visit.time for visit in visits]
@@ -109,7 +109,7 @@ def test_both_sizes_of_history_keep_to_their_number_of_swaps_and_are_dense_at_la
 
 
 def test_live_visits_do_not_depend_on_when_one_asks() -> None:
-    market = Market(seeded_path(7))
+    market = SimulatedMarket(seeded_path(7))
     first = list(islice(live_visits(market, HISTORY_ENDS), 200))
     assert list(islice(live_visits(market, first[99].time), 100)) == first[100:]
     gaps: dict[Mood, list[int]] = {mood: [] for mood in Mood}
@@ -120,7 +120,7 @@ def test_live_visits_do_not_depend_on_when_one_asks() -> None:
 
 
 def test_in_the_demo_a_position_leaves_its_range_within_the_first_minute() -> None:
-    edge = DemoLife(Market(seeded_path(DEMO_SEED))).edge()
+    edge = DemoLife(SimulatedMarket(seeded_path(DEMO_SEED))).edge()
     assert 10 < (edge.leaves - HISTORY_ENDS) / DEMO_SPEED < 55
 
 
@@ -128,7 +128,7 @@ def test_in_the_demo_a_position_leaves_its_range_within_the_first_minute() -> No
 def test_calm_pays_more_than_it_takes_and_shock_less(
     seed: int, small_world: World, record_property: Callable[[str, object], None]
 ) -> None:
-    book = paper_week(Market(seeded_path(seed)), _before_trading(small_world.ledger))
+    book = paper_week(SimulatedMarket(seeded_path(seed)), _before_trading(small_world.ledger))
     assert 900 < book.swaps <= WEEK_SIZE.most_swaps
     for mood in Mood:
         takings = book.total(mood, BUSY)
@@ -194,7 +194,7 @@ def test_the_clock_runs_at_its_speed_stands_when_paused_and_can_be_set() -> None
     assert clock.now() == clock.next_block(0) == 2_005
 
 
-def _before_trading(ledger: Ledger) -> BlockState:
+def _before_trading(ledger: ChainLedger) -> BlockState:
     number = 0
     while ledger.block(number + 1).header.timestamp < MARKET_OPENS:
         number += 1

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.abi import encode_call, topic
-from chain.actions import (
+from chain.contracts.abi import encode_call, topic
+from chain.contracts.calldata import (
     OPEN_DELTA,
     TO_SENDER,
     Burn,
@@ -34,11 +34,11 @@ from chain.math.liquidity import liquidity_for_amounts
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
 
 if TYPE_CHECKING:
-    from chain.actions import PositionAction
+    from chain.contracts.calldata import PositionAction
+    from chain.contracts.networks import Address
     from chain.devnet.node.execution import BlockState
     from chain.devnet.node.messages import Outcome
     from chain.devnet.world.worlds import World
-    from chain.networks import Address
 
 DEADLINE = HISTORY_ENDS + 900
 POOL = WETH_USDC_LOW.key

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.abi import decode, encode_call
+from chain.contracts.abi import decode, encode_call
+from chain.contracts.pool_key import PoolKey
+from chain.contracts.storage import decode_position_info
 from chain.devnet.launch import DevnetError, DevnetReady, devnet_process, running_devnet
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.demo_life import DemoLife
@@ -22,8 +24,6 @@ from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.keystore import DEMO_PASSPHRASE
 from chain.devnet.world.market import HISTORY_ENDS
 from chain.devnet.world.phases import Mood
-from chain.pool_key import PoolKey
-from chain.storage import decode_position_info
 from tests.chain.devnet.conftest import SEED
 
 if TYPE_CHECKING:

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.abi import topic
+from chain.contracts.abi import topic
 from chain.devnet.defaults import DEMO_SEED
-from chain.devnet.node.index import LogFilter
-from chain.devnet.node.ledger import Ledger
+from chain.devnet.node.index import LogQuery
+from chain.devnet.node.ledger import ChainLedger
 from chain.devnet.world import worlds
 from chain.devnet.world.contracts import bundled_lock, contract_codes, contracts_folder
 from chain.devnet.world.deployment import CONTRACTS, TOKENS
 from chain.devnet.world.founding import found
 from chain.devnet.world.hook_code import EXIT_GUARD, FEE_STEWARD
-from chain.devnet.world.market import HISTORY_ENDS, Market, point_of
+from chain.devnet.world.market import HISTORY_ENDS, SimulatedMarket, point_of
 from chain.devnet.world.pools import POOLS
 from chain.devnet.world.price_path import seeded_path
-from chain.devnet.world.worlds import History, making_digest, open_world
+from chain.devnet.world.worlds import WorldHistory, making_digest, open_world
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +63,7 @@ def test_the_same_seed_makes_the_same_chain_in_another_process(
     assert [output for output, _ in told] == ["", ""]
     assert sorted("Building the small world" in narration for _, narration in told) == [False, True]
     (chain,) = (fresh_cache / "worlds").glob("*.chain")
-    other, ours = Ledger.load(chain), small_world.ledger
+    other, ours = ChainLedger.load(chain), small_world.ledger
     assert other.head.hash == ours.head.hash
     for number in range(ours.head.number + 1):
         assert other.block(number).header.hash == ours.block(number).header.hash
@@ -75,7 +75,7 @@ def test_a_week_is_built_within_two_minutes(fresh_cache: Path) -> None:
     world = open_world(DEMO_SEED, "week", environment={"ZUNO_CACHE": str(fresh_cache)})
     assert time.monotonic() - begun < 120
     swap = topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
-    wanted = LogFilter(0, world.ledger.head.number, None, (frozenset({swap}),))
+    wanted = LogQuery(0, world.ledger.head.number, None, (frozenset({swap}),))
     times = [
         world.ledger.block(log.block_number).header.timestamp for log in world.ledger.logs(wanted)
     ]
@@ -86,7 +86,7 @@ def test_a_week_is_built_within_two_minutes(fresh_cache: Path) -> None:
 
 
 def test_another_seed_is_another_market_at_the_same_addresses(small_world: World) -> None:
-    market = Market(seeded_path(OTHER_SEED))
+    market = SimulatedMarket(seeded_path(OTHER_SEED))
     other = found(contract_codes(), market)
     tokens = [token.address for token in TOKENS]
     for ledger in (small_world.ledger, other):
@@ -103,9 +103,9 @@ def test_a_damaged_world_is_built_anew(
 ) -> None:
     built: list[int] = []
 
-    def rebuild(seed: int, *_: object) -> History:
+    def rebuild(seed: int, *_: object) -> WorldHistory:
         built.append(seed)
-        return History(small_world.ledger, small_world.market, dict(small_world.positions))
+        return WorldHistory(small_world.ledger, small_world.market, dict(small_world.positions))
 
     monkeypatch.setattr(worlds, "_history", rebuild)
     environment = {"ZUNO_CACHE": str(fresh_cache)}
@@ -136,8 +136,8 @@ def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
         "chain.devnet.node.ledger",
         "chain.devnet.node.messages",
         "chain.devnet.world",
-        "chain.home",
+        "chain.base.home",
         "chain.math",
-        "chain.networks",
+        "chain.contracts.networks",
     }
     assert set(loaded) - harmless == named

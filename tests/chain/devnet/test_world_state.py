@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.abi import decode, encode_call, selector, topic
-from chain.actions import TO_SENDER, Burn, Decrease, TakePair, modify_liquidities
-from chain.devnet.node.index import LogFilter
+from chain.contracts.abi import decode, encode_call, selector, topic
+from chain.contracts.calldata import TO_SENDER, Burn, Decrease, TakePair, modify_liquidities
+from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
+from chain.contracts.storage import decode_position_info
+from chain.devnet.node.index import LogQuery
 from chain.devnet.node.messages import Message
 from chain.devnet.world.accounts import DEMO_WALLET, KEEPER, NEIGHBOUR, STRANGER
 from chain.devnet.world.deployment import (
@@ -44,15 +47,12 @@ from chain.devnet.world.pools import (
     WETH_USDC,
     WETH_USDC_LOW,
 )
-from chain.networks import NATIVE, network_named
-from chain.pool_key import DYNAMIC_FEE, PoolKey
-from chain.storage import decode_position_info
 from chain.tokens.listed import listed_tokens
 
 if TYPE_CHECKING:
+    from chain.contracts.networks import Address
     from chain.devnet.node.messages import Outcome
     from chain.devnet.world.worlds import World
-    from chain.networks import Address
 
 KEY = "(address,address,uint24,int24,address)"
 
@@ -153,7 +153,7 @@ def test_a_healthy_position_was_increased_and_decreased(view: View) -> None:
     changes = [
         decode(("int24", "int24", "int256", "bytes32"), log.data)[2]
         for log in view.world.ledger.logs(
-            LogFilter(
+            LogQuery(
                 0,
                 view.world.ledger.head.number,
                 frozenset({CONTRACTS.pool_manager}),
@@ -352,14 +352,14 @@ def _swaps(view: View) -> list[Any]:
     swap = topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
     manager = frozenset({CONTRACTS.pool_manager})
     head = view.world.ledger.head.number
-    return view.world.ledger.logs(LogFilter(0, head, manager, (frozenset({swap}),)))
+    return view.world.ledger.logs(LogQuery(0, head, manager, (frozenset({swap}),)))
 
 
 def _transfers(view: View, token_id: int) -> list[Address]:
     transfer = topic("Transfer(address,address,uint256)")
     manager = frozenset({CONTRACTS.position_manager})
     identity = frozenset({f"0x{token_id:064x}"})
-    wanted = LogFilter(
+    wanted = LogQuery(
         0, view.world.ledger.head.number, manager, (frozenset({transfer}), None, None, identity)
     )
     return ["0x" + log.topics[1][26:] for log in view.world.ledger.logs(wanted)]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chain.execution.outbox import Outbox
+from msgspec.structs import replace
+
+from chain.execution.outbox.outbox import Outbox
 from tests.chain.execution.outbox_kit import planned, transfer
 
 if TYPE_CHECKING:
-    from chain.execution.journal_records import Dispatch, StepState
+    from chain.execution.outbox.records import Dispatch, StepState
 
 
 def dispatch(

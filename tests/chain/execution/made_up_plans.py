@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
-from chain.execution.building import build
-from chain.execution.building_facts import (
+from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
+from chain.execution.build.builder import build
+from chain.execution.build.facts import (
     BuildError,
     ChainFacts,
     FeeCaps,
@@ -18,31 +20,29 @@ from chain.execution.building_facts import (
     TokenAllowances,
     Tolerance,
 )
-from chain.execution.building_requests import (
+from chain.execution.build.requests import (
     Allowance,
-    Close,
-    Collect,
-    Compound,
-    Create,
-    Decrease,
-    Increase,
+    CloseRequest,
+    CollectRequest,
+    CompoundRequest,
+    CreateRequest,
+    DecreaseRequest,
+    IncreaseRequest,
     QuotedSwap,
-    ReRange,
-    Revoke,
-    Unwrap,
-    Wrap,
+    ReRangeRequest,
+    RevokeRequest,
+    UnwrapRequest,
+    WrapRequest,
 )
-from chain.execution.policy_context import Limits, PolicyContext, key_of
-from chain.execution.recipes_sizing import guaranteed_by_exit
+from chain.execution.build.sizing import guaranteed_by_exit
+from chain.execution.policy.context import PolicyContext, PolicyLimits, key_of
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
-from chain.networks import NATIVE, network_named
-from chain.pool_key import DYNAMIC_FEE, PoolKey
 
 if TYPE_CHECKING:
-    from chain.execution.building import Built
-    from chain.execution.building_requests import Request
-    from chain.networks import Address
+    from chain.contracts.networks import Address
+    from chain.execution.build.builder import Built
+    from chain.execution.build.requests import Request
 
 NETWORK = network_named("devnet")
 ROUTER = NETWORK.contracts.universal_router or ""
@@ -76,14 +76,18 @@ def made_up_plan(seed: int) -> MadeUpPlan:
 
 def context_of(request: Request, facts: ChainFacts, *, slippage_bips: int = 100) -> PolicyContext:
     """What the policy would be told about an honest plan."""
-    position = None if isinstance(request, Create | Wrap | Unwrap | Revoke) else request.position
+    position = (
+        None
+        if isinstance(request, CreateRequest | WrapRequest | UnwrapRequest | RevokeRequest)
+        else request.position
+    )
     pools = [] if position is None else [position.pool]
-    if isinstance(request, Create):
+    if isinstance(request, CreateRequest):
         pools.append(request.pool)
-    swap = request.swap if isinstance(request, Create | ReRange) else None
+    swap = request.swap if isinstance(request, CreateRequest | ReRangeRequest) else None
     keys = [pool.key for pool in pools]
     tokens = frozenset(token for key in keys for token in (key.currency0, key.currency1))
-    if isinstance(request, Revoke):
+    if isinstance(request, RevokeRequest):
         tokens = frozenset(each.token for each in request.allowances)
     contracts = facts.network.contracts
     called = {
@@ -96,7 +100,7 @@ def context_of(request: Request, facts: ChainFacts, *, slippage_bips: int = 100)
         owner=facts.sender,
         head_time=facts.head_time,
         nonce=facts.nonce,
-        limits=Limits(facts.fees.max_fee_per_gas, value=_PLENTY, slippage_bips=slippage_bips),
+        limits=PolicyLimits(facts.fees.max_fee_per_gas, value=_PLENTY, slippage_bips=slippage_bips),
         tokens=tokens,
         code_hashes=dict.fromkeys(called, PINNED),
         pinned_code_hashes=dict.fromkeys(called, PINNED),
@@ -115,9 +119,9 @@ def _request(draw: Random) -> Request:
     kind = draw.choice(_KINDS)
     if kind in ("wrap", "unwrap"):
         amount = 1 + draw.getrandbits(draw.randint(1, 90))
-        return Wrap(amount) if kind == "wrap" else Unwrap(amount)
+        return WrapRequest(amount) if kind == "wrap" else UnwrapRequest(amount)
     if kind == "revoke":
-        return Revoke(
+        return RevokeRequest(
             tuple(
                 Allowance(address(draw), address(draw), draw.random() < 0.5)
                 for _ in range(draw.randint(1, 4))
@@ -127,9 +131,9 @@ def _request(draw: Random) -> Request:
     span = _span(draw, tick, pool.key.tick_spacing)
     budget = Amounts(draw.getrandbits(draw.randint(40, 90)), draw.getrandbits(draw.randint(40, 90)))
     if kind == "create":
-        return Create(pool, span, budget, None)
+        return CreateRequest(pool, span, budget, None)
     if kind == "create with swap":
-        return Create(pool, span, budget, _swap(draw, pool, budget))
+        return CreateRequest(pool, span, budget, _swap(draw, pool, budget))
     position = PositionFacts(
         token_id=draw.getrandbits(draw.choice((8, 32, 64))),
         pool=pool,
@@ -140,24 +144,24 @@ def _request(draw: Random) -> Request:
     )
     match kind:
         case "move":
-            return ReRange(position, span, None)
+            return ReRangeRequest(position, span, None)
         case "swap":
             funds = guaranteed_by_exit(position, Tolerance())
-            return ReRange(position, span, _swap(draw, pool, funds))
+            return ReRangeRequest(position, span, _swap(draw, pool, funds))
         case "swap carried by the wallet":
             funds = guaranteed_by_exit(position, Tolerance())
             liquidity = 1 + draw.getrandbits(draw.randint(50, 90))
-            return ReRange(position, span, _swap(draw, pool, funds), liquidity)
+            return ReRangeRequest(position, span, _swap(draw, pool, funds), liquidity)
         case "close":
-            return Close(position)
+            return CloseRequest(position)
         case "collect":
-            return Collect(position)
+            return CollectRequest(position)
         case "decrease":
-            return Decrease(position, draw.randint(1, 100))
+            return DecreaseRequest(position, draw.randint(1, 100))
         case "increase":
-            return Increase(position, budget)
+            return IncreaseRequest(position, budget)
         case _:
-            return Compound(position)
+            return CompoundRequest(position)
 
 
 def _pool(draw: Random) -> tuple[PoolFacts, int]:
@@ -192,10 +196,10 @@ def _swap(draw: Random, pool: PoolFacts, funds: Amounts) -> QuotedSwap:
 
 def _facts(draw: Random, request: Request) -> ChainFacts:
     head_time = draw.randint(1_700_000_000, 2_000_000_000)
-    if isinstance(request, Wrap | Unwrap | Revoke):
+    if isinstance(request, WrapRequest | UnwrapRequest | RevokeRequest):
         tokens: tuple[Address, ...] = ()
     else:
-        pool = request.pool if isinstance(request, Create) else request.position.pool
+        pool = request.pool if isinstance(request, CreateRequest) else request.position.pool
         tokens = (pool.key.currency0, pool.key.currency1)
     spenders = (NETWORK.contracts.position_manager, ROUTER)
     return ChainFacts(
@@ -207,7 +211,9 @@ def _facts(draw: Random, request: Request) -> ChainFacts:
         # Of the wrapped coin too little may be there, and is then wrapped on the way.
         balances={
             **dict.fromkeys((*tokens, NATIVE), _PLENTY),
-            WETH: _PLENTY if isinstance(request, Unwrap) else draw.choice((0, 10**12, _PLENTY)),
+            WETH: _PLENTY
+            if isinstance(request, UnwrapRequest)
+            else draw.choice((0, 10**12, _PLENTY)),
         },
         allowances={
             token: TokenAllowances(

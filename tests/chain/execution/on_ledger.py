@@ -11,12 +11,22 @@ from typing import TYPE_CHECKING
 from agents.numbers.edges import TickRange
 from agents.numbers.inventory import allocate_inventory
 from agents.numbers.swap import swap_terms
-from chain import abi
+from chain.contracts import abi
+from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey
+from chain.contracts.storage import (
+    bitmap_slot,
+    decode_position_info,
+    decode_slot0,
+    decode_tick_liquidity,
+    pool_slots,
+    tick_slots,
+)
 from chain.devnet.node.messages import Message, Override
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.worlds import World, open_world
-from chain.execution.building_facts import (
+from chain.execution.build.facts import (
     Bips,
     ChainFacts,
     FeeCaps,
@@ -27,34 +37,24 @@ from chain.execution.building_facts import (
     TokenAllowances,
     position_facts,
 )
-from chain.execution.building_requests import QuotedSwap
+from chain.execution.build.requests import QuotedSwap
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick, tick_at_sqrt_price
-from chain.networks import NATIVE, network_named
-from chain.pool_key import POOL_KEY_TYPES, PoolKey
 from chain.pools.depth import WORD_TICKS, Depth
 from chain.pools.state import pool_states
 from chain.positions.custody import Custody
 from chain.positions.identity import identify
 from chain.positions.snapshot import pool_snapshot, position_snapshot
 from chain.rpc.records import Block
-from chain.storage import (
-    bitmap_slot,
-    decode_position_info,
-    decode_slot0,
-    decode_tick_liquidity,
-    pool_slots,
-    tick_slots,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from chain.contracts.networks import Address
     from chain.devnet.node.execution import BlockState
     from chain.devnet.node.messages import Outcome
-    from chain.execution.building import Built
+    from chain.execution.build.builder import Built
     from chain.execution.transaction import UnsignedTransaction
-    from chain.networks import Address
 
 NETWORK = network_named("devnet")
 WALLET = DEMO_WALLET.address

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from chain.execution.evidence import EMBEDDED
-from chain.execution.journal import OutboxError
-from chain.execution.outbox import Outbox
-from chain.execution.resuming import Situation, look
-from chain.execution.sending import Patience, Sender
-from chain.execution.sending_delivery import Route
-from chain.networks import network_named
+from chain.contracts.networks import network_named
+from chain.execution.outbox.delivery import Route
+from chain.execution.outbox.evidence import EMBEDDED
+from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.resume import StepSituation, look
+from chain.execution.outbox.sender import Patience, Sender
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
 from chain.rpc.reader import Reader
-from chain.rpc.requests import Limits
+from chain.rpc.requests import RequestLimits
 from tests.chain.execution.outbox_kit import KeySigner, planned, transfer
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ async def _apply(
     url: str, database: str, hash_: str, at: float, death: Death, patience: float
 ) -> None:
     network = network_named("devnet")
-    limits = Limits(connect_seconds=1.0, answer_seconds=0.3, total_seconds=3.0)
+    limits = RequestLimits(connect_seconds=1.0, answer_seconds=0.3, total_seconds=3.0)
     with Outbox.open(Path(database)) as outbox:
         async with RpcClient(network, [url], limits=limits) as client:
             sender = Sender(
@@ -137,7 +137,7 @@ def resume_and_die(url: str, database: str, moment: str, countdown: int) -> None
     asyncio.run(run())
 
 
-async def resume_missing(outbox: Outbox, client: RpcClient, route: Route) -> list[Situation]:
+async def resume_missing(outbox: Outbox, client: RpcClient, route: Route) -> list[StepSituation]:
     """What a person does who is told that no node has what was signed; what was told first."""
     network = network_named("devnet")
     findings = await look(
@@ -153,7 +153,7 @@ async def resume_missing(outbox: Outbox, client: RpcClient, route: Route) -> lis
         evidence=EMBEDDED,
     )
     for finding in findings:
-        if finding.situation is Situation.NOT_SENT:
+        if finding.situation is StepSituation.NOT_SENT:
             await sender.resume(finding.dispatch.hash, finding.step.position)
     return [finding.situation for finding in findings]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from chain.devnet.node.transactions import sign_transaction
 from chain.devnet.world.accounts import DEMO_WALLET, Account
-from chain.execution.journal_records import Anchor, PlannedDispatch, PlannedStep
+from chain.execution.outbox.records import Anchor, PlannedDispatch, PlannedStep
 from chain.execution.transaction import SignedTransaction, UnsignedTransaction
 
 GWEI = 10**9

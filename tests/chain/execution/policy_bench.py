@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from chain.execution.building import build
-from chain.execution.building_facts import Tolerance
-from chain.execution.building_requests import (
-    Close,
-    Collect,
-    Compound,
-    Create,
-    Decrease,
-    Increase,
-    ReRange,
-    Unwrap,
-    Wrap,
+from msgspec.structs import replace
+
+from chain.execution.build.builder import build
+from chain.execution.build.facts import Tolerance
+from chain.execution.build.requests import (
+    CloseRequest,
+    CollectRequest,
+    CompoundRequest,
+    CreateRequest,
+    DecreaseRequest,
+    IncreaseRequest,
+    ReRangeRequest,
+    UnwrapRequest,
+    WrapRequest,
 )
-from chain.execution.decoding import decode
-from chain.execution.decoding_records import (
+from chain.execution.build.sizing import guaranteed_by_exit
+from chain.execution.decode.decoder import decode
+from chain.execution.decode.records import (
+    DecodedPositionManagerCall,
+    DecodedV4Swap,
     Execute,
     ModifyLiquidities,
-    PositionManagerCall,
-    V4Swap,
 )
-from chain.execution.policy import Refused, check
-from chain.execution.recipes_sizing import guaranteed_by_exit
+from chain.execution.policy.policy import PolicyRefused, check
 from chain.math.liquidity import Amounts
 from tests.chain.execution.made_up_plans import context_of
 from tests.chain.execution.on_ledger import fresh_chain, small_world
@@ -34,9 +35,9 @@ from tests.chain.execution.on_ledger import fresh_chain, small_world
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from chain.execution.building_requests import Request
-    from chain.execution.decoding_records import Action, Call, Command, DecodedStep
-    from chain.execution.policy_context import PolicyContext
+    from chain.execution.build.requests import Request
+    from chain.execution.decode.records import Action, Call, Command, DecodedStep
+    from chain.execution.policy.context import PolicyContext
 
 STRANGER = "0x" + "66" * 20
 
@@ -57,16 +58,16 @@ class Bench:
         funds = guaranteed_by_exit(left, Tolerance())
         swap = chain.balancing(left.pool.key, elsewhere, funds)
         requests: dict[str, Request] = {
-            "close": Close(position),
-            "collect": Collect(position),
-            "decrease": Decrease(position, 30),
-            "move": ReRange(position, span, None),
-            "increase": Increase(position, Amounts(10**17, 500 * 10**6)),
-            "compound": Compound(position),
-            "create": Create(chain.pool(key), span, Amounts(10**17, 500 * 10**6), None),
-            "swap": ReRange(left, elsewhere, swap),
-            "wrap": Wrap(10**17),
-            "unwrap": Unwrap(10**17),
+            "close": CloseRequest(position),
+            "collect": CollectRequest(position),
+            "decrease": DecreaseRequest(position, 30),
+            "move": ReRangeRequest(position, span, None),
+            "increase": IncreaseRequest(position, Amounts(10**17, 500 * 10**6)),
+            "compound": CompoundRequest(position),
+            "create": CreateRequest(chain.pool(key), span, Amounts(10**17, 500 * 10**6), None),
+            "swap": ReRangeRequest(left, elsewhere, swap),
+            "wrap": WrapRequest(10**17),
+            "unwrap": UnwrapRequest(10**17),
         }
         self.plans = {}
         for name, request in requests.items():
@@ -82,7 +83,7 @@ class Bench:
 
 def reasons(steps: Sequence[DecodedStep], context: PolicyContext) -> str:
     judged = check(steps, context)
-    assert isinstance(judged, Refused)
+    assert isinstance(judged, PolicyRefused)
     return " ".join(judged.reasons)
 
 
@@ -98,12 +99,12 @@ def spoil(call: Call, change: Callable[[Action], Action]) -> Call:
     assert isinstance(call, Execute)
     commands: list[Command] = []
     for command in call.commands:
-        if isinstance(command, V4Swap):
-            commands.append(V4Swap(tuple(change(action) for action in command.actions)))
-        elif isinstance(command, PositionManagerCall):
+        if isinstance(command, DecodedV4Swap):
+            commands.append(DecodedV4Swap(tuple(change(action) for action in command.actions)))
+        elif isinstance(command, DecodedPositionManagerCall):
             inner = spoil(command.call, change)
             assert isinstance(inner, ModifyLiquidities)
-            commands.append(PositionManagerCall(inner))
+            commands.append(DecodedPositionManagerCall(inner))
         else:
             commands.append(command)
     return replace(call, commands=tuple(commands))

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.journal_records import Anchor
-from chain.execution.outbox import Outbox
-from chain.execution.sending import Patience, Sender
-from chain.execution.sending_delivery import Route
+from chain.execution.outbox.delivery import Route
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import Anchor
+from chain.execution.outbox.sender import Patience, Sender
 from chain.rpc.client import RpcClient
-from chain.rpc.requests import Limits
+from chain.rpc.requests import RequestLimits
 from tests.chain.execution.outbox_kit import RECIPIENT, KeySigner, planned, transfer
 from tests.fakes.fault_server import FaultServer
 
@@ -23,14 +23,16 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from chain.execution.journal_records import Dispatch, PlannedDispatch
+    from chain.contracts.networks import Network
+    from chain.execution.outbox.records import Dispatch, PlannedDispatch
     from chain.execution.transaction import UnsignedTransaction
-    from chain.networks import Network
     from tests.chain.moves import Moves
     from tests.fakes.fault_server import Asked, Connection
     from tests.fakes.honest_node import HonestNode
 
-QUICK = Limits(connect_seconds=0.5, answer_seconds=0.4, total_seconds=3.0, pause_seconds=0.01)
+QUICK = RequestLimits(
+    connect_seconds=0.5, answer_seconds=0.4, total_seconds=3.0, pause_seconds=0.01
+)
 PATIENCE = Patience(poll_seconds=2, inclusion_seconds=60, finality_seconds=600, resend_seconds=5)
 
 

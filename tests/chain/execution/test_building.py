@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
+from chain.contracts.networks import NATIVE
 from chain.devnet.node.messages import Message
 from chain.devnet.world.deployment import ETHER
 from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, WETH_USDC, WETH_USDC_LOW
-from chain.execution.building import build
-from chain.execution.building_facts import BIPS, Span, Tolerance
-from chain.execution.building_requests import (
-    Close,
-    Collect,
-    Compound,
-    Create,
-    Decrease,
-    Increase,
+from chain.execution.build.builder import build
+from chain.execution.build.facts import BIPS, Span, Tolerance
+from chain.execution.build.requests import (
+    CloseRequest,
+    CollectRequest,
+    CompoundRequest,
+    CreateRequest,
+    DecreaseRequest,
+    IncreaseRequest,
     QuotedSwap,
-    ReRange,
-    Unwrap,
-    Wrap,
+    ReRangeRequest,
+    UnwrapRequest,
+    WrapRequest,
 )
-from chain.execution.recipes_sizing import guaranteed_by_exit, narrowed, size_swap_entry
+from chain.execution.build.sizing import guaranteed_by_exit, narrowed, size_swap_entry
 from chain.math.liquidity import Amounts
-from chain.networks import NATIVE
 from chain.pools.quote import quote_exact_input
 from tests.chain.execution.on_ledger import (
     MANAGER,
@@ -42,11 +43,11 @@ from tests.chain.execution.on_ledger import (
 )
 
 if TYPE_CHECKING:
+    from chain.contracts.pool_key import PoolKey
     from chain.devnet.world.pools import DevnetPool
-    from chain.execution.building import Built
-    from chain.execution.building_facts import PositionFacts
-    from chain.execution.building_requests import Request
-    from chain.pool_key import PoolKey
+    from chain.execution.build.builder import Built
+    from chain.execution.build.facts import PositionFacts
+    from chain.execution.build.requests import Request
 
 MOVABLE = (
     "healthy", "near the edge", "stable", "native", "dynamic fee", "hooked", "underpaid",
@@ -78,7 +79,7 @@ def carry_out(chain: Chain, request: Request, key: PoolKey) -> Run:
     before = [chain.balance(token, WALLET) for token in pair]
     facts = chain.facts(key)
     built = build(request, facts)
-    mints = isinstance(request, ReRange | Create)
+    mints = isinstance(request, ReRangeRequest | CreateRequest)
     outcomes = chain.run(built.transactions)
     after = [chain.balance(token, WALLET) for token in pair]
     gained = Amounts(*(now - then for now, then in zip(after, before, strict=True)))
@@ -114,7 +115,7 @@ def test_a_range_moves_without_a_swap_in_one_step(chain: Chain, name: str) -> No
     span = Span(
         old.span.tick_lower - width // key.tick_spacing * key.tick_spacing, old.span.tick_upper
     )
-    run = carry_out(chain, ReRange(old, span, None), key)
+    run = carry_out(chain, ReRangeRequest(old, span, None), key)
     assert steps(run.built) == (["unsubscribe", "move"] if name == "stable" else ["move"])
     assert run.built.transactions[-1].value == 0
     entered(chain, run, span, key)
@@ -131,10 +132,10 @@ def test_a_range_moves_with_a_swap_on_what_the_exit_guarantees(chain: Chain, nam
     span = chain.around(key, reach, 2 * reach)
     funds = guaranteed_by_exit(old, Tolerance())
     after_exit = fresh_chain()
-    after_exit.run(build(Close(old), after_exit.facts(key)).transactions)
+    after_exit.run(build(CloseRequest(old), after_exit.facts(key)).transactions)
     swap = after_exit.balancing(key, span, funds)
     assert swap is not None
-    run = carry_out(chain, ReRange(old, span, swap), key)
+    run = carry_out(chain, ReRangeRequest(old, span, swap), key)
     assert steps(run.built)[-2:] == ["exit", "enter"]
     made = entered(chain, run, span, key)
     assert chain.owner(old.token_id) is None
@@ -163,7 +164,7 @@ def worth(at: PositionFacts, amounts: Amounts) -> int:
 @pytest.mark.parametrize("name", [*LEFT_BEHIND, *MOVABLE, "emptied"])
 def test_an_exit_pays_what_it_guarantees(chain: Chain, name: str) -> None:
     old = position(chain, name)
-    run = carry_out(chain, Close(old), old.pool.key)
+    run = carry_out(chain, CloseRequest(old), old.pool.key)
     assert chain.owner(old.token_id) is None
     principal, fees = held(old), old.fees
     exact = Amounts(principal.amount0 + fees.amount0, principal.amount1 + fees.amount1)
@@ -176,7 +177,7 @@ def test_an_exit_pays_what_it_guarantees(chain: Chain, name: str) -> None:
 @pytest.mark.parametrize("name", [*LEFT_BEHIND, *MOVABLE])
 def test_fees_are_collected_to_the_last_unit(chain: Chain, name: str) -> None:
     old = position(chain, name)
-    run = carry_out(chain, Collect(old), old.pool.key)
+    run = carry_out(chain, CollectRequest(old), old.pool.key)
     assert run.gained == old.fees
     now = chain.position(old.token_id)
     assert (now.liquidity, now.fees) == (old.liquidity, Amounts(0, 0))
@@ -186,7 +187,7 @@ def test_fees_are_collected_to_the_last_unit(chain: Chain, name: str) -> None:
 @pytest.mark.parametrize("name", ["healthy", "native", "hooked", "stable"])
 def test_a_part_is_taken_out(chain: Chain, name: str, percent: int) -> None:
     old = position(chain, name)
-    run = carry_out(chain, Decrease(old, percent), old.pool.key)
+    run = carry_out(chain, DecreaseRequest(old, percent), old.pool.key)
     taken = old.liquidity * percent // 100
     assert chain.position(old.token_id).liquidity == old.liquidity - taken
     part = held(replace(old, liquidity=taken))
@@ -196,7 +197,7 @@ def test_a_part_is_taken_out(chain: Chain, name: str, percent: int) -> None:
 @pytest.mark.parametrize("name", ["healthy", "native", "dynamic fee", "stable"])
 def test_fees_are_put_back_to_work(chain: Chain, name: str) -> None:
     old = position(chain, name)
-    run = carry_out(chain, Compound(old), old.pool.key)
+    run = carry_out(chain, CompoundRequest(old), old.pool.key)
     added = run.built.bounds[0].bounds.liquidity
     assert chain.position(old.token_id).liquidity == old.liquidity + added
     assert added > 0
@@ -209,7 +210,7 @@ def test_liquidity_is_added_from_the_wallet(chain: Chain, name: str) -> None:
     old = position(chain, name)
     principal = held(old)
     budget = Amounts(principal.amount0 // 10, principal.amount1 // 10)
-    run = carry_out(chain, Increase(old, budget), old.pool.key)
+    run = carry_out(chain, IncreaseRequest(old, budget), old.pool.key)
     added = run.built.bounds[0].bounds.liquidity
     assert chain.position(old.token_id).liquidity == old.liquidity + added
     assert added > old.liquidity * 9 // 100
@@ -222,7 +223,7 @@ def test_a_position_is_created_from_both_tokens(chain: Chain, pool: DevnetPool) 
     key = pool.key
     span = chain.around(key, 600, 600)
     budget = Amounts(ETHER // 4, 800 * 10**6)
-    run = carry_out(chain, Create(chain.pool(key), span, budget, None), key)
+    run = carry_out(chain, CreateRequest(chain.pool(key), span, budget, None), key)
     entered(chain, run, span, key)
     native = key.currency0 == NATIVE
     assert (run.built.transactions[-1].value > 0) == native
@@ -237,7 +238,7 @@ def test_a_position_is_created_from_one_token(
     key = pool.key
     span = chain.around(key, 600, 900)
     swap = chain.balancing(key, span, budget)
-    run = carry_out(chain, Create(chain.pool(key), span, budget, swap), key)
+    run = carry_out(chain, CreateRequest(chain.pool(key), span, budget, swap), key)
     entered(chain, run, span, key)
     for gained, most in zip(run.gained, budget, strict=True):
         assert gained >= -most
@@ -249,7 +250,9 @@ def test_a_swap_may_go_through_another_pool_of_the_pair(chain: Chain) -> None:
     sold = 700 * 10**6
     quote = quote_exact_input(chain.depth(deeper), sold, zero_for_one=False)
     swap = QuotedSwap(deeper, False, sold, quote.amount_out, quote.sqrt_price_after)
-    run = carry_out(chain, Create(chain.pool(key), span, Amounts(0, 1500 * 10**6), swap), key)
+    run = carry_out(
+        chain, CreateRequest(chain.pool(key), span, Amounts(0, 1500 * 10**6), swap), key
+    )
     made = entered(chain, run, span, key)
     assert worth(made, held(made)) > 1200 * 10**6
 
@@ -257,9 +260,9 @@ def test_a_swap_may_go_through_another_pool_of_the_pair(chain: Chain) -> None:
 def test_ether_is_wrapped_and_unwrapped(chain: Chain) -> None:
     weth = NETWORK.wrapped_native or ""
     before = chain.balance(weth, WALLET)
-    chain.run(build(Wrap(ETHER), chain.facts(WETH_USDC.key)).transactions)
+    chain.run(build(WrapRequest(ETHER), chain.facts(WETH_USDC.key)).transactions)
     assert chain.balance(weth, WALLET) == before + ETHER
-    chain.run(build(Unwrap(ETHER), chain.facts(WETH_USDC.key)).transactions)
+    chain.run(build(UnwrapRequest(ETHER), chain.facts(WETH_USDC.key)).transactions)
     assert chain.balance(weth, WALLET) == before
 
 
@@ -268,7 +271,7 @@ def test_what_is_missing_of_wrapped_ether_is_wrapped_first(chain: Chain) -> None
     held = chain.balance(key.currency0, WALLET)
     span = chain.around(key, 600, 600)
     budget = Amounts(held + ETHER, 200_000 * 10**6)
-    built = build(Create(chain.pool(key), span, budget, None), chain.facts(key))
+    built = build(CreateRequest(chain.pool(key), span, budget, None), chain.facts(key))
     taken = built.bounds[-1].bounds.taken.amount0
     assert steps(built)[-2:] == ["wrap", "create"]
     assert built.transactions[-2].value == taken - held > 0
@@ -276,19 +279,19 @@ def test_what_is_missing_of_wrapped_ether_is_wrapped_first(chain: Chain) -> None
     assert chain.balance(key.currency0, WALLET) < taken // 20
 
 
-def moving_with_swap(chain: Chain, name: str) -> ReRange:
+def moving_with_swap(chain: Chain, name: str) -> ReRangeRequest:
     """Nearly all of a position, moved to a range that needs a swap."""
     old = position(chain, name)
     key = old.pool.key
     reach = 4 if name == "stable" else 900
     span = chain.around(key, reach, 2 * reach)
     after_exit = fresh_chain()
-    after_exit.run(build(Close(old), after_exit.facts(key)).transactions)
+    after_exit.run(build(CloseRequest(old), after_exit.facts(key)).transactions)
     whole = Amounts(*(a + b for a, b in zip(held(old), old.fees, strict=True)))
     swap = after_exit.balancing(key, span, whole)
     assert swap is not None
     entry = size_swap_entry(old.pool, span, whole, swap, Tolerance(0, BIPS))
-    return ReRange(old, span, swap, 99 * entry.sized.liquidity // 100)
+    return ReRangeRequest(old, span, swap, 99 * entry.sized.liquidity // 100)
 
 
 @pytest.mark.parametrize("name", ["healthy", "native", "stable", "above its range"])
@@ -340,7 +343,11 @@ def test_drift_within_the_bound_is_survived(chain: Chain, name: str, bips: int) 
     facts = replace(chain.facts(key), tolerance=Tolerance(50, idle_bips=10_000))
     plans = [
         build(request, facts).transactions
-        for request in (Close(old), Decrease(old, 50), ReRange(old, wide, None))
+        for request in (
+            CloseRequest(old),
+            DecreaseRequest(old, 50),
+            ReRangeRequest(old, wide, None),
+        )
     ]
     chain.drift(key, bips)
     for (only,) in plans:
@@ -354,7 +361,11 @@ def test_drift_past_the_bound_is_refused_by_the_contracts(
 ) -> None:
     old = position(chain, name)
     key = old.pool.key
-    requests = (Close(old), Decrease(old, 50), ReRange(old, chain.around(key, 300, 300), None))
+    requests = (
+        CloseRequest(old),
+        DecreaseRequest(old, 50),
+        ReRangeRequest(old, chain.around(key, 300, 300), None),
+    )
     plans = [build(request, chain.facts(key)).transactions for request in requests]
     chain.drift(key, bips)
     for (only,) in plans:

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from chain import abi
+from chain.contracts import abi
 from chain.devnet.node.messages import Message
 from chain.devnet.world.accounts import KEEPER
 from chain.devnet.world.deployment import ETHER
 from chain.devnet.world.hook_code import EXIT_GUARD, SET_REFUSING
 from chain.devnet.world.pools import STABLE, WETH_USDC_LOW
-from chain.execution.building import build, with_gas
-from chain.execution.building_facts import BuildError, Span, Tolerance
-from chain.execution.building_requests import (
+from chain.execution.build.builder import build, with_gas
+from chain.execution.build.facts import BuildError, Span, Tolerance
+from chain.execution.build.requests import (
     Allowance,
-    Close,
-    Collect,
-    Create,
-    Decrease,
-    ReRange,
-    Revoke,
-    Wrap,
+    CloseRequest,
+    CollectRequest,
+    CreateRequest,
+    DecreaseRequest,
+    ReRangeRequest,
+    RevokeRequest,
+    WrapRequest,
 )
-from chain.execution.recipes_sizing import guaranteed_by_exit
+from chain.execution.build.sizing import guaranteed_by_exit
 from chain.math.liquidity import Amounts
 from tests.chain.execution.on_ledger import (
     MANAGER,
@@ -39,8 +39,8 @@ from tests.chain.execution.on_ledger import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.execution.building_facts import PositionFacts
-    from chain.execution.building_requests import Request
+    from chain.execution.build.facts import PositionFacts
+    from chain.execution.build.requests import Request
 
 
 @pytest.fixture
@@ -55,13 +55,13 @@ def position(chain: Chain, name: str) -> PositionFacts:
 @pytest.mark.parametrize("through_permit2", [False, True])
 def test_an_allowance_is_taken_back(chain: Chain, through_permit2: bool) -> None:
     key = STABLE.key
-    request = Create(chain.pool(key), chain.around(key, 5, 5), Amounts(10**8, 10**8), None)
+    request = CreateRequest(chain.pool(key), chain.around(key, 5, 5), Amounts(10**8, 10**8), None)
     chain.run(build(request, chain.facts(key)).transactions[:-1])
     spender = MANAGER if through_permit2 else NETWORK.contracts.permit2
     before = chain.allowances(key.currency0)
     assert before.to_permit2 > 0 < before.through_permit2[MANAGER].amount
     allowance = Allowance(key.currency0, spender, through_permit2)
-    revoking = build(Revoke((allowance,)), chain.facts(key))
+    revoking = build(RevokeRequest((allowance,)), chain.facts(key))
     chain.run(revoking.transactions)
     after = chain.allowances(key.currency0)
     assert (after.to_permit2 == 0) == (not through_permit2)
@@ -71,7 +71,7 @@ def test_an_allowance_is_taken_back(chain: Chain, through_permit2: bool) -> None
 def test_permissions_are_exact_skipped_when_there_and_reset_when_short(chain: Chain) -> None:
     key = STABLE.key
     span = chain.around(key, 5, 5)
-    request = Create(chain.pool(key), span, Amounts(100 * 10**6, 100 * 10**6), None)
+    request = CreateRequest(chain.pool(key), span, Amounts(100 * 10**6, 100 * 10**6), None)
     first = build(request, chain.facts(key))
     approve = ["allow Permit2", "allow through Permit2"]
     assert steps(first) == [*approve, *approve, "create"]
@@ -90,10 +90,10 @@ def test_permissions_are_exact_skipped_when_there_and_reset_when_short(chain: Ch
 def test_steps_take_the_nonces_in_order_and_share_one_deadline(chain: Chain) -> None:
     old = position(chain, "stable")
     facts = chain.facts(old.pool.key)
-    built = build(Close(old), facts)
+    built = build(CloseRequest(old), facts)
     assert [each.nonce for each in built.transactions] == [facts.nonce, facts.nonce + 1]
     assert built.deadline == facts.head_time + 900
-    assert build(Close(old), facts) == built
+    assert build(CloseRequest(old), facts) == built
     estimated = with_gas(built, [100_000, 200_000])
     # Unsubscribing needs more gas to be there than it uses, so its ceiling stays.
     assert [each.gas for each in estimated.transactions] == [500_000, 300_000]
@@ -107,7 +107,7 @@ def test_gas_ceilings_leave_room(chain: Chain) -> None:
     key = old.pool.key
     span = chain.around(key, 600, 900)
     swap = chain.balancing(key, span, guaranteed_by_exit(old, Tolerance()))
-    built = build(ReRange(old, span, swap), chain.facts(key))
+    built = build(ReRangeRequest(old, span, swap), chain.facts(key))
     used = [outcome.gas_used for outcome in chain.run(built.transactions)]
     assert all(2 * gas <= 3 * each.gas for gas, each in zip(used, built.transactions, strict=True))
 
@@ -115,13 +115,16 @@ def test_gas_ceilings_leave_room(chain: Chain) -> None:
 @pytest.mark.parametrize(
     ("request_of", "sentence"),
     [
-        (lambda chain: ReRange(position(chain, "emptied"), Span(-60, 60), None), "no liquidity"),
-        (lambda chain: Collect(position(chain, "emptied")), "no liquidity"),
-        (lambda chain: Decrease(position(chain, "healthy"), 0), "from 1 to 100"),
-        (lambda chain: Decrease(position(chain, "healthy"), 101), "from 1 to 100"),
-        (lambda chain: Wrap(10**30), "holds less"),
         (
-            lambda chain: Create(
+            lambda chain: ReRangeRequest(position(chain, "emptied"), Span(-60, 60), None),
+            "no liquidity",
+        ),
+        (lambda chain: CollectRequest(position(chain, "emptied")), "no liquidity"),
+        (lambda chain: DecreaseRequest(position(chain, "healthy"), 0), "from 1 to 100"),
+        (lambda chain: DecreaseRequest(position(chain, "healthy"), 101), "from 1 to 100"),
+        (lambda chain: WrapRequest(10**30), "holds less"),
+        (
+            lambda chain: CreateRequest(
                 chain.pool(WETH_USDC_LOW.key),
                 chain.around(WETH_USDC_LOW.key, 600, 600),
                 Amounts(ETHER, 0),
@@ -142,6 +145,6 @@ def test_a_hook_that_refuses_exits_stops_the_exit(chain: Chain) -> None:
     old = position(chain, "hooked")
     refusing = abi.encode_call(SET_REFUSING, True)
     assert chain.state.apply(Message(EXIT_GUARD, refusing, KEEPER.address)).success
-    (leaving,) = build(Close(old), chain.facts(old.pool.key)).transactions
+    (leaving,) = build(CloseRequest(old), chain.facts(old.pool.key)).transactions
     outcome = chain.state.call(Message(leaving.to, leaving.data, leaving.sender))
     assert not outcome.success

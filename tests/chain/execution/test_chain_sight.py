@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
-from chain.execution.chain_sight import REORG_DEPTH, ChainState, keep_sight, sight_chain
-from chain.execution.evidence import EMBEDDED, ONE_ENDPOINT, NamedReader
-from chain.execution.journal_records import EndCode, StepState
-from chain.execution.outbox_heads import Genesis, Head
-from chain.execution.outbox_rules import PlanOverError
-from chain.execution.resuming import Situation, look
+from chain.execution.outbox.chain_sight import REORG_DEPTH, ChainState, keep_sight, sight_chain
+from chain.execution.outbox.evidence import EMBEDDED, ONE_ENDPOINT, NamedReader
+from chain.execution.outbox.heads import Genesis, Head
+from chain.execution.outbox.records import EndCode, StepState
+from chain.execution.outbox.resume import StepSituation, look
+from chain.execution.outbox.rules import PlanOverError
 from chain.rpc.client import RpcClient
 from tests.chain.execution.outbox_kit import transfer
 from tests.chain.execution.sending_kit import QUICK, Bench, bench_on
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from chain.execution.evidence import Evidence
-    from chain.networks import Network
+    from chain.contracts.networks import Network
+    from chain.execution.outbox.evidence import Evidence
     from tests.chain.moves import Moves
 
 
@@ -50,7 +50,7 @@ async def state_of(bench: Bench, evidence: Evidence, now: float | None = None) -
     return sight.state
 
 
-async def looked(bench: Bench) -> list[Situation]:
+async def looked(bench: Bench) -> list[StepSituation]:
     found = await look(
         bench.outbox,
         bench.client,
@@ -83,10 +83,10 @@ async def test_a_lower_embedded_chain_ends_every_plan_and_approval(
         bench_applied(bench), bench.signer, at=bench.waits.now
     )
     bench.mine(2)
-    assert await looked(bench) == [Situation.INCLUDED]
+    assert await looked(bench) == [StepSituation.INCLUDED]
     bench.moves.rpc("anvil_rollback", hex(depth))
 
-    assert await looked(bench) == [Situation.OVER]
+    assert await looked(bench) == [StepSituation.OVER]
 
     for name in ("unused", "applied"):
         dispatch = bench.outbox.dispatch(name)
@@ -110,9 +110,9 @@ async def test_after_a_restart_the_same_plan_can_be_approved_anew(bench: Bench) 
     bench.approved(bench.plan(hash="first"))
     await sender.apply("first", bench.signer, at=bench.waits.now)
     bench.mine(70)
-    assert await looked(bench) == [Situation.FINAL]
+    assert await looked(bench) == [StepSituation.FINAL]
     bench.moves.rpc("evm_revert", start)
-    assert await looked(bench) == [Situation.OVER]
+    assert await looked(bench) == [StepSituation.OVER]
 
     bench.approved(bench.plan(hash="second"))
     dispatch = await sender.apply("second", bench.signer, at=bench.waits.now)
@@ -168,11 +168,11 @@ async def test_a_rewritten_embedded_chain_ends_what_is_signed_and_missing(bench:
     signed = bench.signer.sign(transfer(first))
     bench.outbox.record_signed("hash", 0, signed, now=bench.waits.now)
     bench.mine(2)
-    assert await looked(bench) == [Situation.NOT_SENT]
+    assert await looked(bench) == [StepSituation.NOT_SENT]
     bench.moves.rpc("anvil_reorg", "0x2")
     bench.mine(3)
 
-    assert await looked(bench) == [Situation.OVER]
+    assert await looked(bench) == [StepSituation.OVER]
 
     assert bench.outbox.dispatch("unused").ended is not None
     with pytest.raises(PlanOverError):

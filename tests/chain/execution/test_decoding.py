@@ -6,39 +6,47 @@ import ast
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 import chain.execution
-from chain import abi, actions
-from chain.execution.building_requests import Create, ReRange, Revoke, Unwrap, Wrap
-from chain.execution.decoding import decode, decode_call, encode_call
-from chain.execution.decoding_abi import DecodingError
-from chain.execution.decoding_records import (
-    Burn,
+from chain.contracts import abi
+from chain.contracts import calldata as actions
+from chain.contracts.pool_key import PoolKey
+from chain.execution.build.requests import (
+    CreateRequest,
+    ReRangeRequest,
+    RevokeRequest,
+    UnwrapRequest,
+    WrapRequest,
+)
+from chain.execution.decode.abi import DecodingError
+from chain.execution.decode.decoder import decode, decode_call, encode_call
+from chain.execution.decode.records import (
+    DecodedBurn,
+    DecodedMint,
+    DecodedPositionManagerCall,
     Deposit,
     Execute,
-    Mint,
     ModifyLiquidities,
     Multicall,
     Permit2Approval,
-    PositionManagerCall,
     TokenApproval,
     Unsubscribe,
     Withdraw,
 )
-from chain.execution.words import field_table
-from chain.pool_key import PoolKey
+from chain.execution.decode.words import field_table
 from tests.chain.execution.made_up_plans import MadeUpPlan, address, made_up_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.execution.decoding_records import Call
+    from chain.execution.decode.records import Call
     from chain.execution.transaction import UnsignedTransaction
 
 FEW, MANY = 400, 10_000
@@ -52,24 +60,24 @@ def agree(plan: MadeUpPlan) -> None:
     for call, transaction in zip(calls, plan.built.transactions, strict=True):
         assert encode_call(call) == transaction.data
     last = calls[-1]
-    if isinstance(request, Wrap):
+    if isinstance(request, WrapRequest):
         assert (last, plan.built.transactions[-1].value) == (Deposit(), request.amount)
         return
-    if isinstance(request, Unwrap):
+    if isinstance(request, UnwrapRequest):
         assert last == Withdraw(request.amount)
         return
-    if isinstance(request, Revoke):
+    if isinstance(request, RevokeRequest):
         for call, allowance in zip(calls, request.allowances, strict=True):
             assert isinstance(call, Permit2Approval if allowance.through_permit2 else TokenApproval)
             assert (call.spender, call.amount) == (allowance.spender, 0)
         return
     told = [action for call in calls for action in actions_of(call)]
-    if not isinstance(request, Create):
+    if not isinstance(request, CreateRequest):
         changed = {action.token_id for action in told if hasattr(action, "token_id")}
         assert changed == {request.position.token_id}
-    if isinstance(request, Create | ReRange):
-        (mint,) = [action for action in told if isinstance(action, Mint)]
-        pool = request.pool if isinstance(request, Create) else request.position.pool
+    if isinstance(request, CreateRequest | ReRangeRequest):
+        (mint,) = [action for action in told if isinstance(action, DecodedMint)]
+        pool = request.pool if isinstance(request, CreateRequest) else request.position.pool
         span, final = request.span, bounds[-1].bounds
         assert tuple(mint.pool) == pool.key.values
         assert (mint.tick_lower, mint.tick_upper) == (span.tick_lower, span.tick_upper)
@@ -78,8 +86,8 @@ def agree(plan: MadeUpPlan) -> None:
             *final.taken,
         )
         assert mint.owner == plan.facts.sender
-    burns = [action for action in told if isinstance(action, Burn)]
-    if burns and bounds[0].step == "exit" and not isinstance(request, Create):
+    burns = [action for action in told if isinstance(action, DecodedBurn)]
+    if burns and bounds[0].step == "exit" and not isinstance(request, CreateRequest):
         fees = request.position.fees
         least = (burns[0].amount0_min + fees.amount0, burns[0].amount1_min + fees.amount1)
         assert least == tuple(bounds[0].bounds.paid)
@@ -89,7 +97,7 @@ def actions_of(call: Call) -> tuple[object, ...]:
     if isinstance(call, ModifyLiquidities):
         return call.actions
     if isinstance(call, Execute):
-        entering = [each for each in call.commands if isinstance(each, PositionManagerCall)]
+        entering = [each for each in call.commands if isinstance(each, DecodedPositionManagerCall)]
         return tuple(action for each in entering for action in each.call.actions)
     return ()
 
@@ -282,9 +290,14 @@ def test_the_decoder_shares_nothing_with_the_encoder() -> None:
             if isinstance(node, ast.ImportFrom)
             for name in (node.module or "", *(f"{node.module}.{each.name}" for each in node.names))
         ]
-        assert not {"chain.abi", "chain.actions", "chain.pool_key"} & set(names)
+        assert not {
+            "chain.contracts.abi",
+            "chain.contracts.calldata",
+            "chain.contracts.pool_key",
+        } & set(names)
     script = (
-        "import sys, chain.execution.decoding as d; "
-        "assert not {'chain.abi', 'chain.actions', 'eth_abi'} & set(sys.modules)"
+        "import sys, chain.execution.decode.decoder as d; "
+        "never = {'chain.contracts.abi', 'chain.contracts.calldata', 'eth_abi'}; "
+        "assert not never & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from chain import abi, actions
-from chain.checksum import checksummed
-from chain.execution.decoding import decode
+from chain.contracts import abi
+from chain.contracts import calldata as actions
+from chain.contracts.checksum import checksummed
+from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
+from chain.execution.decode.decoder import decode
+from chain.execution.decode.words import describe, field_table, names_on
 from chain.execution.transaction import UnsignedTransaction
-from chain.execution.words import describe, field_table, names_on
-from chain.networks import NATIVE
-from chain.pool_key import DYNAMIC_FEE, PoolKey
 from chain.tokens.token import Token
 from tests.chain.execution.made_up_plans import NETWORK, ROUTER, made_up_plan
 
 if TYPE_CHECKING:
-    from chain.networks import Address
+    from chain.contracts.networks import Address
 
 WETH, USDC, HOOK, YOU, STRANGER = (f"0x{digit * 40}" for digit in "12345")
 MANAGER, PERMIT2 = NETWORK.contracts.position_manager, NETWORK.contracts.permit2
@@ -155,5 +156,5 @@ def test_the_table_shows_every_field_of_the_envelope() -> None:
         ("sender", STRANGER), ("max_fee_per_gas", 9), ("max_priority_fee_per_gas", 8),
         ("step", "other"),
     ):  # fmt: skip
-        changed = replace(transaction, **{name: value})  # type: ignore[arg-type]
+        changed = replace(transaction, **{name: value})
         assert field_table(decode(changed)) != table

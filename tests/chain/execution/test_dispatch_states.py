@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
-from chain.execution.journal import OutboxError
-from chain.execution.journal_changes import move_step
-from chain.execution.journal_records import (
+from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.journal_changes import move_step
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import (
     HOLDS_NONCE,
     NEXT_STATES,
     REPLACEABLE,
@@ -19,8 +19,7 @@ from chain.execution.journal_records import (
     PlanEnd,
     StepState,
 )
-from chain.execution.outbox import Outbox
-from chain.execution.resuming import CHOICES, Choice, Situation
+from chain.execution.outbox.resume import CHOICES, ResumeChoice, StepSituation
 from tests.chain.execution.made_up_dispatches import dispatch
 from tests.chain.execution.outbox_kit import HALF_WAY, NOTHING_HAPPENED, planned, transfer
 
@@ -106,41 +105,44 @@ def test_a_step_moves_only_where_it_may(before: StepState) -> None:
 @pytest.mark.parametrize(
     ("choice", "situations"),
     [
-        (Choice.SEND_AGAIN, {Situation.NOT_SENT}),
-        (Choice.SPEED_UP, {Situation.NOT_SENT, Situation.PENDING, Situation.DROPPED}),
+        (ResumeChoice.SEND_AGAIN, {StepSituation.NOT_SENT}),
         (
-            Choice.CANCEL,
+            ResumeChoice.SPEED_UP,
+            {StepSituation.NOT_SENT, StepSituation.PENDING, StepSituation.DROPPED},
+        ),
+        (
+            ResumeChoice.CANCEL,
             {
-                Situation.NOT_SENT,
-                Situation.PENDING,
-                Situation.PENDING_TOO_LATE,
-                Situation.DROPPED,
+                StepSituation.NOT_SENT,
+                StepSituation.PENDING,
+                StepSituation.PENDING_TOO_LATE,
+                StepSituation.DROPPED,
             },
         ),
         (
-            Choice.WAIT,
+            ResumeChoice.WAIT,
             {
-                Situation.BEING_APPLIED,
-                Situation.PENDING,
-                Situation.UNCLEAR,
-                Situation.INCLUDED,
-                Situation.UNKNOWN,
+                StepSituation.BEING_APPLIED,
+                StepSituation.PENDING,
+                StepSituation.UNCLEAR,
+                StepSituation.INCLUDED,
+                StepSituation.UNKNOWN,
             },
         ),
         (
-            Choice.NEW_PLAN,
+            ResumeChoice.NEW_PLAN,
             {
-                Situation.NEVER_SIGNED,
-                Situation.REVERTED,
-                Situation.CANCELLED,
-                Situation.REPLACED,
-                Situation.DROPPED,
-                Situation.OVER,
+                StepSituation.NEVER_SIGNED,
+                StepSituation.REVERTED,
+                StepSituation.CANCELLED,
+                StepSituation.REPLACED,
+                StepSituation.DROPPED,
+                StepSituation.OVER,
             },
         ),
     ],
 )
-def test_what_may_be_done_where(choice: Choice, situations: set[Situation]) -> None:
+def test_what_may_be_done_where(choice: ResumeChoice, situations: set[StepSituation]) -> None:
     assert {one for one, choices in CHOICES.items() if choice in choices} == situations
-    assert CHOICES.keys() == set(Situation)
-    assert CHOICES[Situation.FINAL] == ()
+    assert CHOICES.keys() == set(StepSituation)
+    assert CHOICES[StepSituation.FINAL] == ()

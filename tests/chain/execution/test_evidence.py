@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
+from msgspec.structs import replace
 
-from chain.execution.evidence import Evidence, NamedReader, agreed
-from chain.execution.journal_records import Doubt, EndCode, StepState
-from chain.execution.resuming import Situation, look
-from chain.execution.sending_delivery import Route
-from chain.execution.sending_lookup import Sighting, Standing
+from chain.execution.outbox.delivery import Route
+from chain.execution.outbox.evidence import Evidence, NamedReader, agreed
+from chain.execution.outbox.lookup import NonceState, Sighting
+from chain.execution.outbox.records import Doubt, EndCode, StepState
+from chain.execution.outbox.resume import StepSituation, look
 from chain.rpc.errors import Unreachable
 from chain.rpc.reader import Reader
 from chain.rpc.records import Block, Receipt
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from pathlib import Path
 
-    from chain.execution.journal_records import Step
-    from chain.execution.sending import Sender
-    from chain.networks import Network
+    from chain.contracts.networks import Network
+    from chain.execution.outbox.records import PlanStep
+    from chain.execution.outbox.sender import Sender
     from chain.rpc.client import RpcClient
     from chain.rpc.errors import RpcError
     from chain.rpc.requests import Request
@@ -74,26 +75,26 @@ MISSING = sighting()
 @pytest.mark.parametrize(
     ("seen", "standing"),
     [
-        ((IN, IN), Standing.INCLUDED),
-        ((IN, IN_AND_FINAL), Standing.INCLUDED),
-        ((IN_AND_FINAL, IN_AND_FINAL), Standing.FINAL),
-        ((IN, REVERTED), Standing.UNCLEAR),
-        ((IN, ELSEWHERE), Standing.UNCLEAR),
-        ((IN, MISSING), Standing.UNCLEAR),
-        ((IN,), Standing.UNCLEAR),
-        ((REVERTED, IN, IN), Standing.INCLUDED),
-        ((IN, REVERTED, REVERTED), Standing.INCLUDED),
-        ((IN, MISSING, WAITING), Standing.MISSING),
-        ((TAKEN, MISSING), Standing.UNCLEAR),
-        ((TAKEN, TAKEN, WAITING), Standing.REPLACED),
-        ((TAKEN, MISSING, MISSING), Standing.MISSING),
-        ((WAITING, MISSING), Standing.MISSING),
-        ((WAITING, WAITING, MISSING), Standing.PENDING),
-        ((IN, IN, REVERTED, REVERTED), Standing.UNCLEAR),
+        ((IN, IN), NonceState.INCLUDED),
+        ((IN, IN_AND_FINAL), NonceState.INCLUDED),
+        ((IN_AND_FINAL, IN_AND_FINAL), NonceState.FINAL),
+        ((IN, REVERTED), NonceState.UNCLEAR),
+        ((IN, ELSEWHERE), NonceState.UNCLEAR),
+        ((IN, MISSING), NonceState.UNCLEAR),
+        ((IN,), NonceState.UNCLEAR),
+        ((REVERTED, IN, IN), NonceState.INCLUDED),
+        ((IN, REVERTED, REVERTED), NonceState.INCLUDED),
+        ((IN, MISSING, WAITING), NonceState.MISSING),
+        ((TAKEN, MISSING), NonceState.UNCLEAR),
+        ((TAKEN, TAKEN, WAITING), NonceState.REPLACED),
+        ((TAKEN, MISSING, MISSING), NonceState.MISSING),
+        ((WAITING, MISSING), NonceState.MISSING),
+        ((WAITING, WAITING, MISSING), NonceState.PENDING),
+        ((IN, IN, REVERTED, REVERTED), NonceState.UNCLEAR),
     ],
 )
 def test_two_must_tell_the_same(
-    bench: Bench, seen: tuple[Sighting, ...], standing: Standing
+    bench: Bench, seen: tuple[Sighting, ...], standing: NonceState
 ) -> None:
     bench.outbox.plan(planned(transfer(NONCE)), now=0)
     [step] = bench.outbox.dispatch("hash").steps
@@ -233,7 +234,7 @@ async def test_a_look_says_unclear_and_a_later_one_heals_it(bench: Bench) -> Non
     await bench.sender().apply("hash", bench.signer, at=bench.waits.now)
     [step] = bench.outbox.dispatch("hash").steps
 
-    async def looked(*ways: Told) -> Situation:
+    async def looked(*ways: Told) -> StepSituation:
         sender = witnessed(bench, *ways)
         [finding] = await look(
             bench.outbox,
@@ -245,9 +246,9 @@ async def test_a_look_says_unclear_and_a_later_one_heals_it(bench: Bench) -> Non
         return finding.situation
 
     assert step.state is StepState.INCLUDED
-    assert await looked(Liar(REVERTS), honest) is Situation.UNCLEAR
+    assert await looked(Liar(REVERTS), honest) is StepSituation.UNCLEAR
     assert bench.outbox.dispatch("hash").steps[0].state is StepState.UNCLEAR
-    assert await looked(honest, honest) is Situation.INCLUDED
+    assert await looked(honest, honest) is StepSituation.INCLUDED
 
 
 async def test_one_endpoint_cannot_say_that_a_nonce_was_taken(bench: Bench) -> None:
@@ -262,7 +263,7 @@ async def test_one_endpoint_cannot_say_that_a_nonce_was_taken(bench: Bench) -> N
 async def test_a_nonce_taken_is_believed_after_ten_seconds_of_two(bench: Bench) -> None:
     told: list[tuple[StepState, float]] = []
 
-    def noted(step: Step) -> None:
+    def noted(step: PlanStep) -> None:
         told.append((step.state, bench.waits.now))
 
     bench.approved(bench.plan())

@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 from rlp.codec import encode_raw
 
-from chain.abi import encode_call
-from chain.devnet.node.ledger import Ledger
+from chain.contracts.abi import encode_call
+from chain.contracts.networks import NATIVE, network_named
+from chain.devnet.node.ledger import ChainLedger
 from chain.devnet.node.node import Node
 from chain.devnet.node.records import GenesisAccount
 from chain.devnet.node.server import Server
 from chain.devnet.world.hook_code import assemble
-from chain.execution.building import Built, StepBounds
-from chain.execution.building_facts import Tolerance
-from chain.execution.gas_bill import (
+from chain.execution.build.builder import Built, StepBounds
+from chain.execution.build.facts import FactsUnknownError, Tolerance
+from chain.execution.build.gas_bill import (
     GasBill,
     coin_needed,
     unsigned_bytes,
     with_whole_gas,
     with_worth,
 )
-from chain.execution.reading import FactsUnknownError
-from chain.execution.recipes import Bounds
-from chain.execution.simulating import Simulation, StepOutcome
+from chain.execution.build.recipes import RecipeBounds
+from chain.execution.simulate import Simulation, StepOutcome
 from chain.execution.transaction import UnsignedTransaction
-from chain.gas import GAS_PRICE_ORACLE, NODE_INTERFACE, PARENT_GAS
 from chain.math.liquidity import Amounts
-from chain.networks import NATIVE, network_named
+from chain.read.gas import GAS_PRICE_ORACLE, NODE_INTERFACE, PARENT_GAS
 from chain.rpc.client import RpcClient
 from tests.chain.test_gas import oracle
 
 if TYPE_CHECKING:
-    from chain.networks import Network
+    from chain.contracts.networks import Network
 
 PLAIN = network_named("devnet")
 OP, ARBITRUM = replace(PLAIN, stack="op"), replace(PLAIN, stack="arbitrum")
@@ -60,7 +59,7 @@ def built(*bounds: StepBounds) -> Built:
 
 async def billed(network: Network, code: dict[str, bytes]) -> tuple[Built, GasBill]:
     accounts = {address: GenesisAccount(code=one) for address, one in code.items()}
-    server = Server(Node(Ledger.genesis(accounts, timestamp=1_700_000_000)))
+    server = Server(Node(ChainLedger.genesis(accounts, timestamp=1_700_000_000)))
     url = await server.start()
     try:
         async with RpcClient(PLAIN, [url]) as client:
@@ -120,7 +119,7 @@ async def test_what_data_costs_is_never_made_up(network: Network) -> None:
 
 
 def test_what_an_exit_pays_need_not_be_there_before() -> None:
-    enter = Bounds(besides=Amounts(COIN // 10, 0))
+    enter = RecipeBounds(besides=Amounts(COIN // 10, 0))
     assert coin_needed(GasBill(5), built()) == 5
     assert coin_needed(GasBill(5), built(StepBounds("enter", enter))) == 5 + COIN // 10
     alone = replace(built(), transactions=STEPS[1:])

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.execution.journal import JOURNAL_VERSION, OutboxError
-from chain.execution.journal_records import EndCode
-from chain.execution.outbox import Outbox
+from chain.execution.outbox.journal import JOURNAL_VERSION, OutboxError
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import EndCode
 from tests.chain.execution import outbox_driver
 from tests.chain.execution.outbox_kit import KeySigner, planned, transfer
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from chain.execution.journal_records import Dispatch, PlannedDispatch
+    from chain.execution.outbox.records import Dispatch, PlannedDispatch
 
 
 def written(path: Path, plan: PlannedDispatch) -> Dispatch:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from chain.execution.kept_back import KeptBack
+from chain.execution.exit_tax import ExitTax
 
 TOKEN = "0x" + "ab" * 20
 
 
-def _kept(owed: int, kept: int) -> KeptBack:
-    return KeptBack(TOKEN, owed, owed - kept, by_hook=True)
+def _kept(owed: int, kept: int) -> ExitTax:
+    return ExitTax(TOKEN, owed, owed - kept, by_hook=True)
 
 
 @pytest.mark.parametrize(("owed", "share"), [(10**18, 20_000), (10**18 + 7, 20_000), (999, 1)])

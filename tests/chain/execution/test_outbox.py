@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.journal import OutboxError
-from chain.execution.journal_file import applying
-from chain.execution.journal_records import Inclusion, StepState, VersionKind
-from chain.execution.outbox import Outbox
+from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.journal_file import applying
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import Inclusion, StepState, VersionKind
 from chain.execution.transaction import SignedTransaction
 from tests.chain.execution.outbox_kit import dearer, planned, signed_by, transfer
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from chain.execution.journal_records import PlannedDispatch, Step
+    from chain.execution.outbox.records import PlannedDispatch, PlanStep
     from chain.execution.transaction import UnsignedTransaction
 
 BLOCK = "0x" + "ab" * 32
@@ -35,7 +35,7 @@ def sign(transaction: UnsignedTransaction) -> SignedTransaction:
     return signed_by(DEMO_WALLET, transaction)
 
 
-def applied(outbox: Outbox, plan: PlannedDispatch) -> Step:
+def applied(outbox: Outbox, plan: PlannedDispatch) -> PlanStep:
     """A plan whose first step is signed."""
     outbox.plan(plan, now=0)
     outbox.approve(plan.hash, now=0)
@@ -43,7 +43,7 @@ def applied(outbox: Outbox, plan: PlannedDispatch) -> Step:
     return outbox.record_signed(plan.hash, 0, sign(plan.steps[0].transaction), now=2)
 
 
-def included(step: Step) -> Inclusion:
+def included(step: PlanStep) -> Inclusion:
     assert step.newest is not None
     return Inclusion(step.newest.transaction.hash, 9, BLOCK)
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.execution.evidence import EMBEDDED
-from chain.execution.journal import OutboxError
-from chain.execution.journal_records import StepState
-from chain.execution.outbox import Outbox
-from chain.execution.resuming import Situation, look
-from chain.execution.sending import Patience, Sender
-from chain.execution.sending_delivery import Route
+from chain.execution.outbox.delivery import Route
+from chain.execution.outbox.evidence import EMBEDDED
+from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import StepState
+from chain.execution.outbox.resume import StepSituation, look
+from chain.execution.outbox.sender import Patience, Sender
 from tests.chain.execution import outbox_driver
 from tests.chain.execution.outbox_driver import resume_missing
 from tests.chain.execution.outbox_kit import planned, transfer
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from chain.networks import Network
+    from chain.contracts.networks import Network
     from tests.chain.moves import Moves
 
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -81,7 +81,7 @@ def two_steps(bench: Bench) -> None:
     bench.mine()
 
 
-async def recovered(bench: Bench, database: Path) -> list[Situation]:
+async def recovered(bench: Bench, database: Path) -> list[StepSituation]:
     """Start again: name every state in time, then follow it to the end and count the effects."""
     started = time.monotonic()
     with Outbox.open(database) as outbox:
@@ -103,7 +103,7 @@ async def recovered(bench: Bench, database: Path) -> list[Situation]:
             return []
         assert dispatch.ended or open_steps <= {finding.step.position for finding in findings}
         assert all(finding.sentence for finding in findings)
-        assert all(finding.situation is not Situation.UNKNOWN for finding in findings)
+        assert all(finding.situation is not StepSituation.UNKNOWN for finding in findings)
 
         over = dispatch.ended is not None
         if not over:
@@ -167,7 +167,7 @@ async def test_there_is_no_further_moment(bench: Bench, tmp_path: Path, moment: 
     database = tmp_path / "zuno.db"
     code = await killed(bench, database, bench.moves.url, moment, MOMENTS[moment] + 1)
     assert code == outbox_driver.DONE
-    assert await recovered(bench, database) == [Situation.INCLUDED, Situation.INCLUDED]
+    assert await recovered(bench, database) == [StepSituation.INCLUDED, StepSituation.INCLUDED]
     assert bench.received() == 2
 
 
@@ -183,19 +183,19 @@ async def test_killed_while_the_node_misbehaves(
     assert code == -signal.SIGKILL
     named = await recovered(bench, database)
     sent = moment == "after sending" and forwards
-    assert named[0] is (Situation.INCLUDED if sent else Situation.NOT_SENT)
+    assert named[0] is (StepSituation.INCLUDED if sent else StepSituation.NOT_SENT)
 
 
 @pytest.mark.parametrize(
     ("meanwhile", "expected"),
     [
-        (None, Situation.PENDING),
-        (("anvil_dropAllTransactions",), Situation.NOT_SENT),
-        (("evm_mine",), Situation.INCLUDED),
+        (None, StepSituation.PENDING),
+        (("anvil_dropAllTransactions",), StepSituation.NOT_SENT),
+        (("evm_mine",), StepSituation.INCLUDED),
     ],
 )
 async def test_killed_while_it_waits_for_a_block(
-    bench: Bench, tmp_path: Path, meanwhile: tuple[str] | None, expected: Situation
+    bench: Bench, tmp_path: Path, meanwhile: tuple[str] | None, expected: StepSituation
 ) -> None:
     database = tmp_path / "zuno.db"
     bench.moves.rpc("evm_setAutomine", False)
@@ -212,7 +212,7 @@ async def test_killed_and_then_reorganised(bench: Bench, tmp_path: Path) -> None
     bench.moves.rpc("anvil_reorg", "0x1")
     assert bench.received() == 0
     named = await recovered(bench, database)
-    assert named == [Situation.OVER]
+    assert named == [StepSituation.OVER]
     assert bench.received() == 0
 
 

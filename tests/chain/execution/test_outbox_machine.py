@@ -14,19 +14,19 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.journal import OutboxError
-from chain.execution.journal_records import (
+from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import (
     HOLDS_NONCE,
     SUCCEEDED,
     Inclusion,
     StepState,
     VersionKind,
 )
-from chain.execution.outbox import Outbox
 from tests.chain.execution.outbox_kit import dearer, planned, signed_by, transfer
 
 if TYPE_CHECKING:
-    from chain.execution.journal_records import Step
+    from chain.execution.outbox.records import PlanStep
 
 HASHES = st.sampled_from(("a1", "a2", "b1"))
 RARELY = st.integers(0, 7)
@@ -53,7 +53,7 @@ class JournalMachine(RuleBasedStateMachine):
         for plan in PLANS.values():
             self.outbox.plan(plan, now=0)
 
-    def step(self, hash_: str, position: int) -> Step:
+    def step(self, hash_: str, position: int) -> PlanStep:
         return self.outbox.dispatch(hash_).steps[position]
 
     @rule(hash_=HASHES)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.evidence import EMBEDDED, ONE_ENDPOINT, Evidence
-from chain.execution.journal_records import Anchor, Doubt, EndCode, Inclusion, StepState
-from chain.execution.resuming import Choice, Finding, Situation, look
-from chain.execution.sending_replacement import Fees, cancellation
+from chain.execution.outbox.evidence import EMBEDDED, ONE_ENDPOINT, Evidence
+from chain.execution.outbox.records import Anchor, Doubt, EndCode, Inclusion, StepState
+from chain.execution.outbox.replacement import Fees, cancellation
+from chain.execution.outbox.resume import ResumeChoice, StepFinding, StepSituation, look
 from chain.rpc.client import RpcClient
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, planned, signed_by, transfer
 from tests.chain.execution.sending_kit import Bench, SendFault, bench_on, through
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from chain.execution.journal_records import PlannedDispatch, Step
-    from chain.networks import Network
+    from chain.contracts.networks import Network
+    from chain.execution.outbox.records import PlannedDispatch, PlanStep
     from tests.chain.moves import Moves
 
 
@@ -33,7 +33,7 @@ async def bench(moves: Moves, network: Network, tmp_path: Path) -> AsyncIterator
         yield made
 
 
-def signed_and_left(bench: Bench, plan: PlannedDispatch) -> Step:
+def signed_and_left(bench: Bench, plan: PlannedDispatch) -> PlanStep:
     """As a process leaves it that dies between the journal and the send."""
     bench.approved(plan)
     bench.outbox.consume(plan.hash, now=bench.waits.now)
@@ -41,12 +41,12 @@ def signed_and_left(bench: Bench, plan: PlannedDispatch) -> Step:
     return bench.outbox.record_signed(plan.hash, 0, signed, now=bench.waits.now)
 
 
-def send(bench: Bench, step: Step) -> None:
+def send(bench: Bench, step: PlanStep) -> None:
     assert step.newest is not None
     bench.moves.rpc("eth_sendRawTransaction", "0x" + step.newest.transaction.raw.hex())
 
 
-async def looked(bench: Bench, evidence: Evidence = EMBEDDED) -> list[Finding]:
+async def looked(bench: Bench, evidence: Evidence = EMBEDDED) -> list[StepFinding]:
     found = await look(
         bench.outbox,
         bench.client,
@@ -61,8 +61,8 @@ async def test_approved_but_never_signed_is_given_up(bench: Bench) -> None:
     bench.approved(bench.plan())
     bench.outbox.consume("hash", now=bench.waits.now)
     [finding] = await looked(bench)
-    assert finding.situation is Situation.NEVER_SIGNED
-    assert finding.choices == (Choice.NEW_PLAN,)
+    assert finding.situation is StepSituation.NEVER_SIGNED
+    assert finding.choices == (ResumeChoice.NEW_PLAN,)
     assert finding.sentence == (
         "transfer of plan plan was never signed and is given up. You stand here: nothing happened."
     )
@@ -75,7 +75,7 @@ async def test_what_a_living_process_is_about_to_sign_is_left_to_it(bench: Bench
     bench.outbox.consume("hash", now=bench.waits.now)
     with bench.outbox.applying():
         [finding] = await looked(bench)
-    assert finding.situation is Situation.BEING_APPLIED
+    assert finding.situation is StepSituation.BEING_APPLIED
     assert bench.outbox.dispatch("hash").steps[0].state is StepState.APPROVED
 
 
@@ -89,16 +89,16 @@ async def test_signed_and_unknown_to_the_chain_is_told_and_not_sent(bench: Bench
     step = signed_and_left(bench, bench.plan())
     for _ in range(2):
         [finding] = await looked(bench)
-        assert finding.situation is Situation.NOT_SENT
-        assert finding.choices[0] is Choice.SEND_AGAIN
+        assert finding.situation is StepSituation.NOT_SENT
+        assert finding.choices[0] is ResumeChoice.SEND_AGAIN
         assert bench.nonce("pending") == step.transaction.nonce
         assert bench.received() == 0
     send(bench, step)
     [finding] = await looked(bench)
-    assert finding.situation is Situation.INCLUDED
+    assert finding.situation is StepSituation.INCLUDED
     bench.mine(64)
     [finding] = await looked(bench)
-    assert finding.situation is Situation.FINAL
+    assert finding.situation is StepSituation.FINAL
     assert await looked(bench) == []
 
 
@@ -116,8 +116,8 @@ async def test_pending_offers_speed_up_and_cancel(bench: Bench) -> None:
     bench.moves.rpc("evm_setAutomine", False)
     send(bench, signed_and_left(bench, bench.plan(deadline=bench.head_time() + 100)))
     [finding] = await looked(bench)
-    assert finding.situation is Situation.PENDING
-    assert finding.choices == (Choice.WAIT, Choice.SPEED_UP, Choice.CANCEL)
+    assert finding.situation is StepSituation.PENDING
+    assert finding.choices == (ResumeChoice.WAIT, ResumeChoice.SPEED_UP, ResumeChoice.CANCEL)
     assert finding.step.state is StepState.SENT
 
 
@@ -125,18 +125,18 @@ async def test_pending_past_its_deadline_offers_to_cancel(bench: Bench) -> None:
     bench.moves.rpc("evm_setAutomine", False)
     send(bench, signed_and_left(bench, bench.plan(deadline=bench.head_time())))
     [finding] = await looked(bench)
-    assert finding.situation is Situation.PENDING_TOO_LATE
-    assert finding.choices == (Choice.CANCEL,)
+    assert finding.situation is StepSituation.PENDING_TOO_LATE
+    assert finding.choices == (ResumeChoice.CANCEL,)
 
 
 async def test_missing_past_its_deadline_is_not_sent_again(bench: Bench) -> None:
     signed_and_left(bench, bench.plan(deadline=bench.head_time()))
     [finding] = await looked(bench)
-    assert finding.situation is Situation.DROPPED
-    assert finding.choices == (Choice.SPEED_UP, Choice.CANCEL, Choice.NEW_PLAN)
+    assert finding.situation is StepSituation.DROPPED
+    assert finding.choices == (ResumeChoice.SPEED_UP, ResumeChoice.CANCEL, ResumeChoice.NEW_PLAN)
     assert "its deadline has passed" in finding.sentence
     assert bench.received() == 0
-    assert (await looked(bench))[0].situation is Situation.DROPPED
+    assert (await looked(bench))[0].situation is StepSituation.DROPPED
     assert bench.nonce("pending") == finding.step.transaction.nonce
 
 
@@ -145,8 +145,8 @@ async def test_a_nonce_used_by_another_hash_ends_the_plan(bench: Bench) -> None:
     other = signed_by(DEMO_WALLET, transfer(step.transaction.nonce, value=7))
     bench.moves.rpc("eth_sendRawTransaction", "0x" + other.raw.hex())
     [finding] = await looked(bench)
-    assert finding.situation is Situation.OVER
-    assert finding.choices == (Choice.NEW_PLAN,)
+    assert finding.situation is StepSituation.OVER
+    assert finding.choices == (ResumeChoice.NEW_PLAN,)
     assert finding.dispatch.ended is not None
     assert finding.dispatch.ended.code is EndCode.NONCE_SPENT
     assert bench.received() == 7
@@ -164,12 +164,12 @@ async def test_on_a_live_network_a_taken_nonce_is_doubted_for_ten_seconds(bench:
     for waited in (0.0, 4.0, 5.9):
         bench.waits.now += waited
         [finding] = await looked(bench, ONE_ENDPOINT)
-        assert finding.situation is Situation.UNCLEAR
+        assert finding.situation is StepSituation.UNCLEAR
         assert finding.step.reason == Doubt.NONCE_TAKEN
         assert finding.dispatch.ended is None
     bench.waits.now += 0.1
     [finding] = await looked(bench, ONE_ENDPOINT)
-    assert finding.situation is Situation.OVER
+    assert finding.situation is StepSituation.OVER
 
 
 async def test_a_reverted_step_is_told_with_where_one_stands(bench: Bench) -> None:
@@ -178,8 +178,8 @@ async def test_a_reverted_step_is_told_with_where_one_stands(bench: Bench) -> No
     send(bench, signed_and_left(bench, bench.plan(failing, transfer(first + 1))))
     findings = await looked(bench)
     assert [finding.situation for finding in findings] == [
-        Situation.REVERTED,
-        Situation.NEVER_SIGNED,
+        StepSituation.REVERTED,
+        StepSituation.NEVER_SIGNED,
     ]
     assert "You stand here: nothing happened." in findings[0].sentence
 
@@ -191,14 +191,14 @@ async def test_an_exit_without_its_entry_is_told_until_it_is_resolved(bench: Ben
     for _ in range(2):
         told = await looked(bench)
         assert [finding.situation for finding in told] == [
-            Situation.INCLUDED,
-            Situation.NEVER_SIGNED,
+            StepSituation.INCLUDED,
+            StepSituation.NEVER_SIGNED,
         ]
         assert HALF_WAY in told[1].sentence
     bench.mine(64)
     await looked(bench)
     [finding] = await looked(bench)
-    assert (finding.step.name, finding.situation) == ("enter", Situation.NEVER_SIGNED)
+    assert (finding.step.name, finding.situation) == ("enter", StepSituation.NEVER_SIGNED)
     assert HALF_WAY in finding.sentence
     bench.outbox.resolve("hash", now=bench.waits.now)
     assert await looked(bench) == []
@@ -217,7 +217,7 @@ async def test_a_cancellation_that_was_included(bench: Bench) -> None:
     send(bench, step)
     bench.mine()
     [finding] = await looked(bench)
-    assert finding.situation is Situation.CANCELLED
+    assert finding.situation is StepSituation.CANCELLED
     assert bench.received() == 0
 
 
@@ -227,7 +227,7 @@ async def test_a_plan_of_another_chain_is_over(bench: Bench) -> None:
     inclusion = Inclusion(step.versions[0].transaction.hash, 10**6, "0x" + "88" * 32)
     bench.outbox.mark_included(step, inclusion, succeeded=True, now=bench.waits.now)
     [finding] = await looked(bench)
-    assert finding.situation is Situation.OVER
+    assert finding.situation is StepSituation.OVER
     assert finding.dispatch.ended is not None
     assert finding.dispatch.ended.code is EndCode.CHAIN_RESTARTED
     assert finding.dispatch.finished
@@ -241,7 +241,7 @@ async def test_a_refused_resend_says_why(bench: Bench) -> None:
         dispatch = await bench.sender(sends).resume("hash", 0)
     assert dispatch.steps[0].state is StepState.DROPPED
     [finding] = await looked(bench)
-    assert finding.situation is Situation.NOT_SENT or "underpriced" in finding.sentence
+    assert finding.situation is StepSituation.NOT_SENT or "underpriced" in finding.sentence
 
 
 async def test_a_chain_that_does_not_answer_leaves_the_last_word_in_time(bench: Bench) -> None:
@@ -260,7 +260,7 @@ async def test_a_chain_that_does_not_answer_leaves_the_last_word_in_time(bench: 
         )
     assert time.monotonic() - started < 2
     [finding] = found
-    assert finding.situation is Situation.UNKNOWN
+    assert finding.situation is StepSituation.UNKNOWN
     assert "was last known as signed" in finding.sentence
     assert finding.step.state is StepState.SIGNED
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
-from chain.execution.decoding_records import (
+from chain.contracts.networks import NATIVE
+from chain.execution.decode.mentions import mentions_of
+from chain.execution.decode.parties import SENDER, parties_of
+from chain.execution.decode.records import (
+    DecodedPositionManagerCall,
     Execute,
     ModifyLiquidities,
     Multicall,
     Permit2Approval,
-    PositionManagerCall,
     TokenApproval,
     Unsubscribe,
 )
-from chain.execution.mentions import mentions_of
-from chain.execution.parties import SENDER, parties_of
-from chain.networks import NATIVE
 from tests.chain.execution.policy_bench import STRANGER, Bench, setting, spoil
 
 OTHER = "0x" + "77" * 20
@@ -137,8 +136,8 @@ def test_deadlines_are_found_in_every_call_that_names_one(bench: Bench) -> None:
     assert isinstance(entering.call, Execute)
     assert isinstance(leaving.call, ModifyLiquidities)
     *front, last = entering.call.commands
-    assert isinstance(last, PositionManagerCall)
-    inner = PositionManagerCall(replace(last.call, deadline=11))
+    assert isinstance(last, DecodedPositionManagerCall)
+    inner = DecodedPositionManagerCall(replace(last.call, deadline=11))
     late = replace(entering, call=Execute((*front, inner), 13))
     bundled = replace(leaving, call=Multicall((replace(leaving.call, deadline=17),)))
 

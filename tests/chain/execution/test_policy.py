@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
-from chain.execution.building import build
-from chain.execution.building_facts import Span, Tolerance
-from chain.execution.building_requests import (
-    Close,
-    Collect,
-    Compound,
-    Create,
-    Decrease,
-    Increase,
+from chain.execution.build.builder import build
+from chain.execution.build.facts import Span, Tolerance
+from chain.execution.build.requests import (
+    CloseRequest,
+    CollectRequest,
+    CompoundRequest,
+    CreateRequest,
+    DecreaseRequest,
+    IncreaseRequest,
     QuotedSwap,
-    ReRange,
+    ReRangeRequest,
 )
-from chain.execution.decoding import decode
-from chain.execution.decoding_records import (
+from chain.execution.build.sizing import guaranteed_by_exit
+from chain.execution.decode.decoder import decode
+from chain.execution.decode.records import (
+    DecodedPositionManagerCall,
     Execute,
     ModifyLiquidities,
     Multicall,
     Permit2Approval,
-    PositionManagerCall,
     TokenApproval,
 )
-from chain.execution.policy import Allowed, Refused, check
-from chain.execution.policy_context import key_of
-from chain.execution.recipes_sizing import guaranteed_by_exit
+from chain.execution.policy.context import key_of
+from chain.execution.policy.policy import Allowed, PolicyRefused, check
 from chain.math.liquidity import Amounts
 from chain.pools.quote import quote_exact_input
 from tests.chain.execution.made_up_plans import (
@@ -48,12 +48,12 @@ from tests.chain.execution.policy_bench import STRANGER, Bench, altered, reasons
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.execution.building_requests import Request
+    from chain.execution.build.requests import Request
 
 FEW, MANY = 300, 10_000
 
 
-def verdict(plan: MadeUpPlan, *, slippage_bips: int = 100) -> Allowed | Refused:
+def verdict(plan: MadeUpPlan, *, slippage_bips: int = 100) -> Allowed | PolicyRefused:
     context = context_of(plan.request, plan.facts, slippage_bips=slippage_bips)
     return check([decode(each) for each in plan.built.transactions], context)
 
@@ -73,8 +73,11 @@ def test_looser_bounds_than_the_limit_are_refused() -> None:
     refused = 0
     for seed in range(FEW):
         plan = made_up_plan(seed)
-        if isinstance(plan.request, Close | Decrease | Create | ReRange | Increase):
-            refused += isinstance(verdict(plan, slippage_bips=0), Refused)
+        if isinstance(
+            plan.request,
+            CloseRequest | DecreaseRequest | CreateRequest | ReRangeRequest | IncreaseRequest,
+        ):
+            refused += isinstance(verdict(plan, slippage_bips=0), PolicyRefused)
     assert refused > FEW // 3
 
 
@@ -87,17 +90,17 @@ def test_plans_on_the_real_chain_pass(name: str) -> None:
     span = chain.around(key, reach, 2 * reach)
     funds = guaranteed_by_exit(position, Tolerance())
     requests: list[Request] = [
-        Close(position),
-        Collect(position),
-        Decrease(position, 30),
-        ReRange(position, span, chain.balancing(key, span, funds)),
+        CloseRequest(position),
+        CollectRequest(position),
+        DecreaseRequest(position, 30),
+        ReRangeRequest(position, span, chain.balancing(key, span, funds)),
     ]
     if name != "above its range":
         wider = Span(
             position.span.tick_lower - 10 * key.tick_spacing,
             position.span.tick_upper + 10 * key.tick_spacing,
         )
-        requests += [ReRange(position, wider, None), Compound(position)]
+        requests += [ReRangeRequest(position, wider, None), CompoundRequest(position)]
     for request in requests:
         facts = chain.facts(key)
         decoded = [decode(each) for each in build(request, facts).transactions]
@@ -111,7 +114,7 @@ def test_a_swap_through_another_pool_of_the_pair_needs_that_pool_vouched_for() -
     quote = quote_exact_input(chain.depth(deeper), sold, zero_for_one=False)
     swap = QuotedSwap(deeper, False, sold, quote.amount_out, quote.sqrt_price_after)
     budget = Amounts(0, 1500 * 10**6)
-    request = Create(chain.pool(key), chain.around(key, 600, 600), budget, swap)
+    request = CreateRequest(chain.pool(key), chain.around(key, 600, 600), budget, swap)
     facts = chain.facts(key)
     steps = [decode(each) for each in build(request, facts).transactions]
     context = context_of(request, facts)
@@ -207,7 +210,7 @@ def test_one_wrong_field_is_refused(
         step, context = bench.alone(name)
         call = spoil(step.call, setting(field, value))
         assert call != step.call
-        assert isinstance(check([replace(step, call=call)], context), Refused)
+        assert isinstance(check([replace(step, call=call)], context), PolicyRefused)
 
 
 def test_the_sender_may_be_named_as_such(bench: Bench) -> None:
@@ -229,9 +232,11 @@ def test_a_wrong_deadline_is_refused(bench: Bench, name: str, seconds: int) -> N
     assert "deadline" in reasons([*steps[:-1], late], context)
     if isinstance(last.call, Execute):
         *front, entering = last.call.commands
-        assert isinstance(entering, PositionManagerCall)
+        assert isinstance(entering, DecodedPositionManagerCall)
         inner = replace(entering.call, deadline=context.head_time + seconds)
-        late = replace(last, call=replace(last.call, commands=(*front, PositionManagerCall(inner))))
+        late = replace(
+            last, call=replace(last.call, commands=(*front, DecodedPositionManagerCall(inner)))
+        )
         assert "deadline" in reasons([*steps[:-1], late], context)
 
 
@@ -253,9 +258,9 @@ def test_approvals_are_exact_and_expire(bench: Bench) -> None:
         place = next(at for at, step in enumerate(steps) if isinstance(step.call, kind))
         call = altered(steps[place].call, **change)
         spoilt = [*steps[:place], replace(steps[place], call=call), *steps[place + 1 :]]
-        assert isinstance(check(spoilt, context), Refused), change
+        assert isinstance(check(spoilt, context), PolicyRefused), change
     # Alone, an approval serves nothing.
-    assert isinstance(check(steps[:1], context), Refused)
+    assert isinstance(check(steps[:1], context), PolicyRefused)
     nothing = replace(steps[0], call=altered(steps[0].call, amount=0))
     assert isinstance(check([nothing], context), Allowed)
 
@@ -281,13 +286,17 @@ def test_a_dangerous_hook_may_be_left_but_not_entered_unless_allowed() -> None:
     key = position.pool.key
     span = chain.around(key, 900, 900)
     budget, one = Amounts(10**17, 500 * 10**6), Amounts(10**17, 0)
-    leaving: list[Request] = [Close(position), Collect(position), Decrease(position, 50)]
+    leaving: list[Request] = [
+        CloseRequest(position),
+        CollectRequest(position),
+        DecreaseRequest(position, 50),
+    ]
     entering: list[Request] = [
-        ReRange(position, span, None),
-        Increase(position, budget),
-        Compound(position),
-        Create(position.pool, span, budget, None),
-        Create(position.pool, span, one, chain.balancing(key, span, one)),
+        ReRangeRequest(position, span, None),
+        IncreaseRequest(position, budget),
+        CompoundRequest(position),
+        CreateRequest(position.pool, span, budget, None),
+        CreateRequest(position.pool, span, one, chain.balancing(key, span, one)),
     ]
     facts = chain.facts(key)
     for request in (*leaving, *entering):

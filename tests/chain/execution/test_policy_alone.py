@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from chain.execution.decoding_records import (
-    Burn,
+from chain.contracts.networks import NATIVE
+from chain.execution.decode.records import (
+    DecodedBurn,
+    DecodedIncrease,
+    DecodedMint,
+    DecodedPermit2Transfer,
+    DecodedSettlePair,
+    DecodedSwapExactIn,
+    DecodedSweep,
     Deposit,
     Execute,
-    Increase,
-    Mint,
     ModifyLiquidities,
     Permit2Approval,
-    Permit2Transfer,
-    SettlePair,
-    SwapExactIn,
-    Sweep,
     TokenApproval,
     Unsubscribe,
 )
-from chain.execution.policy import Allowed, Refused, check
-from chain.networks import NATIVE
+from chain.execution.policy.policy import Allowed, PolicyRefused, check
 from tests.chain.execution.policy_bench import STRANGER, Bench, altered, reasons, setting, spoil
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.execution.decoding_records import Action, Key
+    from chain.execution.decode.records import Action, DecodedPoolKey
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def test_router_commands_are_only_the_recipe(bench: Bench) -> None:
     assert isinstance(step.call, Execute)
     swap, *transfers, enter = step.call.commands
     transfer = transfers[0]
-    assert isinstance(transfer, Permit2Transfer)
+    assert isinstance(transfer, DecodedPermit2Transfer)
     elsewhere = replace(transfer, recipient=STRANGER)
     more = replace(transfer, amount=10**30)
     other = replace(transfer, token=STRANGER)
@@ -84,9 +84,9 @@ def test_a_spoilt_swap_and_enter_says_what_is_wrong(
     assert sentence in reasons([replace(step, call=call)], context)
 
 
-def swapping_in(pool: Key) -> Callable[[Action], Action]:
+def swapping_in(pool: DecodedPoolKey) -> Callable[[Action], Action]:
     def change(action: Action) -> Action:
-        return replace(action, pool=pool) if isinstance(action, SwapExactIn) else action
+        return replace(action, pool=pool) if isinstance(action, DecodedSwapExactIn) else action
 
     return change
 
@@ -127,9 +127,9 @@ def test_value_is_sent_only_with_its_sweep(bench: Bench) -> None:
     step, context = bench.alone("create")
     assert isinstance(step.call, ModifyLiquidities)
     mint, settle, sweep = step.call.actions
-    assert isinstance(mint, Mint)
-    assert isinstance(settle, SettlePair)
-    assert sweep == Sweep(NATIVE, context.owner)
+    assert isinstance(mint, DecodedMint)
+    assert isinstance(settle, DecodedSettlePair)
+    assert sweep == DecodedSweep(NATIVE, context.owner)
     kept = replace(step, call=replace(step.call, actions=(mint, settle)))
     assert "without being swept back" in reasons([kept], context)
     unsent = replace(step, transaction=replace(step.transaction, value=0))
@@ -166,12 +166,14 @@ def test_a_range_may_reach_to_both_ends_and_no_further(
     bench: Bench, lower: int, upper: int, is_range: bool
 ) -> None:
     step, context = bench.alone("create")
-    call = spoil(step.call, lambda a: altered(a, tick_lower=lower) if isinstance(a, Mint) else a)
-    call = spoil(call, lambda a: altered(a, tick_upper=upper) if isinstance(a, Mint) else a)
+    call = spoil(
+        step.call, lambda a: altered(a, tick_lower=lower) if isinstance(a, DecodedMint) else a
+    )
+    call = spoil(call, lambda a: altered(a, tick_upper=upper) if isinstance(a, DecodedMint) else a)
 
     judged = check([replace(step, call=call)], context)
 
-    said = " ".join(judged.reasons) if isinstance(judged, Refused) else ""
+    said = " ".join(judged.reasons) if isinstance(judged, PolicyRefused) else ""
     assert ("are no range" not in said) is is_range
 
 
@@ -179,8 +181,8 @@ def test_a_position_moves_only_within_its_pool(bench: Bench) -> None:
     step, context = bench.alone("move")
     assert isinstance(step.call, ModifyLiquidities)
     burn, mint, *closing = step.call.actions
-    assert isinstance(burn, Burn)
-    assert isinstance(mint, Mint)
+    assert isinstance(burn, DecodedBurn)
+    assert isinstance(mint, DecodedMint)
     other = replace(mint, pool=mint.pool._replace(fee=500))
     call = replace(step.call, actions=(burn, other, *closing))
     assert "another pool than the one it leaves" in reasons([replace(step, call=call)], context)
@@ -201,7 +203,7 @@ def test_minimums_and_liquidity_are_held_to_the_position(bench: Bench) -> None:
     assert "nothing is asked for what is given up" in said
     step, context = bench.alone("increase")
     assert isinstance(step.call, ModifyLiquidities)
-    assert isinstance(step.call.actions[0], Increase)
+    assert isinstance(step.call.actions[0], DecodedIncrease)
     dear = spoil(step.call, setting("amount1_max", lambda amount: 2 * amount))
     assert "are over" in reasons([replace(step, call=dear)], context)
 

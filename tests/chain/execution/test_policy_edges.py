@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
+from chain.contracts.networks import NATIVE
 from chain.devnet.world.pools import WETH_USDC
-from chain.execution.building import build
-from chain.execution.building_requests import Create
-from chain.execution.decoding import decode, decode_call
-from chain.execution.decoding_abi import DecodingError
-from chain.execution.decoding_records import (
+from chain.execution.build.builder import build
+from chain.execution.build.requests import CreateRequest
+from chain.execution.decode.abi import DecodingError
+from chain.execution.decode.decoder import decode, decode_call
+from chain.execution.decode.records import (
+    DecodedIncrease,
+    DecodedMint,
+    DecodedPermit2Transfer,
+    DecodedSwapExactIn,
+    DecodedSweep,
     Execute,
-    Increase,
-    Mint,
     ModifyLiquidities,
     Permit2Approval,
-    Permit2Transfer,
-    SwapExactIn,
-    Sweep,
     TokenApproval,
 )
-from chain.execution.policy import Allowed, Refused, check
-from chain.execution.policy_bounds import amount_faults, notional, swap_faults
-from chain.execution.policy_context import Limits
+from chain.execution.policy.bounds import amount_faults, notional, swap_faults
+from chain.execution.policy.context import PolicyLimits
+from chain.execution.policy.policy import Allowed, PolicyRefused, check
 from chain.math.liquidity import Amounts
-from chain.networks import NATIVE
 from tests.chain.execution.made_up_plans import context_of
 from tests.chain.execution.on_ledger import fresh_chain
 from tests.chain.execution.policy_bench import Bench, altered, setting, spoil
@@ -36,10 +36,10 @@ from tests.chain.execution.policy_bench import Bench, altered, setting, spoil
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.execution.decoding_records import Action, DecodedStep
-    from chain.execution.policy_context import PolicyContext
+    from chain.execution.decode.records import Action, DecodedStep
+    from chain.execution.policy.context import PolicyContext
 
-LIMITS = Limits(max_fee_per_gas=10**11)
+LIMITS = PolicyLimits(max_fee_per_gas=10**11)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def _is_allowed(step: DecodedStep, context: PolicyContext, **changes: object) ->
 
 def test_the_limits_nobody_set() -> None:
     assert (
-        Limits(
+        PolicyLimits(
             max_fee_per_gas=10**11,
             gas=2_000_000,
             value=100 * 10**18,
@@ -128,7 +128,7 @@ def test_an_allowance_is_exactly_what_the_plan_moves(bench: Bench, name: str, by
         assert isinstance(call, TokenApproval | Permit2Approval)
         changed = replace(steps[place], call=altered(call, amount=call.amount + by))
         judged = check([*steps[:place], changed, *steps[place + 1 :]], context)
-        assert isinstance(judged, Refused)
+        assert isinstance(judged, PolicyRefused)
 
 
 @pytest.mark.parametrize(("pips", "good"), [(50_000, True), (50_001, False)])
@@ -158,11 +158,11 @@ def test_the_limit_of_a_day_to_the_last_micro_dollar(bench: Bench, name: str) ->
     assert not limited(known + 6)
 
 
-def _entering(step: DecodedStep) -> list[Mint | Increase]:
-    found: list[Mint | Increase] = []
+def _entering(step: DecodedStep) -> list[DecodedMint | DecodedIncrease]:
+    found: list[DecodedMint | DecodedIncrease] = []
 
     def note(action: Action) -> Action:
-        if isinstance(action, Mint | Increase):
+        if isinstance(action, DecodedMint | DecodedIncrease):
             found.append(action)
         return action
 
@@ -254,11 +254,11 @@ def test_a_swap_must_pay_all_but_the_slippage_and_never_nothing(bench: Bench) ->
     assert not list(swap_faults(altered(swap, amount_out_minimum=least - 1), pool, drifted))
 
 
-def _swaps(step: DecodedStep) -> list[SwapExactIn]:
-    found: list[SwapExactIn] = []
+def _swaps(step: DecodedStep) -> list[DecodedSwapExactIn]:
+    found: list[DecodedSwapExactIn] = []
 
     def note(action: Action) -> Action:
-        if isinstance(action, SwapExactIn):
+        if isinstance(action, DecodedSwapExactIn):
             found.append(action)
         return action
 
@@ -270,31 +270,31 @@ def test_no_more_is_moved_to_the_mint_than_it_may_take(bench: Bench) -> None:
     step, context = bench.alone("swap")
     assert isinstance(step.call, Execute)
     (mint,) = _entering(step)
-    assert isinstance(mint, Mint)
+    assert isinstance(mint, DecodedMint)
     most = {mint.pool.currency0: mint.amount0_max, mint.pool.currency1: mint.amount1_max}
     execute = step.call
     swap, *transfers, enter = execute.commands
     assert transfers
 
-    def judged(by: Callable[[Permit2Transfer], int]) -> Allowed | Refused:
+    def judged(by: Callable[[DecodedPermit2Transfer], int]) -> Allowed | PolicyRefused:
         moved = [
             replace(each, amount=by(each))
             for each in transfers
-            if isinstance(each, Permit2Transfer)
+            if isinstance(each, DecodedPermit2Transfer)
         ]
         call = replace(execute, commands=(swap, *moved, enter))
         return check([replace(step, call=call)], context)
 
     assert isinstance(judged(lambda each: most[each.token]), Allowed)
-    assert isinstance(judged(lambda each: most[each.token] + 1), Refused)
+    assert isinstance(judged(lambda each: most[each.token] + 1), PolicyRefused)
     assert isinstance(judged(lambda _: 1), Allowed)
-    assert isinstance(judged(lambda _: 0), Refused)
+    assert isinstance(judged(lambda _: 0), PolicyRefused)
 
 
 def test_no_coin_goes_along_into_a_pool_without_it() -> None:
     chain = fresh_chain()
     key = WETH_USDC.key
-    request = Create(
+    request = CreateRequest(
         chain.pool(key), chain.around(key, 600, 600), Amounts(10**17, 500 * 10**6), None
     )
     facts = chain.facts(key)
@@ -302,10 +302,12 @@ def test_no_coin_goes_along_into_a_pool_without_it() -> None:
     context = replace(context_of(request, facts), nonce=step.transaction.nonce)
     assert isinstance(step.call, ModifyLiquidities)
     assert isinstance(check([step], context), Allowed)
-    swept = replace(step.call, actions=(*step.call.actions, Sweep(NATIVE, context.owner)))
+    swept = replace(step.call, actions=(*step.call.actions, DecodedSweep(NATIVE, context.owner)))
     for value in (1, 2):
         paying = replace(step.transaction, value=value)
-        assert isinstance(check([replace(step, call=swept, transaction=paying)], context), Refused)
+        assert isinstance(
+            check([replace(step, call=swept, transaction=paying)], context), PolicyRefused
+        )
 
 
 @pytest.mark.parametrize(("length", "too_long"), [(32 * 1024, False), (32 * 1024 + 1, True)])

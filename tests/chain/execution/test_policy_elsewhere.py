@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from chain.execution.building_facts import PoolFacts
-from chain.execution.building_requests import QuotedSwap
-from chain.execution.decoding_records import Execute, Key, ModifyLiquidities
-from chain.execution.policy import Allowed, Refused, check
-from chain.execution.policy_shapes import swap_and_enter
-from chain.execution.recipes_sizing import least_paid, price_band
-from chain.pool_key import PoolKey
+from chain.contracts.pool_key import PoolKey
+from chain.execution.build.facts import PoolFacts
+from chain.execution.build.requests import QuotedSwap
+from chain.execution.build.sizing import least_paid, price_band
+from chain.execution.decode.records import DecodedPoolKey, Execute, ModifyLiquidities
+from chain.execution.policy.policy import Allowed, PolicyRefused, check
+from chain.execution.policy.shapes import swap_and_enter
 from tests.chain.execution.policy_bench import Bench, altered, reasons, setting, spoil
 
 if TYPE_CHECKING:
-    from chain.execution.decoding_records import Action, DecodedStep
-    from chain.execution.policy_context import PolicyContext
+    from chain.execution.decode.records import Action, DecodedStep
+    from chain.execution.policy.context import PolicyContext
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def _through(bench: Bench, percent: int) -> tuple[DecodedStep, PolicyContext]:
     recipe = swap_and_enter(step.call)
     assert recipe is not None
     entered = recipe.mint.pool
-    other = Key(entered.currency0, entered.currency1, 10_000, 200, entered.hooks)
+    other = DecodedPoolKey(entered.currency0, entered.currency1, 10_000, 200, entered.hooks)
     (quote,) = context.quotes
     squared = context.pools[entered].sqrt_price_x96 ** 2
     at_price = (
@@ -80,11 +80,11 @@ def test_minimums_may_be_as_old_as_the_drift_that_is_allowed(bench: Bench, name:
     band = price_band(position.pool.sqrt_price_x96, 150)
     floor = least_paid(position.span, liquidity, band)
 
-    def judged(amount0: int, drift_bips: int) -> Allowed | Refused:
+    def judged(amount0: int, drift_bips: int) -> Allowed | PolicyRefused:
         call = spoil(step.call, setting("amount0_min", lambda _: amount0))
         call = spoil(call, setting("amount1_min", lambda _: floor.amount1))
         return check([replace(step, call=call)], replace(context, drift_bips=drift_bips))
 
-    assert isinstance(judged(floor.amount0, 0), Refused)
+    assert isinstance(judged(floor.amount0, 0), PolicyRefused)
     assert isinstance(judged(floor.amount0, 50), Allowed)
-    assert isinstance(judged(floor.amount0 - 1, 50), Refused)
+    assert isinstance(judged(floor.amount0 - 1, 50), PolicyRefused)

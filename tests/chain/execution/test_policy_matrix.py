@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 from eth_abi.abi import decode as abi_decode
 from eth_abi.abi import encode as abi_encode
+from msgspec.structs import replace
 
-from chain.execution.decoding import decode_call
-from chain.execution.decoding_abi import DecodingError
-from chain.execution.decoding_records import DecodedStep
-from chain.execution.policy import Allowed, check
+from chain.execution.decode.abi import DecodingError
+from chain.execution.decode.decoder import decode_call
+from chain.execution.decode.records import DecodedStep
+from chain.execution.policy.policy import Allowed, check
 from tests.chain.execution.made_up_plans import NETWORK, ROUTER, WETH
 from tests.chain.execution.policy_bench import STRANGER, Bench
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chain.execution.decoding_records import Call
-    from chain.networks import Address
+    from chain.contracts.networks import Address
+    from chain.execution.decode.records import Call
 
 MANAGER = NETWORK.contracts.position_manager
 OPCODES = range(0x20)
@@ -70,7 +72,7 @@ class Part:
             for opcode in OPCODES:
                 own = opcode == self.codes[slot]
                 params = self.params[slot] if own else samples.get(opcode, self.params[slot])
-                changed = replace(
+                changed = dataclasses.replace(
                     self,
                     codes=self.codes[:slot] + bytes([opcode]) + self.codes[slot + 1 :],
                     params=(

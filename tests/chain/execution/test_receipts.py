@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from chain.execution.receipts import (
+from chain.contracts.networks import NATIVE
+from chain.execution.outbox.receipts import (
     NativeChange,
     Realised,
     all_together,
@@ -15,7 +16,6 @@ from chain.execution.receipts import (
     gas_cost,
     read_held_changes,
 )
-from chain.networks import NATIVE
 from chain.rpc.errors import Malformed
 from chain.rpc.records import Block, Log, Receipt
 from tests.fakes.told_reader import ToldReader

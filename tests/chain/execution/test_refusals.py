@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chain.abi import encode, selector
+from chain.contracts.abi import encode, selector
 from chain.execution.refusals import refusal_words
 
 OTHER = "0x" + "ab" * 20

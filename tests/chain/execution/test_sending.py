@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
+from msgspec.structs import replace
 
-from chain import abi
+from chain.contracts import abi
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.journal import OutboxError
-from chain.execution.journal_records import StepState
-from chain.execution.sending import NotSentError
-from chain.execution.sending_replacement import Fees, cancellation, speed_up
+from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.records import StepState
+from chain.execution.outbox.replacement import Fees, cancellation, speed_up
+from chain.execution.outbox.sender import NotSentError
 from chain.rpc.client import RpcClient
-from chain.rpc.errors import Refused, RpcError, Unreachable
+from chain.rpc.errors import RpcError, RpcRefused, Unreachable
 from chain.rpc.reader import Reader
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, signed_by, transfer
 from tests.chain.execution.sending_kit import QUICK, Bench, SendFault, bench_on, through
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
-    from chain.execution.journal_records import Step
-    from chain.networks import Network
+    from chain.contracts.networks import Network
+    from chain.execution.outbox.records import PlanStep
     from chain.rpc.requests import Request
     from tests.chain.moves import Moves
 
@@ -56,7 +57,7 @@ class NoFinality(Reader):
     async def settle(self, requests: Sequence[Request[T]]) -> list[T | RpcError]:
         outcomes = await self.client.settle(requests)
         return [
-            Refused(-32602, "unknown block tag") if "finalized" in request.params else outcome
+            RpcRefused(-32602, "unknown block tag") if "finalized" in request.params else outcome
             for request, outcome in zip(requests, outcomes, strict=True)
         ]
 
@@ -296,7 +297,7 @@ async def test_a_silence_between_two_steps_does_not_end_the_plan(bench: Bench) -
     plan = bench.plan(transfer(first, step="exit"), transfer(first + 1, step="enter"))
     silences = SilentReads(bench.client)
 
-    def included(step: Step) -> None:
+    def included(step: PlanStep) -> None:
         if step.state is StepState.INCLUDED and step.position == 0:
             silences.left = 3
 

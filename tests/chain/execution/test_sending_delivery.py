@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.evidence import EMBEDDED
-from chain.execution.journal import OutboxError
-from chain.execution.journal_records import StepState
-from chain.execution.outbox import Outbox
-from chain.execution.outbox_approvals import APPROVAL_SECONDS
-from chain.execution.sending import Patience
-from chain.execution.sending_delivery import (
-    Delivered,
+from chain.execution.outbox.approvals import APPROVAL_SECONDS
+from chain.execution.outbox.delivery import (
+    DeliveredTransaction,
     Handing,
     NotThisWayError,
     Route,
     deliver,
     hand_over_to,
 )
+from chain.execution.outbox.evidence import EMBEDDED
+from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import StepState
+from chain.execution.outbox.sender import Patience
 from chain.rpc.errors import Malformed, NoEndpoint, RpcError, SendRefusal, SendRefused, SendUnclear
 from chain.rpc.records import Transaction
 from tests.chain.execution.outbox_kit import planned, signed_by, transfer
@@ -31,7 +31,7 @@ from tests.fakes.told_reader import ToldReader
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chain.execution.journal_records import Step
+    from chain.execution.outbox.records import PlanStep
     from chain.rpc.records import Json
 
 GONE = NoEndpoint("Nobody is there.")
@@ -59,7 +59,7 @@ def outbox() -> Iterator[Outbox]:
         yield opened
 
 
-def signed(outbox: Outbox, *, sent: bool = False) -> Step:
+def signed(outbox: Outbox, *, sent: bool = False) -> PlanStep:
     plan = planned(transfer(NONCE), anchor=ANCHOR, deadline=DEADLINE)
     outbox.plan(plan, now=0)
     outbox.approve(plan.hash, now=0)
@@ -76,7 +76,7 @@ async def delivered(
     *,
     private: str | None = None,
     sent: bool = False,
-) -> Delivered:
+) -> DeliveredTransaction:
     step = signed(outbox, sent=sent)
     route = Route(taking(answer), private)
     reads = ToldReader(node or Node())

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.sending_lookup import FINAL_DEPTH, Sighting, Standing, look_up, standing
-from chain.rpc.errors import Malformed, Refused, RpcError, StatePruned
+from chain.execution.outbox.lookup import FINAL_DEPTH, NonceState, Sighting, look_up, standing
+from chain.rpc.errors import Malformed, RpcError, RpcRefused, StatePruned
 from chain.rpc.records import Block, Transaction
 from tests.chain.execution.told_node import DEADLINE, HEAD, NONCE, Node, block, receipt_in, sent
 from tests.fakes.told_reader import ToldReader
@@ -22,32 +21,32 @@ SEEN = Sighting(block(HEAD), HEAD - 10, True, None, False, NONCE, 0)
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"receipt": receipt_in(HEAD - 10)}, Standing.FINAL),
-        ({"receipt": receipt_in(HEAD - 9)}, Standing.INCLUDED),
-        ({"final_nonce": NONCE + 1}, Standing.REPLACED_FOR_GOOD),
-        ({"final_nonce": NONCE}, Standing.MISSING),
-        ({"nonce": NONCE + 1}, Standing.REPLACED),
-        ({"nonce": NONCE + 1, "final_nonce": NONCE}, Standing.REPLACED),
-        ({"waiting": True}, Standing.PENDING),
-        ({"waiting": True, "same_chain": False}, Standing.PENDING),
-        ({"same_chain": False}, Standing.OTHER_CHAIN),
-        ({}, Standing.MISSING),
-        ({"head": block(HEAD, timestamp=DEADLINE - 1)}, Standing.MISSING),
-        ({"head": block(HEAD, timestamp=DEADLINE)}, Standing.EXPIRED),
+        ({"receipt": receipt_in(HEAD - 10)}, NonceState.FINAL),
+        ({"receipt": receipt_in(HEAD - 9)}, NonceState.INCLUDED),
+        ({"final_nonce": NONCE + 1}, NonceState.REPLACED_FOR_GOOD),
+        ({"final_nonce": NONCE}, NonceState.MISSING),
+        ({"nonce": NONCE + 1}, NonceState.REPLACED),
+        ({"nonce": NONCE + 1, "final_nonce": NONCE}, NonceState.REPLACED),
+        ({"waiting": True}, NonceState.PENDING),
+        ({"waiting": True, "same_chain": False}, NonceState.PENDING),
+        ({"same_chain": False}, NonceState.OTHER_CHAIN),
+        ({}, NonceState.MISSING),
+        ({"head": block(HEAD, timestamp=DEADLINE - 1)}, NonceState.MISSING),
+        ({"head": block(HEAD, timestamp=DEADLINE)}, NonceState.EXPIRED),
     ],
 )
-def test_what_is_seen_has_a_name(changes: dict[str, object], expected: Standing) -> None:
+def test_what_is_seen_has_a_name(changes: dict[str, object], expected: NonceState) -> None:
     _, step = sent()
 
-    assert standing(step, replace(SEEN, **changes)) is expected  # type: ignore[arg-type]
+    assert standing(step, replace(SEEN, **changes)) is expected
 
 
 def test_what_was_in_a_block_and_is_not_is_gone_and_without_a_deadline_nothing_expires() -> None:
     _, step = sent(deadline=None)
     late = replace(SEEN, head=block(HEAD, timestamp=2 * DEADLINE))
 
-    assert standing(step, late) is Standing.MISSING
-    assert standing(replace(step, was_included=True), late) is Standing.GONE
+    assert standing(step, late) is NonceState.MISSING
+    assert standing(replace(step, was_included=True), late) is NonceState.GONE
 
 
 async def looked(node: Node, *, lags: bool = True) -> Sighting:
@@ -82,7 +81,7 @@ async def test_an_answer_that_is_missing_is_no_sighting(node: Node, error: RpcEr
 
 
 @pytest.mark.parametrize(
-    "finalized", [None, Refused(-32602, "no such tag", endpoint="x"), StatePruned("gone")]
+    "finalized", [None, RpcRefused(-32602, "no such tag", endpoint="x"), StatePruned("gone")]
 )
 @pytest.mark.parametrize(("head", "final"), [(HEAD, HEAD - FINAL_DEPTH), (10, 0), (64, 0)])
 async def test_without_a_word_for_it_depth_is_final(

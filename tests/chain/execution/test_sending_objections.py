@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from chain.execution.journal_records import EndCode, StepState
+from chain.execution.outbox.records import EndCode, StepState
 from chain.rpc.errors import Unreachable
 from tests.chain.execution.outbox_kit import HALF_WAY, transfer
 from tests.chain.execution.sending_kit import Bench, bench_on
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from chain.execution.journal_records import Dispatch
+    from chain.contracts.networks import Network
+    from chain.execution.outbox.records import Dispatch
     from chain.execution.transaction import UnsignedTransaction
-    from chain.networks import Network
     from tests.chain.moves import Moves
 
 

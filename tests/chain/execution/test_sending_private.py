@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
-from chain.execution.journal_records import StepState
-from chain.execution.resuming import Situation, look
-from chain.execution.sending import NotSentError
-from chain.execution.sending_delivery import NotThisWayError
-from chain.execution.sending_replacement import Fees, cancellation, speed_up
-from chain.keccak import keccak
+from chain.contracts.keccak import keccak
+from chain.execution.outbox.delivery import NotThisWayError
+from chain.execution.outbox.records import StepState
+from chain.execution.outbox.replacement import Fees, cancellation, speed_up
+from chain.execution.outbox.resume import StepSituation, look
+from chain.execution.outbox.sender import NotSentError
 from chain.rpc.client import RpcClient
 from tests.chain.execution.outbox_kit import GWEI
 from tests.chain.execution.sending_kit import PATIENCE, QUICK, Bench, bench_on
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-    from chain.execution.journal_records import PlannedDispatch
-    from chain.execution.resuming import Finding
-    from chain.networks import Network
+    from chain.contracts.networks import Network
+    from chain.execution.outbox.records import PlannedDispatch
+    from chain.execution.outbox.resume import StepFinding
     from tests.chain.moves import Moves
 
 CAP = Fees(1000 * GWEI, 1000 * GWEI)
@@ -77,7 +78,7 @@ def promised(bench: Bench, private: Proxy, deadline: int | None = None) -> Plann
     return plan
 
 
-async def looked(bench: Bench) -> Finding:
+async def looked(bench: Bench) -> StepFinding:
     [finding] = await look(
         bench.outbox,
         bench.client,
@@ -101,12 +102,12 @@ async def test_what_no_public_pool_shows_is_not_dropped_before_its_deadline(
     assert dispatch.steps[0].state is StepState.SENT
     assert len(set(keeper.kept)) == 1
     sends_before = len(keeper.kept)
-    assert (await looked(bench)).situation is Situation.NOT_SENT
+    assert (await looked(bench)).situation is StepSituation.NOT_SENT
     assert len(keeper.kept) == sends_before
     assert bench.outbox.dispatch("hash").steps[0].state is StepState.SENT
     bench.moves.rpc("evm_setNextBlockTimestamp", deadline)
     bench.mine()
-    assert (await looked(bench)).situation is Situation.DROPPED
+    assert (await looked(bench)).situation is StepSituation.DROPPED
     assert bench.received() == 0
 
 
@@ -145,7 +146,7 @@ async def test_a_private_endpoint_that_is_down_leaves_the_bytes_for_later(
 
     assert step.state is StepState.SIGNED
     assert step.newest is not None
-    assert down.situation is Situation.NOT_SENT
+    assert down.situation is StepSituation.NOT_SENT
     assert private.host in down.sentence
     assert up.steps[0].state is StepState.SENT
     assert keeper.kept == ["0x" + step.newest.transaction.raw.hex()]
@@ -176,7 +177,7 @@ async def test_what_was_promised_to_it_goes_no_other_way(
     with pytest.raises(NotSentError, match=private.host):
         await public.resend(sent.steps[0])
 
-    assert again.situation is Situation.NOT_SENT
+    assert again.situation is StepSituation.NOT_SENT
     assert private.host in again.sentence
     assert len(bench.signer.signed) == 1
     assert len(bench.outbox.dispatch("hash").steps[0].versions) == 1

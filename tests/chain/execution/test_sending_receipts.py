@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from chain.abi import encode_call
-from chain.actions import TO_SENDER, Burn, TakePair
+from chain.contracts.abi import encode_call
+from chain.contracts.calldata import TO_SENDER, Burn, TakePair
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.deployment import WETH
 from chain.devnet.world.pools import ETH_USDC, STABLE
-from chain.execution.receipts import (
+from chain.execution.outbox.receipts import (
     NativeChange,
     NotIncludedError,
     Realised,
@@ -23,8 +23,8 @@ from chain.execution.receipts import (
 from tests.chain.execution.outbox_kit import RECIPIENT, signed_by, transfer
 
 if TYPE_CHECKING:
-    from chain.networks import Network
-    from chain.pool_key import PoolKey
+    from chain.contracts.networks import Network
+    from chain.contracts.pool_key import PoolKey
     from tests.chain.conftest import Desk
     from tests.chain.moves import Moves
 

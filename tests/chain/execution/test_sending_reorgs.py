@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from chain.execution.evidence import EMBEDDED
-from chain.execution.journal_records import EndCode, StepState
-from chain.execution.outbox_rules import PlanOverError
+from chain.execution.outbox.evidence import EMBEDDED
+from chain.execution.outbox.records import EndCode, StepState
+from chain.execution.outbox.rules import PlanOverError
 from tests.chain.execution.outbox_kit import transfer
 from tests.chain.execution.sending_kit import Bench, bench_on
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from chain.execution.journal_records import Step
-    from chain.networks import Network
+    from chain.contracts.networks import Network
+    from chain.execution.outbox.records import PlanStep
     from tests.chain.moves import Moves
 
 
@@ -99,7 +99,7 @@ async def test_the_embedded_chain_rolled_back_while_a_plan_waits_ends_it_at_once
     bench.approved(plan)
     bench.mine(depth)
 
-    def rolled_back(step: Step) -> None:
+    def rolled_back(step: PlanStep) -> None:
         if step.position == 0 and step.state is StepState.INCLUDED:
             bench.moves.rpc("evm_setAutomine", False)
             bench.moves.rpc("anvil_rollback", hex(depth))

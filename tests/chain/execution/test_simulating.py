@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chain.execution.building import build
-from chain.execution.building_facts import position_facts
-from chain.execution.building_requests import Close
-from chain.execution.reading import read_chain_facts
-from chain.execution.simulating import simulate
-from chain.networks import NATIVE, network_named
+from msgspec.structs import replace
+
+from chain.base.store import Store
+from chain.contracts.networks import NATIVE, network_named
+from chain.execution.build.builder import build
+from chain.execution.build.facts import position_facts
+from chain.execution.build.requests import CloseRequest
+from chain.execution.chain_facts import read_chain_facts
+from chain.execution.simulate import simulate
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
 from chain.rpc.client import RpcClient
-from chain.rpc.errors import Refused
-from chain.store import Store
+from chain.rpc.errors import RpcRefused
 
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
@@ -31,7 +32,7 @@ class _WithoutSimulation(RpcClient):
 
     async def ask(self, request: Request[object]) -> object:  # type: ignore[override]
         if request.method == "eth_simulateV1":
-            raise Refused(-32601, "the method does not exist", endpoint="test")
+            raise RpcRefused(-32601, "the method does not exist", endpoint="test")
         return await super().ask(request)
 
 
@@ -45,7 +46,7 @@ async def _closing(
         key = position.pool.key
         tokens = (key.currency0, key.currency1)
         facts = await read_chain_facts(client, NETWORK, devnet.wallet, tokens, wallet.block)
-        transactions += build(Close(position_facts(position)), facts).transactions
+        transactions += build(CloseRequest(position_facts(position)), facts).transactions
     return tuple(transactions), wallet.block
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.journal_records import Anchor, Dispatch, Step
-from chain.execution.outbox import Outbox
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import Anchor, Dispatch, PlanStep
 from chain.rpc.records import Block, Receipt
 from tests.chain.execution.outbox_kit import planned, signed_by, transfer
 
@@ -25,7 +25,7 @@ def block(number: int, *, timestamp: int = 0, fork: str = "aa") -> Block:
 ANCHOR = Anchor(100, block(100).hash)
 
 
-def sent(*, deadline: int | None = DEADLINE) -> tuple[Dispatch, Step]:
+def sent(*, deadline: int | None = DEADLINE) -> tuple[Dispatch, PlanStep]:
     plan = planned(transfer(NONCE), anchor=ANCHOR, deadline=deadline)
     with Outbox.in_memory() as outbox:
         outbox.plan(plan, now=0)
@@ -37,7 +37,7 @@ def sent(*, deadline: int | None = DEADLINE) -> tuple[Dispatch, Step]:
         return outbox.dispatch(plan.hash), step
 
 
-def receipt_in(number: int, *, fork: str = "aa", step: Step | None = None) -> Receipt:
+def receipt_in(number: int, *, fork: str = "aa", step: PlanStep | None = None) -> Receipt:
     newest = (step or sent()[1]).newest
     assert newest is not None
     there = block(number, fork=fork)

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import Struct
 
+from chain.contracts.networks import network_named
 from chain.devnet.node.node import Node
 from chain.devnet.node.rpc.dispatch import METHODS
 from chain.devnet.node.rpc.faults import failed
 from chain.devnet.node.rpc.fields import Params, table
 from chain.devnet.node.server import Server
 from chain.devnet.world.worlds import World, open_world
-from chain.networks import network_named
 from chain.rpc.client import RpcClient
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractAsyncContextManager
 
-    from chain.devnet.node.rpc.fields import Json
+    from chain.devnet.node.rpc.faults import Json
 
 DEVNET = network_named("devnet")
 
 
-@dataclass(frozen=True, slots=True)
-class LiveWorld:
+class LiveWorld(Struct, frozen=True):
     world: World
     node: Node
     client: RpcClient

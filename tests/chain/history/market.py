@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.history.events import Place, SwapEvent
+from chain.history.events import LogPlace, SwapEvent
 from chain.history.path import PricePath, PricePoint
 from chain.math.swap_step import swap_step
 from chain.math.ticks import tick_at_sqrt_price
@@ -26,7 +26,7 @@ def swap_between(
     assert step.sqrt_price == end
     paid = -(step.amount_in + step.fee)
     amount0, amount1 = (paid, step.amount_out) if end < start else (step.amount_out, paid)
-    place = Place(block, 0, f"0x{block:064x}", f"0x{block:064x}")
+    place = LogPlace(block, 0, f"0x{block:064x}", f"0x{block:064x}")
     return SwapEvent(
         place, POOL, ANYONE, amount0, amount1, end, liquidity, tick_at_sqrt_price(end), fee
     )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import eth_abi.abi
 import pytest
+from msgspec.structs import replace
 
+from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import PoolKey
 from chain.history import events
-from chain.history.events import EventError
-from chain.networks import NATIVE
-from chain.pool_key import PoolKey
+from chain.read.block_reader import EventError
 from chain.rpc.records import Log
 
 KEY = PoolKey(NATIVE, "0x" + "22" * 20, 3000, 60, NATIVE)
@@ -57,7 +56,7 @@ def test_a_swap() -> None:
     assert (swap.sqrt_price_x96, swap.liquidity, swap.tick, swap.fee) == (2**96, 10**20, -5, 3997)
     assert swap.zero_for_one
     assert swap.amount_in == 10**18
-    assert swap.place == events.Place(7, 3, "0x" + "55" * 32, "0x" + "66" * 32)
+    assert swap.place == events.LogPlace(7, 3, "0x" + "55" * 32, "0x" + "66" * 32)
 
 
 def test_an_initialisation() -> None:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chain.contracts.pool_key import DYNAMIC_FEE
 from chain.history.flows import FeeTerms, SwapFees, Volume, fees, fees_of_swap, volume
 from chain.math.fees import ProtocolFee, swap_fee
 from chain.math.ticks import sqrt_price_at_tick
-from chain.pool_key import DYNAMIC_FEE
 from tests.chain.history.market import swap_between
 
 ticks = st.integers(-200_000, 200_000)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from itertools import groupby, pairwise
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import asdict
 
-from chain.devnet.node.index import LogFilter
+from chain.contracts.storage import decode_slot0, pool_slots, tick_slots
+from chain.devnet.node.index import LogQuery
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.pools import POOLS, DevnetPool
 from chain.devnet.world.worlds import World, open_world
@@ -19,7 +21,6 @@ from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed, unpack_prot
 from chain.math.swap_step import swap_step
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, sqrt_price_at_tick
 from chain.rpc.records import Log
-from chain.storage import decode_slot0, pool_slots, tick_slots
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +28,7 @@ def world() -> World:
     return open_world(7, "small")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A swap that stayed within one step of the contract's loop, and where it started."""
 
     start: int
@@ -36,7 +36,7 @@ class Step:
 
 
 def happened(world: World, pool: DevnetPool) -> list[SwapEvent | ModifyLiquidityEvent]:
-    wanted = LogFilter(
+    wanted = LogQuery(
         0,
         world.ledger.head.number,
         frozenset({CONTRACTS.pool_manager}),

@@ -7,6 +7,7 @@ from math import exp, log, sqrt
 
 import pytest
 
+from chain.base.quantity import Known, Quantity, Unknown
 from chain.history.path import HOUR, PricePath
 from chain.history.volatility import (
     ewma_volatility,
@@ -14,7 +15,6 @@ from chain.history.volatility import (
     path_efficiency,
     realised_volatility,
 )
-from chain.quantity import Known, Quantity, Unknown
 from tests.chain.history.market import path_of
 
 NOW = 1_000_000_000

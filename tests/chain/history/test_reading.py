@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.devnet.node.index import LogFilter
+from chain.base.quantity import Known
+from chain.base.store import Store
+from chain.devnet.node.index import LogQuery
 from chain.devnet.world.pools import POOLS
 from chain.history import events
 from chain.history.block_times import first_block_since, interpolated, read_block_times, spread
@@ -14,9 +16,7 @@ from chain.history.memory import MOST_REMEMBERED, RememberedSwaps, SwapMemory, T
 from chain.history.path import price_path
 from chain.history.swaps import read_recent_swaps, read_swaps
 from chain.history.volatility import realised_volatility
-from chain.quantity import Known
 from chain.rpc.errors import Reorged, StatePruned
-from chain.store import Store
 from tests.chain.history.conftest import DEVNET, LiveWorld
 from tests.chain.history.market import swap_between
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
 
-    from chain.reading.log_scan import ScanProgress
+    from chain.read.logs import ScanProgress
 
     LiveWorlds = Callable[..., AbstractAsyncContextManager[LiveWorld]]
 
@@ -33,7 +33,7 @@ POOL = POOLS[0].key.pool_id
 
 def swaps_on(live: LiveWorld, pool_id: str, first_block: int = 0) -> list[str]:
     """The transactions that really swapped in the pool, straight from the chain."""
-    wanted = LogFilter(
+    wanted = LogQuery(
         first_block,
         live.world.ledger.head.number,
         frozenset({DEVNET.contracts.pool_manager}),

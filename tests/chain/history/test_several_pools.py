@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.base.store import Store
 from chain.devnet.world.pools import POOLS
 from chain.history.memory import SwapMemory
 from chain.history.swaps import read_swaps, read_swaps_of
 from chain.rpc.errors import StatePruned
-from chain.store import Store
 from tests.chain.history.conftest import DEVNET, LiveWorld
 
 if TYPE_CHECKING:

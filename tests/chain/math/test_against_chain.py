@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from chain import abi
-from chain.devnet.node.ledger import Ledger
+from chain.contracts import abi
+from chain.devnet.node.ledger import ChainLedger
 from chain.devnet.node.messages import Message
 from chain.devnet.world.contracts import contract_codes
 from chain.math import ticks
@@ -25,7 +25,7 @@ Ask = Callable[[str, int], int | None]
 
 @pytest.fixture(scope="module")
 def tick_math_test() -> Ask:
-    state = Ledger.genesis({}, timestamp=1).fork(None)
+    state = ChainLedger.genesis({}, timestamp=1).fork(None)
     deployed = state.apply(Message(to=None, data=contract_codes()["TickMathTest"], sender=ANYONE))
     assert deployed.created is not None
 

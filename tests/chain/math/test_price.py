@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chain.math.price import (
-    Price,
-    Standing,
-    Unit,
+    ExactPrice,
+    QuoteRank,
+    TokenUnit,
     format_amount,
     pool_price,
     reads_inverted,
 )
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE, sqrt_price_at_tick
 
-WETH = Unit("WETH", 18)
-USDC = Unit("USDC", 6)
-PEPE = Unit("PEPE", 18)
+WETH = TokenUnit("WETH", 18)
+USDC = TokenUnit("USDC", 6)
+PEPE = TokenUnit("PEPE", 18)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ PEPE = Unit("PEPE", 18)
     ],
 )
 def test_significant_digits(numerator: int, denominator: int, text: str) -> None:
-    assert Price(numerator, denominator, "A", "B").digits() == text
+    assert ExactPrice(numerator, denominator, "A", "B").digits() == text
 
 
 def test_a_price_names_its_unit() -> None:
@@ -55,7 +55,7 @@ def test_a_price_names_its_unit() -> None:
 def test_no_price_is_shown_as_zero_and_both_directions_agree(
     sqrt_price: int, decimals0: int, decimals1: int
 ) -> None:
-    unit0, unit1 = Unit("A", decimals0), Unit("B", decimals1)
+    unit0, unit1 = TokenUnit("A", decimals0), TokenUnit("B", decimals1)
     with localcontext(prec=120):
         exact = Decimal(sqrt_price) ** 2 / Decimal(2) ** 192
         exact *= Decimal(10) ** (decimals0 - decimals1)
@@ -70,7 +70,7 @@ def test_the_ends_of_the_full_range_still_read() -> None:
     assert str(lowest) == "2.9390e-39 PEPE per WETH"
 
 
-ORDINARY, NATIVE, STABLE = Standing.ORDINARY, Standing.NATIVE, Standing.STABLE
+ORDINARY, NATIVE, STABLE = QuoteRank.ORDINARY, QuoteRank.NATIVE, QuoteRank.STABLE
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ ORDINARY, NATIVE, STABLE = Standing.ORDINARY, Standing.NATIVE, Standing.STABLE
     ],
 )
 def test_orientation(
-    price: tuple[int, int], standing0: Standing, standing1: Standing, inverted: bool
+    price: tuple[int, int], standing0: QuoteRank, standing1: QuoteRank, inverted: bool
 ) -> None:
-    assert reads_inverted(Price(*price, "A", "B"), standing0, standing1) is inverted
+    assert reads_inverted(ExactPrice(*price, "A", "B"), standing0, standing1) is inverted
 
 
 @pytest.mark.parametrize(

@@ -8,24 +8,31 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.abi import decode, encode_call
+from chain.base.quantity import Known, Unknown
+from chain.base.store import Store
+from chain.contracts.abi import decode, encode_call
+from chain.contracts.hooks import Danger
+from chain.contracts.networks import network_named
 from chain.devnet.world.founding import LOOK_ALIKE_POOL
 from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, POOLS, STABLE, WETH_USDC_LOW
-from chain.hooks import Danger
 from chain.math.ticks import sqrt_price_at_tick
-from chain.networks import network_named
-from chain.pools.discovery import MOST_AGE, Pool, PoolSurvey, ScanPlan, SurveyPlan, discover_pools
 from chain.pools.quote import DepthExceededError, quote_exact_input
 from chain.pools.state import nearby_ticks
-from chain.quantity import Known, Unknown
 from chain.rpc import requests
-from chain.store import Store
+from chain.survey.discovery import (
+    MOST_AGE,
+    PoolSurvey,
+    ScanPlan,
+    SurveyedPool,
+    SurveyPlan,
+    discover_pools,
+)
 from tests.chain.pools.conftest import Served
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from chain.reading.log_scan import ScanProgress
+    from chain.read.logs import ScanProgress
 
 DEVNET = network_named("devnet")
 WALL = 1_900_000_000.0
@@ -102,7 +109,7 @@ async def test_depth_is_what_buyers_can_take_until_the_price_is_two_per_cent_up(
     assert crowded.amount0 < virtual.amount0 / 4, "its liquidity is crowded near the price"
 
 
-def _price_after(pool: Pool, amount1: int) -> int:
+def _price_after(pool: SurveyedPool, amount1: int) -> int:
     try:
         return quote_exact_input(pool.depth, amount1, zero_for_one=False).sqrt_price_after
     except DepthExceededError:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
+from chain.base.quantity import Known, Unknown
+from chain.contracts.networks import NATIVE, network_named
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import CONTRACTS, FAKE_USDC, HOSTILE, TOKENS, USDC, WBTC, WETH
-from chain.networks import NATIVE, network_named
 from chain.prices.ladder import read_prices
-from chain.prices.price import Unit
-from chain.quantity import Known, Unknown
+from chain.prices.price import WorthUnit
 from chain.tokens import listed_token, read_tokens
 from tests.chain.pools.conftest import Served
 
@@ -44,7 +44,7 @@ async def test_prices_are_three_requests_and_of_the_block_asked_for(served: Serv
     assert before.block == early
     assert latest.value != before.value
     assert 20_000 < latest.value < 500_000
-    in_ether = now.price(WBTC.address, Unit.ETH)
+    in_ether = now.price(WBTC.address, WorthUnit.ETH)
     ether = now.price(NATIVE)
     assert isinstance(in_ether, Known)
     assert isinstance(ether, Known)

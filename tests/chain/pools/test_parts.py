@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.hooks import NO_HOOK
+from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.store import Store
+from chain.contracts.hooks import NO_HOOK
+from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.pool_key import PoolKey
 from chain.math.fees import ProtocolFee
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
-from chain.networks import NATIVE, network_named
-from chain.pool_key import PoolKey
 from chain.pools.candidates import candidate_pools
 from chain.pools.depth import Depth
-from chain.pools.discovery import ranked
-from chain.pools.memory import Cursor, LogCoverage, PoolMemory, RememberedSurvey
 from chain.pools.state import PoolState, nearby_ticks
-from chain.quantity import Known, Quantity, Unknown
-from chain.store import Store
+from chain.survey.discovery import ranked
+from chain.survey.memory import LogCoverage, PoolMemory, RememberedSurvey, SurveyCursor
 
 if TYPE_CHECKING:
     from chain.math.liquidity import Amounts
@@ -102,7 +102,7 @@ def test_memory_gives_back_what_it_was_given() -> None:
     memory = PoolMemory(Store.in_memory(), DEVNET, [ONE, OTHER])
     assert memory.cursor() is None
     assert memory.survey() is None
-    cursor = Cursor(70, "0x" + "ab" * 32, (KEY,))
+    cursor = SurveyCursor(70, "0x" + "ab" * 32, (KEY,))
     memory.keep_cursor(cursor, now=5)
     assert memory.cursor() == cursor
     survey = RememberedSurvey((KEY,), LogCoverage(2, 70, 90, "the node gave up"), 5.0)
@@ -113,7 +113,7 @@ def test_memory_gives_back_what_it_was_given() -> None:
 
 def test_another_set_of_tokens_or_network_remembers_nothing() -> None:
     store = Store.in_memory()
-    PoolMemory(store, DEVNET, [ONE, OTHER]).keep_cursor(Cursor(7, "0x", (KEY,)), now=0)
+    PoolMemory(store, DEVNET, [ONE, OTHER]).keep_cursor(SurveyCursor(7, "0x", (KEY,)), now=0)
     assert PoolMemory(store, DEVNET, [OTHER, ONE]).cursor() is not None
     assert PoolMemory(store, DEVNET, [ONE]).cursor() is None
     assert PoolMemory(store, network_named("base"), [ONE, OTHER]).cursor() is None
@@ -125,7 +125,7 @@ def test_another_set_of_tokens_or_network_remembers_nothing() -> None:
 def test_a_damaged_memory_is_no_memory(damaged: object) -> None:
     store = Store.in_memory()
     memory = PoolMemory(store, DEVNET, [ONE])
-    memory.keep_cursor(Cursor(7, "0x", ()), now=0)
+    memory.keep_cursor(SurveyCursor(7, "0x", ()), now=0)
     memory.keep_survey(RememberedSurvey((), LogCoverage(0, 1, 1), 0.0))
     for namespace in ("initialised pools", "pool survey"):
         [key] = store.items(namespace)

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.base.store import Store
+from chain.contracts.hooks import NO_HOOK
+from chain.contracts.networks import network_named
+from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
-from chain.hooks import NO_HOOK
 from chain.math.fees import ProtocolFee
-from chain.networks import network_named
-from chain.pool_key import PoolKey
 from chain.pools.candidates import plain_pools
 from chain.pools.depth import Depth, read_depths
-from chain.pools.discovery import discover_pools
 from chain.pools.quote import DepthExceededError, quote_exact_input, quotes_across
 from chain.pools.state import PoolState
-from chain.reading.one_block import OneBlock
+from chain.read.block_reader import OneBlock
 from chain.rpc.client import RpcClient
-from chain.store import Store
+from chain.survey.discovery import discover_pools
 
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady

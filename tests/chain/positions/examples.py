@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from math import floor, log
 
-from chain.hooks import hook_passport
+from chain.contracts.hooks import hook_passport
+from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import PoolKey
 from chain.math.fees import FeeGrowth, ProtocolFee
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
-from chain.networks import NATIVE
-from chain.pool_key import PoolKey
 from chain.positions.custody import Custody
 from chain.positions.identity import identify
 from chain.positions.snapshot import PoolSnapshot, PositionSnapshot, range_status

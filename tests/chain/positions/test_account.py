@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
-from chain.history.events import ModifyLiquidityEvent, Place
+from chain.base.quantity import Known, Quantity, Unknown
+from chain.history.events import LogPlace, ModifyLiquidityEvent
 from chain.math.fees import FeeGrowth, ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.circumstances import Circumstances, accounted
+from chain.positions.circumstances import ChangeCircumstances, accounted
 from chain.positions.daily import earning_since
-from chain.positions.since_entry import SinceEntry, since_entry
+from chain.positions.profit import SinceEntry, since_entry
 from chain.positions.snapshot import PositionSnapshot, RangeStatus, range_status
-from chain.quantity import Known, Quantity, Unknown
 from tests.chain.positions.examples import BLOCK, KEY, LIQUIDITY, OWNER, position, tick_of
 
 ENTRY = 3000.0
@@ -22,7 +21,7 @@ FULL_RANGE = (1e-30, 1e30)
 
 
 def event(delta: int, number: int) -> ModifyLiquidityEvent:
-    place = Place(number, 0, "0x", f"0x{number:064x}")
+    place = LogPlace(number, 0, "0x", f"0x{number:064x}")
     return ModifyLiquidityEvent(place, KEY.pool_id, OWNER, 0, 0, delta, 7)
 
 
@@ -30,16 +29,18 @@ def seen(
     number: int,
     growth: Quantity[FeeGrowth],
     sqrt_price: int = ENTRY_SQRT_PRICE,
-) -> Circumstances:
+) -> ChangeCircumstances:
     price = Known(sqrt_price, "pool swaps", number)
-    return Circumstances(BLOCK.timestamp - 1000 + number, price, growth, Known(21_000, "receipt"))
+    return ChangeCircumstances(
+        BLOCK.timestamp - 1000 + number, price, growth, Known(21_000, "receipt")
+    )
 
 
 def growth(value: int) -> Quantity[FeeGrowth]:
     return Known(FeeGrowth(value << 128, 0), "PoolManager storage")
 
 
-def account(snapshot: PositionSnapshot, *changes: tuple[int, Circumstances]) -> SinceEntry:
+def account(snapshot: PositionSnapshot, *changes: tuple[int, ChangeCircumstances]) -> SinceEntry:
     events = [(event(delta, number), one) for number, (delta, one) in enumerate(changes)]
     return since_entry(snapshot, accounted(snapshot.identity, events))
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.abi import encode_call
+from chain.contracts.abi import encode_call
 from chain.devnet.world.accounts import DEMO_WALLET, KEEPER
 from chain.devnet.world.hook_code import EXIT_GUARD, SET_REFUSING
 from chain.devnet.world.pools import GUARDED
-from chain.positions.gathering import read_positions
+from chain.positions.batch_reader import read_positions
 from chain.positions.holdings import custody_topics
 from chain.rpc import requests
 from chain.rpc.records import LogFilter

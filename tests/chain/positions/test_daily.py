@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.base.quantity import Known, Unknown
+from chain.contracts.storage import decode_slot0
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import STABLE
+from chain.positions.archive import read_past_words
+from chain.positions.batch_reader import read_positions
 from chain.positions.change_reader import ChangeReader
 from chain.positions.daily import DAY, read_daily_results
-from chain.positions.gathering import read_positions
 from chain.positions.identity import layout_of
-from chain.positions.price_logs import read_past_words
-from chain.positions.since_entry import worth
-from chain.quantity import Known, Unknown
+from chain.positions.profit import worth
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.records import Block
-from chain.storage import decode_slot0
 from tests.chain.between import Door, without_archive
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.abi import encode_call
+from chain.contracts.abi import encode_call
+from chain.contracts.pool_key import DYNAMIC_FEE
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR, STRANGER
 from chain.devnet.world.hook_code import EXIT_GUARD, SUBSCRIBER
 from chain.devnet.world.pools import DYNAMIC, ETH_USDC, GUARDED, STABLE, WETH_USDC
-from chain.pool_key import DYNAMIC_FEE
 from chain.positions.discovery import Discovery
 from chain.positions.snapshot import RangeStatus
 from chain.rpc.client import RpcClient
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
     from chain.positions.discovery import WalletPositions
     from chain.positions.snapshot import PositionSnapshot
-    from chain.reading.log_scan import ScanProgress
+    from chain.read.logs import ScanProgress
     from tests.chain.moves import Moves
 
 NEWCOMER = "0x" + "0e" * 20

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chain.abi import AbiError
+from chain.contracts.abi import AbiError
 from chain.positions.holdings import (
     APPROVAL_FOR_ALL,
     TRANSFER,

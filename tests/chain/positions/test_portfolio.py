@@ -5,9 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from chain.base.quantity import Known, Unknown
+from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import USDC, WETH
-from chain.networks import NATIVE
 from chain.positions.discovery import Discovery
 from chain.positions.portfolio import (
     Portfolio,
@@ -17,9 +18,8 @@ from chain.positions.portfolio import (
     price_words,
 )
 from chain.prices.ladder import price_book
-from chain.prices.price import Price, PriceBook, Unit
-from chain.quantity import Known, Unknown
-from chain.reading.one_block import OneBlock
+from chain.prices.price import DollarPrice, PriceBook, WorthUnit
+from chain.read.block_reader import OneBlock
 from chain.tokens import Token, read_tokens
 from tests.chain.positions.examples import KEY, position
 
@@ -33,10 +33,10 @@ TOKENS = {FIRST.address: FIRST, SECOND.address: SECOND}
 
 
 def book(first: Fraction | None, second: Fraction | None, ether: int = 3000) -> PriceBook:
-    def price(value: Fraction | None) -> Price:
+    def price(value: Fraction | None) -> DollarPrice:
         if value is None:
-            return Price(Unknown("nobody trades it"), None)
-        return Price(Known(value, "CoinGecko"), None)
+            return DollarPrice(Unknown("nobody trades it"), None)
+        return DollarPrice(Known(value, "CoinGecko"), None)
 
     prices = {FIRST.address: price(first), SECOND.address: price(second)}
     return PriceBook(prices, Known(Fraction(ether), "CoinGecko"))
@@ -61,7 +61,7 @@ def test_worth_adds_up_in_either_unit() -> None:
     totals = [worth.total for worth in dollars.positions]
     assert all(isinstance(total, Known) for total in totals)
     assert sum(total.value for total in totals if isinstance(total, Known)) == dollars.total
-    ether = portfolio(positions, TOKENS, book(Fraction(3000), Fraction(1)), Unit.ETH)
+    ether = portfolio(positions, TOKENS, book(Fraction(3000), Fraction(1)), WorthUnit.ETH)
     assert ether.total == dollars.total / 3000
 
 
@@ -81,7 +81,7 @@ def test_what_cannot_be_priced_is_named_and_left_out() -> None:
 
 def test_nothing_is_worth_nothing() -> None:
     empty = portfolio([], {}, book(None, None))
-    assert empty == Portfolio(Unit.USD, (), Fraction(0), Fraction(0), ())
+    assert empty == Portfolio(WorthUnit.USD, (), Fraction(0), Fraction(0), ())
 
 
 async def test_the_demo_wallet_is_priced_by_the_same_read(desk: Desk) -> None:

@@ -6,27 +6,27 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.base.store import Store
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import STABLE, WETH_USDC
+from chain.positions.batch_reader import read_positions
 from chain.positions.discovery import Discovery
-from chain.positions.gathering import read_positions
 from chain.positions.memory import PositionMemory
 from chain.positions.portfolio import price_words
 from chain.rpc.client import RpcClient
-from chain.rpc.requests import Limits
-from chain.store import Store
+from chain.rpc.requests import RequestLimits
 from tests.chain.between import Door
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from chain.contracts.networks import Network
     from chain.devnet.launch import DevnetReady
-    from chain.networks import Network
     from chain.positions.discovery import WalletPositions
     from tests.chain.moves import Moves
 
 COLLECTOR = "0x" + "c0" * 20
-PATIENT = Limits(answer_seconds=60, total_seconds=70)
+PATIENT = RequestLimits(answer_seconds=60, total_seconds=70)
 """The embedded chain shares two cores with the tests; how long it takes is not asked here."""
 
 

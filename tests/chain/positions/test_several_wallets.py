@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chain.base.store import Store
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR, STRANGER
 from chain.devnet.world.pools import STABLE
 from chain.positions.discovery import Discovery
 from chain.positions.holdings import APPROVAL_FOR_ALL, Holdings
 from chain.rpc.client import RpcClient
 from chain.rpc.records import Log
-from chain.store import Store
 from tests.chain.between import Door, refuse_wide_logs
 from tests.chain.conftest import Desk
 

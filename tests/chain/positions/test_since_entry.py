@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.abi import topic
+from chain.base.quantity import Known, Unknown
+from chain.contracts.abi import topic
+from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import ARBITRAGEUR, DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import ETH_USDC, STABLE, WETH_USDC_LOW
-from chain.networks import NATIVE
 from chain.positions.change_reader import ChangeReader
-from chain.quantity import Known, Unknown
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from tests.chain.between import Door, without_archive
 
 if TYPE_CHECKING:
+    from chain.base.quantity import Quantity
     from chain.devnet.launch import DevnetReady
     from chain.math.liquidity import Amounts
     from chain.positions.circumstances import LiquidityChange
-    from chain.positions.since_entry import SinceEntry
+    from chain.positions.profit import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
-    from chain.quantity import Quantity
     from tests.chain.conftest import Desk
     from tests.chain.moves import Moves
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.base.quantity import Known, Unknown
 from chain.prices.coingecko import KEPT_SECONDS, CoinGecko, CoinGeckoSettings
 from chain.prices.market_http import MarketError, MarketLimits
-from chain.quantity import Known, Unknown
 from tests.fakes.coingecko import Answer, CoinGeckoDouble
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from chain.networks import NATIVE, network_named
+from chain.base.quantity import Known, Quantity, Unknown
+from chain.contracts.networks import NATIVE, network_named
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
 from chain.prices.ladder import ether_address, market_prices, price_book, with_ether
-from chain.prices.price import Price, PriceBook, Unit
-from chain.quantity import Known, Quantity, Unknown
+from chain.prices.price import DollarPrice, PriceBook, WorthUnit
 from chain.tokens import Token, listed_tokens
 from tests.fakes.coingecko import Answer, CoinGeckoDouble
 
@@ -66,7 +66,7 @@ async def test_a_market_that_is_switched_off_is_a_reason() -> None:
 
 def test_the_market_is_believed_first_and_the_pools_stand_beside_it() -> None:
     book = price_book(ETHEREUM, {WETH: known(3000)}, {WETH: known(3003, "pool")})
-    assert book.prices[WETH] == Price(known(3000), known(3003, "pool"))
+    assert book.prices[WETH] == DollarPrice(known(3000), known(3003, "pool"))
     assert book.prices[WETH].difference == Fraction(3, 3003)
     assert not book.prices[WETH].disputed
     assert book.disputed == ()
@@ -81,14 +81,14 @@ def test_a_disagreement_is_told() -> None:
 def test_without_a_market_the_pools_are_believed() -> None:
     missing = Unknown("CoinGecko answered with HTTP status 503")
     book = price_book(ETHEREUM, {WETH: missing}, {WETH: known(2900, "pool")})
-    assert book.prices[WETH] == Price(known(2900, "pool"), None)
+    assert book.prices[WETH] == DollarPrice(known(2900, "pool"), None)
     assert book.prices[WETH].difference is None
 
 
 def test_with_neither_both_reasons_are_given() -> None:
     book = price_book(ETHEREUM, {WETH: Unknown("no market")}, {WETH: Unknown("no pool")})
     assert book.prices[WETH].usd == Unknown("no market; no pool")
-    assert book.price(WETH, Unit.ETH) == Unknown("no market; no pool")
+    assert book.price(WETH, WorthUnit.ETH) == Unknown("no market; no pool")
 
 
 def test_ether_is_the_coin_or_the_ether_bridged_here() -> None:
@@ -102,7 +102,7 @@ def test_worth_is_told_in_dollars_or_in_ether() -> None:
     book = price_book(ETHEREUM, {NATIVE: known(3000), USDC: known(1)}, {})
     usdc = Token(USDC, "USDC", 6, verified=True, suspicious=False)
     assert book.value(usdc, 4_500_000_000) == known(4500)
-    in_ether = book.value(usdc, 4_500_000_000, Unit.ETH)
+    in_ether = book.value(usdc, 4_500_000_000, WorthUnit.ETH)
     assert isinstance(in_ether, Known)
     assert in_ether.value == Fraction(3, 2)
 

@@ -8,19 +8,19 @@ from math import isqrt
 
 import pytest
 
-from chain.hooks import NO_HOOK
+from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.store import Store
+from chain.contracts.hooks import NO_HOOK
+from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
 from chain.math.fees import ProtocolFee
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
-from chain.networks import NATIVE, network_named
-from chain.pool_key import DYNAMIC_FEE, PoolKey
 from chain.pools.candidates import candidate_pools, plain_pools
 from chain.pools.depth import Depth
 from chain.pools.state import PoolState, pool_state_slots, pool_states
 from chain.prices.pool_prices import DepthMemory, ask_pool_prices, prices_from_pools
-from chain.quantity import Known, Quantity, Unknown
 from chain.rpc.records import Block
-from chain.store import Store
 from chain.tokens import listed_tokens
 
 ETHEREUM = network_named("ethereum")

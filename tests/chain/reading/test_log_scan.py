@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chain.reading.log_scan import ScanProgress, Width, scan_logs
+from chain.read.logs import ScanProgress, Width, scan_logs
 from chain.rpc.errors import RangeTooWide, RpcError, TimedOut, TooLarge, Unreachable
 from chain.rpc.records import Block, Log
 

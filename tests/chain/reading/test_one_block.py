@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
-from chain.reading import one_block
-from chain.reading.one_block import BlockMovedError, NoSuchBlockError, OneBlock
-from chain.reading.words import decode_words, read_words, word_chunks
+from chain.read import block_reader as one_block
+from chain.read.block_reader import BlockMovedError, NoSuchBlockError, OneBlock
+from chain.read.storage_words import decode_words, read_words, word_chunks
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.records import Block
@@ -17,7 +17,7 @@ from tests.chain.between import Door
 
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
-    from chain.multicall import Call, CallOutcome
+    from chain.rpc.multicall import Call, CallOutcome
     from tests.chain.conftest import Desk
     from tests.chain.moves import Moves
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.networks import Network, network_named
+from chain.contracts.networks import Network, network_named
 from chain.rpc.client import RpcClient
-from chain.rpc.requests import Limits
+from chain.rpc.requests import RequestLimits
 from tests.fakes.fault_server import SECRET
 from tests.fakes.honest_node import HonestNode
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from chain.rpc.errors import RpcError
 
-QUICK = Limits(
+QUICK = RequestLimits(
     connect_seconds=0.5,
     answer_seconds=0.8,
     total_seconds=2.0,
@@ -35,7 +35,7 @@ def base() -> Network:
     return network_named("base")
 
 
-def client_of(network: Network, urls: Sequence[str], limits: Limits = QUICK) -> RpcClient:
+def client_of(network: Network, urls: Sequence[str], limits: RequestLimits = QUICK) -> RpcClient:
     return RpcClient(network, urls, clock=lambda: NOW, limits=limits, jitter=lambda: 0.5)
 
 

@@ -7,11 +7,11 @@ import socket
 import sys
 import time
 
-from chain.networks import network_named
+from chain.contracts.networks import network_named
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
-from chain.rpc.requests import Limits
+from chain.rpc.requests import RequestLimits
 
 
 def never_answer(*_: object, **__: object) -> list[object]:
@@ -20,7 +20,7 @@ def never_answer(*_: object, **__: object) -> list[object]:
 
 
 async def main() -> None:
-    limits = Limits(connect_seconds=0.3, rounds=1)
+    limits = RequestLimits(connect_seconds=0.3, rounds=1)
     async with RpcClient(network_named("base"), ["http://rpc.invalid"], limits=limits) as client:
         try:
             await client.ask(requests.gas_price())

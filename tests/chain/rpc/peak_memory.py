@@ -6,11 +6,11 @@ import asyncio
 import resource
 import sys
 
-from chain.networks import network_named
+from chain.contracts.networks import network_named
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
 from chain.rpc.records import LogFilter
-from chain.rpc.requests import Limits
+from chain.rpc.requests import RequestLimits
 from tests.chain.rpc.conftest import client_of
 
 QUESTIONS = (
@@ -31,7 +31,7 @@ async def main(honest: str, *faulty: str) -> None:
     before = peak_bytes()
     kinds = []
     for url in faulty:
-        async with client_of(base, [url], Limits()) as client:
+        async with client_of(base, [url], RequestLimits()) as client:
             for question in QUESTIONS:
                 try:
                     await client.ask(question)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from chain.rpc.endpoint import Breaker
-from chain.rpc.requests import Limits
+from chain.rpc.requests import RequestLimits
 
-LIMITS = Limits(faults_to_rest=3, rest_seconds=5.0, most_rest_seconds=60.0)
+LIMITS = RequestLimits(faults_to_rest=3, rest_seconds=5.0, most_rest_seconds=60.0)
 
 
 def test_it_rests_after_so_many_faults_and_longer_each_time() -> None:

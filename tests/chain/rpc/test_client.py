@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.networks import network_named
+from chain.contracts.networks import network_named
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import (
     HttpFault,
     NoEndpoint,
-    Refused,
+    RpcRefused,
     Unreachable,
 )
 from tests.chain.rpc.conftest import assert_fit_to_show, client_of
@@ -22,7 +22,7 @@ from tests.fakes.fault_server import SECRET, Asked, Behaviour, Connection, Fault
 from tests.fakes.honest_node import GAS_PRICE, HonestNode
 
 if TYPE_CHECKING:
-    from chain.networks import Network
+    from chain.contracts.networks import Network
 
 HOLDER = "0x" + "11" * 20
 
@@ -52,10 +52,10 @@ async def test_settle_gives_each_question_its_own_outcome(base: Network) -> None
     async with FaultServer() as server, client_of(base, [server.url]) as client:
         outcomes = await client.settle([requests.gas_price(), requests.max_priority_fee()])
         assert outcomes[0] == GAS_PRICE
-        assert isinstance(outcomes[1], Refused)
+        assert isinstance(outcomes[1], RpcRefused)
         assert outcomes[1].code == -32601
         assert client.round_trips == 1
-        with pytest.raises(Refused):
+        with pytest.raises(RpcRefused):
             await client.together(requests.gas_price(), requests.max_priority_fee())
         assert await client.settle([]) == []
 
@@ -120,7 +120,7 @@ async def test_json_rpc_errors_are_read_whatever_the_http_status(base: Network) 
 
     async with FaultServer(behave) as server, client_of(base, [server.url]) as client:
         assert await client.ask(requests.gas_price()) == GAS_PRICE
-        with pytest.raises(Refused, match="does not exist"):
+        with pytest.raises(RpcRefused, match="does not exist"):
             await client.ask(requests.max_priority_fee())
         with pytest.raises(HttpFault):
             await client.ask(requests.gas_price())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
@@ -29,7 +29,7 @@ from tests.fakes.fault_server import Asked, Behaviour, Connection, FaultServer, 
 from tests.fakes.honest_node import GAS_PRICE, HonestNode
 
 if TYPE_CHECKING:
-    from chain.networks import Network
+    from chain.contracts.networks import Network
     from chain.rpc.exchange import Outcome
 
 HOLDER = "0x" + "11" * 20

@@ -20,7 +20,7 @@ from tests.fakes.honest_node import GAS_PRICE, LOG_TOPIC, HonestNode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.networks import Network
+    from chain.contracts.networks import Network
     from chain.rpc.requests import Request
 
 EMITTER = "0x" + "cc" * 20

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
+from chain.base.store import Store
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
 from chain.rpc import requests
 from chain.rpc.errors import BlockMissing, ErrorKind, Reorged, StatePruned, TimedOut
 from chain.rpc.records import LogFilter
-from chain.rpc.requests import Limits
-from chain.store import Store
+from chain.rpc.requests import RequestLimits
 from tests.chain.rpc.conftest import NOW, QUICK, assert_fit_to_show, client_of
 from tests.fakes import faults
 from tests.fakes.fault_server import Asked, Connection, FaultServer, honest
 from tests.fakes.honest_node import LOG_TOPIC, HonestNode
 
 if TYPE_CHECKING:
-    from chain.networks import Network
+    from chain.contracts.networks import Network
     from chain.rpc.requests import Request
 
 HOLDER = "0x" + "11" * 20
@@ -64,7 +64,10 @@ async def test_a_new_block_is_waited_for_four_seconds_and_then_not_called_pruned
     base: Network, what: str
 ) -> None:
     node = HonestNode()
-    async with FaultServer(node=node) as server, client_of(base, [server.url], Limits()) as client:
+    async with (
+        FaultServer(node=node) as server,
+        client_of(base, [server.url], RequestLimits()) as client,
+    ):
         head = await client.head()
         node.behind = lambda: 1
         began = time.monotonic()
@@ -77,7 +80,10 @@ async def test_a_new_block_is_waited_for_four_seconds_and_then_not_called_pruned
 
 async def test_a_block_long_past_or_never_heard_of_is_not_waited_for(base: Network) -> None:
     node = HonestNode(head=200, branch=1)
-    async with FaultServer(node=node) as server, client_of(base, [server.url], Limits()) as client:
+    async with (
+        FaultServer(node=node) as server,
+        client_of(base, [server.url], RequestLimits()) as client,
+    ):
         await client.head()
         node.behind = lambda: 150
         began = time.monotonic()

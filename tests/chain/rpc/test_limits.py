@@ -7,21 +7,21 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from chain.rpc import requests, values
 from chain.rpc.errors import RpcError, TimedOut, Unreachable
-from chain.rpc.requests import Limits
+from chain.rpc.requests import RequestLimits
 from tests.chain.rpc.conftest import client_of
 from tests.fakes import faults
 from tests.fakes.fault_server import Behaviour, FaultServer
 from tests.fakes.honest_node import GAS_PRICE
 
 if TYPE_CHECKING:
-    from chain.networks import Network
+    from chain.contracts.networks import Network
 
 
 async def test_with_the_real_limits_nothing_takes_ten_seconds(base: Network) -> None:
@@ -35,7 +35,7 @@ async def test_with_the_real_limits_nothing_takes_ten_seconds(base: Network) -> 
 
     async def seconds_until_error(urls: list[str]) -> float:
         started = time.monotonic()
-        async with client_of(base, urls, Limits()) as client:
+        async with client_of(base, urls, RequestLimits()) as client:
             with pytest.raises(TimedOut) as caught:
                 await client.ask(requests.gas_price())
         assert caught.value.seconds > 4, "the longest wait is told, not what was left for the last"
@@ -46,7 +46,7 @@ async def test_with_the_real_limits_nothing_takes_ten_seconds(base: Network) -> 
         async with (
             FaultServer(faults.slow_loris) as slow,
             FaultServer() as honest,
-            client_of(base, [slow.url, honest.url], Limits()) as client,
+            client_of(base, [slow.url, honest.url], RequestLimits()) as client,
         ):
             assert await client.ask(requests.gas_price()) == GAS_PRICE
         return time.monotonic() - started
@@ -93,7 +93,7 @@ async def test_a_name_without_an_address_is_said(base: Network) -> None:
 
 
 async def test_many_at_once_share_the_connections(base: Network) -> None:
-    async with FaultServer() as server, client_of(base, [server.url], Limits()) as client:
+    async with FaultServer() as server, client_of(base, [server.url], RequestLimits()) as client:
         prices = await asyncio.gather(*(client.ask(requests.gas_price()) for _ in range(200)))
         assert set(prices) == {GAS_PRICE}
 
@@ -109,7 +109,7 @@ async def test_large_answers_are_read_beside_the_event_loop(
         return values.data(value)
 
     echo = replace(requests.call("0x" + "11" * 20, b"a" * size), parse=parse)
-    async with FaultServer() as server, client_of(base, [server.url], Limits()) as client:
+    async with FaultServer() as server, client_of(base, [server.url], RequestLimits()) as client:
         assert await client.ask(echo) == b"a" * size
     assert (threads[0] is threading.main_thread()) is on_the_loop
 
@@ -119,7 +119,7 @@ def test_importing_the_client_loads_no_http_library() -> None:
         [
             sys.executable,
             "-c",
-            "import sys, chain.rpc.client, chain.multicall; print(' '.join(sys.modules))",
+            "import sys, chain.rpc.client, chain.rpc.multicall; print(' '.join(sys.modules))",
         ],
         capture_output=True,
         check=True,

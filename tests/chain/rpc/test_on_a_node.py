@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from web3 import HTTPProvider, Web3
 
-from chain.abi import selector
+from chain.contracts.abi import selector
+from chain.contracts.networks import network_named
 from chain.devnet.node.node import Node
 from chain.devnet.node.server import Server
-from chain.networks import network_named
 from chain.rpc import requests
 from chain.rpc.client import RpcClient
-from chain.rpc.errors import Refused, Reorged, Reverted, SendRefusal, SendRefused, StatePruned
+from chain.rpc.errors import Reorged, Reverted, RpcRefused, SendRefusal, SendRefused, StatePruned
 from chain.rpc.records import AccountOverride, LogFilter
 from tests.chain.devnet.node.kit import (
     ALICE,
@@ -105,7 +105,7 @@ async def test_calls_and_their_refusals(setting: Setting) -> None:
     with pytest.raises(Reverted) as caught:
         await client.ask(requests.call(REVERT, custom))
     assert caught.value.data == custom
-    with pytest.raises(Refused):
+    with pytest.raises(RpcRefused):
         await client.ask(requests.call(ECHO, b"", sender=NOBODY, value=1))
     with pytest.raises(StatePruned):
         await client.ask(requests.call(ECHO, b"", "0x" + "12" * 32))

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from chain.rpc import requests
-from chain.rpc.errors import Refused, Reorged, RpcError, StatePruned
+from chain.rpc.errors import Reorged, RpcError, RpcRefused, StatePruned
 from tests.chain.rpc.conftest import QUICK, assert_fit_to_show, client_of
 from tests.fakes import faults
 from tests.fakes.fault_server import Asked, Connection, FaultServer, honest
 from tests.fakes.honest_node import HonestNode
 
 if TYPE_CHECKING:
-    from chain.networks import Network
+    from chain.contracts.networks import Network
     from chain.rpc.pinned import PinnedReader
 
 HOLDER = "0x" + "11" * 20
@@ -184,7 +184,7 @@ async def test_a_wrong_question_does_not_teach_that_hashes_are_refused(base: Net
     async with FaultServer() as server, client_of(base, [server.url]) as client:
         reader = client.at(await client.head())
         server.behaviour = refuse_balances
-        with pytest.raises(Refused):
+        with pytest.raises(RpcRefused):
             await reader.ask(BALANCE)
         assert client.endpoints[0].pins_by_hash
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.keccak import keccak
+from chain.contracts.keccak import keccak
 from chain.rpc import requests
 from chain.rpc.errors import (
     ErrorKind,
@@ -25,7 +25,7 @@ from tests.fakes.fault_server import Asked, Behaviour, Connection, FaultServer, 
 from tests.fakes.honest_node import HonestNode
 
 if TYPE_CHECKING:
-    from chain.networks import Network
+    from chain.contracts.networks import Network
 
 SIGNED = b"\x02 a signed transaction"
 HASH = "0x" + keccak(SIGNED).hex()

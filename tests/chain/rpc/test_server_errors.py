@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from chain.rpc.endpoint import endpoints_of
-from chain.rpc.errors import ErrorKind, RangeTooWide, RateLimited, Refused, Reverted
-from chain.rpc.requests import Limits
+from chain.rpc.errors import ErrorKind, RangeTooWide, RateLimited, Reverted, RpcRefused
+from chain.rpc.requests import RequestLimits
 from chain.rpc.retry_after import seconds_asked
 from chain.rpc.server_errors import smaller_batch, typed_error
 from chain.rpc.wire import ServerError
 from tests.chain.rpc.conftest import assert_fit_to_show
 
-[ENDPOINT] = endpoints_of(["https://rpc.example/key-of-mine-12345"], Limits())
+[ENDPOINT] = endpoints_of(["https://rpc.example/key-of-mine-12345"], RequestLimits())
 REASON = "08c379a0" + f"{32:064x}{9:064x}" + b"STF \x1b[31m".hex().ljust(64, "0")
 
 
@@ -128,7 +128,7 @@ def test_which_refusals_another_try_may_mend(
     code: int, message: str, retryable: bool, lasting: bool
 ) -> None:
     error = typed_error(ServerError(code, message), "eth_call", ENDPOINT)
-    assert isinstance(error, Refused)
+    assert isinstance(error, RpcRefused)
     assert (error.retryable, error.lasting) == (retryable, lasting)
 
 

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chain.rpc import strict_json, wire
+from chain.base import strict_json
+from chain.base.strict_json import MOST_NESTING, InvalidJsonError
+from chain.rpc import wire
 from chain.rpc.requests import Request, chain_id, gas_price
-from chain.rpc.strict_json import MOST_NESTING, InvalidJsonError
 
 HONEST = st.recursive(
     st.none()
@@ -105,7 +106,7 @@ def test_questions_are_written_as_json_rpc() -> None:
 def test_answers_find_their_questions(order: list[int], results: list[object]) -> None:
     replies = [{"jsonrpc": "2.0", "id": 10 + n, "result": results[n]} for n in order]
     read = wire.read(json.dumps(replies).encode(), 10, 5)
-    assert [reply.value for reply in read if isinstance(reply, wire.Result)] == results
+    assert [reply.value for reply in read if isinstance(reply, wire.RpcResult)] == results
 
 
 @given(st.lists(st.integers(8, 14), max_size=6))
@@ -114,19 +115,19 @@ def test_any_other_set_of_ids_is_refused(ids: list[int]) -> None:
     if sorted(ids) == [10, 11, 12]:
         assert len(wire.read(body, 10, 3)) == 3
     else:
-        with pytest.raises(wire.InvalidReplyError):
+        with pytest.raises(wire.InvalidRpcReplyError):
             wire.read(body, 10, 3)
 
 
 @pytest.mark.parametrize("number", ["true", '"1"', "1.0", "null", "2", "[1]"])
 def test_only_the_very_id_will_do(number: str) -> None:
     body = f'{{"jsonrpc":"2.0","id":{number},"result":"0x1"}}'.encode()
-    with pytest.raises(wire.InvalidReplyError):
+    with pytest.raises(wire.InvalidRpcReplyError):
         wire.read(body, 1, 1)
 
 
 def test_nodes_that_send_both_keys_are_understood() -> None:
     both = b'{"jsonrpc":"2.0","id":1,"error":null,"result":"0x1"}'
-    assert wire.read(both, 1, 1) == [wire.Result("0x1")]
+    assert wire.read(both, 1, 1) == [wire.RpcResult("0x1")]
     nulled = b'{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":1,"message":"no"}}'
     assert wire.read(nulled, 1, 1) == [wire.ServerError(1, "no")]

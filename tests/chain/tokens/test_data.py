@@ -8,9 +8,9 @@ from importlib.resources import files
 
 import pytest
 
-from chain.checksum import checksummed, shortened
-from chain.networks import NATIVE, Network, all_networks, network_named
-from chain.tokens import Kind, listed_token, listed_tokens
+from chain.contracts.checksum import checksummed, shortened
+from chain.contracts.networks import NATIVE, Network, all_networks, network_named
+from chain.tokens import TokenClass, listed_token, listed_tokens
 
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
@@ -43,7 +43,7 @@ def test_each_network_lists_what_its_prices_rest_on(network: Network) -> None:
     assert network.stable is not None
     stable = listed_token(network, network.stable)
     assert stable is not None
-    assert stable.kind is Kind.DOLLAR
+    assert stable.kind is TokenClass.DOLLAR
     addresses = [item.token.address for item in tokens.tokens]
     symbols = [item.token.symbol for item in tokens.tokens]
     assert len(set(addresses)) == len(addresses)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chain.networks import all_networks, network_named
+from chain.contracts.networks import all_networks, network_named
 from chain.tokens import ListedToken, Token, listed_token, listed_tokens, unlisted_token
 from chain.tokens.lookalike import skeletons
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from chain.abi import encode, selector
-from chain.devnet.node.ledger import Ledger
+from chain.base.store import Store
+from chain.contracts.abi import encode, selector
+from chain.contracts.networks import network_named
+from chain.devnet.node.ledger import ChainLedger
 from chain.devnet.node.node import Node
 from chain.devnet.node.records import GenesisAccount
 from chain.devnet.node.server import Server
 from chain.devnet.world.contracts import contract_codes
-from chain.networks import network_named
 from chain.rpc.client import RpcClient
-from chain.rpc.requests import Limits
-from chain.store import Store
+from chain.rpc.requests import RequestLimits
 from chain.tokens import Token, read_tokens
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ def text(symbol: str | bytes, decimals: int = 18) -> bytes:
 
 @asynccontextmanager
 async def chain_with(
-    codes: dict[str, bytes], limits: Limits | None = None
+    codes: dict[str, bytes], limits: RequestLimits | None = None
 ) -> AsyncIterator[RpcClient]:
     multicall3 = {DEVNET.contracts.multicall3: contract_codes()["Multicall3"]}
     accounts = {
         address: GenesisAccount(balance=0, nonce=0, code=code, storage={})
         for address, code in {**multicall3, **codes}.items()
     }
-    server = Server(Node(Ledger.genesis(accounts, timestamp=1_760_000_000)))
+    server = Server(Node(ChainLedger.genesis(accounts, timestamp=1_760_000_000)))
     url = await server.start()
     try:
         async with RpcClient(DEVNET, [url], limits=limits) as client:
@@ -76,7 +76,7 @@ async def chain_with(
 
 
 async def read(
-    codes: dict[str, bytes], *, requests: int, limits: Limits | None = None
+    codes: dict[str, bytes], *, requests: int, limits: RequestLimits | None = None
 ) -> dict[str, Token]:
     async with chain_with(codes, limits) as client:
         tokens = await read_tokens(client, DEVNET, codes, "latest", now=0)
@@ -128,7 +128,7 @@ async def test_a_token_too_large_to_read_is_left_without_a_name() -> None:
     places = addresses(4)
     codes = {place: text("GOOD") for place in places}
     codes[places[2]] = text("X" * 60_000)
-    tokens = await read(codes, requests=60, limits=Limits(answer_bytes=100_000, rounds=1))
+    tokens = await read(codes, requests=60, limits=RequestLimits(answer_bytes=100_000, rounds=1))
     assert [tokens[place].symbol for place in places] == ["GOOD", "GOOD", "", "GOOD"]
     assert tokens[places[2]].decimals == 18
 

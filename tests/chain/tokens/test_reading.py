@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chain.abi import encode
-from chain.multicall import CallOutcome
-from chain.networks import network_named
-from chain.store import Store
+from chain.base.store import Store
+from chain.contracts.abi import encode
+from chain.contracts.networks import network_named
+from chain.rpc.multicall import CallOutcome
 from chain.tokens import Token, amount_text, ask_tokens
 
 ETHEREUM = network_named("ethereum")

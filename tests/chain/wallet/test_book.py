@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.wallet.book import (
-    Keeping,
+from chain.wallet.address_book import (
+    AddressBook,
+    KeyStorage,
     Wallet,
-    WalletBook,
     change_book,
     parsed_address,
     read_book,
@@ -21,9 +21,9 @@ from chain.wallet.errors import NoSuchWalletError, WalletError
 if TYPE_CHECKING:
     from pathlib import Path
 
-FIRST = Wallet("0x" + "11" * 20, "first", Keeping.FILE)
-SECOND = Wallet("0x" + "ab" * 20, "second", Keeping.NOWHERE)
-BOOK = WalletBook().holding(FIRST).holding(SECOND)
+FIRST = Wallet("0x" + "11" * 20, "first", KeyStorage.FILE)
+SECOND = Wallet("0x" + "ab" * 20, "second", KeyStorage.NOWHERE)
+BOOK = AddressBook().holding(FIRST).holding(SECOND)
 CHECKSUMMED = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
 
@@ -36,7 +36,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 
 def test_no_book_is_an_empty_one(tmp_path: Path) -> None:
-    assert read_book(tmp_path) == WalletBook()
+    assert read_book(tmp_path) == AddressBook()
 
 
 def test_the_first_wallet_is_current_until_it_is_gone() -> None:
@@ -67,9 +67,9 @@ def test_a_name_that_would_mislead_is_refused(name: str) -> None:
 
 
 def test_a_wallet_without_a_name_gets_the_next_free_one() -> None:
-    taken = WalletBook((Wallet(FIRST.address, "wallet-1", Keeping.FILE),))
+    taken = AddressBook((Wallet(FIRST.address, "wallet-1", KeyStorage.FILE),))
 
-    assert WalletBook().named(None) == "wallet-1"
+    assert AddressBook().named(None) == "wallet-1"
     assert taken.named(None) == "wallet-2"
 
 
@@ -92,7 +92,7 @@ def _book(**changed: object) -> str:
 def test_the_book_that_the_damaged_ones_are_made_of_is_sound(tmp_path: Path) -> None:
     (tmp_path / "wallets.json").write_text(_book())
 
-    assert read_book(tmp_path).find("first").keeping is Keeping.KEYRING
+    assert read_book(tmp_path).find("first").keeping is KeyStorage.KEYRING
 
 
 @pytest.mark.parametrize(

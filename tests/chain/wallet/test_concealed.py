@@ -7,8 +7,8 @@ import pickle
 
 import pytest
 
-from chain.wallet.concealed import CURVE_ORDER, Passphrase, PrivateKey
 from chain.wallet.errors import WalletError
+from chain.wallet.secrets import CURVE_ORDER, Passphrase, PrivateKey
 from tests.chain.wallet.canary import ADDRESS, KEY, KEY_TEXT, PASSPHRASE, seen_in
 
 

@@ -9,9 +9,9 @@ import keyring
 import pytest
 from keyring.backend import KeyringBackend
 
-from chain.wallet.concealed import PrivateKey
 from chain.wallet.errors import KeyringUnusableError
 from chain.wallet.keyring_store import SERVICE, find_keyring
+from chain.wallet.secrets import PrivateKey
 from tests.chain.wallet.canary import ADDRESS, KEY, KEY_TEXT, seen_in, told_with_locals
 
 

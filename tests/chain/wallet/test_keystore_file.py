@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.wallet.concealed import Passphrase, PrivateKey
 from chain.wallet.errors import KeystoreError, WalletError, WrongPassphraseError
 from chain.wallet.keystore_file import (
     SMALL_MACHINE_COST,
@@ -19,6 +18,7 @@ from chain.wallet.keystore_file import (
     read_keystore,
     write_keystore,
 )
+from chain.wallet.secrets import Passphrase, PrivateKey
 from tests.chain.wallet.canary import ADDRESS, KEY
 
 if TYPE_CHECKING:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from chain.base.home import Home
+from chain.contracts.networks import network_named
 from chain.devnet.node.transactions import decode_transaction
 from chain.execution.transaction import UnsignedTransaction
-from chain.home import Home
-from chain.networks import network_named
-from chain.wallet.book import Keeping, Wallet, change_book
-from chain.wallet.concealed import Passphrase, PrivateKey
+from chain.wallet.address_book import KeyStorage, Wallet, change_book
 from chain.wallet.errors import NoSuchWalletError, WalletError, WalletRefusedError
-from chain.wallet.keeping import open_signer
+from chain.wallet.keystore import open_signer
 from chain.wallet.keystore_file import keystore_path, write_keystore
+from chain.wallet.secrets import Passphrase, PrivateKey
 from chain.wallet.signer import Signer
 from tests.chain.wallet.canary import ADDRESS, KEY, PASSPHRASE, seen_in, told_with_locals
 
@@ -189,7 +189,7 @@ def test_a_signer_never_shows_its_key() -> None:
 
 _DUMPABLE = """
 import ctypes, os, resource
-from chain.wallet.concealed import PrivateKey
+from chain.wallet.secrets import PrivateKey
 from chain.wallet.signer import Signer
 PR_GET_DUMPABLE = 3
 def tell():
@@ -254,7 +254,7 @@ def test_a_stranger_has_no_signer(tmp_path: Path) -> None:
 def test_a_file_that_holds_another_wallets_key_opens_no_signer(tmp_path: Path) -> None:
     home = Home(tmp_path, tmp_path)
     claimed = "0x" + "55" * 20
-    change_book(home.keystore, lambda book: book.holding(Wallet(claimed, "w", Keeping.FILE)))
+    change_book(home.keystore, lambda book: book.holding(Wallet(claimed, "w", KeyStorage.FILE)))
     path = keystore_path(home.keystore, claimed)
     write_keystore(path, PrivateKey(KEY), Passphrase.from_text(PASSPHRASE), cost=2**12)
 

@@ -6,18 +6,18 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from chain.home import Home
-from zuno_tui.desk.bench import DeskOpening
+from chain.base.home import Home
+from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.desk import Desk
-from zuno_tui.session import Session
+from zuno_tui.session.session import Session
 from zuno_tui.settings import Flags, load_settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
     from pathlib import Path
 
+    from zuno_tui.commands.intents import Intent
     from zuno_tui.desk.events import Event
-    from zuno_tui.desk.intents import Intent
 
 E = TypeVar("E")
 PATIENCE = 60.0

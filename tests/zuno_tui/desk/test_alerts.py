@@ -6,27 +6,28 @@ import json
 import sqlite3
 import time
 from contextlib import closing
-from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import to_builtins
+from msgspec.structs import replace
 
-from agents.monitor.book import AlertBook
+from agents.monitor.alerts.state import MonitorState
+from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.ledger import NAMESPACE, Progress
 from agents.monitor.heartbeat import Beat, Sight, write_beat
-from agents.monitor.notebook import Notebook
 from agents.monitor.polling_lock import Holder, PollingLock
-from chain.checksum import shortened
-from chain.home import Home
+from chain.base.home import Home
+from chain.contracts.checksum import shortened
 from tests.agents.monitor.delivery_kit import WALLET, happen, raised
 from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.commands.intents import Acknowledge, MuteAlert
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
-from zuno_tui.desk.intents import Acknowledge, Mute
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.monitor.alert import Alert
+    from agents.monitor.alerts.alert import Alert
     from chain.devnet.launch import DevnetReady
     from tests.zuno_tui.desk.conftest import Node
 
@@ -47,7 +48,7 @@ async def test_the_desk_watches_when_nobody_does(
         since = len(desk.heard)
         await desk.ask(Acknowledge(first.alert_id))
         acked = await desk.until(AlertsChanged, since=since)
-        await desk.ask(Mute(first.alert_id, 3600))
+        await desk.ask(MuteAlert(first.alert_id, 3600))
         muted = await desk.until(
             AlertsChanged, lambda told: any(row.muted_until for row in told.view.rows), since=since
         )
@@ -73,7 +74,7 @@ async def test_a_daemon_that_watches_is_left_to_it(devnet: DevnetReady, tmp_path
         mine = await desk.until(AlertsChanged, lambda told: bool(told.view.rows))
 
     assert mine.view.watched_by == "desk"
-    with closing(AlertBook.open(home, now=0.0)) as book:
+    with closing(AlertStore.open(home, now=0.0)) as book:
         assert len(book.current()) == len(mine.view.rows)
 
 
@@ -81,13 +82,13 @@ async def test_alerts_that_were_late_are_drawn_all_the_same(
     devnet: DevnetReady, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A book that is written to gives the new revision and the old alerts, until it is free."""
-    current, first_seen = AlertBook.current, dict[int, float]()
+    current, first_seen = AlertStore.current, dict[int, float]()
 
-    def late(book: AlertBook) -> tuple[Alert, ...]:
+    def late(book: AlertStore) -> tuple[Alert, ...]:
         began = first_seen.setdefault(book.revision, time.monotonic())
         return current(book) if time.monotonic() - began > 1.0 else ()
 
-    monkeypatch.setattr(AlertBook, "current", late)
+    monkeypatch.setattr(AlertStore, "current", late)
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         told = await desk.until(AlertsChanged, lambda told: bool(told.view.rows))
 
@@ -105,7 +106,7 @@ async def test_alerts_of_other_networks_and_wallets_are_shown_and_ring(
     home = Home.locate({}, tmp_path)
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         await desk.until(AlertsChanged, lambda told: bool(told.view.rows))
-        with closing(AlertBook.open(home, now=time.time())) as elsewhere:
+        with closing(AlertStore.open(home, now=time.time())) as elsewhere:
             happen(elsewhere, raised(7), now=time.time())
             [alert] = [one for one in elsewhere.current() if one.network == "base"]
         rung = await desk.until(AlertRaised, lambda told: told.row.alert_id == str(alert.id))
@@ -143,7 +144,7 @@ async def test_all_is_well_only_when_every_watch_was_seen(
     seen = tuple(
         replace(one, wallet_address=one.wallet_address.format(mine=devnet.wallet)) for one in sights
     )
-    with closing(Notebook(home.database)) as notebook:
+    with closing(MonitorState(home.database)) as notebook:
         write_beat(notebook, Beat(time.time(), 4242, "elsewhere", 60.0, seen, None))
     try:
         async with sitting(opening(tmp_path, devnet.url)) as desk:
@@ -161,8 +162,8 @@ async def test_a_channel_that_refuses_is_shown(devnet: DevnetReady, tmp_path: Pa
     home = Home.locate({}, tmp_path)
     home.prepare()
     refusing = Progress("x", 0, trouble="HTTP 403, no", stopped_at=1.0, set_aside=(17,))
-    with closing(Notebook(home.database)) as notebook:
-        notebook.put(NAMESPACE, "Telegram", asdict(refusing), now=0)
+    with closing(MonitorState(home.database)) as notebook:
+        notebook.put(NAMESPACE, "Telegram", to_builtins(refusing), now=0)
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         told = await desk.until(AlertsChanged, lambda told: told.view.trouble is not None)
 
@@ -176,7 +177,7 @@ async def test_a_damaged_event_is_said_and_what_comes_after_it_rings(
     home = Home.locate({}, tmp_path)
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         await desk.until(AlertsChanged, lambda told: bool(told.view.rows))
-        with closing(AlertBook.open(home, now=time.time())) as elsewhere:
+        with closing(AlertStore.open(home, now=time.time())) as elsewhere:
             numbers = [one.number for one in elsewhere.events_after(0)]
             with closing(sqlite3.connect(home.database)) as connection, connection:
                 connection.execute(
@@ -194,14 +195,14 @@ async def test_a_look_that_fails_is_said_and_the_next_one_comes(
     devnet: DevnetReady, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failing = [True]
-    current = AlertBook.current
+    current = AlertStore.current
 
-    def odd(book: AlertBook) -> tuple[Alert, ...]:
+    def odd(book: AlertStore) -> tuple[Alert, ...]:
         if failing[0]:
             raise ZeroDivisionError
         return current(book)
 
-    monkeypatch.setattr(AlertBook, "current", odd)
+    monkeypatch.setattr(AlertStore, "current", odd)
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         await desk.until(AlertsChanged, lambda told: told.view.trouble is not None)
         failing[0] = False

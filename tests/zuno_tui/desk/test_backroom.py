@@ -12,22 +12,22 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from tests.zuno_tui.desk.sitting import opening
-from zuno_tui.desk.backroom import BackRoom
+from zuno_tui.commands.intents import Help, Quit, Show
 from zuno_tui.desk.events import HelpAsked, PositionsChanged, QuitAsked, Said
-from zuno_tui.desk.intents import Help, Quit, Show
+from zuno_tui.desk.thread import DeskThread
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
-    from zuno_tui.desk.bench import DeskOpening
+    from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.events import Event
 
 PATIENCE = 20.0
 _IMPORTED = """
 import sys
-import zuno_tui.desk.backroom, zuno_tui.desk.intents, zuno_tui.desk.link, zuno_tui.desk.bench
+import zuno_tui.desk.thread, zuno_tui.commands.intents, zuno_tui.desk.link, zuno_tui.desk.context
 print(*sys.modules)
 """
 
@@ -39,7 +39,7 @@ def test_what_is_asked_is_answered_from_another_thread(devnet: DevnetReady, tmp_
     async def opened() -> AsyncIterator[DeskOpening]:
         yield opening(tmp_path, devnet.url)
 
-    room = BackRoom(opened, lambda event: heard.put((threading.get_ident(), event)))
+    room = DeskThread(opened, lambda event: heard.put((threading.get_ident(), event)))
     room.start()
     began = time.monotonic()
     room.ask(Show("positions"))
@@ -63,7 +63,7 @@ def test_leaving_and_help_wait_for_no_desk(tmp_path: Path) -> None:
     async def opened() -> AsyncIterator[DeskOpening]:
         yield opening(tmp_path, "nowhere")
 
-    room = BackRoom(opened, told.append)
+    room = DeskThread(opened, told.append)
     room.ask(Help("recommend"))
     room.ask(Quit())
 
@@ -82,7 +82,7 @@ def test_leaving_ends_an_opening_that_takes_long(tmp_path: Path) -> None:
             ended.set()
         yield opening(tmp_path, "nowhere")
 
-    room = BackRoom(opened, lambda _: None)
+    room = DeskThread(opened, lambda _: None)
     room.start()
     assert begun.wait(PATIENCE)
     room.close()
@@ -97,7 +97,7 @@ def test_a_screen_that_holds_a_room_pays_for_nothing_heavy() -> None:
     )
 
     imported = set(told.stdout.split())
-    assert "zuno_tui.desk.backroom" in imported
+    assert "zuno_tui.desk.thread" in imported
     assert imported.isdisjoint({"web3", "openai", "pydantic", "eth_account", "httpx2", "sqlite3"})
     assert not {name for name in imported if name.startswith(("agents.", "chain.execution"))}
 
@@ -109,7 +109,7 @@ def test_a_room_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
     async def opened() -> AsyncIterator[DeskOpening]:
         yield opening(tmp_path, "nowhere")
 
-    room = BackRoom(opened, heard.put)
+    room = DeskThread(opened, heard.put)
     room.start()
 
     assert room.wait_closed(PATIENCE)

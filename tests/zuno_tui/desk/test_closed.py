@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chain.networks import network_named
-from chain.wallet.keeping import watch
+from msgspec.structs import replace
+
+from chain.contracts.networks import network_named
+from chain.wallet.keystore import watch
 from tests.zuno_tui.desk.sitting import Sitting, opening
+from zuno_tui.commands.intents import Recommend, SwitchNetwork, UseWallet
 from zuno_tui.desk.events import PositionsChanged, Said, StatusChanged
-from zuno_tui.desk.intents import Recommend, SwitchNetwork, UseWallet
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
-    from zuno_tui.desk.bench import DeskOpening
+    from zuno_tui.desk.context import DeskOpening
 
 STRANGER = "0x" + "11" * 20
 
@@ -51,7 +52,8 @@ async def test_another_wallet_is_looked_at_by_its_name(devnet: DevnetReady, tmp_
     opened = replace(
         opened,
         session=replace(
-            opened.session, settings=replace(opened.session.settings, address=devnet.wallet)
+            opened.session,
+            settings=replace(opened.session.settings, address=devnet.wallet),
         ),
     )
     desk = Sitting(opened)

@@ -10,6 +10,7 @@ from tests.agents.honest_model import honest
 from tests.fakes.model_endpoint import fails, model_endpoint, says
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.commands.intents import AboutPlan, Cancel, CreatePosition, Recommend, Replay, Show
 from zuno_tui.desk.events import (
     DebateChanged,
     PlanChanged,
@@ -19,7 +20,6 @@ from zuno_tui.desk.events import (
     Said,
     TurnEnded,
 )
-from zuno_tui.desk.intents import AboutPlan, Cancel, Create, Recommend, Replay, Show
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,7 +145,7 @@ async def test_a_new_position_is_argued_about_in_prices(
     devnet: DevnetReady, tmp_path: Path
 ) -> None:
     async with sitting(opening(tmp_path, devnet.url)) as desk:
-        await desk.ask(Create("1 WETH/USDC 0.05%", "conservative"))
+        await desk.ask(CreatePosition("1 WETH/USDC 0.05%", "conservative"))
         told = await desk.until(PlanChanged)
 
     assert told.view is not None

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.commands.intents import Apply, Approve, ChangePosition
 from zuno_tui.desk.events import ConfirmationAsked, HintChanged, PlanChanged, PositionsChanged
-from zuno_tui.desk.intents import Apply, Approve, Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ async def test_the_market_waits_while_a_person_decides(
         await desk.ask(Approve("plan_0000000000000000"))
         await desk.desk.idle()
         refused = node("zuno_status")["speed"]
-        await desk.ask(Change("collect", (str(token_id),)))
+        await desk.ask(ChangePosition("collect", (str(token_id),)))
         await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
         deciding = node("zuno_status")["speed"]
         await desk.ask(Apply())

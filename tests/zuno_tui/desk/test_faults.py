@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING
 
-from chain.rpc.requests import Limits
-from chain.store import Store, StoreError
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from chain.base.store import Store, StoreError
+from chain.rpc.requests import RequestLimits
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.commands.intents import (
+    ChangePosition,
+    Inspect,
+    Quit,
+    Recommend,
+    Refresh,
+    SwitchNetwork,
+)
 from zuno_tui.desk.events import PositionsChanged, QuitAsked, Said, StatusChanged
-from zuno_tui.desk.intents import Change, Inspect, Quit, Recommend, Refresh, SwitchNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +36,7 @@ _KEY = "a-key-that-is-never-shown"
 async def test_an_rpc_that_dies_leaves_its_rows_and_comes_back(
     devnet: DevnetReady, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    impatient = Limits(total_seconds=1.0, rounds=1, rest_seconds=0.1)
+    impatient = RequestLimits(total_seconds=1.0, rounds=1, rest_seconds=0.1)
     monkeypatch.setattr("chain.rpc.client.Limits", lambda: impatient)
     proxy = Proxy(devnet.url)
     with proxy:
@@ -133,7 +142,7 @@ async def test_whatever_a_node_says_is_told_in_clean_words(
     with Proxy(devnet.url, hostile) as proxy:
         async with sitting(opening(tmp_path, proxy.url)) as desk:
             await desk.until(PositionsChanged, lambda told: told.view.stale is not None)
-            for intent in (Inspect(28), Recommend(28), Change("collect", ("28",))):
+            for intent in (Inspect(28), Recommend(28), ChangePosition("collect", ("28",))):
                 await desk.ask(intent)
                 await desk.desk.idle()
 
@@ -149,6 +158,6 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, tuple | list):
         for part in value:
             yield from _texts(part)
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from _texts(getattr(value, field.name))
+    elif isinstance(value, Struct):
+        for part in asdict(value).values():
+            yield from _texts(part)

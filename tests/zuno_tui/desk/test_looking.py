@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.commands.intents import AboutPlan, Inspect, Recommend, SetMarketClock, ShowPage
 from zuno_tui.desk.events import DetailReady, PageReady, PoolsReady, Said
-from zuno_tui.desk.intents import AboutPlan, Inspect, Market, Page, Recommend
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ async def test_one_position_is_told_at_once_and_then_drawn(
 
 async def test_pools_come_with_a_phrase_to_go_on_from(devnet: DevnetReady, tmp_path: Path) -> None:
     async with sitting(opening(tmp_path, devnet.url)) as desk:
-        await desk.ask(Page("pools"))
+        await desk.ask(ShowPage("pools"))
         rows = (await desk.until(PoolsReady)).rows
 
     assert "create 1 WETH/USDC 0.05%" in {row.phrase for row in rows}
@@ -54,7 +54,7 @@ async def test_a_page_is_what_its_twin_prints_for_this_wallet(
 ) -> None:
     token_id = node("zuno_status")["positions"]["below its range"]
     async with sitting(opening(tmp_path, devnet.url)) as desk:
-        await desk.ask(Page("balances"))
+        await desk.ask(ShowPage("balances"))
         await desk.ask(Recommend(token_id))
         await desk.desk.idle()
         await desk.ask(AboutPlan("diff", candidate="0"))
@@ -73,9 +73,9 @@ async def test_the_markets_clock_is_turned_and_told(
 ) -> None:
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         for action in ("faster", "faster", "slower"):
-            await desk.ask(Market(action))
+            await desk.ask(SetMarketClock(action))
         slowed = node("zuno_status")["speed"]
-        await desk.ask(Market("pause"))
+        await desk.ask(SetMarketClock("pause"))
 
     assert slowed == 1
     assert node("zuno_status")["speed"] == 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.commands.intents import Apply, ChangePosition, OpenOutbox, Show
 from zuno_tui.desk.events import (
     ConfirmationAsked,
     ConfirmationEnded,
@@ -14,7 +15,6 @@ from zuno_tui.desk.events import (
     PlanChanged,
     Said,
 )
-from zuno_tui.desk.intents import Apply, Change, Outbox, Show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ async def test_what_was_sent_is_found_again_and_can_be_cancelled(
     token_id = node("zuno_status")["positions"]["healthy"]
     before = int(node("eth_getTransactionCount", devnet.wallet, "latest"), 16)
     async with sitting(opening(tmp_path, devnet.url)) as desk:
-        await desk.ask(Change("collect", (str(token_id),)))
+        await desk.ask(ChangePosition("collect", (str(token_id),)))
         await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
         await desk.ask(Apply())
         approval = (await desk.until(ConfirmationAsked)).approval
@@ -52,7 +52,7 @@ async def test_what_was_sent_is_found_again_and_can_be_cancelled(
         said = await desk.until(Said, lambda said: "See: outbox" in said.words)
         await desk.ask(Show("outbox"))
         row = (await desk.until(OutboxReady)).rows[0]
-        await desk.ask(Outbox("cancel", row.plan_id))
+        await desk.ask(OpenOutbox("cancel", row.plan_id))
         asked = (await desk.until(ConfirmationAsked)).approval
         await desk.desk.confirm(asked.hash, "apply", None)
         refused = await desk.until(ConfirmationEnded)
@@ -60,7 +60,7 @@ async def test_what_was_sent_is_found_again_and_can_be_cancelled(
         await desk.until(ConfirmationEnded, lambda told: "cancel sent" in told.words)
         node("evm_mine")
         since = len(desk.heard)
-        await desk.ask(Outbox("look"))
+        await desk.ask(OpenOutbox("look"))
         after = (await desk.until(OutboxReady, since=since)).rows[0]
 
     assert approval.plan_id in said.words

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from zuno_tui.desk.cleaning import cleaned
 from zuno_tui.desk.events import (
@@ -22,7 +22,8 @@ from zuno_tui.desk.guide import Guide
 from zuno_tui.desk.jobs import Jobs
 from zuno_tui.desk.market import next_speed
 from zuno_tui.desk.prose import ProseGatherer
-from zuno_tui.desk.views import (
+from zuno_tui.settings import SettingsError
+from zuno_tui.shown.views import (
     ApprovalView,
     DebateView,
     OptionView,
@@ -32,7 +33,6 @@ from zuno_tui.desk.views import (
     ResultView,
     StatusView,
 )
-from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
@@ -159,7 +159,7 @@ def test_speeds_go_up_and_down_a_ladder() -> None:
 def plan(**changes: object) -> PlanView:
     option = OptionView("1 widen", "1", True, "accept", "1", "2", 0.5, 0.9, 0.5)
     made = PlanView("plan_1", "", "", (option,), (), 0.0, 7)
-    return replace(made, **changes)  # type: ignore[arg-type]
+    return replace(made, **changes)
 
 
 def test_the_guide_leads_from_the_first_row_to_an_applied_plan() -> None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.wallet.concealed import Passphrase
+from chain.wallet.secrets import Passphrase
 from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
+from zuno_tui.commands.intents import Apply, Approve, ChangePosition, Recommend, Refresh
 from zuno_tui.desk.events import (
     ConfirmationAsked,
     ConfirmationEnded,
@@ -16,14 +17,13 @@ from zuno_tui.desk.events import (
     Said,
     TurnEnded,
 )
-from zuno_tui.desk.intents import Apply, Approve, Change, Recommend, Refresh
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
     from tests.zuno_tui.desk.conftest import Node
-    from zuno_tui.desk.views import ApprovalView, PlanView
+    from zuno_tui.shown.views import ApprovalView, PlanView
 
 pytestmark = pytest.mark.usefixtures("changed_world")
 
@@ -43,7 +43,7 @@ async def asked_to_confirm(desk: Sitting) -> ApprovalView:
 
 
 async def approved_to_collect(desk: Sitting, token_id: int) -> ApprovalView:
-    await desk.ask(Change("collect", (str(token_id),)))
+    await desk.ask(ChangePosition("collect", (str(token_id),)))
     told = await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
     assert told.view is not None
     assert told.view.approval is not None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from zuno_tui.desk.settings_rows import setting_rows
-from zuno_tui.session import Session
+from zuno_tui.session.session import Session
 
 if TYPE_CHECKING:
     from pathlib import Path

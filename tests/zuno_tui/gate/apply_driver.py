@@ -6,9 +6,9 @@ import os
 import sys
 
 # What `apply` imports lazily, so that a child of the fork server starts at once.
-import zuno_tui.cli.apply
-import zuno_tui.cli.outbox
-import zuno_tui.gate.applying  # noqa: F401
+import zuno_tui.commands.apply
+import zuno_tui.commands.outbox
+import zuno_tui.gate.apply  # noqa: F401
 from zuno_tui.cli import main
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from chain.abi import decode, encode_call
+from chain.contracts.abi import decode, encode_call
+from chain.contracts.networks import NATIVE
+from chain.contracts.storage import decode_slot0, pool_slots
 from chain.math.ticks import tick_at_sqrt_price
-from chain.networks import NATIVE
-from chain.storage import decode_slot0, pool_slots
 from tests.zuno_tui.conftest import CommandLine, Spoken
 from zuno_tui.cli import main
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from chain.abi import encode, encode_call
-from chain.actions import TO_SENDER, Decrease, TakePair, initialize_pool
+from chain.contracts.abi import encode, encode_call
+from chain.contracts.calldata import TO_SENDER, Decrease, TakePair, initialize_pool
+from chain.contracts.keccak import keccak
+from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.accounts import DEMO_WALLET, STRANGER, WIDE_PROVIDER
 from chain.devnet.world.hook_code import EXIT_GUARD
 from chain.devnet.world.pools import ETH_USDC, WETH_USDC_LOW
-from chain.execution.building_facts import Tolerance
-from chain.execution.recipes_sizing import price_band
-from chain.keccak import keccak
-from chain.pool_key import PoolKey
+from chain.execution.build.facts import Tolerance
+from chain.execution.build.sizing import price_band
 from tests.zuno_tui.gate.hostile_code import consenting_code
 
 if TYPE_CHECKING:

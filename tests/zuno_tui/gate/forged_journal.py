@@ -6,13 +6,16 @@ import copy
 import json
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chain.execution.decoding import decode_call, encode_call
-from chain.execution.decoding_abi import DecodingError
-from chain.execution.journal import unsigned_to_text
-from chain.execution.outbox import Outbox
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from chain.execution.decode.abi import DecodingError
+from chain.execution.decode.decoder import decode_call, encode_call
+from chain.execution.outbox.journal import unsigned_to_text
+from chain.execution.outbox.outbox import Outbox
 from zuno_tui.gate.approval_tag import tag_approval
 from zuno_tui.gate.approvals import read_approval, seal_again
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from chain.execution.decoding_records import Call
+    from chain.execution.decode.records import Call
     from chain.execution.transaction import UnsignedTransaction
 
 Document = dict[str, Any]
@@ -199,19 +202,19 @@ def _all_records(record: Any) -> Iterator[Any]:
     if isinstance(record, tuple) and not hasattr(record, "_fields"):
         for one in record:
             yield from _all_records(one)
-    elif is_dataclass(record):
+    elif isinstance(record, Struct):
         yield record
-        for field in fields(record):
-            yield from _all_records(getattr(record, field.name))
+        for value in asdict(record).values():
+            yield from _all_records(value)
 
 
 def _rewritten(record: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(record, tuple) and not hasattr(record, "_fields"):
         return tuple(_rewritten(one, change) for one in record)
-    if not is_dataclass(record) or isinstance(record, type):
+    if not isinstance(record, Struct):
         return record
     changed = change(record)
     if changed is not record:
         return changed
-    inner = {f.name: _rewritten(getattr(record, f.name), change) for f in fields(record)}
+    inner = {name: _rewritten(value, change) for name, value in asdict(record).items()}
     return replace(record, **inner)

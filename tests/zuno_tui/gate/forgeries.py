@@ -6,23 +6,24 @@ nothing of the kind.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from chain.abi import encode_call as abi_call
+from msgspec.structs import replace
+
+from chain.contracts.abi import encode_call as abi_call
+from chain.contracts.networks import NATIVE
 from chain.devnet.world.accounts import NEIGHBOUR, STRANGER
 from chain.devnet.world.deployment import USDC, WBTC, WETH
-from chain.execution.decoding import encode_call
-from chain.execution.decoding_records import (
+from chain.execution.decode.decoder import encode_call
+from chain.execution.decode.records import (
+    DecodedSweep,
     Deposit,
     ModifyLiquidities,
     Multicall,
     Permit2Approval,
-    Sweep,
     TokenApproval,
     Unsubscribe,
 )
-from chain.networks import NATIVE
 from tests.zuno_tui.gate.forgeries_in_calls import (
     LAST_TIME,
     NO_LIMIT,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-    from chain.networks import Address, Contracts
+    from chain.contracts.networks import Address, Contracts
     from tests.zuno_tui.gate.forged_journal import Draft
 
     Forgery = Callable[[Draft, Random, Contracts], str | None]
@@ -170,7 +171,7 @@ def _token_id(draft: Draft) -> int:
 
 
 def _taking(wallet: Address) -> tuple[Any, ...]:
-    return (Sweep(NATIVE, wallet),)
+    return (DecodedSweep(NATIVE, wallet),)
 
 
 def sender_or_chain(draft: Draft, random: Random, _contracts: Contracts) -> str | None:

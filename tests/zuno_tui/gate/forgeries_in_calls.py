@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from chain.devnet.world.accounts import NEIGHBOUR, STRANGER
 from chain.devnet.world.deployment import FAKE_USDC, USDC, USDT, WBTC, WETH
-from chain.execution.decoding_records import (
-    Burn,
-    CloseCurrency,
-    Decrease,
+from chain.execution.decode.records import (
+    DecodedBurn,
+    DecodedCloseCurrency,
+    DecodedDecrease,
+    DecodedIncrease,
+    DecodedMint,
+    DecodedPermit2Transfer,
+    DecodedPoolKey,
+    DecodedSettle,
+    DecodedSettlePair,
+    DecodedSwapExactIn,
+    DecodedSweep,
+    DecodedTake,
+    DecodedTakePair,
     Execute,
-    Increase,
-    Key,
-    Mint,
     ModifyLiquidities,
     Permit2Approval,
-    Permit2Transfer,
-    Settle,
-    SettlePair,
-    SwapExactIn,
-    Sweep,
-    Take,
-    TakePair,
     TokenApproval,
 )
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-    from chain.networks import Address, Contracts
+    from chain.contracts.networks import Address, Contracts
     from tests.zuno_tui.gate.forged_journal import Draft
 
     Forgery = Callable[[Draft, Random, Contracts], str | None]
@@ -57,12 +58,20 @@ def _stranger(random: Random, contracts: Contracts) -> Address:
 
 def recipient(draft: Draft, random: Random, contracts: Contracts) -> str | None:
     """Somebody else gets what comes out, what is left over, or the new position."""
-    found = _picked(draft, random, TakePair, Sweep, Mint, Take, Permit2Transfer)
+    found = _picked(
+        draft,
+        random,
+        DecodedTakePair,
+        DecodedSweep,
+        DecodedMint,
+        DecodedTake,
+        DecodedPermit2Transfer,
+    )
     if found is None:
         return None
     place, record = found
     to = _stranger(random, contracts)
-    name = "owner" if isinstance(record, Mint) else "recipient"
+    name = "owner" if isinstance(record, DecodedMint) else "recipient"
     draft.rewrite(place, record, replace(record, **{name: to}))
     return f"{type(record).__name__}.{name} = {to}"
 
@@ -80,13 +89,13 @@ def every_recipient(draft: Draft, random: Random, contracts: Contracts) -> str |
 
 def contract_as_recipient(draft: Draft, random: Random, _contracts: Contracts) -> str | None:
     """Left in the contract, where anybody may sweep it."""
-    found = _picked(draft, random, TakePair, Sweep, Mint)
+    found = _picked(draft, random, DecodedTakePair, DecodedSweep, DecodedMint)
     if found is None:
         return None
     place, record = found
     through_router = any(at == place for at, _ in draft.records(Execute))
     to = random.choice((_TO_CONTRACT, _TO_SENDER)) if through_router else _TO_CONTRACT
-    name = "owner" if isinstance(record, Mint) else "recipient"
+    name = "owner" if isinstance(record, DecodedMint) else "recipient"
     draft.rewrite(place, record, replace(record, **{name: to}))
     return f"{type(record).__name__}.{name} = {to}"
 
@@ -94,9 +103,17 @@ def contract_as_recipient(draft: Draft, random: Random, _contracts: Contracts) -
 def token(draft: Draft, random: Random, _contracts: Contracts) -> str | None:
     """Another currency than the pair's where one is named."""
     kinds = (
-        TakePair, SettlePair, CloseCurrency, Sweep, Settle, Take, Mint, SwapExactIn,
-        Permit2Approval, Permit2Transfer,
-    )  # fmt: skip
+        DecodedTakePair,
+        DecodedSettlePair,
+        DecodedCloseCurrency,
+        DecodedSweep,
+        DecodedSettle,
+        DecodedTake,
+        DecodedMint,
+        DecodedSwapExactIn,
+        Permit2Approval,
+        DecodedPermit2Transfer,
+    )
     found = _picked(draft, random, *kinds)
     if found is None:
         return None
@@ -115,12 +132,12 @@ def token(draft: Draft, random: Random, _contracts: Contracts) -> str | None:
 def _with_token(record: Any, other: Address, random: Random) -> Any:
     first = random.random() < 0.5
     match record:
-        case TakePair() | SettlePair():
+        case DecodedTakePair() | DecodedSettlePair():
             return replace(record, currency0=other) if first else replace(record, currency1=other)
-        case Mint(pool=key) | SwapExactIn(pool=key):
+        case DecodedMint(pool=key) | DecodedSwapExactIn(pool=key):
             pair = key._replace(currency0=other) if first else key._replace(currency1=other)
             return replace(record, pool=pair)
-        case Permit2Approval() | Permit2Transfer():
+        case Permit2Approval() | DecodedPermit2Transfer():
             return replace(record, token=other)
         case _:
             return replace(record, currency=other)
@@ -128,11 +145,11 @@ def _with_token(record: Any, other: Address, random: Random) -> Any:
 
 def pool(draft: Draft, random: Random, _contracts: Contracts) -> str | None:
     """Another pool of the same pair: one with a dear fee, another spacing or a hook."""
-    found = _picked(draft, random, Mint, SwapExactIn)
+    found = _picked(draft, random, DecodedMint, DecodedSwapExactIn)
     if found is None:
         return None
     place, record = found
-    key: Key = record.pool
+    key: DecodedPoolKey = record.pool
     changed = random.choice(
         (
             key._replace(fee=999_999),
@@ -147,18 +164,25 @@ def pool(draft: Draft, random: Random, _contracts: Contracts) -> str | None:
 def amount(draft: Draft, random: Random, _contracts: Contracts) -> str | None:
     """More taken, moved or allowed than the rest of the plan needs."""
     found = _picked(
-        draft, random, Mint, Increase, SwapExactIn, Permit2Transfer, TokenApproval, Permit2Approval
+        draft,
+        random,
+        DecodedMint,
+        DecodedIncrease,
+        DecodedSwapExactIn,
+        DecodedPermit2Transfer,
+        TokenApproval,
+        Permit2Approval,
     )
     if found is None:
         return None
     place, record = found
     factor = random.choice((2, 5, 10, 1_000))
     match record:
-        case Mint() | Increase():
+        case DecodedMint() | DecodedIncrease():
             name = random.choice(("liquidity", "amount0_max", "amount1_max"))
             if getattr(record, name) == 0:
                 return None
-        case SwapExactIn():
+        case DecodedSwapExactIn():
             name = "amount_in"
         case _:
             name = "amount"
@@ -177,14 +201,14 @@ def minimum(draft: Draft, random: Random, _contracts: Contracts) -> str | None:
     """
     found = [
         (place, record)
-        for place, record in draft.records(Burn, Decrease, SwapExactIn)
+        for place, record in draft.records(DecodedBurn, DecodedDecrease, DecodedSwapExactIn)
         if _asks_for_something(record)
     ]
     if not found:
         return None
     place, record = random.choice(found)
     keep = random.choice((0, 10, 50))
-    if isinstance(record, SwapExactIn):
+    if isinstance(record, DecodedSwapExactIn):
         new: Any = replace(record, amount_out_minimum=record.amount_out_minimum * keep // 100)
     else:
         new = replace(
@@ -197,7 +221,7 @@ def minimum(draft: Draft, random: Random, _contracts: Contracts) -> str | None:
 
 
 def _asks_for_something(record: Any) -> bool:
-    if isinstance(record, SwapExactIn):
+    if isinstance(record, DecodedSwapExactIn):
         return record.amount_out_minimum > 1
     return bool(record.amount0_min > 100 or record.amount1_min > 100)
 
@@ -244,7 +268,15 @@ def expiry(draft: Draft, random: Random, _contracts: Contracts) -> str | None:
 
 
 def hook_data(draft: Draft, random: Random, _contracts: Contracts) -> str | None:
-    found = _picked(draft, random, Mint, Increase, Decrease, Burn, SwapExactIn)
+    found = _picked(
+        draft,
+        random,
+        DecodedMint,
+        DecodedIncrease,
+        DecodedDecrease,
+        DecodedBurn,
+        DecodedSwapExactIn,
+    )
     if found is None:
         return None
     place, record = found

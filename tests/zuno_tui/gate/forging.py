@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from chain.actions import approve_through_permit2, approve_token
+from chain.contracts.calldata import approve_through_permit2, approve_token
+from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import CONTRACTS, USDC, WETH
-from chain.networks import network_named
 from chain.wallet.errors import WalletError
 from chain.wallet.signer import Signer
 from tests.chain.moves import NEVER, Moves

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.abi import selector
+from chain.contracts.abi import selector
 from chain.devnet.world.hook_code import assemble
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.networks import Address
+    from chain.contracts.networks import Address
 
 TOLL_PARTS = 100
 """A toll token keeps the hundredth part of what is moved."""

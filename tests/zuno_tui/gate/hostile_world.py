@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
-from chain.abi import encode_call
-from chain.actions import approve_through_permit2, approve_token, initialize_pool
+from chain.contracts.abi import encode_call
+from chain.contracts.calldata import approve_through_permit2, approve_token, initialize_pool
+from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.pool_key import PoolKey
+from chain.contracts.storage import decode_slot0, pool_slots
 from chain.devnet.world.accounts import DEMO_WALLET, WIDE_PROVIDER
 from chain.devnet.world.deployment import HOSTILE, USDC, WETH
 from chain.devnet.world.pools import WETH_USDC
 from chain.math.ticks import nearest_usable_tick, tick_at_sqrt_price
-from chain.networks import NATIVE, network_named
-from chain.pool_key import PoolKey
-from chain.storage import decode_slot0, pool_slots
 from tests.chain.moves import NEVER, Moves
 from tests.zuno_tui.gate.hostile_code import (
     consenting_code,
@@ -29,8 +29,8 @@ from tests.zuno_tui.gate.hostile_code import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from chain.contracts.networks import Address
     from chain.devnet.launch import DevnetReady
-    from chain.networks import Address
 
 EXIT_TAX: Address = "0x7a8000000000000000000000000000000000c101"
 """Bits 8 and 0: told after liquidity is removed, and may keep a part of it."""

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from chain.abi import encode_call
+from chain.contracts.abi import encode_call
 from chain.devnet.launch import devnet_process
 from chain.devnet.node.transactions import sign_transaction
 from chain.devnet.world.accounts import DEMO_WALLET
 from tests.zuno_tui.conftest import CommandLine, Spoken
 from tests.zuno_tui.gate import apply_driver
 from tests.zuno_tui.gate.desk import REFUSED, Desk
-from zuno_tui.cli import DONE, NETWORK
+from zuno_tui.shown.exit_codes import DONE, NETWORK
 
 if TYPE_CHECKING:
     import random

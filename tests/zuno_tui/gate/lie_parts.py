@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import isqrt
 from typing import TYPE_CHECKING, Any
 
-from chain.abi import selector
+from chain.contracts.abi import selector
+from chain.contracts.keccak import keccak
+from chain.contracts.pool_key import position_key
+from chain.contracts.storage import pool_slots, position_slots
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.pools import SLEEPY
-from chain.keccak import keccak
 from chain.math.ticks import tick_at_sqrt_price
-from chain.pool_key import position_key
-from chain.storage import pool_slots, position_slots
 from tests.fakes.lying_endpoint import (
     Lie,
     ToldError,
@@ -23,8 +23,8 @@ from tests.fakes.lying_endpoint import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from chain.networks import Address
-    from chain.pool_key import PoolKey
+    from chain.contracts.networks import Address
+    from chain.contracts.pool_key import PoolKey
     from tests.fakes.proxy import Call
     from tests.zuno_tui.gate.desk import Desk
 

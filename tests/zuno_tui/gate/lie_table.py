@@ -6,12 +6,15 @@ import json
 import signal
 import sqlite3
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from chain.execution.decoding import decode_call
-from chain.execution.decoding_records import SwapExactIn
-from chain.networks import NATIVE
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from chain.contracts.networks import NATIVE
+from chain.execution.decode.decoder import decode_call
+from chain.execution.decode.records import DecodedSwapExactIn
 from tests.fakes.lying_endpoint import lying_endpoint
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine
@@ -224,14 +227,12 @@ def _leaves(record: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(record, tuple) and not hasattr(record, "_fields"):
         for one in record:
             yield from _leaves(one, name)
-    elif is_dataclass(record):
+    elif isinstance(record, Struct):
         yield "kind", type(record).__name__
-        for field in fields(record):
-            value = getattr(record, field.name)
-            if isinstance(record, SwapExactIn) and field.name == "pool":
-                # Of the pair's pools any will do that pays what it must.
-                value = (value.currency0, value.currency1)
-            yield from _leaves(value, field.name)
+        for field, value in asdict(record).items():
+            # Of the pair's pools any will do that pays what it must.
+            any_pool = isinstance(record, DecodedSwapExactIn) and field == "pool"
+            yield from _leaves((value.currency0, value.currency1) if any_pool else value, field)
     else:
         yield name, record
 

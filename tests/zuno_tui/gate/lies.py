@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chain.abi import encode
+from chain.contracts.abi import encode
 from chain.devnet.world.accounts import DEMO_WALLET, STRANGER
 from chain.devnet.world.deployment import CONTRACTS, USDC, WBTC, WETH
 from chain.devnet.world.hook_code import EXIT_GUARD

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from chain.execution.building_facts import FeeCaps
+from chain.execution.build.facts import FeeCaps
 from chain.rpc.records import Block, FeeHistory
 from zuno_tui.gate.agreement import Agreement, Silent, compared
 from zuno_tui.gate.basis import Gas, contradicts
 from zuno_tui.gate.connections import Witness
-from zuno_tui.gate.preparing import agreed_fees
+from zuno_tui.gate.prepare import agreed_fees
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.store import Store
+from chain.base.store import Store
 from zuno_tui.gate.approval_tag import refuse_untagged, tag_approval
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 

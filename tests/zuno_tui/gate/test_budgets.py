@@ -6,13 +6,13 @@ from typing import Any, cast
 
 import pytest
 
-from chain.execution.building_facts import Tolerance, position_facts
-from chain.execution.recipes_sizing import drift_band, most_taken
+from chain.execution.build.facts import Tolerance, position_facts
+from chain.execution.build.sizing import drift_band, most_taken
 from chain.math.liquidity import liquidity_for_amounts
 from tests.agents.monitor.made_up_positions import LOWER, ONE, TWO, UPPER, position
-from zuno_tui.gate import wishes_about_positions as orders
+from zuno_tui.gate.orders import position as orders
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.worth import Worth
+from zuno_tui.gate.worth import OrderWorth
 
 WALLET = "0x" + "aa" * 20
 PLENTY = 2**127 - 1
@@ -23,7 +23,7 @@ def held(tick: int = 200) -> orders.HeldPosition:
     snapshot = position(tick)
     tokens = {ONE.address: ONE, TWO.address: TWO}
     return orders.HeldPosition(
-        snapshot, position_facts(snapshot), Worth(tokens, {}, None), tuple(tokens)
+        snapshot, position_facts(snapshot), OrderWorth(tokens, {}, None), tuple(tokens)
     )
 
 

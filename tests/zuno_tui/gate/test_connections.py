@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chain.networks import network_named
+from chain.contracts.networks import network_named
 from chain.rpc.client import RpcClient
 from zuno_tui.gate.connections import open_connections
 from zuno_tui.settings import Settings

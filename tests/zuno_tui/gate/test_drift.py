@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
-from chain.execution.recipes_sizing import price_band
-from zuno_tui.gate.drift import Bounds, Circumstances, drifts
+from chain.execution.build.sizing import price_band
+from zuno_tui.gate.drift import ChainState, DriftLimits, drifts
 
 PRICE = 3 << 96
 LIQUIDITY = 10**18
 BAND = price_band(PRICE, 50)
-BEFORE = Circumstances(
+BEFORE = ChainState(
     owner="0x" + "11" * 20,
     liquidity=LIQUIDITY,
     pool_id="0x" + "22" * 32,
@@ -23,11 +22,11 @@ BEFORE = Circumstances(
     nonce=7,
     base_fee=10**9,
 )
-BOUNDS = Bounds(BAND.lowest, BAND.highest, max_fee_per_gas=2 * 10**9, expires_at=1_000_600)
+BOUNDS = DriftLimits(BAND.lowest, BAND.highest, max_fee_per_gas=2 * 10**9, expires_at=1_000_600)
 NOW = 1_000_000
 
 
-def _names(after: Circumstances, now: float = NOW) -> list[str]:
+def _names(after: ChainState, now: float = NOW) -> list[str]:
     return [drift.what for drift in drifts(BEFORE, after, BOUNDS, now)]
 
 
@@ -53,7 +52,7 @@ def test_nothing_changed() -> None:
         (replace(BEFORE, base_fee=2 * 10**9 + 1), "base fee"),
     ],
 )
-def test_one_step_past_its_bound_is_refused(after: Circumstances, what: str) -> None:
+def test_one_step_past_its_bound_is_refused(after: ChainState, what: str) -> None:
     assert _names(after) == [what]
 
 
@@ -68,7 +67,7 @@ def test_one_step_past_its_bound_is_refused(after: Circumstances, what: str) -> 
         replace(BEFORE, base_fee=0),
     ],
 )
-def test_what_stays_within_its_bound_is_let_through(after: Circumstances) -> None:
+def test_what_stays_within_its_bound_is_let_through(after: ChainState) -> None:
     assert _names(after) == []
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from chain.abi import encode_call
+from chain.contracts.abi import encode_call
+from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import KEEPER
 from chain.devnet.world.hook_code import FEE_STEWARD, UPDATE_FEE
 from chain.devnet.world.pools import DYNAMIC
-from chain.execution.outbox import Outbox
-from chain.execution.policy_context import DEAREST_POOL_FEE
-from chain.networks import network_named
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.policy.context import DEAREST_POOL_FEE
 from tests.chain.moves import Moves
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
-    from zuno_tui.gate.drift import Bounds
+    from zuno_tui.gate.drift import DriftLimits
 
 EDGE, MANY = 2, 50
 
@@ -108,7 +108,7 @@ def test_fifty_sizes_of_each_have_the_verdict_specified(
     assert desk.nonce() == before
 
 
-def _kept_bounds(desk: Desk, plan_id: str) -> Bounds:
+def _kept_bounds(desk: Desk, plan_id: str) -> DriftLimits:
     with Outbox.open(desk.command.home / "outbox.db") as outbox:
         return find_approval(outbox.kept, plan_id).bounds
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chain.contracts.storage import pool_slots
 from chain.devnet.launch import devnet_process
-from chain.storage import pool_slots
 from tests.fakes.proxy import Proxy, refuses
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk

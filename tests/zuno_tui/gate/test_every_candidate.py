@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from chain.contracts.networks import network_named
 from chain.devnet.launch import devnet_process
-from chain.networks import network_named
 from chain.tokens import listed_token
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk, assert_nothing_left, assert_within_bounds
-from zuno_tui.cli.output import Column, table
-from zuno_tui.words import amount_of
+from zuno_tui.shown.output import OutputColumn, table
+from zuno_tui.shown.words import amount_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,9 +22,12 @@ DEVNET = network_named("devnet")
 MOST_IDLE = 0.036
 """Of a move: what is given up for drift, and what the range's proportion leaves over."""
 _COLUMNS = (
-    *(Column(title) for title in ("POSITION", "CHOICE", "TICKS")),
-    *(Column(title, "right") for title in ("SHOWN", "REALISED", "DIFFERENCE", "IDLE", "DRIFT")),
-    *(Column(title) for title in ("LEFT IN ROUTER, MANAGER", "STILL ALLOWED")),
+    *(OutputColumn(title) for title in ("POSITION", "CHOICE", "TICKS")),
+    *(
+        OutputColumn(title, "right")
+        for title in ("SHOWN", "REALISED", "DIFFERENCE", "IDLE", "DRIFT")
+    ),
+    *(OutputColumn(title) for title in ("LEFT IN ROUTER, MANAGER", "STILL ALLOWED")),
 )
 
 

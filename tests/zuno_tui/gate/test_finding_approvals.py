@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chain.store import Store
+from chain.base.store import Store
 from zuno_tui.gate.approvals import find_approval
 from zuno_tui.gate.refusal import GateRefusedError
 

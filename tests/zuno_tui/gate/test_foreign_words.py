@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.channel import Delayed
-from agents.monitor.channel import Refused as ChannelRefused
-from agents.monitor.posting import Posted
-from agents.monitor.telegram import Telegram, TelegramSettings
-from chain.abi import encode, selector
-from chain.clean_text import OWN_MARKS, QUOTE_LIMIT
+from agents.monitor.deliver.channel import ChannelRefused, Delayed
+from agents.monitor.deliver.http_post import Posted
+from agents.monitor.deliver.telegram import Telegram, TelegramSettings
+from chain.base.clean_text import OWN_MARKS, QUOTE_LIMIT
+from chain.contracts.abi import encode, selector
 from chain.devnet.world.deployment import WETH
 from chain.rpc.endpoint import endpoints_of
-from chain.rpc.requests import Limits
+from chain.rpc.requests import RequestLimits
 from chain.rpc.server_errors import typed_error
 from chain.rpc.wire import ServerError
 from chain.tokens.reading import unlisted_token
@@ -24,9 +23,9 @@ from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from tests.zuno_tui.gate.hostile_world import UPGRADEABLE, HostileWorld, hostile_world
-from zuno_tui.cli.failures import unforeseen
+from zuno_tui.commands.intents import ChangePosition
 from zuno_tui.desk.events import Said
-from zuno_tui.desk.intents import Change
+from zuno_tui.shown.failures import unforeseen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +87,7 @@ async def test_nor_at_the_desk(desk: Desk, world: HostileWorld) -> None:
     world.set_code(UPGRADEABLE, _reverting(REASON))
 
     async with sitting(opening(desk.command.home, desk.devnet.url)) as person:
-        await person.ask(Change("close", (str(world.upgradeable),)))
+        await person.ask(ChangePosition("close", (str(world.upgradeable),)))
         told = await person.until(Said, lambda event: event.tone == "bad")
 
     _assert_quoted(told.words)
@@ -109,7 +108,7 @@ async def test_nor_at_the_desk(desk: Desk, world: HostileWorld) -> None:
 def test_a_nodes_words_are_quoted_whatever_became_of_the_request(
     method: str, code: int, message: str
 ) -> None:
-    (endpoint,) = endpoints_of(("http://127.0.0.1:1",), Limits())
+    (endpoint,) = endpoints_of(("http://127.0.0.1:1",), RequestLimits())
 
     error = typed_error(ServerError(code, message, "0x" + REASON.hex()), method, endpoint)
 

@@ -19,15 +19,15 @@ from tests.zuno_tui.gate.forging import (
     honest_home,
     thief_at,
 )
+from zuno_tui.commands.intents import Apply
 from zuno_tui.desk.events import ConfirmationAsked
-from zuno_tui.desk.intents import Apply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
-    from zuno_tui.desk.views import ApprovalView
+    from zuno_tui.shown.views import ApprovalView
 
 DONE, FAILED = 0, 1
 KINDS = (

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
-from chain.abi import decode, encode_call
-from chain.actions import approve_through_permit2, approve_token, initialize_pool
+from chain.contracts.abi import decode, encode_call
+from chain.contracts.calldata import approve_through_permit2, approve_token, initialize_pool
+from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.accounts import STRANGER, WIDE_PROVIDER
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.pools import SLEEPY
-from chain.execution.decoding_records import (
-    Key,
-    Mint,
+from chain.execution.decode.records import (
+    DecodedMint,
+    DecodedPermit2Transfer,
+    DecodedPoolKey,
+    DecodedSwapExactIn,
+    DecodedTakePair,
     Permit2Approval,
-    Permit2Transfer,
-    SwapExactIn,
-    TakePair,
     TokenApproval,
 )
 from chain.math.ticks import nearest_usable_tick, tick_at_sqrt_price
-from chain.networks import NATIVE, network_named
-from chain.pool_key import PoolKey
 from tests.chain.moves import NEVER, Moves
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
@@ -92,7 +92,7 @@ def test_whoever_has_the_machines_key_too_is_held_to_the_hash_that_was_shown(
     assert thief.caught.signed == []
 
 
-def _cheap_pool(thief: ThiefAtHome, swap: SwapExactIn) -> PoolKey:
+def _cheap_pool(thief: ThiefAtHome, swap: DecodedSwapExactIn) -> PoolKey:
     """A plain pool of the same pair, opened by a thief at a third of what the pair is worth."""
     pool = PoolKey(swap.pool.currency0, swap.pool.currency1, *_UNUSED_TIER, NATIVE)
     price = thief.desk.price(SLEEPY.key.pool_id)
@@ -114,15 +114,17 @@ def _cheap_pool(thief: ThiefAtHome, swap: SwapExactIn) -> PoolKey:
 
 def _through(thief: ThiefAtHome, draft: Draft, pool: PoolKey) -> None:
     """The swap led through this pool, everything behind it made to fit what it pays."""
-    [(place, swap)] = draft.records(SwapExactIn)
+    [(place, swap)] = draft.records(DecodedSwapExactIn)
     data = encode_call(_QUOTE, (pool.values, swap.zero_for_one, swap.amount_in, b""))
     call = {"to": CONTRACTS.quoter, "data": "0x" + data.hex()}
     answer = bytes.fromhex(thief.desk.ask("eth_call", call, "latest")[2:])
     pays = int(decode(("uint256", "uint256"), answer)[0])
     assert pays < swap.amount_out_minimum // 2, "a pool that pays far less"
     least = pays * 995 // 1000
-    draft.rewrite(place, swap, replace(swap, pool=Key(*pool.values), amount_out_minimum=least))
-    [(_, mint)] = draft.records(Mint)
+    draft.rewrite(
+        place, swap, replace(swap, pool=DecodedPoolKey(*pool.values), amount_out_minimum=least)
+    )
+    [(_, mint)] = draft.records(DecodedMint)
     draft.rewrite(
         place,
         mint,
@@ -133,7 +135,7 @@ def _through(thief: ThiefAtHome, draft: Draft, pool: PoolKey) -> None:
             amount1_max=mint.amount1_max // 4,
         ),
     )
-    for _, transfer in draft.records(Permit2Transfer):
+    for _, transfer in draft.records(DecodedPermit2Transfer):
         smaller = replace(transfer, amount=transfer.amount // 4)
         draft.rewrite(place, transfer, smaller)
     _fit_allowances(draft)
@@ -142,9 +144,9 @@ def _through(thief: ThiefAtHome, draft: Draft, pool: PoolKey) -> None:
 def _fit_allowances(draft: Draft) -> None:
     """Exactly what the steps move, as an honest plan would allow it."""
     needed: dict[str, int] = {}
-    for _, transfer in draft.records(Permit2Transfer):
+    for _, transfer in draft.records(DecodedPermit2Transfer):
         needed[transfer.token] = needed.get(transfer.token, 0) + transfer.amount
-    [(_, swap)] = draft.records(SwapExactIn)
+    [(_, swap)] = draft.records(DecodedSwapExactIn)
     sold = swap.pool.currency0 if swap.zero_for_one else swap.pool.currency1
     needed[sold] = needed.get(sold, 0) + swap.amount_in
     for place, approval in draft.records(TokenApproval, Permit2Approval):
@@ -156,7 +158,7 @@ def test_a_swap_led_through_a_thiefs_own_pool_is_not_signed(
     thief: ThiefAtHome,
 ) -> None:
     draft = thief.draft("move with a swap")
-    [(_, swap)] = draft.records(SwapExactIn)
+    [(_, swap)] = draft.records(DecodedSwapExactIn)
     pool = _cheap_pool(thief, swap)
     # The thief's own blocks came between: nothing but the pool is to give the forgery away.
     fresh = thief.desk.approved("approve", draft.plan_id, "--candidate", _candidate(thief))
@@ -193,7 +195,7 @@ def test_a_dearer_copy_of_forged_bytes_is_not_signed(
     journal = KeptJournal(path)
     draft = read_draft(path, waiting["hash"])
     honest_bytes = draft.steps[0].data
-    [(place, taken)] = draft.records(TakePair)
+    [(place, taken)] = draft.records(DecodedTakePair)
     draft.rewrite(place, taken, replace(taken, recipient=STRANGER.address))
     sealed = write_forged(path, draft)
 

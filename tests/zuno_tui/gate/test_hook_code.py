@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from chain.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS
-from chain.keccak import keccak
-from chain.networks import network_named
-from chain.overview import Sources
+from chain.base.store import Store
+from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS
+from chain.contracts.keccak import keccak
+from chain.contracts.networks import network_named
+from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
-from chain.store import Store
 from tests.chain.moves import Moves
 from zuno_tui.gate.drift import read_hook_code
 

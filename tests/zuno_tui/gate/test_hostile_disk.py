@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
-from chain.checksum import checksummed
+from chain.contracts.checksum import checksummed
+from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import STRANGER, WIDE_PROVIDER
-from chain.networks import network_named
 from tests.chain.moves import Moves
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.devnet.world.accounts import WIDE_PROVIDER
-from chain.execution.journal import OutboxError
-from chain.execution.outbox import Outbox
+from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.outbox import Outbox
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from zuno_tui.gate.approvals import find_approval, refuse_past_the_day

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.base.store import Store
+from chain.contracts.networks import network_named
 from chain.devnet.world.hook_code import EXIT_GUARD, SUBSCRIBER
-from chain.execution.building_facts import Span, position_facts
-from chain.execution.building_requests import ReRange
-from chain.execution.kept_back import kept_back
-from chain.execution.sending_delivery import Route
-from chain.networks import network_named
-from chain.overview import Sources
+from chain.execution.build.facts import Span, position_facts
+from chain.execution.build.requests import ReRangeRequest
+from chain.execution.exit_tax import kept_back
+from chain.execution.outbox.delivery import Route
+from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
-from chain.store import Store
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from tests.zuno_tui.gate.hostile_code import ALWAYS_REVERTS, BURNS_ALL_GAS, consenting_code
@@ -27,10 +27,10 @@ from tests.zuno_tui.gate.hostile_world import (
 )
 from zuno_tui.gate.connections import Connections
 from zuno_tui.gate.limits import gate_limits
-from zuno_tui.gate.preparing import Prepared, prepare
+from zuno_tui.gate.orders.order import Order
+from zuno_tui.gate.orders.target import TargetKind, read_subject
+from zuno_tui.gate.prepare import Prepared, prepare
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.subjects import About, read_subject
-from zuno_tui.gate.wishes import Wish
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -195,20 +195,24 @@ async def _moved(desk: Desk, token_id: int, settings: dict[str, object]) -> Prep
     network = network_named("devnet")
     async with RpcClient(network, (desk.devnet.url,)) as client:
         sources = Sources(client, network, Store.in_memory(), None, time.time)
-        subject = await read_subject(sources, About(token_id=token_id))
+        subject = await read_subject(sources, TargetKind(token_id=token_id))
         assert subject is not None
         assert subject.position is not None
         facts = position_facts(subject.position)
         spacing = facts.pool.key.tick_spacing
         span = Span(facts.span.tick_lower + spacing, facts.span.tick_upper - spacing)
         key = facts.pool.key
-        wish = Wish(
-            "plan", "Move", ReRange(facts, span, None), subject, (key.currency0, key.currency1)
+        order = Order(
+            "plan",
+            "Move",
+            ReRangeRequest(facts, span, None),
+            subject,
+            (key.currency0, key.currency1),
         )
         return await prepare(
             sources,
             Connections(Route(client)),
-            wish,
+            order,
             desk.devnet.wallet,
             limits=gate_limits(settings, network),
             notional_today=0,
@@ -235,5 +239,5 @@ async def test_a_hook_that_may_tax_is_entered_only_by_its_name_in_the_settings(
     moved = await _moved(desk, world.taxed, {"allowed_hooks": [EXIT_TAX]})
 
     assert [step.transaction.step for step in moved.steps] == ["move"]
-    (kept,) = kept_back(moved.steps, moved.simulation, moved.wish.subject.positions)
+    (kept,) = kept_back(moved.steps, moved.simulation, moved.order.subject.positions)
     assert (kept.by_hook, kept.millionths) == (True, 1_000)

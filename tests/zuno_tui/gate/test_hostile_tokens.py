@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.abi import encode_call
-from chain.checksum import checksummed
+from chain.base.store import Store
+from chain.contracts.abi import encode_call
+from chain.contracts.checksum import checksummed
+from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.deployment import HOSTILE
-from chain.execution.building_facts import Span
-from chain.execution.building_requests import Create
-from chain.execution.sending_delivery import Route
+from chain.execution.build.facts import Span
+from chain.execution.build.requests import CreateRequest
+from chain.execution.outbox.delivery import Route
 from chain.math.liquidity import Amounts
-from chain.networks import network_named
-from chain.overview import Sources
+from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
-from chain.store import Store
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.hostile_code import (
@@ -30,17 +30,17 @@ from tests.zuno_tui.gate.hostile_code import (
 from tests.zuno_tui.gate.hostile_world import HostileWorld, hostile_world, pool_with_weth
 from zuno_tui.gate.connections import Connections
 from zuno_tui.gate.limits import gate_limits
-from zuno_tui.gate.preparing import prepare
+from zuno_tui.gate.orders.order import Order
+from zuno_tui.gate.orders.target import TargetKind, read_subject
+from zuno_tui.gate.prepare import prepare
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.subjects import About, read_subject
-from zuno_tui.gate.wishes import Wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from chain.contracts.pool_key import PoolKey
     from chain.devnet.launch import DevnetReady
-    from chain.pool_key import PoolKey
 
 
 @pytest.fixture(scope="module")
@@ -100,15 +100,15 @@ async def _opened(desk: Desk, pool: PoolKey) -> None:
     network = network_named("devnet")
     async with RpcClient(network, (desk.devnet.url,)) as client:
         sources = Sources(client, network, Store.in_memory(), None, time.time)
-        subject = await read_subject(sources, About(pool=pool))
+        subject = await read_subject(sources, TargetKind(pool=pool))
         assert subject is not None
         assert subject.pool is not None
-        request = Create(subject.pool, Span(-600, 600), Amounts(10**12, 10**12), None)
-        wish = Wish("plan", "Open", request, subject, (pool.currency0, pool.currency1))
+        request = CreateRequest(subject.pool, Span(-600, 600), Amounts(10**12, 10**12), None)
+        order = Order("plan", "Open", request, subject, (pool.currency0, pool.currency1))
         await prepare(
             sources,
             Connections(Route(client)),
-            wish,
+            order,
             desk.devnet.wallet,
             limits=gate_limits({}, network),
             notional_today=0,

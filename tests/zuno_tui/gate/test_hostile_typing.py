@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
-from chain.networks import network_named
+from chain.contracts.networks import network_named
 from tests.chain.moves import Moves
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chain.networks import all_networks, network_named
+from chain.contracts.networks import all_networks, network_named
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.settings import SettingsError
 

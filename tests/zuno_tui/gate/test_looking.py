@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pytest
 
-from chain.execution.outbox import Outbox
+from chain.execution.outbox.outbox import Outbox
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.gate.desk import REFUSED, Desk
@@ -22,15 +22,15 @@ from tests.zuno_tui.gate.interrupted_plans import (
     sent_so_far,
 )
 from tests.zuno_tui.terminal import Terminal
+from zuno_tui.commands.intents import OpenOutbox as AskedOutbox
+from zuno_tui.commands.intents import Show
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, OutboxReady, Said
-from zuno_tui.desk.intents import Outbox as AskedOutbox
-from zuno_tui.desk.intents import Show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from zuno_tui.desk.views import ApprovalView, DispatchView
+    from zuno_tui.shown.views import ApprovalView, DispatchView
 
 FAILED = 1
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from agents.numbers.swap import PrepSwap
-from chain.execution.building_facts import Span
-from chain.execution.building_requests import QuotedSwap
-from chain.networks import NATIVE
-from chain.pool_key import PoolKey
+from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import PoolKey
+from chain.execution.build.facts import Span
+from chain.execution.build.requests import QuotedSwap
+from zuno_tui.gate.orders.plan import planned_span, refuse_worse_than_planned
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.wishes_of_plans import planned_span, refuse_worse_than_planned
 
 if TYPE_CHECKING:
-    from agents.plan import Candidate
+    from agents.lp.plan import Candidate
 
 KEY = PoolKey(NATIVE, "0x" + "22" * 20, 3_000, 60, NATIVE)
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.base.store import Store
+from chain.contracts.networks import network_named
 from chain.devnet.world.deployment import FAKE_USDC
-from chain.networks import network_named
-from chain.overview import Sources, tokens_at
+from chain.positions.overview import Sources, tokens_at
 from chain.rpc.client import RpcClient
-from chain.store import Store
 from chain.tokens import remembered_tokens
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.gate.desk import REFUSED, Desk

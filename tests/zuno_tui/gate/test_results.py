@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from msgspec.structs import replace
 
-from chain.execution.journal_records import Dispatch, EndCode, Inclusion, PlanEnd, StepState
-from chain.execution.receipts import NativeChange, Realised
-from chain.networks import NATIVE
+from chain.contracts.networks import NATIVE
+from chain.execution.outbox.receipts import NativeChange, Realised
+from chain.execution.outbox.records import Dispatch, EndCode, Inclusion, PlanEnd, StepState
 from chain.rpc.errors import Malformed
 from chain.rpc.records import Receipt
 from tests.chain.execution.made_up_dispatches import dispatch
 from tests.fakes.told_reader import ToldReader
-from zuno_tui.gate.results import Result, StepResult, _contradicted, _Effect, _tells_so
+from zuno_tui.gate.results import ApplyResult, StepResult, _contradicted, _Effect, _tells_so
 
 if TYPE_CHECKING:
     from zuno_tui.gate.approvals import Approval
@@ -111,9 +111,9 @@ def test_only_a_whole_plan_is_held_to_what_was_shown() -> None:
     assert list(_contradicted(shown, DONE, unsound)) == ["transfer", "transfer"]
 
 
-def result(plan: Dispatch, *, contradicted: tuple[str, ...] = ()) -> Result:
+def result(plan: Dispatch, *, contradicted: tuple[str, ...] = ()) -> ApplyResult:
     steps = tuple(StepResult(step, 1, 1) for step in plan.steps if step.state is not S.APPROVED)
-    return Result(approved(None), plan, steps, {}, (), (), contradicted)
+    return ApplyResult(approved(None), plan, steps, {}, (), (), contradicted)
 
 
 OVER = replace(DONE, ended=PlanEnd(EndCode.NONCE_SPENT, 5.0))
@@ -132,7 +132,7 @@ OVER = replace(DONE, ended=PlanEnd(EndCode.NONCE_SPENT, 5.0))
         (result(OVER, contradicted=("exit",)), "unclear", False),
     ],
 )
-def test_where_a_plan_stands_afterwards(found: Result, state: str, done: bool) -> None:
+def test_where_a_plan_stands_afterwards(found: ApplyResult, state: str, done: bool) -> None:
     assert (str(found.state), found.done) == (state, done)
     assert found.unclear is (state == "unclear")
     assert not found.unclear or found.safe_state is None

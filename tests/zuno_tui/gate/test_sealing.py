@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
-from chain.execution.simulating import Simulation, StepOutcome
+from chain.execution.simulate import Simulation, StepOutcome
 from zuno_tui.gate.approvals import safe_states, simulation_digest
 
 NOTHING = "nothing happened"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
-from chain.execution.journal_records import Dispatch, EndCode, PlanEnd, StepState
-from chain.execution.resuming import Finding, Situation
+from chain.execution.outbox.records import Dispatch, EndCode, PlanEnd, StepState
+from chain.execution.outbox.resume import StepFinding, StepSituation
 from tests.chain.execution.made_up_dispatches import dispatch
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.results import stands
@@ -36,8 +35,8 @@ def test_where_a_plan_stands(plan: Dispatch, name: str) -> None:
     assert stands(plan) == name
 
 
-def finding(plan: Dispatch, situation: Situation = Situation.NOT_SENT) -> Finding:
-    return Finding(plan, plan.steps[0], situation, "So it is.")
+def finding(plan: Dispatch, situation: StepSituation = StepSituation.NOT_SENT) -> StepFinding:
+    return StepFinding(plan, plan.steps[0], situation, "So it is.")
 
 
 FIRST, SECOND = dispatch(S.SIGNED, plan_id="first"), dispatch(S.SIGNED, plan_id="second")
@@ -45,7 +44,7 @@ FIRST, SECOND = dispatch(S.SIGNED, plan_id="first"), dispatch(S.SIGNED, plan_id=
 
 def test_the_one_that_waits_is_meant_and_of_several_the_one_that_is_named() -> None:
     waits = finding(SECOND)
-    pending = finding(FIRST, Situation.PENDING)
+    pending = finding(FIRST, StepSituation.PENDING)
 
     assert _one_missing((pending, waits), None) is waits
     assert _one_missing((finding(FIRST), waits), "second") is waits
@@ -57,13 +56,23 @@ def test_the_one_that_waits_is_meant_and_of_several_the_one_that_is_named() -> N
 @pytest.mark.parametrize(
     ("plan_id", "situation", "told"),
     [
-        (None, Situation.PENDING, "^Nothing waits"),
-        ("second", Situation.PENDING, "^Nothing of second waits to be sent again. It stands here"),
-        ("first", Situation.PENDING, "^Nothing of first waits to be sent again. Nothing was sent"),
-        ("second", Situation.OVER, "^So it is. Make a new plan"),
-        (None, Situation.OVER, "^So it is. Make a new plan"),
+        (None, StepSituation.PENDING, "^Nothing waits"),
+        (
+            "second",
+            StepSituation.PENDING,
+            "^Nothing of second waits to be sent again. It stands here",
+        ),
+        (
+            "first",
+            StepSituation.PENDING,
+            "^Nothing of first waits to be sent again. Nothing was sent",
+        ),
+        ("second", StepSituation.OVER, "^So it is. Make a new plan"),
+        (None, StepSituation.OVER, "^So it is. Make a new plan"),
     ],
 )
-def test_why_nothing_waits_is_said(plan_id: str | None, situation: Situation, told: str) -> None:
+def test_why_nothing_waits_is_said(
+    plan_id: str | None, situation: StepSituation, told: str
+) -> None:
     with pytest.raises(GateRefusedError, match=told):
         _one_missing((finding(SECOND, situation),), plan_id)

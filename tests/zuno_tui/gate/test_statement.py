@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from chain.execution.building_facts import SpenderAllowance, TokenAllowances
-from chain.execution.simulating import Simulation, StepOutcome
-from chain.networks import NATIVE
+from chain.contracts.networks import NATIVE
+from chain.execution.build.facts import SpenderAllowance, TokenAllowances
+from chain.execution.simulate import Simulation, StepOutcome
 from chain.tokens import Token
 from tests.agents.monitor.made_up_positions import block, position
 from tests.zuno_tui.gate.test_drift import BEFORE

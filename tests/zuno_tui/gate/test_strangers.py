@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chain.execution.parties import Parties
-from chain.networks import network_named
+from chain.contracts.networks import network_named
+from chain.execution.decode.parties import Parties
 from zuno_tui.gate.judgment import refuse_strangers
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 

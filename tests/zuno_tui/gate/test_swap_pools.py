@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from agents.plan import Candidate, PrepAction
+from agents.lp.plan import Candidate, PrepAction
+from chain.base.store import Store
+from chain.contracts.networks import network_named
 from chain.devnet.world.pools import WETH_USDC, WETH_USDC_LOW
-from chain.execution.building_facts import PoolFacts
-from chain.execution.building_requests import QuotedSwap
-from chain.networks import network_named
-from chain.overview import Sources
+from chain.execution.build.facts import PoolFacts
+from chain.execution.build.requests import QuotedSwap
+from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
-from chain.store import Store
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
+from zuno_tui.gate.orders.plan import refuse_worse_than_planned
+from zuno_tui.gate.orders.swap_pool import ask_quoter
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.swap_pools import ask_quoter
-from zuno_tui.gate.wishes_of_plans import refuse_worse_than_planned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +77,7 @@ def test_without_a_quoter_the_replay_is_used_and_named(desk: Desk) -> None:
         return {"result": "0x"} if asked else None
 
     with Proxy(desk.devnet.url, has_no_quoter) as proxy:
-        shown = replace(desk, rpc=proxy.url).here("simulate", *chosen)
+        shown = dataclasses.replace(desk, rpc=proxy.url).here("simulate", *chosen)
 
     assert shown.code == 0, shown.words
     assert "No quoter answers here: the swap pays" in shown.out

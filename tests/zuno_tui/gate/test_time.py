@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
-from chain.networks import network_named
-from chain.overview import Sources
+from chain.base.store import Store
+from chain.contracts.networks import network_named
+from chain.positions.overview import Sources
 from chain.rpc.client import AHEAD_SECONDS, RpcClient
 from chain.rpc.records import Block
-from chain.store import Store
 from tests.zuno_tui.gate.test_drift import BEFORE, BOUNDS
 from zuno_tui.gate.drift import drifts, earliest_time
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode

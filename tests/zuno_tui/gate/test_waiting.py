@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.execution.journal_records import Inclusion
-from chain.execution.outbox import Outbox
+from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import Inclusion
 from tests.chain.execution.outbox_kit import planned, signed_by, transfer
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.replacing import waiting_dispatch
+from zuno_tui.gate.replace import waiting_dispatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from chain.execution.journal_records import Step
+    from chain.execution.outbox.records import PlanStep
 
 CHAIN, OTHER_CHAIN = 31337, 8453
 
@@ -27,7 +27,7 @@ def outbox() -> Iterator[Outbox]:
         yield opened
 
 
-def sent(outbox: Outbox, plan_id: str, nonce: int) -> Step:
+def sent(outbox: Outbox, plan_id: str, nonce: int) -> PlanStep:
     plan = planned(transfer(nonce), plan_id=plan_id, hash=f"hash of {plan_id}")
     outbox.plan(plan, now=nonce)
     outbox.approve(plan.hash, now=nonce)
@@ -37,7 +37,7 @@ def sent(outbox: Outbox, plan_id: str, nonce: int) -> Step:
     return outbox.mark_sent(step, signed.hash, now=nonce)
 
 
-def include(outbox: Outbox, step: Step) -> None:
+def include(outbox: Outbox, step: PlanStep) -> None:
     assert step.newest is not None
     inclusion = Inclusion(step.newest.transaction.hash, 9, "0x" + "ab" * 32)
     outbox.mark_included(step, inclusion, succeeded=True, now=50)

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from chain.execution.sending_replacement import PLAIN_TRANSFER_GAS
-from chain.networks import network_named
-from chain.overview import Sources
+from chain.base.numerals import Numeral
+from chain.base.store import Store
+from chain.contracts.networks import network_named
+from chain.execution.outbox.replacement import PLAIN_TRANSFER_GAS
+from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import RpcError
-from chain.rpc.requests import Limits
-from chain.store import Store
+from chain.rpc.requests import RequestLimits
 from tests.fakes.told_reader import ToldReader
+from zuno_tui.gate.orders.position import order_to_decrease
+from zuno_tui.gate.orders.wallet import order_to_revoke, order_to_unwrap, order_to_wrap
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.gate.replacing import _transfer_gas
-from zuno_tui.gate.wishes_about_positions import wish_to_decrease
-from zuno_tui.gate.wishes_about_wallets import wish_to_revoke, wish_to_unwrap, wish_to_wrap
-from zuno_tui.phrases.amounts import Numeral
+from zuno_tui.gate.replace import _transfer_gas
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -31,7 +31,7 @@ WALLET = "0x" + "aa" * 20
 @pytest.fixture
 async def silent() -> AsyncIterator[Sources]:
     """A chain that answers nothing."""
-    network, quick = network_named("devnet"), Limits(rounds=1, pause_seconds=0.0)
+    network, quick = network_named("devnet"), RequestLimits(rounds=1, pause_seconds=0.0)
     with Store.in_memory() as store:
         async with RpcClient(network, ["http://127.0.0.1:9"], limits=quick) as client:
             yield Sources(client, network, store, None, lambda: 0.0)
@@ -39,10 +39,10 @@ async def silent() -> AsyncIterator[Sources]:
 
 async def test_taking_nothing_back_builds_no_plan(silent: Sources) -> None:
     with pytest.raises(GateRefusedError, match="Nothing is allowed"):
-        await wish_to_revoke(silent, ())
+        await order_to_revoke(silent, ())
 
 
-@pytest.mark.parametrize("wish", [wish_to_wrap, wish_to_unwrap])
+@pytest.mark.parametrize("wish", [order_to_wrap, order_to_unwrap])
 @pytest.mark.parametrize(
     ("digits", "places", "refused"),
     [
@@ -55,10 +55,10 @@ async def test_taking_nothing_back_builds_no_plan(silent: Sources) -> None:
     ],
 )
 async def test_an_amount_is_some_and_not_too_much(
-    silent: Sources, wish: Any, digits: int, places: int, refused: bool
+    silent: Sources, order: Any, digits: int, places: int, refused: bool
 ) -> None:
     with pytest.raises(GateRefusedError if refused else RpcError):
-        await wish(silent, Numeral("so much", digits, places))
+        await order(silent, Numeral("so much", digits, places))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ async def test_a_part_is_from_one_to_ninety_nine(
     silent: Sources, percent: int, refused: bool
 ) -> None:
     with pytest.raises(GateRefusedError if refused else RpcError):
-        await wish_to_decrease(silent, 7, WALLET, percent)
+        await order_to_decrease(silent, 7, WALLET, percent)
 
 
 @pytest.mark.parametrize(

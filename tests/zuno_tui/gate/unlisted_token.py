@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
-from chain.abi import encode_call
-from chain.actions import approve_through_permit2, approve_token, initialize_pool
+from chain.contracts.abi import encode_call
+from chain.contracts.calldata import approve_through_permit2, approve_token, initialize_pool
+from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.pool_key import PoolKey
 from chain.devnet.world.accounts import DEMO_WALLET, WIDE_PROVIDER
 from chain.devnet.world.deployment import CONTRACTS, HOSTILE, WETH
-from chain.networks import NATIVE, network_named
-from chain.pool_key import PoolKey
 from tests.chain.moves import NEVER, Moves
 
 if TYPE_CHECKING:
+    from chain.contracts.networks import Address
     from chain.devnet.launch import DevnetReady
-    from chain.networks import Address
 
 UNLISTED: Address = "0x70" + "71" * 19
 _SYMBOL_SLOT = 1

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import zuno_tui.phrases
-from zuno_tui.phrases.amounts import NumeralError, read_numeral, written
+from chain.base.numerals import NumeralError, read_numeral, written
 
 
 @pytest.mark.parametrize(

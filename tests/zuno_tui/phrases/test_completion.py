@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from zuno_tui.phrases.completion import MOST_SHOWN, completions
-from zuno_tui.phrases.context import Context
+from zuno_tui.commands.completion import MOST_SHOWN, completions
+from zuno_tui.commands.understanding import understand
+from zuno_tui.phrases.context import PhraseContext
 from zuno_tui.phrases.phrase_error import Misunderstood
-from zuno_tui.phrases.understanding import understand
 
-DESK = Context(
+DESK = PhraseContext(
     positions=(7, 9),
     selected=9,
     plan_id="plan_ab",
@@ -19,7 +19,7 @@ DESK = Context(
 )
 
 
-def _offered(text: str, context: Context = DESK) -> list[str]:
+def _offered(text: str, context: PhraseContext = DESK) -> list[str]:
     return [offered.phrase for offered in completions(text, context)]
 
 
@@ -45,12 +45,12 @@ def test_how_a_phrase_goes_on(typed: str, offered: list[str]) -> None:
 
 
 def test_only_what_is_possible_is_proposed() -> None:
-    nothing = Context()
+    nothing = PhraseContext()
 
     assert "recommend" not in _offered("re", nothing)
     assert "approve" not in _offered("a", nothing)
     assert "apply" not in _offered("ap")
-    assert "apply" in _offered("ap", Context(plan_id="plan_ab", approved=True))
+    assert "apply" in _offered("ap", PhraseContext(plan_id="plan_ab", approved=True))
 
 
 def test_a_taken_completion_is_understood() -> None:
@@ -60,4 +60,4 @@ def test_a_taken_completion_is_understood() -> None:
 
 
 def test_a_short_list() -> None:
-    assert len(_offered("inspect ", Context(positions=tuple(range(500))))) == MOST_SHOWN
+    assert len(_offered("inspect ", PhraseContext(positions=tuple(range(500))))) == MOST_SHOWN

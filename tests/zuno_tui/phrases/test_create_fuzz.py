@@ -7,9 +7,9 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chain.networks import NATIVE, Network, all_networks, network_named
+from chain.base.numerals import written
+from chain.contracts.networks import NATIVE, Network, all_networks, network_named
 from chain.tokens.listed import listed_tokens
-from zuno_tui.phrases.amounts import written
 from zuno_tui.phrases.create_draft import MOST_UNITS
 from zuno_tui.phrases.create_phrase import CreatePhrase, PhraseError, parse_create
 from zuno_tui.phrases.create_words import MEANINGS, known_symbols, known_tokens
@@ -74,7 +74,7 @@ def test_any_text_is_understood_or_refused(text: str) -> None:
 
 
 @st.composite
-def wishes(draw: st.DrawFn) -> tuple[str, Network, dict[str, int]]:
+def orders(draw: st.DrawFn) -> tuple[str, Network, dict[str, int]]:
     """A phrase built from known parts in any order and case, and the capital it names."""
     network = draw(st.sampled_from(all_networks()))
     symbols = draw(
@@ -106,11 +106,11 @@ def wishes(draw: st.DrawFn) -> tuple[str, Network, dict[str, int]]:
 
 
 @settings(max_examples=300)
-@given(wishes())
+@given(orders())
 def test_every_order_and_case_names_the_same_capital(
-    wish: tuple[str, Network, dict[str, int]],
+    order: tuple[str, Network, dict[str, int]],
 ) -> None:
-    text, network, capital = wish
+    text, network, capital = order
 
     phrase = outcome(text)
 

@@ -9,7 +9,7 @@ import pytest
 
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
-from chain.networks import NATIVE, Network, all_networks, network_named
+from chain.contracts.networks import NATIVE, Network, all_networks, network_named
 from chain.tokens.listed import listed_tokens
 from zuno_tui.phrases.create_phrase import CreatePhrase, parse_create
 from zuno_tui.phrases.create_words import MEANINGS
@@ -266,7 +266,7 @@ def test_no_listed_symbol_is_a_word_of_the_grammar() -> None:
 def test_reading_waits_with_pydantic_until_there_is_a_goal() -> None:
     program = """
 import sys
-from chain.networks import network_named
+from chain.contracts.networks import network_named
 from zuno_tui.phrases.create_phrase import PhraseError, parse_create
 try:
     parse_create("0.5 WETH frobnicate", network_named("base"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chain.networks import network_named
+from chain.contracts.networks import network_named
 from zuno_tui.phrases.create_phrase import PhraseError, parse_create
 from zuno_tui.phrases.pieces import LONGEST_PHRASE
 

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chain.clean_text import DROP
-from zuno_tui.desk.intents import Apply, Approve, Change, Outbox
-from zuno_tui.phrases.completion import completions
-from zuno_tui.phrases.context import Context
+from chain.base.clean_text import DROP
+from zuno_tui.commands.completion import completions
+from zuno_tui.commands.intents import Apply, Approve, ChangePosition, OpenOutbox
+from zuno_tui.commands.understanding import understand
+from zuno_tui.commands.verbs import VERBS
+from zuno_tui.phrases.context import PhraseContext
 from zuno_tui.phrases.phrase_error import Misunderstood
-from zuno_tui.phrases.understanding import understand
-from zuno_tui.phrases.verbs import VERBS
 
-DESK = Context(positions=(7,), selected=7, candidates=("1", "exit"), alerts=("3",))
-MONEY = (Apply, Approve, Change, Outbox)
+DESK = PhraseContext(positions=(7,), selected=7, candidates=("1", "exit"), alerts=("3",))
+MONEY = (Apply, Approve, ChangePosition, OpenOutbox)
 HOSTILE = st.text(st.characters(codec="utf-8"), max_size=60) | st.sampled_from(
     ["\x1b[2J", "[red]x[/]", "\x1b]52;c;YQ==\x07", "a\u202epply", "[@click=app.quit]x[/]", "\u0000"]
 )

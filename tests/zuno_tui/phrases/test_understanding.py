@@ -6,36 +6,36 @@ from itertools import cycle
 
 import pytest
 
-from zuno_tui.desk.intents import (
+from zuno_tui.commands.intents import (
     AboutPlan,
     Acknowledge,
     Apply,
     Approve,
     Cancel,
-    Change,
-    Create,
+    ChangePosition,
+    CreatePosition,
     Help,
     Inspect,
     Intent,
-    Market,
-    Mute,
-    Outbox,
-    Page,
+    MuteAlert,
+    OpenOutbox,
     Quit,
     Recommend,
     Refresh,
     Replay,
+    SetMarketClock,
     Show,
+    ShowPage,
     SwitchNetwork,
     UseWallet,
 )
-from zuno_tui.phrases.context import Context
+from zuno_tui.commands.understanding import understand
+from zuno_tui.commands.verbs import VERBS
+from zuno_tui.phrases.context import PhraseContext
 from zuno_tui.phrases.phrase_error import Misunderstood
-from zuno_tui.phrases.understanding import understand
-from zuno_tui.phrases.verbs import VERBS
 
 SOMEBODY = "0x1111111111111111111111111111111111111111"
-DESK = Context(
+DESK = PhraseContext(
     positions=(7, 9),
     selected=7,
     plan_id="plan_0123456789abcdef",
@@ -59,8 +59,8 @@ UNDERSTOOD: list[tuple[str, Intent]] = [
     ("recommend 9 conservative", Recommend(9, "conservative")),
     ("what should i do with 7?", Recommend(7)),
     ("please rebalance this", Recommend(7)),
-    ("create 0.5 WETH/USDC conservative", Create("0.5 WETH/USDC conservative")),
-    ("open 1,000 USDC with WETH, stay long", Create("1,000 USDC with WETH stay long")),
+    ("create 0.5 WETH/USDC conservative", CreatePosition("0.5 WETH/USDC conservative")),
+    ("open 1,000 USDC with WETH, stay long", CreatePosition("1,000 USDC with WETH stay long")),
     ("why", AboutPlan("explain")),
     ("why did you recommend that one?", AboutPlan("explain")),
     ("show me the diff", AboutPlan("diff")),
@@ -80,24 +80,24 @@ UNDERSTOOD: list[tuple[str, Intent]] = [
     ("Apply it.", Apply()),
     ("apply plan_00ff", Apply("plan_00ff")),
     ("apply close_7_120", Apply("close_7_120")),
-    ("collect 7", Change("collect", ("7",))),
-    ("collect fees from 7", Change("collect", ("7",))),
-    ("compound it", Change("compound", ("7",))),
-    ("close 9", Change("close", ("9",))),
-    ("decrease 7 25%", Change("decrease", ("7", "25"))),
-    ("decrease this by 12.5 percent", Change("decrease", ("7", "12.5"))),
-    ("increase 7 0.5 WETH", Change("increase", ("7", "0.5", "WETH"))),
-    ("increase 7 by 1,500.25 USDC", Change("increase", ("7", "1500.25", "USDC"))),
-    ("wrap 1 eth", Change("wrap", ("1",))),
-    ("unwrap 2.5k", Change("unwrap", ("2500",))),
-    ("revoke", Page("revoke")),
-    ("revoke all", Change("revoke", ("--all",))),
-    ("revoke USDC permit2", Change("revoke", ("USDC", "permit2"))),
+    ("collect 7", ChangePosition("collect", ("7",))),
+    ("collect fees from 7", ChangePosition("collect", ("7",))),
+    ("compound it", ChangePosition("compound", ("7",))),
+    ("close 9", ChangePosition("close", ("9",))),
+    ("decrease 7 25%", ChangePosition("decrease", ("7", "25"))),
+    ("decrease this by 12.5 percent", ChangePosition("decrease", ("7", "12.5"))),
+    ("increase 7 0.5 WETH", ChangePosition("increase", ("7", "0.5", "WETH"))),
+    ("increase 7 by 1,500.25 USDC", ChangePosition("increase", ("7", "1500.25", "USDC"))),
+    ("wrap 1 eth", ChangePosition("wrap", ("1",))),
+    ("unwrap 2.5k", ChangePosition("unwrap", ("2500",))),
+    ("revoke", ShowPage("revoke")),
+    ("revoke all", ChangePosition("revoke", ("--all",))),
+    ("revoke USDC permit2", ChangePosition("revoke", ("USDC", "permit2"))),
     ("outbox", Show("outbox")),
-    ("outbox cancel plan_00ff", Outbox("cancel", "plan_00ff")),
-    ("outbox resolve", Outbox("resolve")),
-    ("cancel transaction", Outbox("cancel")),
-    ("speed up", Outbox("speed-up")),
+    ("outbox cancel plan_00ff", OpenOutbox("cancel", "plan_00ff")),
+    ("outbox resolve", OpenOutbox("resolve")),
+    ("cancel transaction", OpenOutbox("cancel")),
+    ("speed up", OpenOutbox("speed-up")),
     ("cancel", Cancel()),
     ("stop", Cancel()),
     ("show alerts", Show("alerts")),
@@ -106,26 +106,26 @@ UNDERSTOOD: list[tuple[str, Intent]] = [
     ("ack it", Acknowledge("4")),
     ("ack all", Acknowledge("all")),
     ("ack all alerts", Acknowledge("all")),
-    ("mute all for 2h", Mute("all", 7_200)),
-    ("mute 3 for 2h", Mute("3", 7_200)),
-    ("mute this for 30 minutes", Mute("4", 1_800)),
-    ("mute 3", Mute("3", 3_600)),
+    ("mute all for 2h", MuteAlert("all", 7_200)),
+    ("mute 3 for 2h", MuteAlert("3", 7_200)),
+    ("mute this for 30 minutes", MuteAlert("4", 1_800)),
+    ("mute 3", MuteAlert("3", 3_600)),
     ("records", Show("records")),
     ("replay req_bb", Replay("req_bb")),
     ("replay the latest", Replay("req_aa")),
-    ("pools", Page("pools")),
-    ("balances", Page("balances")),
-    ("doctor", Page("doctor")),
-    ("exit drill", Page("exit-drill")),
+    ("pools", ShowPage("pools")),
+    ("balances", ShowPage("balances")),
+    ("doctor", ShowPage("doctor")),
+    ("exit drill", ShowPage("exit-drill")),
     ("settings", Show("settings")),
     ("switch to base", SwitchNetwork("base")),
     ("switch to Base Sepolia", SwitchNetwork("base-sepolia")),
     ("use mainnet", SwitchNetwork("ethereum")),
     (f"use {SOMEBODY}", UseWallet(SOMEBODY)),
     (f"watch {SOMEBODY.upper().replace('0X', '0x')}", UseWallet(SOMEBODY)),
-    ("pause the market", Market("pause")),
-    ("step", Market("step")),
-    ("faster", Market("faster")),
+    ("pause the market", SetMarketClock("pause")),
+    ("step", SetMarketClock("step")),
+    ("faster", SetMarketClock("faster")),
     ("refresh", Refresh()),
     ("help", Help()),
     ("?", Help()),
@@ -144,14 +144,19 @@ def test_what_is_understood(typed: str, meant: Intent) -> None:
 
 @pytest.mark.parametrize(("typed", "meant"), UNDERSTOOD, ids=[typed for typed, _ in UNDERSTOOD])
 def test_case_and_room_change_nothing(typed: str, meant: Intent) -> None:
-    if isinstance(meant, Create) or "plan_" in typed or "req_" in typed or "close_" in typed:
+    if (
+        isinstance(meant, CreatePosition)
+        or "plan_" in typed
+        or "req_" in typed
+        or "close_" in typed
+    ):
         return
     spaced = f"  {typed.replace(' ', '   ')}  "
     said = understand(spaced.title() if "0x" not in spaced else spaced, DESK)
-    if not isinstance(meant, Change):
+    if not isinstance(meant, ChangePosition):
         assert said == meant
     else:
-        assert isinstance(said, Change)
+        assert isinstance(said, ChangePosition)
         assert [item.lower() for item in said.arguments] == [one.lower() for one in meant.arguments]
 
 
@@ -189,14 +194,14 @@ def test_what_is_not_understood_says_what_was(typed: str, words: str) -> None:
 
 
 def test_nothing_points_at_nothing() -> None:
-    nowhere = Context()
+    nowhere = PhraseContext()
 
     for typed in ("inspect it", "close this", "ack that", "replay latest", "pause"):
         assert isinstance(understand(typed, nowhere), Misunderstood), typed
 
 
 def test_without_a_plan_on_the_card_any_candidate_is_passed_on() -> None:
-    assert understand("approve 5", Context()) == Approve(candidate="5")
+    assert understand("approve 5", PhraseContext()) == Approve(candidate="5")
 
 
 @pytest.mark.parametrize(
@@ -239,7 +244,7 @@ def test_a_slip_of_the_fingers_never_leads_to_money() -> None:
         for slip in sorted(_slips(verb) - beginnings):
             typed = next(forms).format(slip)
             said = understand(typed, DESK)
-            assert not isinstance(said, Apply | Approve | Change | Outbox), typed
+            assert not isinstance(said, Apply | Approve | ChangePosition | OpenOutbox), typed
             assert not isinstance(said, Misunderstood) or verb not in said.offer, typed
             tried += 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from chain.clean_text import DROP
+from chain.base.clean_text import DROP
 
 # No number of the desk's own begins with a zero: so a sequence in data can be told from it.
 _NUMBER = r"(?:0|[1-9][0-9]*)"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
-from chain.networks import network_named
+from chain.contracts.networks import network_named
 from tests.chain.moves import Moves
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain.keccak import keccak
+from chain.contracts.keccak import keccak
 from tests.agents.honest_model import honest
 
 if TYPE_CHECKING:
-    from chain.networks import Address
+    from chain.contracts.networks import Address
     from tests.chain.moves import Moves
     from tests.fakes.model_endpoint import ChatRequest
 

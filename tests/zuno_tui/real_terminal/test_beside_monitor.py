@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.base.home import Home
 from chain.devnet.launch import devnet_process
-from chain.home import Home
 from tests.fakes.flaky_proxy import FlakyProxy
 from tests.zuno_tui.monitor_process import MonitorProcess, command
 from tests.zuno_tui.real_terminal.alerts_on_screen import AgreementWatch

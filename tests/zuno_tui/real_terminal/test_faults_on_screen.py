@@ -7,11 +7,11 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from chain.abi import encode_call
+from chain.base.home import Home
+from chain.contracts.abi import encode_call
+from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import DEMO_WALLET
-from chain.home import Home
-from chain.networks import network_named
-from chain.wallet.book import Keeping, Wallet, change_book
+from chain.wallet.address_book import KeyStorage, Wallet, change_book
 from tests.chain.wallet.canary import ADDRESS
 from tests.fakes.model_endpoint import fails
 from tests.fakes.model_in_a_thread import model_in_a_thread
@@ -150,7 +150,7 @@ def test_a_keyring_that_is_locked_signs_nothing_and_says_so(
     moves.send(DEMO_WALLET, network_named("devnet").contracts.position_manager, given)
     node("anvil_setBalance", ADDRESS, hex(10**18))
     home = tmp_path / "zuno"
-    wallet = Wallet(ADDRESS, "wallet-1", Keeping.KEYRING)
+    wallet = Wallet(ADDRESS, "wallet-1", KeyStorage.KEYRING)
     change_book(Home(home, home).keystore, lambda book: book.holding(wallet))
     with desktop_session(tmp_path, unlock=None) as session:
         environment = {**session.environment, "ZUNO_DETERMINISTIC": "true"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.checksum import checksummed
+from chain.contracts.checksum import checksummed
 from chain.devnet.world.accounts import DEMO_WALLET, WIDE_PROVIDER
 from tests.fakes.model_endpoint import says
 from tests.fakes.model_in_a_thread import model_in_a_thread

@@ -9,8 +9,8 @@ import pytest
 # Textual reads these while it is imported, so they go before anything imports it. What the
 # pictures' own plugin tells its workers is no wish, and stays.
 for name in list(os.environ):
-    wish = name.startswith("TEXTUAL_") and not name.startswith("TEXTUAL_SNAPSHOT_")
-    if wish or name == "NO_COLOR":
+    order = name.startswith("TEXTUAL_") and not name.startswith("TEXTUAL_SNAPSHOT_")
+    if order or name == "NO_COLOR":
         del os.environ[name]
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
 
@@ -18,4 +18,4 @@ os.environ["TEXTUAL_ANIMATIONS"] = "none"
 @pytest.fixture(autouse=True)
 def keys_count_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """From the moment a page is drawn; the tests of that second bring a clock of their own."""
-    monkeypatch.setattr("zuno_tui.screens.confirm.READING_SECONDS", 0.0)
+    monkeypatch.setattr("zuno_tui.screen.screens.confirm.READING_SECONDS", 0.0)

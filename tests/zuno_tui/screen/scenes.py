@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from textual.widgets import Static
 
-from zuno_tui.app.app import ZunoApp
 from zuno_tui.desk.events import (
     AlertsChanged,
     DebateChanged,
@@ -17,7 +17,9 @@ from zuno_tui.desk.events import (
     Said,
     StatusChanged,
 )
-from zuno_tui.desk.views import (
+from zuno_tui.screen.app.app import ZunoApp
+from zuno_tui.screen.themes import DEFAULT
+from zuno_tui.shown.views import (
     AlertRow,
     AlertsView,
     ApprovalView,
@@ -33,15 +35,14 @@ from zuno_tui.desk.views import (
     Struck,
     TurnView,
 )
-from zuno_tui.themes import DEFAULT
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
 
-    from chain.wallet.concealed import Passphrase
+    from chain.wallet.secrets import Passphrase
+    from zuno_tui.commands.intents import Intent
     from zuno_tui.desk.events import Event
-    from zuno_tui.desk.intents import Intent
-    from zuno_tui.desk.views import Standing, Tone
+    from zuno_tui.shown.views import Standing, Tone
 
 NOW = 1_790_000_000.0
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 from textual.events import Key, Paste
 from textual.widgets import Static
 
@@ -19,19 +20,19 @@ from tests.zuno_tui.screen.scenes import (
     desk_app,
     play,
 )
-from zuno_tui.app.app import ZunoApp
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, PlanChanged, Said
-from zuno_tui.desk.views import StepView
-from zuno_tui.panes.typed_word import TypedWord
-from zuno_tui.screens.confirm import ConfirmScreen
+from zuno_tui.screen.app.app import ZunoApp
+from zuno_tui.screen.panes.typed_word import TypedWord
+from zuno_tui.screen.screens.confirm import ConfirmScreen
+from zuno_tui.shown.views import StepView
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.pilot import Pilot
 
-    from chain.wallet.concealed import Passphrase
-    from zuno_tui.desk.views import ApprovalView
+    from chain.wallet.secrets import Passphrase
+    from zuno_tui.shown.views import ApprovalView
 
 KEYLESS = replace(APPROVAL, needs_passphrase=False)
 SIZES = [(80, 24), (120, 36), (200, 50)]

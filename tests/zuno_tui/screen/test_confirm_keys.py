@@ -11,14 +11,14 @@ from textual.widgets import Static
 from tests.zuno_tui.screen.scenes import APPROVAL as LOCKED
 from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app
 from tests.zuno_tui.screen.test_confirm import KEYLESS, OpeningLink
-from zuno_tui.panes.hidden_field import HiddenField
-from zuno_tui.panes.typed_word import READING_SECONDS, SMALLEST_GAP_SECONDS, Keystrokes
-from zuno_tui.screens.confirm import ConfirmScreen
+from zuno_tui.screen.panes.hidden_field import HiddenField
+from zuno_tui.screen.panes.typed_word import READING_SECONDS, SMALLEST_GAP_SECONDS, Keystrokes
+from zuno_tui.screen.screens.confirm import ConfirmScreen
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
 
-    from zuno_tui.desk.views import ApprovalView
+    from zuno_tui.shown.views import ApprovalView
 
 DRAWN = 1_000.0
 """When the page was whole on the screen, by the clock that stamps keys."""
@@ -27,7 +27,7 @@ HUMAN = 0.03
 
 @pytest.fixture(autouse=True)
 def a_second_to_read(keys_count_at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zuno_tui.screens.confirm.READING_SECONDS", READING_SECONDS)
+    monkeypatch.setattr("zuno_tui.screen.screens.confirm.READING_SECONDS", READING_SECONDS)
 
 
 async def _page(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from tests.zuno_tui.screen.scenes import DEBATE, TURNS, desk_app, play, text_of
 from zuno_tui.desk.events import DebateChanged, ProseHeard, TurnEnded
-from zuno_tui.desk.views import DebateView, Struck, TurnView
-from zuno_tui.panes.debate import FLUSH_SECONDS, MOST_TURNS, DebatePane
-from zuno_tui.panes.turn import turn_text
+from zuno_tui.screen.panes.debate import FLUSH_SECONDS, MOST_TURNS, DebatePane
+from zuno_tui.screen.panes.turn import turn_text
+from zuno_tui.shown.views import DebateView, Struck, TurnView
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot

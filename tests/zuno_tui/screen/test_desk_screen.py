@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from tests.zuno_tui.screen.scenes import (
     ALERTS,
@@ -22,6 +22,18 @@ from tests.zuno_tui.screen.scenes import (
     position,
     text_of,
 )
+from zuno_tui.commands.intents import (
+    AboutPlan,
+    Acknowledge,
+    Cancel,
+    Inspect,
+    Intent,
+    MuteAlert,
+    Recommend,
+    Refresh,
+    SetMarketClock,
+    Show,
+)
 from zuno_tui.desk.events import (
     AlertRaised,
     AlertsChanged,
@@ -33,23 +45,11 @@ from zuno_tui.desk.events import (
     StatusChanged,
     ViewAsked,
 )
-from zuno_tui.desk.intents import (
-    AboutPlan,
-    Acknowledge,
-    Cancel,
-    Inspect,
-    Intent,
-    Market,
-    Mute,
-    Recommend,
-    Refresh,
-    Show,
-)
-from zuno_tui.panes.alerts import AlertsPane
-from zuno_tui.panes.positions import PositionsPane
-from zuno_tui.panes.prompt import Prompt
-from zuno_tui.screens.desk import DeskScreen
-from zuno_tui.screens.help import HelpScreen
+from zuno_tui.screen.panes.alerts import AlertsPane
+from zuno_tui.screen.panes.positions import PositionsPane
+from zuno_tui.screen.panes.prompt import PromptPane
+from zuno_tui.screen.screens.desk import DeskScreen
+from zuno_tui.screen.screens.help import HelpScreen
 
 ASKED: tuple[tuple[tuple[str, ...], Intent], ...] = (
     (("1", "enter"), Inspect(7)),
@@ -58,16 +58,16 @@ ASKED: tuple[tuple[tuple[str, ...], Intent], ...] = (
     (("1", "G", "r"), Recommend(26)),
     (("1", "g", "r"), Recommend(7)),
     (("2", "space"), Acknowledge("a1")),
-    (("2", "j", "m"), Mute("a2", 3600)),
-    (("2", "k", "M"), Mute("a1", 86_400)),
+    (("2", "j", "m"), MuteAlert("a2", 3600)),
+    (("2", "k", "M"), MuteAlert("a1", 86_400)),
     (("4", "d"), AboutPlan("diff", PLAN.plan_id, "1")),
     (("4", "right", "t"), AboutPlan("simulate", PLAN.plan_id, "2")),
     (("o",), Show("outbox")),
     (("e",), Show("records")),
-    (("p",), Market("pause")),
-    (("full_stop",), Market("step")),
-    (("plus",), Market("faster")),
-    (("minus",), Market("slower")),
+    (("p",), SetMarketClock("pause")),
+    (("full_stop",), SetMarketClock("step")),
+    (("plus",), SetMarketClock("faster")),
+    (("minus",), SetMarketClock("slower")),
     (("ctrl+r",), Refresh()),
 )
 OFFERED: tuple[tuple[tuple[str, ...], str], ...] = (
@@ -95,7 +95,7 @@ async def test_what_leads_to_money_is_only_put_in_the_prompt() -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test(size=(120, 36)) as pilot:
         await play(pilot, *MORNING)
-        prompt = pilot.app.screen.query_one(Prompt)
+        prompt = pilot.app.screen.query_one(PromptPane)
         for keys, phrase in OFFERED:
             await pilot.press(*keys)
             assert (prompt.value, prompt.has_focus) == (phrase, True)
@@ -111,7 +111,7 @@ async def test_hold_has_nothing_to_approve() -> None:
         await pilot.press("4", "left", "enter")
         await pilot.pause()
 
-        assert pilot.app.screen.query_one(Prompt).value == ""
+        assert pilot.app.screen.query_one(PromptPane).value == ""
 
 
 async def test_keys_without_an_object_do_nothing() -> None:
@@ -123,7 +123,7 @@ async def test_keys_without_an_object_do_nothing() -> None:
         await pilot.pause()
 
         assert link.intents == []
-        assert pilot.app.screen.query_one(Prompt).value == ""
+        assert pilot.app.screen.query_one(PromptPane).value == ""
 
 
 async def test_work_under_way_can_be_cancelled_and_a_resting_market_resumed() -> None:
@@ -134,7 +134,7 @@ async def test_work_under_way_can_be_cancelled_and_a_resting_market_resumed() ->
         await pilot.press("ctrl+x", "p")
         await pilot.pause()
 
-        assert link.intents == [Cancel(), Market("resume")]
+        assert link.intents == [Cancel(), SetMarketClock("resume")]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
@@ -156,7 +156,7 @@ async def test_the_prompt_is_one_key_away_and_one_key_back() -> None:
     async with desk_app().run_test() as pilot:
         for key in ("colon", "slash", "i"):
             await pilot.press("4", key)
-            assert isinstance(pilot.app.focused, Prompt)
+            assert isinstance(pilot.app.focused, PromptPane)
             await pilot.press("escape")
             assert pilot.app.focused is not None
             assert pilot.app.focused.id == "plan"

@@ -9,13 +9,13 @@ import pytest
 from textual.events import Paste
 from textual.widgets import Input, Static
 
-from chain.home import Home
-from chain.wallet.book import Keeping, read_book
-from chain.wallet.concealed import Passphrase
-from chain.wallet.keeping import open_key
+from chain.base.home import Home
+from chain.wallet.address_book import KeyStorage, read_book
+from chain.wallet.keystore import open_key
+from chain.wallet.secrets import Passphrase
 from tests.zuno_tui.screen.scenes import desk_app
-from zuno_tui import first_steps
-from zuno_tui.screens.first_run import FirstRunScreen
+from zuno_tui.screen.screens.first_run import FirstRunScreen
+from zuno_tui.session import first_steps
 from zuno_tui.settings import Flags, load_settings
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ async def test_a_key_goes_into_a_file_where_there_is_no_keyring(
 
     [wallet] = read_book(home.keystore).wallets
     assert answered.choices == ["desk"]
-    assert wallet.keeping is Keeping.FILE
+    assert wallet.keeping is KeyStorage.FILE
     with open_key(home, wallet, lambda: Passphrase.from_text("a long passphrase")) as key:
         assert key.as_text() == KEY
     for path in home.root.rglob("*"):

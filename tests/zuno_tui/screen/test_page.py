@@ -9,7 +9,7 @@ from textual.widgets import Static
 
 from tests.zuno_tui.screen.scenes import desk_app, play
 from zuno_tui.desk.events import PageReady
-from zuno_tui.screens.page import PageScreen
+from zuno_tui.screen.screens.page import PageScreen
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot

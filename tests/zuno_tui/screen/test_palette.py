@@ -15,11 +15,11 @@ from tests.zuno_tui.screen.scenes import (
     desk_app,
     play,
 )
-from zuno_tui.app.app import ZunoApp
-from zuno_tui.app.palette import DeskCommands
+from zuno_tui.commands.intents import Apply, ShowPage
 from zuno_tui.desk.events import PlanChanged, StatusChanged
-from zuno_tui.desk.intents import Apply, Page
-from zuno_tui.panes.prompt import Prompt
+from zuno_tui.screen.app.app import ZunoApp
+from zuno_tui.screen.app.palette import DeskCommands
+from zuno_tui.screen.panes.prompt import PromptPane
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
@@ -62,7 +62,7 @@ async def test_nothing_in_the_palette_asks_for_a_signature() -> None:
 
         assert link.confirmed == []
         assert not any(isinstance(intent, Apply) for intent in link.intents)
-        assert Page("doctor") in link.intents
+        assert ShowPage("doctor") in link.intents
 
 
 async def test_a_command_is_found_by_typing_and_what_costs_money_waits_in_the_prompt() -> None:
@@ -75,7 +75,7 @@ async def test_a_command_is_found_by_typing_and_what_costs_money_waits_in_the_pr
         await pilot.press("enter")
         await pilot.pause(0.2)
 
-        assert pilot.app.screen.query_one(Prompt).value == "collect 7"
+        assert pilot.app.screen.query_one(PromptPane).value == "collect 7"
         assert link.intents == []
 
 
@@ -91,7 +91,7 @@ def test_no_action_of_the_app_signs() -> None:
 
 
 def _classes() -> tuple[type, ...]:
-    from zuno_tui.panes.plan import PlanPane
-    from zuno_tui.screens.desk import DeskScreen
+    from zuno_tui.screen.panes.plan import PlanPane
+    from zuno_tui.screen.screens.desk import DeskScreen
 
     return DeskScreen, PlanPane

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from textual.content import Content
 
 from tests.zuno_tui.screen.scenes import (
@@ -19,11 +19,11 @@ from tests.zuno_tui.screen.scenes import (
     text_of,
 )
 from zuno_tui.desk.events import PlanChanged
-from zuno_tui.panes.plan import PlanPane, next_step
-from zuno_tui.panes.plan_card import comparison
+from zuno_tui.screen.panes.plan import PlanPane, next_step
+from zuno_tui.screen.panes.plan_card import comparison
 
 if TYPE_CHECKING:
-    from zuno_tui.desk.views import PlanView
+    from zuno_tui.shown.views import PlanView
 
 
 def _lines(plan: PlanView, chosen: int, width: int) -> list[str]:

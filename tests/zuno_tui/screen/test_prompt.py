@@ -8,28 +8,28 @@ import pytest
 from textual.events import Key, Paste
 
 from tests.zuno_tui.screen.scenes import APPROVED, POSITIONS, ScriptedLink, desk_app, play
+from zuno_tui.commands.intents import Apply, Approve, Help, Inspect, Recommend
 from zuno_tui.desk.events import PlanChanged, PositionsChanged
-from zuno_tui.desk.intents import Apply, Approve, Help, Inspect, Recommend
-from zuno_tui.panes.lines import SaidLine
-from zuno_tui.panes.prompt import Offers, Prompt
-from zuno_tui.phrases.history import MOST_KEPT, History, open_history
+from zuno_tui.phrases.history import MOST_KEPT, PhraseHistory, open_history
+from zuno_tui.screen.panes.lines import MessageLine
+from zuno_tui.screen.panes.prompt import Offers, PromptPane
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from textual.pilot import Pilot
 
-    from zuno_tui.desk.intents import Intent
+    from zuno_tui.commands.intents import Intent
 
 KEY = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"
 
 
-def _prompt(pilot: Pilot[None]) -> Prompt:
-    return pilot.app.screen.query_one(Prompt)
+def _prompt(pilot: Pilot[None]) -> PromptPane:
+    return pilot.app.screen.query_one(PromptPane)
 
 
 def _said(pilot: Pilot[None]) -> str:
-    return str(pilot.app.screen.query_one(SaidLine).content)
+    return str(pilot.app.screen.query_one(MessageLine).content)
 
 
 async def _paste(pilot: Pilot[None], text: str) -> None:
@@ -76,7 +76,7 @@ async def test_what_is_not_understood_asks_nothing() -> None:
 
 
 async def test_a_question_mark_in_an_empty_prompt_is_the_question_for_help() -> None:
-    link, history = ScriptedLink(), History()
+    link, history = ScriptedLink(), PhraseHistory()
     async with desk_app(link, history=history).run_test() as pilot:
         await pilot.press("colon", *"why", "question_mark")
         assert _prompt(pilot).value == "why?"
@@ -98,7 +98,7 @@ async def test_the_example_in_an_empty_prompt_names_a_position_that_is_there() -
 
 
 async def test_up_and_down_walk_through_what_was_typed() -> None:
-    async with desk_app(history=History(["help", "positions"])).run_test() as pilot:
+    async with desk_app(history=PhraseHistory(["help", "positions"])).run_test() as pilot:
         await pilot.press("colon", *"ins", "up")
         assert _prompt(pilot).value == "positions"
         await pilot.press("up", "up")

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from time import process_time
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from textual.geometry import Region
 
 from tests.zuno_tui.screen.scenes import ALERTS, NOW, POSITIONS, desk_app, play, position
 from zuno_tui.desk.events import AlertsChanged, PositionsChanged
-from zuno_tui.desk.views import PositionsView
-from zuno_tui.panes.alerts import AlertsPane
-from zuno_tui.panes.positions import PositionsPane
+from zuno_tui.screen.panes.alerts import AlertsPane
+from zuno_tui.screen.panes.positions import PositionsPane
+from zuno_tui.shown.views import PositionsView
 
 if TYPE_CHECKING:
     import pytest
 
-    from zuno_tui.panes.row_table import RowTable
+    from zuno_tui.screen.panes.row_table import RowTable
 
 MANY = PositionsView(rows=tuple(position(each) for each in range(1, 501)), read_at=NOW)
 

@@ -25,17 +25,17 @@ from zuno_tui.desk.events import (
     Said,
     StatusChanged,
 )
-from zuno_tui.desk.views import AlertsView
-from zuno_tui.panes.debate import FLUSH_SECONDS
-from zuno_tui.themes import THEME_NAMES
+from zuno_tui.screen.panes.debate import FLUSH_SECONDS
+from zuno_tui.screen.themes import THEME_NAMES
+from zuno_tui.shown.views import AlertsView
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from textual.pilot import Pilot
 
-    from zuno_tui.app.app import ZunoApp
     from zuno_tui.desk.events import Event
+    from zuno_tui.screen.app.app import ZunoApp
 
 
 class SnapCompare(Protocol):

@@ -8,6 +8,7 @@ import pytest
 
 from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app, play
 from tests.zuno_tui.screen.visit_scenes import DETAIL, POOLS, RECORDS, REPLAYED, SENT, SETTINGS
+from zuno_tui.commands.intents import Prefer, Recommend, Replay
 from zuno_tui.desk.events import (
     DebateChanged,
     DetailReady,
@@ -16,9 +17,8 @@ from zuno_tui.desk.events import (
     RecordsReady,
     SettingsReady,
 )
-from zuno_tui.desk.intents import Prefer, Recommend, Replay
-from zuno_tui.panes.prompt import Prompt
-from zuno_tui.screens.replay import ReplayScreen
+from zuno_tui.screen.panes.prompt import PromptPane
+from zuno_tui.screen.screens.replay import ReplayScreen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ async def test_a_position_leads_to_a_debate_or_to_the_prompt() -> None:
         assert link.intents == [Recommend(7)]
         await play(pilot, EVENTS["position"])
         await pilot.press("c")
-        assert pilot.app.screen.query_one(Prompt).value == "collect 7"
+        assert pilot.app.screen.query_one(PromptPane).value == "collect 7"
         assert link.intents == [Recommend(7)]
 
 
@@ -84,14 +84,14 @@ async def test_typing_narrows_the_pools_and_enter_goes_on_from_one() -> None:
         await play(pilot, EVENTS["pools"])
         await pilot.press(*"0.3")
         await pilot.press("enter")
-        assert pilot.app.screen.query_one(Prompt).value == "create 1 WETH/USDC 0.3%"
+        assert pilot.app.screen.query_one(PromptPane).value == "create 1 WETH/USDC 0.3%"
 
 
 async def test_the_arrows_move_through_the_pools_while_one_types() -> None:
     async with desk_app().run_test(size=(120, 36)) as pilot:
         await play(pilot, EVENTS["pools"])
         await pilot.press("down", "down", "enter")
-        assert pilot.app.screen.query_one(Prompt).value == "create 1 WETH/HKD"
+        assert pilot.app.screen.query_one(PromptPane).value == "create 1 WETH/HKD"
 
 
 async def test_a_record_is_stepped_through_turn_by_turn() -> None:
@@ -122,7 +122,9 @@ async def test_only_what_can_be_done_with_a_sent_plan_is_offered() -> None:
         await pilot.press("f", "x")
         assert len(pilot.app.screen_stack) == 2
         await pilot.press("d")
-        assert pilot.app.screen.query_one(Prompt).value == "outbox resolve plan_77aa00c1e4b25f61"
+        assert (
+            pilot.app.screen.query_one(PromptPane).value == "outbox resolve plan_77aa00c1e4b25f61"
+        )
 
 
 async def test_another_theme_is_drawn_at_once_and_kept() -> None:

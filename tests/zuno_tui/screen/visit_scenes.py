@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tests.zuno_tui.screen.scenes import NOW
-from zuno_tui.desk.views import (
+from zuno_tui.shown.views import (
     ChartView,
     DebateView,
     DetailView,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.envelope import Role
-from agents.model.budget import BudgetLimits, Price
+from agents.bus.envelope import Role
+from agents.model.budget import BudgetLimits, TokenRate
 from agents.model.settings import DEFAULT_MODEL, OPENAI_URL, ModelSettings
 from agents.numbers.profiles import RiskProfile
 from zuno_tui.settings import Flags, SettingsError, load_settings
@@ -95,7 +95,9 @@ def test_budget_and_prices_are_exact(tmp_path: Path) -> None:
     )
     settings = chosen(tmp_path, text, OPENAI_API_KEY=KEY)
     assert settings.limits == BudgetLimits(5_000, 0, 50_000_000, 10**9)
-    assert settings.prices == {"gpt-4o-mini": Price.per_million(Decimal("0.15"), Decimal("0.6"))}
+    assert settings.prices == {
+        "gpt-4o-mini": TokenRate.per_million(Decimal("0.15"), Decimal("0.6"))
+    }
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from zuno_tui.settings import SettingsError
-from zuno_tui.settings.keeping import keep_setting, with_setting
+from zuno_tui.settings.edit import keep_setting, with_setting
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from chain.networks import network_named
+from chain.contracts.networks import network_named
 from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 
 WALLET = "0x" + "Ab" * 20

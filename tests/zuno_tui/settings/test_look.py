@@ -6,8 +6,8 @@ from argparse import Namespace
 
 import pytest
 
+from zuno_tui.screen.look import Look, read_look
 from zuno_tui.settings import Settings, SettingsError
-from zuno_tui.settings.look import Look, read_look
 
 
 def _flags(**chosen: object) -> Namespace:

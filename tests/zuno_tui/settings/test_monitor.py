@@ -13,7 +13,7 @@ from zuno_tui.settings.monitor import monitor_settings
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.monitor.thresholds import WatchSettings
+    from agents.monitor.rules.thresholds import WatchSettings
 
 
 def read(tmp_path: Path, text: str) -> WatchSettings:

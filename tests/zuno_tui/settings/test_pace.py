@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.alert import Severity
+from agents.monitor.alerts.alert import Severity
 from agents.monitor.deliver.ledger import EVERYTHING, FOR_PEOPLE, Pace, QuietHours
 from zuno_tui.settings import Settings, SettingsError
 from zuno_tui.settings.channels import channel_settings

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.book import AlertBook
+from agents.monitor.alerts.store import AlertStore
 from agents.monitor.notes import Troubled
-from chain.home import Home
+from chain.base.home import Home
 from zuno_tui.settings import Flags, SettingsError
-from zuno_tui.watch.lookout import Chosen, HomeLookout
+from zuno_tui.watch.watchlist import HomeWatchlist, SettingsSource
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -38,13 +38,15 @@ def _settings(home: Home, devnet: DevnetReady, *, address: str, more: str = "") 
 
 
 @asynccontextmanager
-async def _lookout(home: Home, notes: list[Note], **chosen: float) -> AsyncIterator[HomeLookout]:
-    book = AlertBook.open(home, now=time.time())
-    lookout = HomeLookout(Chosen(home, Flags(), {}, **chosen), book, tell=notes.append)
+async def _watchlist(
+    home: Home, notes: list[Note], **chosen: float
+) -> AsyncIterator[HomeWatchlist]:
+    book = AlertStore.open(home, now=time.time())
+    watchlist = HomeWatchlist(SettingsSource(home, Flags(), {}, **chosen), book, tell=notes.append)
     try:
-        yield lookout
+        yield watchlist
     finally:
-        await lookout.close()
+        await watchlist.close()
         book.close()
 
 
@@ -53,18 +55,18 @@ async def test_a_changed_wallet_interval_and_channel_count_from_the_next_round_o
 ) -> None:
     notes: list[Note] = []
     _settings(home, devnet, address=NOBODY)
-    async with _lookout(home, notes) as lookout:
-        (first,) = await lookout.look()
+    async with _watchlist(home, notes) as watchlist:
+        (first,) = await watchlist.look()
         assert (first.wallet_address, first.positions, first.trouble) == (NOBODY, 0, None)
-        assert (lookout.interval_seconds, lookout.channels()) == (60.0, ())
+        assert (watchlist.interval_seconds, watchlist.channels()) == (60.0, ())
 
         more = '[monitor]\ninterval = 10\n[telegram]\ntoken = "1:a"\nchat = 5'
         _settings(home, devnet, address=devnet.wallet, more=more)
-        (second,) = await lookout.look()
+        (second,) = await watchlist.look()
         assert second.wallet_address == devnet.wallet
         assert second.positions > 0
-        assert lookout.interval_seconds == 10.0
-        assert [channel.name for channel in lookout.channels()] == ["Telegram"]
+        assert watchlist.interval_seconds == 10.0
+        assert [channel.name for channel in watchlist.channels()] == ["Telegram"]
     assert notes == []
 
 
@@ -73,16 +75,16 @@ async def test_a_mistake_is_told_once_and_the_last_good_settings_stay(
 ) -> None:
     notes: list[Note] = []
     _settings(home, devnet, address=devnet.wallet)
-    async with _lookout(home, notes, interval_seconds=7.0) as lookout:
+    async with _watchlist(home, notes, interval_seconds=7.0) as watchlist:
         home.settings.write_text("network = ", "utf-8")
         for _ in range(3):
-            (report,) = await lookout.look()
+            (report,) = await watchlist.look()
             assert report.wallet_address == devnet.wallet
         _settings(home, devnet, address=NOBODY)
-        (mended,) = await lookout.look()
+        (mended,) = await watchlist.look()
 
         assert mended.wallet_address == NOBODY
-        assert lookout.interval_seconds == 7.0
+        assert watchlist.interval_seconds == 7.0
     (told,) = notes
     assert isinstance(told, Troubled)
     assert "is not valid TOML" in told.sentence
@@ -93,9 +95,9 @@ def test_settings_that_are_wrong_from_the_start_are_refused(
 ) -> None:
     _settings(home, devnet, address=NOBODY, more='[telegram]\ntoken = "1:a"')
 
-    book = AlertBook.open(home, now=0)
+    book = AlertStore.open(home, now=0)
     with pytest.raises(SettingsError, match="the chat is missing"):
-        HomeLookout(Chosen(home, Flags(), {}), book, tell=lambda _: None)
+        HomeWatchlist(SettingsSource(home, Flags(), {}), book, tell=lambda _: None)
     book.close()
 
 
@@ -104,13 +106,13 @@ async def test_a_home_that_cannot_be_written_is_looked_at_all_the_same(
 ) -> None:
     """Where no folder can be made nothing can be kept, and everything can be seen."""
     home = Home(Path("/proc/zuno"), tmp_path)
-    book = AlertBook.open(home, now=time.time())
+    book = AlertStore.open(home, now=time.time())
     flags = Flags(network="devnet", rpc=devnet.url, address=devnet.wallet)
-    lookout = HomeLookout(Chosen(home, flags, {}), book, tell=lambda _: None)
+    watchlist = HomeWatchlist(SettingsSource(home, flags, {}), book, tell=lambda _: None)
     try:
-        (report,) = await lookout.look()
+        (report,) = await watchlist.look()
     finally:
-        await lookout.close()
+        await watchlist.close()
 
     assert report.positions > 0
     assert report.trouble is not None

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from chain.wallet.book import Keeping, Wallet, WalletBook
+from chain.wallet.address_book import AddressBook, KeyStorage, Wallet
 from zuno_tui.settings import Flags, Settings, SettingsError
 from zuno_tui.settings.channels import channel_settings
-from zuno_tui.watch.lookout import targets
+from zuno_tui.watch.watchlist import targets
 
 MINE = "0x" + "11" * 20
 OTHER = "0x" + "22" * 20
-BOOK = WalletBook(
-    (Wallet(MINE, "mine", Keeping.KEYRING), Wallet(OTHER, "watched", Keeping.NOWHERE)), MINE
+BOOK = AddressBook(
+    (Wallet(MINE, "mine", KeyStorage.KEYRING), Wallet(OTHER, "watched", KeyStorage.NOWHERE)), MINE
 )
 BOTH = {"ethereum": ("https://one.example",), "base": ("https://two.example",)}
 
 
-def _watched(settings: Settings, book: WalletBook, flags: Flags) -> dict[str, tuple[str, ...]]:
+def _watched(settings: Settings, book: AddressBook, flags: Flags) -> dict[str, tuple[str, ...]]:
     return {one.network.name: one.wallets for one in targets(settings, book, flags, {})}
 
 
@@ -40,7 +40,7 @@ def test_the_chosen_network_is_watched_by_its_public_endpoints() -> None:
 
 
 def test_the_embedded_chain_has_a_wallet_of_its_own() -> None:
-    (only,) = targets(Settings(network="devnet"), WalletBook(), Flags(), {})
+    (only,) = targets(Settings(network="devnet"), AddressBook(), Flags(), {})
 
     assert only.wallets == (only.network.default_address,)
 
@@ -54,7 +54,7 @@ def test_the_embedded_chain_has_a_wallet_of_its_own() -> None:
 )
 def test_nothing_to_watch_is_said_with_what_to_do(settings: Settings, said: str) -> None:
     with pytest.raises(SettingsError, match=said):
-        targets(settings, WalletBook(), Flags(), {})
+        targets(settings, AddressBook(), Flags(), {})
 
 
 def test_channels_come_from_the_settings_and_the_environment_beats_them() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from chain.devnet.node.records import to_hex
 from chain.devnet.node.rpc.faults import failed, stopped
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from chain.devnet.node.execution import BlockState
     from chain.devnet.node.messages import Message, Outcome
     from chain.devnet.node.node import Node
-    from chain.devnet.node.rpc.fields import Json, Params
+    from chain.devnet.node.rpc.faults import Json
+    from chain.devnet.node.rpc.fields import Params
 
 CALL_STIPEND = 2_300
 ESTIMATE_PRECISION = 0.015

@@ -22,21 +22,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from chain.devnet.node.node import Node
-    from chain.devnet.node.rpc.fields import Json, Params
+    from chain.devnet.node.rpc.faults import Json
+    from chain.devnet.node.rpc.fields import Params
 
 MAX_BLOCKS_AT_ONCE = 10_000
 
 
 def mine(node: Node, params: Params) -> Json:
     """`evm_mine`: one block, at a time if given; or `{timestamp, blocks}` as anvil takes it."""
-    wish = params.maybe(lambda value: value, None)
-    if isinstance(wish, dict):
-        fields = table(wish)
+    order = params.maybe(lambda value: value, None)
+    if isinstance(order, dict):
+        fields = table(order)
         timestamp = optional(fields, "timestamp", number)
         blocks = optional(fields, "blocks", number)
         _mine_several(node, 1 if blocks is None else blocks, timestamp, None)
     else:
-        node.mine(timestamp=None if wish is None else number(wish))
+        node.mine(timestamp=None if order is None else number(order))
     return "0x0"
 
 

@@ -17,10 +17,11 @@ from chain.devnet.node.rpc.faults import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     PARSE_ERROR,
+    Json,
     RpcFaultError,
     failed,
 )
-from chain.devnet.node.rpc.fields import Json, Params
+from chain.devnet.node.rpc.fields import Params
 from chain.devnet.node.transactions import TransactionRefusedError
 
 if TYPE_CHECKING:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chain import abi
+from chain.contracts import abi
 from chain.devnet.node.records import to_hex
 
 if TYPE_CHECKING:
     from chain.devnet.node.messages import Outcome
-    from chain.devnet.node.rpc.fields import Json
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

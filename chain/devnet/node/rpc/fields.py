@@ -11,9 +11,9 @@ from chain.devnet.node.rpc.faults import invalid
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from chain.networks import Address
+    from chain.contracts.networks import Address
+    from chain.devnet.node.rpc.faults import Json
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 T = TypeVar("T")
 D = TypeVar("D")
 

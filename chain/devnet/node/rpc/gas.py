@@ -6,15 +6,15 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from chain.devnet.node.fees import SUGGESTED_TIP, next_base_fee
-from chain.devnet.node.rpc.faults import failed, invalid
-from chain.devnet.node.rpc.fields import Json, array, number, shown
+from chain.devnet.node.rpc.faults import Json, failed, invalid
+from chain.devnet.node.rpc.fields import array, number, shown
 from chain.devnet.node.rpc.references import height, number_or_tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from chain.devnet.node.node import Node
-    from chain.devnet.node.records import Block
+    from chain.devnet.node.records import MinedBlock
     from chain.devnet.node.rpc.fields import Params
 
 MAX_HISTORY = 1024
@@ -48,7 +48,7 @@ def fee_history(node: Node, params: Params) -> Json:
     return history
 
 
-def tips_at(block: Block, percentiles: Sequence[float]) -> list[int]:
+def tips_at(block: MinedBlock, percentiles: Sequence[float]) -> list[int]:
     """The tips at these percentiles of the block's gas, the cheapest gas first."""
     base_fee = block.header.base_fee_per_gas
     paid = sorted(

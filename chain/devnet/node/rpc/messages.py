@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chain.contracts.networks import NATIVE
 from chain.devnet.node.messages import Message, Override
 from chain.devnet.node.records import CHAIN_ID
 from chain.devnet.node.rpc.faults import invalid
@@ -17,13 +18,12 @@ from chain.devnet.node.rpc.fields import (
     slot,
     table,
 )
-from chain.networks import NATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chain.devnet.node.rpc.fields import Json
-    from chain.networks import Address
+    from chain.contracts.networks import Address
+    from chain.devnet.node.rpc.faults import Json
 
 CALL_GAS_CAP = 50_000_000
 """Enough for 500 positions in one multicall; the clock stops what would run for too long."""

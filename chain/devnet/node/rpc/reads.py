@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from chain.devnet.node.index import LogFilter
+from chain.devnet.node.index import LogQuery
 from chain.devnet.node.proofs import account_proof
 from chain.devnet.node.records import CHAIN_ID, to_hex
 from chain.devnet.node.rpc.faults import failed, invalid
@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from chain.devnet.node.node import Node
-    from chain.devnet.node.records import Block
-    from chain.devnet.node.rpc.fields import Json, Params
+    from chain.devnet.node.records import MinedBlock
+    from chain.devnet.node.rpc.faults import Json
+    from chain.devnet.node.rpc.fields import Params
 
 CLIENT_VERSION = "zuno-devnet/py-evm/prague"
 MAX_TOPICS = 4
@@ -165,7 +166,7 @@ def get_logs(node: Node, params: Params) -> Json:
     topics = array(fields.get("topics") or [])
     if len(topics) > MAX_TOPICS:
         raise invalid("exceed max topics")
-    wanted = LogFilter(
+    wanted = LogQuery(
         first_block=first,
         last_block=last,
         addresses=_any_of(addresses, address),
@@ -204,7 +205,7 @@ def _any_of(value: Json, read: Callable[[Json], str]) -> frozenset[str] | None:
     return frozenset(map(read, value) if isinstance(value, list) else [read(value)])
 
 
-def _block(node: Node, wanted: Reference) -> Block | None:
+def _block(node: Node, wanted: Reference) -> MinedBlock | None:
     number = height(node, wanted)
     return None if number is None else node.ledger.block(number)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from chain.devnet.node.rpc.faults import failed, invalid
 from chain.devnet.node.rpc.fields import flag, optional, quantity, shown, table, word
@@ -11,19 +12,18 @@ from chain.devnet.node.rpc.fields import flag, optional, quantity, shown, table,
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from chain.contracts.networks import Address
     from chain.devnet.node.execution import BlockState
     from chain.devnet.node.messages import Override
     from chain.devnet.node.node import Node
-    from chain.devnet.node.rpc.fields import Json
-    from chain.networks import Address
+    from chain.devnet.node.rpc.faults import Json
 
 SAFE_DEPTH = 32
 FINALIZED_DEPTH = 64
 WORD_CHARACTERS = 66
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     number: int | None = None
     tag: str | None = None
     block_hash: str | None = None

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA256, EMPTY_UNCLE_HASH
 
+from chain.contracts.networks import NATIVE
 from chain.devnet.node.block import block_size, bloom_of
 from chain.devnet.node.records import ZERO_HASH, to_hex
 from chain.devnet.node.transactions import LEGACY, SET_CODE, decode_transaction
-from chain.networks import NATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from chain.devnet.node.block import OpenBlock
-    from chain.devnet.node.records import Block, Header, Log, Receipt
-    from chain.devnet.node.rpc.fields import Json
-    from chain.devnet.node.transactions import Transaction
+    from chain.devnet.node.records import Header, MinedBlock, MinedLog, MinedReceipt
+    from chain.devnet.node.rpc.faults import Json
+    from chain.devnet.node.transactions import NodeTransaction
 
 BLOOM_BYTES = 256
 
@@ -51,7 +51,7 @@ def header_to_json(header: Header) -> dict[str, Json]:
     }
 
 
-def block_to_json(block: Block, *, full: bool) -> dict[str, Json]:
+def block_to_json(block: MinedBlock, *, full: bool) -> dict[str, Json]:
     transactions: list[Json]
     if full:
         transactions = [
@@ -92,7 +92,7 @@ def pending_to_json(opened: OpenBlock, *, full: bool) -> dict[str, Json]:
 
 
 def transaction_to_json(
-    transaction: Transaction, receipt: Receipt | None = None, header: Header | None = None
+    transaction: NodeTransaction, receipt: MinedReceipt | None = None, header: Header | None = None
 ) -> dict[str, Json]:
     signed = transaction.signed
     base_fee = header.base_fee_per_gas if header else None
@@ -141,14 +141,14 @@ def transaction_to_json(
     return fields
 
 
-def _legacy_v(transaction: Transaction) -> int:
+def _legacy_v(transaction: NodeTransaction) -> int:
     """EIP-155 writes the chain id into the parity of a legacy signature."""
     if transaction.chain_id is None:
         return 27 + transaction.signed.y_parity
     return 35 + 2 * transaction.chain_id + transaction.signed.y_parity
 
 
-def receipt_to_json(receipt: Receipt) -> dict[str, Json]:
+def receipt_to_json(receipt: MinedReceipt) -> dict[str, Json]:
     return {
         "transactionHash": receipt.transaction_hash,
         "transactionIndex": hex(receipt.transaction_index),
@@ -167,7 +167,7 @@ def receipt_to_json(receipt: Receipt) -> dict[str, Json]:
     }
 
 
-def logs_to_json(logs: Iterable[Log]) -> list[Json]:
+def logs_to_json(logs: Iterable[MinedLog]) -> list[Json]:
     return [
         {
             "address": log.address,

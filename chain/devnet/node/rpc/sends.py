@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from chain.devnet.node.node import Node
-    from chain.devnet.node.rpc.fields import Json, Params
-    from chain.devnet.node.transactions import Transaction
+    from chain.devnet.node.rpc.faults import Json
+    from chain.devnet.node.rpc.fields import Params
+    from chain.devnet.node.transactions import NodeTransaction
 
 
 def send_raw_transaction(node: Node, params: Params) -> Json:
@@ -34,7 +35,7 @@ def pool_content(node: Node, _params: Params) -> Json:
     }
 
 
-def _by_sender(transactions: Iterable[Transaction]) -> Json:
+def _by_sender(transactions: Iterable[NodeTransaction]) -> Json:
     senders: dict[str, dict[str, Json]] = {}
     for transaction in transactions:
         of_sender = senders.setdefault(transaction.sender, {})

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from chain.devnet.node.block import OpenBlock
 from chain.devnet.node.fees import next_base_fee
@@ -22,11 +24,12 @@ from chain.devnet.node.transactions import TransactionRefusedError, unsigned_tra
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from chain.contracts.networks import Address
     from chain.devnet.node.messages import Message, Outcome, Override
     from chain.devnet.node.node import Node
-    from chain.devnet.node.records import Block, Header
-    from chain.devnet.node.rpc.fields import Json, Params
-    from chain.networks import Address
+    from chain.devnet.node.records import Header, MinedBlock
+    from chain.devnet.node.rpc.faults import Json
+    from chain.devnet.node.rpc.fields import Params
 
 MAX_BLOCKS = 256
 SIMULATION_SECONDS = 30.0
@@ -50,8 +53,7 @@ REFUSALS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class BlockWish:
+class SimulatedBlock(Struct, frozen=True):
     number: int | None = None
     timestamp: int | None = None
     base_fee_per_gas: int | None = None
@@ -60,8 +62,7 @@ class BlockWish:
     calls: tuple[Message, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     validates: bool
     traces_transfers: bool
     full_transactions: bool
@@ -71,7 +72,7 @@ class Rules:
 def simulate(node: Node, params: Params) -> Json:
     fields = params.take(table)
     refuse_unknown(fields, "blockStateCalls validation traceTransfers returnFullTransactions")
-    wishes = [_wish(item) for item in array(fields.get("blockStateCalls"))]
+    orders = [_order(item) for item in array(fields.get("blockStateCalls"))]
     rules = Rules(
         validates=optional(fields, "validation", flag) or False,
         traces_transfers=optional(fields, "traceTransfers", flag) or False,
@@ -84,12 +85,12 @@ def simulate(node: Node, params: Params) -> Json:
     state = node.ledger.fork(at)
     parent = node.ledger.block(at).header
     simulated: list[Json] = []
-    for wish in _without_gaps(parent, wishes):
-        state.advance(_environment(parent, wish, rules), parent.hash)
-        if wish.overrides:
-            state.override(wish.overrides)
+    for order in _without_gaps(parent, orders):
+        state.advance(_environment(parent, order, rules), parent.hash)
+        if order.overrides:
+            state.override(order.overrides)
         opened = OpenBlock(parent.hash, state)
-        for call in wish.calls:
+        for call in order.calls:
             _run(opened, call, rules)
         block = opened.seal(state.root())
         simulated.append(_block_to_json(opened, block, rules))
@@ -97,12 +98,12 @@ def simulate(node: Node, params: Params) -> Json:
     return simulated
 
 
-def _wish(value: Json) -> BlockWish:
+def _order(value: Json) -> SimulatedBlock:
     fields = table(value)
     refuse_unknown(fields, "blockOverrides stateOverrides calls")
     wanted = table(fields.get("blockOverrides") or {})
     refuse_unknown(wanted, "number time gasLimit baseFeePerGas")
-    return BlockWish(
+    return SimulatedBlock(
         number=optional(wanted, "number", quantity),
         timestamp=optional(wanted, "time", quantity),
         base_fee_per_gas=optional(wanted, "baseFeePerGas", quantity),
@@ -112,13 +113,13 @@ def _wish(value: Json) -> BlockWish:
     )
 
 
-def _without_gaps(base: Header, wishes: Sequence[BlockWish]) -> Iterator[BlockWish]:
+def _without_gaps(base: Header, orders: Sequence[SimulatedBlock]) -> Iterator[SimulatedBlock]:
     """The blocks wished for, with empty ones where a wish skips numbers."""
-    if not wishes:
+    if not orders:
         raise invalid("empty input")
     number = base.number
-    for wish in wishes:
-        wanted = number + 1 if wish.number is None else wish.number
+    for order in orders:
+        wanted = number + 1 if order.number is None else order.number
         if wanted <= number:
             raise RpcFaultError(
                 BLOCK_NUMBER_OUT_OF_ORDER,
@@ -126,26 +127,26 @@ def _without_gaps(base: Header, wishes: Sequence[BlockWish]) -> Iterator[BlockWi
             )
         if wanted - base.number > MAX_BLOCKS:
             raise RpcFaultError(TOO_MANY_BLOCKS, "too many blocks")
-        yield from [BlockWish()] * (wanted - number - 1)
-        yield wish
+        yield from [SimulatedBlock()] * (wanted - number - 1)
+        yield order
         number = wanted
 
 
-def _environment(parent: Header, wish: BlockWish, rules: Rules) -> Environment:
-    timestamp = parent.timestamp + BLOCK_SECONDS if wish.timestamp is None else wish.timestamp
+def _environment(parent: Header, order: SimulatedBlock, rules: Rules) -> Environment:
+    timestamp = parent.timestamp + BLOCK_SECONDS if order.timestamp is None else order.timestamp
     if timestamp <= parent.timestamp:
         raise RpcFaultError(
             BLOCK_TIME_OUT_OF_ORDER,
             f"block timestamps must be in order: {timestamp} <= {parent.timestamp}",
         )
-    base_fee = wish.base_fee_per_gas
+    base_fee = order.base_fee_per_gas
     if base_fee is None:
         base_fee = next_base_fee(parent) if rules.validates else 0
     return Environment(
         number=parent.number + 1,
         timestamp=timestamp,
         base_fee_per_gas=base_fee,
-        gas_limit=parent.gas_limit if wish.gas_limit is None else wish.gas_limit,
+        gas_limit=parent.gas_limit if order.gas_limit is None else order.gas_limit,
     )
 
 
@@ -194,7 +195,7 @@ def _refusal(text: str) -> RpcFaultError:
     return failed(text)
 
 
-def _block_to_json(opened: OpenBlock, block: Block, rules: Rules) -> Json:
+def _block_to_json(opened: OpenBlock, block: MinedBlock, rules: Rules) -> Json:
     fields = block_to_json(block, full=False)
     pairs = list(zip(opened.inclusions, block.receipts, strict=True))
     if rules.full_transactions:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agents.monitor.book import AlertBook
-from agents.monitor.channel import Delivered
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.deliver.channel import Delivered
 from agents.monitor.deliver.ledger import FOR_PEOPLE
-from tests.agents.monitor.delivery_kit import Clock, courier_of, happen, home_in, telegram
+from tests.agents.monitor.delivery_kit import Clock, channel_worker_of, happen, home_in, telegram
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.monitor.channel import Letter, Outcome
-    from agents.monitor.courier import Courier
+    from agents.monitor.alerts.lifecycle import Cleared, Raised
+    from agents.monitor.deliver.channel import Notification, Outcome
+    from agents.monitor.deliver.channel_worker import ChannelWorker
     from agents.monitor.deliver.ledger import Pace
-    from agents.monitor.life import Cleared, Raised
-    from chain.home import Home
+    from chain.base.home import Home
 
 MINUTE = 60.0
 HOUR = 3_600.0
@@ -36,9 +36,9 @@ class Message:
 @dataclass
 class Person:
     home: Home
-    book: AlertBook
+    book: AlertStore
     clock: Clock
-    courier: Courier
+    channel_worker: ChannelWorker
     pace: Pace
     messages: list[Message] = field(default_factory=list)
 
@@ -46,7 +46,7 @@ class Person:
     def in_folder(cls, folder: Path, pace: Pace = FOR_PEOPLE, start: float | None = None) -> Person:
         home, clock = home_in(folder), Clock()
         clock.now = clock.now if start is None else start
-        book = AlertBook.open(home, now=clock())
+        book = AlertStore.open(home, now=clock())
         person = cls(home, book, clock, None, pace)  # type: ignore[arg-type]  # made just below
         person.restart()
         return person
@@ -55,7 +55,7 @@ class Person:
         channel = telegram("http://127.0.0.1:9", pace=self.pace)
         channel.pause_seconds = 0.0
         channel.send = self._take  # type: ignore[method-assign]
-        self.courier = courier_of(self.home, self.book, channel, self.clock)
+        self.channel_worker = channel_worker_of(self.home, self.book, channel, self.clock)
 
     async def sees(self, *changes: Raised | Cleared) -> None:
         """Let this be found by a poll now, and be sent as far as it is due."""
@@ -74,11 +74,11 @@ class Person:
         return [one.alerts for one in self.messages]
 
     async def carry(self) -> None:
-        while self.courier.wait_seconds() == 0:
-            await self.courier.step()
-            self.messages[-1].merged = self.courier.progress.ledger.merged_at == self.clock()
+        while self.channel_worker.wait_seconds() == 0:
+            await self.channel_worker.step()
+            self.messages[-1].merged = self.channel_worker.progress.ledger.merged_at == self.clock()
 
-    async def _take(self, letter: Letter, *, now: float) -> Outcome:
+    async def _take(self, letter: Notification, *, now: float) -> Outcome:
         alerts = tuple((one.kind.value, one.alert.position_id) for one in letter.events)
         numbers = tuple(one.number for one in letter.events)
         self.messages.append(Message(now, alerts, numbers))

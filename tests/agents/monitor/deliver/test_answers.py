@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from agents.monitor.alert import AlertEvent, EventKind
-from agents.monitor.book import AlertBook
-from agents.monitor.channel import Delayed, Delivered, Refused, event_id, is_news
-from agents.monitor.posting import Posted, Poster, PostError
-from agents.monitor.telegram import Telegram, TelegramSettings
-from agents.monitor.webhook import Webhook, WebhookSettings
+from agents.monitor.alerts.alert import AlertEvent, EventKind
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.deliver.channel import ChannelRefused, Delayed, Delivered, event_id, is_news
+from agents.monitor.deliver.http_post import Posted, Poster, PostError
+from agents.monitor.deliver.telegram import Telegram, TelegramSettings
+from agents.monitor.deliver.webhook import Webhook, WebhookSettings
 from tests.agents.monitor.delivery_kit import START, happen, home_in, raised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from agents.monitor.channel import Outcome
+    from agents.monitor.deliver.channel import Outcome
 
 
 @pytest.fixture
 def event(tmp_path: Path) -> AlertEvent:
-    book = AlertBook.open(home_in(tmp_path), now=START)
+    book = AlertStore.open(home_in(tmp_path), now=START)
     [opened] = happen(book, raised(7), now=START)
     book.close()
     return opened
@@ -52,18 +52,18 @@ def answering(
 @pytest.mark.parametrize(
     ("status", "kind", "answered"),
     [
-        (199, Refused, None),
+        (199, ChannelRefused, None),
         (200, Delivered, None),
         (204, Delivered, None),
         (299, Delivered, None),
-        (300, Refused, None),
-        (302, Refused, None),
-        (400, Refused, None),
-        (407, Refused, None),
+        (300, ChannelRefused, None),
+        (302, ChannelRefused, None),
+        (400, ChannelRefused, None),
+        (407, ChannelRefused, None),
         (408, Delayed, False),
         (425, Delayed, False),
         (429, Delayed, False),
-        (499, Refused, None),
+        (499, ChannelRefused, None),
         (500, Delayed, True),
         (503, Delayed, True),
     ],
@@ -82,7 +82,7 @@ async def test_a_webhook(
     assert isinstance(outcome, kind)
     if isinstance(outcome, Delayed):
         assert (outcome.asked_seconds, outcome.answered) == (40.0, answered)
-    if isinstance(outcome, Refused):
+    if isinstance(outcome, ChannelRefused):
         assert ("elsewhere" in outcome.reason) is (300 <= status < 400)
     assert sent == [{"x-zuno-event": event_id(event)}]
 
@@ -97,10 +97,10 @@ async def test_a_webhook(
         (429, {"parameters": {"retry_after": True}}, Delayed, 40.0, False),
         (429, {"parameters": {"retry_after": "7"}}, Delayed, 40.0, False),
         (429, {"parameters": 7}, Delayed, 40.0, False),
-        (300, {}, Refused, None, None),
-        (399, {}, Refused, None, None),
-        (400, {}, Refused, None, None),
-        (499, {}, Refused, None, None),
+        (300, {}, ChannelRefused, None, None),
+        (399, {}, ChannelRefused, None, None),
+        (400, {}, ChannelRefused, None, None),
+        (499, {}, ChannelRefused, None, None),
         (500, {}, Delayed, None, True),
         (201, {}, Delayed, None, True),
     ],
@@ -121,7 +121,7 @@ async def test_telegram(
     assert isinstance(outcome, kind)
     if isinstance(outcome, Delayed):
         assert (outcome.asked_seconds, outcome.answered) == (seconds, answered)
-    if isinstance(outcome, Refused):
+    if isinstance(outcome, ChannelRefused):
         assert ("elsewhere" in outcome.reason) is (300 <= status < 400)
 
 

@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import to_builtins
+from msgspec.structs import replace
 
-from agents.monitor.alert import EventKind, Severity
-from agents.monitor.book import AlertBook
+from agents.monitor.alerts.alert import EventKind, Severity
+from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.ledger import (
     DAY_SECONDS,
     EVERYTHING,
     FOR_PEOPLE,
     HOUR_SECONDS,
-    Ledger,
+    DeliveryLedger,
+    LastMessage,
     Pace,
-    Told,
     position_of,
     read_ledger,
 )
-from agents.monitor.deliver.schedule import MERGED_SECONDS, Plan, plan, taken_in, without_stale
+from agents.monitor.deliver.schedule import (
+    MERGED_SECONDS,
+    DeliveryPlan,
+    plan,
+    taken_in,
+    without_stale,
+)
 from tests.agents.monitor.delivery_kit import START, happen, home_in, raised
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.monitor.alert import AlertEvent
+    from agents.monitor.alerts.alert import AlertEvent
 
 THREE = (START, START + 1, START + 2)
 
 
 @pytest.fixture
 def critical(tmp_path: Path) -> AlertEvent:
-    book = AlertBook.open(home_in(tmp_path), now=START)
+    book = AlertStore.open(home_in(tmp_path), now=START)
     [event] = happen(book, raised(7), now=START)
     book.close()
     return event
@@ -44,14 +51,14 @@ def warning(critical: AlertEvent) -> AlertEvent:
     return replace(critical, alert=replace(critical.alert, severity=Severity.WARNING))
 
 
-def told_once(event: AlertEvent, *, at: float = START, is_critical: bool = True) -> Ledger:
-    told = Told(position_of(event.alert), event.alert.episode, is_critical, at)
-    return Ledger({event.alert.id: told}, {told.position: (at,)})
+def told_once(event: AlertEvent, *, at: float = START, is_critical: bool = True) -> DeliveryLedger:
+    told = LastMessage(position_of(event.alert), event.alert.episode, is_critical, at)
+    return DeliveryLedger({event.alert.id: told}, {told.position: (at,)})
 
 
 def test_what_nobody_answered_is_remembered_until_it_is_over() -> None:
-    standing, over = Told("a", 1, True, START), Told("b", 1, True, START, over=True)
-    ledger = Ledger({1: standing, 2: over})
+    standing, over = LastMessage("a", 1, True, START), LastMessage("b", 1, True, START, over=True)
+    ledger = DeliveryLedger({1: standing, 2: over})
 
     assert ledger.at(START + DAY_SECONDS - 1).told.keys() == {1, 2}
     assert ledger.at(START + DAY_SECONDS).told.keys() == {1}
@@ -60,7 +67,9 @@ def test_what_nobody_answered_is_remembered_until_it_is_over() -> None:
 
 
 def test_messages_count_for_a_day_and_a_clock_set_back_moves_them_to_now() -> None:
-    ledger = Ledger({1: Told("a", 1, True, START + 9)}, {"a": (START, START + 5)}, START + 7)
+    ledger = DeliveryLedger(
+        {1: LastMessage("a", 1, True, START + 9)}, {"a": (START, START + 5)}, START + 7
+    )
 
     assert ledger.at(START + DAY_SECONDS - 1).messages == {"a": (START, START + 5)}
     assert ledger.at(START + DAY_SECONDS).messages == {"a": (START + 5,)}
@@ -69,7 +78,7 @@ def test_messages_count_for_a_day_and_a_clock_set_back_moves_them_to_now() -> No
     assert back.messages == {"a": (START, START + 2)}
     assert (back.told[1].at, back.merged_at) == (START + 2, START + 2)
     assert ledger.at(START + 8).merged_at == START + 7
-    assert Ledger().at(START).merged_at is None
+    assert DeliveryLedger().at(START).merged_at is None
 
 
 @pytest.mark.parametrize(
@@ -89,7 +98,7 @@ def test_what_ends_reminders(
 
     assert (later.told[1].standing, later.told[1].over) == (standing, over)
     assert (again.told[1].standing, again.told[1].over) == (False, over)
-    assert Ledger().known(replace(critical, kind=kind)) == Ledger()
+    assert DeliveryLedger().known(replace(critical, kind=kind)) == DeliveryLedger()
 
 
 def test_a_message_counts_once_for_each_position_in_it(
@@ -98,7 +107,7 @@ def test_a_message_counts_once_for_each_position_in_it(
     other = replace(warning, number=2, alert=replace(warning.alert, id=2))
     place = position_of(critical.alert)
 
-    one = Ledger({}, {}, START - 5).spoken([critical, other], START, merged=False)
+    one = DeliveryLedger({}, {}, START - 5).spoken([critical, other], START, merged=False)
     two = one.spoken([replace(critical, kind=EventKind.RESOLVED)], START + 9, merged=True)
 
     assert one.messages == {place: (START,)}
@@ -115,21 +124,21 @@ def test_a_message_counts_once_for_each_position_in_it(
 
 def test_it_is_read_back_as_it_was_written(critical: AlertEvent) -> None:
     ledger = replace(told_once(critical), merged_at=START)
-    document = asdict(ledger)
+    document = to_builtins(ledger)
     written = {**document, "told": {str(number): one for number, one in document["told"].items()}}
 
     assert read_ledger(written) == ledger
-    assert read_ledger({"told": {}}) == Ledger()
+    assert read_ledger({"told": {}}) == DeliveryLedger()
 
 
 def test_a_warning_waits_for_the_cooldown_and_leaves_one_message_to_what_is_critical(
     warning: AlertEvent, critical: AlertEvent
 ) -> None:
     place = position_of(warning.alert)
-    once = Ledger({}, {place: (START,)})
-    twice = Ledger({}, {place: (START, START + 1)})
+    once = DeliveryLedger({}, {place: (START,)})
+    twice = DeliveryLedger({}, {place: (START, START + 1)})
 
-    def planned(event: AlertEvent, ledger: Ledger, seconds: float) -> Plan:
+    def planned(event: AlertEvent, ledger: DeliveryLedger, seconds: float) -> DeliveryPlan:
         return plan([event], FOR_PEOPLE, ledger, START + seconds)
 
     early = planned(warning, once, HOUR_SECONDS - 1)
@@ -144,21 +153,21 @@ def test_what_is_critical_beyond_the_day_goes_together_every_six_hours(
     critical: AlertEvent,
 ) -> None:
     place = position_of(critical.alert)
-    told = {1: Told(place, 1, True, START)}
+    told = {1: LastMessage(place, 1, True, START)}
     again = replace(critical, at=START + 3)
 
-    def planned(ledger: Ledger, seconds: float) -> Plan:
+    def planned(ledger: DeliveryLedger, seconds: float) -> DeliveryPlan:
         return plan([again], FOR_PEOPLE, ledger, START + seconds)
 
-    first = planned(Ledger(told, {place: THREE}), 3)
+    first = planned(DeliveryLedger(told, {place: THREE}), 3)
     assert (first.due, first.merged) == ((again,), True)
-    merged = Ledger(told, {place: THREE}, START + 2)
+    merged = DeliveryLedger(told, {place: THREE}, START + 2)
     waits = planned(merged, 3)
     assert (waits.due, waits.next_at) == ((), START + 2 + MERGED_SECONDS)
     assert planned(merged, 2 + MERGED_SECONDS).due == (again,)
     # Two messages are not yet the day's, and what was never told goes at once.
-    assert not planned(Ledger(told, {place: THREE[:2]}, START + 2), 3).merged
-    assert planned(Ledger({}, {place: THREE}, START + 2), 3).due == (again,)
+    assert not planned(DeliveryLedger(told, {place: THREE[:2]}, START + 2), 3).merged
+    assert planned(DeliveryLedger({}, {place: THREE}, START + 2), 3).due == (again,)
 
 
 def test_reminders_come_after_half_a_day_and_take_along_whose_turn_is_near(
@@ -167,33 +176,33 @@ def test_reminders_come_after_half_a_day_and_take_along_whose_turn_is_near(
     place = position_of(critical.alert)
     half = FOR_PEOPLE.remind_seconds
     told = {
-        1: Told(place, 1, True, START),
-        2: Told("near", 1, True, START + half / 2),
-        3: Told("far", 1, True, START + half / 2 + 1),
-        4: Told("warning", 1, False, START),
-        5: Told("answered", 1, True, START, standing=False),
+        1: LastMessage(place, 1, True, START),
+        2: LastMessage("near", 1, True, START + half / 2),
+        3: LastMessage("far", 1, True, START + half / 2 + 1),
+        4: LastMessage("warning", 1, False, START),
+        5: LastMessage("answered", 1, True, START, standing=False),
     }
 
-    early = plan([], FOR_PEOPLE, Ledger(told), START + half - 1)
+    early = plan([], FOR_PEOPLE, DeliveryLedger(told), START + half - 1)
     assert (early.due, early.reminders, early.next_at) == ((), (), START + half)
-    due = plan([], FOR_PEOPLE, Ledger(told), START + half)
+    due = plan([], FOR_PEOPLE, DeliveryLedger(told), START + half)
     assert (due.reminders, due.next_at) == ((1, 2), None)
     # What is told anyway is not told twice in one message.
     risen = replace(critical, kind=EventKind.RISEN, at=START + half)
-    assert plan([risen], FOR_PEOPLE, Ledger(told), START + half).reminders == (2,)
-    assert plan([], Pace(), Ledger(told), START + half) == Plan((), (), False, None)
+    assert plan([risen], FOR_PEOPLE, DeliveryLedger(told), START + half).reminders == (2,)
+    assert plan([], Pace(), DeliveryLedger(told), START + half) == DeliveryPlan((), (), False, None)
 
 
 def test_what_is_taken_in(critical: AlertEvent, warning: AlertEvent) -> None:
     remark = replace(warning, alert=replace(warning.alert, severity=Severity.INFO))
     ended = replace(warning, number=9, kind=EventKind.RESOLVED)
 
-    assert taken_in((), remark, EVERYTHING, Ledger()) == (remark,)
-    assert taken_in((), remark, FOR_PEOPLE, Ledger()) == ()
-    assert taken_in((), warning, FOR_PEOPLE, Ledger()) == (warning,)
-    assert taken_in((warning,), ended, FOR_PEOPLE, Ledger()) == ()
-    assert taken_in((warning,), ended, EVERYTHING, Ledger()) == (warning, ended)
-    assert taken_in((critical,), ended, FOR_PEOPLE, Ledger()) == (critical, ended)
+    assert taken_in((), remark, EVERYTHING, DeliveryLedger()) == (remark,)
+    assert taken_in((), remark, FOR_PEOPLE, DeliveryLedger()) == ()
+    assert taken_in((), warning, FOR_PEOPLE, DeliveryLedger()) == (warning,)
+    assert taken_in((warning,), ended, FOR_PEOPLE, DeliveryLedger()) == ()
+    assert taken_in((warning,), ended, EVERYTHING, DeliveryLedger()) == (warning, ended)
+    assert taken_in((critical,), ended, FOR_PEOPLE, DeliveryLedger()) == (critical, ended)
     known = told_once(warning, is_critical=False)
     assert taken_in((), ended, FOR_PEOPLE, known) == (ended,)
 

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import log, sqrt
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from agents.monitor.alert import Severity
-from agents.monitor.baseline import Baselines
-from agents.monitor.book_page import Cursor, Poll
-from agents.monitor.channel import RAISING
-from agents.monitor.judging import follow_positions, judge
-from agents.monitor.thresholds import WatchSettings
-from agents.monitor.watching import Reading
-from agents.monitor.worth_risks import Losses
+from agents.monitor.alerts.alert import Severity
+from agents.monitor.alerts.store_page import Poll, WatchCursor
+from agents.monitor.deliver.channel import RAISING
+from agents.monitor.judge import follow_positions, judge
+from agents.monitor.reader import Reading
+from agents.monitor.rules.baseline import Baselines
+from agents.monitor.rules.thresholds import WatchSettings
+from agents.monitor.rules.worth_risks import Losses
+from chain.contracts.pool_key import PoolKey
+from chain.history.candle_volatility import Volatility, VolatilityStep
 from chain.history.end_ticks import EndTicks
 from chain.math.ticks import sqrt_price_at_tick
-from chain.pool_key import PoolKey
 from chain.positions.discovery import WalletPositions
 from chain.positions.identity import identify
 from chain.positions.snapshot import range_status
 from chain.prices.ladder import price_book
-from chain.volatility import Volatility, VolatilityStep
 from tests.agents.monitor.deliver.paced_person import Person
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
 from tests.agents.monitor.made_up_positions import KEY, NETWORK, ONE, TWO, block, position
@@ -35,7 +36,7 @@ from tests.agents.monitor.made_up_readings import PLACE
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.monitor.alert import AlertEvent
+    from agents.monitor.alerts.alert import AlertEvent
     from chain.positions.snapshot import PositionSnapshot
     from tests.agents.monitor.deliver.paced_person import Message
 
@@ -119,7 +120,7 @@ class Market:
             alerts=self.person.book.current(),
         )
         head = block(self.head)
-        cursor = Cursor(head.number, head.hash, head.timestamp)
+        cursor = WatchCursor(head.number, head.hash, head.timestamp)
         poll = Poll(PLACE, judgment.changes, cursor, judgment.baselines)
         self.person.clock.now = NOW + 12 * self.head
         self.events += self.person.book.apply([poll], self.person.clock())
@@ -224,7 +225,7 @@ async def simulated(folder: Path, seed: int, days: int, moved_after: int | None)
 
 def _without_waiting_for_the_disk(person: Person) -> None:
     """Thousands of polls are written here, and no power will fail meanwhile."""
-    notebook = person.courier._notebook
+    notebook = person.channel_worker._notebook
     for connection in (person.book._connection, notebook._opened(NOW)._connection):
         assert connection is not None
         connection.execute("PRAGMA synchronous = OFF")

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, time
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec.structs import replace
 
-from agents.monitor.alert import AlertKind, Severity
+from agents.monitor.alerts.alert import AlertKind, Severity
+from agents.monitor.alerts.lifecycle import AlertMute
 from agents.monitor.deliver.ledger import FOR_PEOPLE, Pace, QuietHours
 from agents.monitor.deliver.schedule import MERGED_SECONDS
-from agents.monitor.life import Mute
 from tests.agents.monitor.deliver.paced_person import HOUR, MINUTE, Person
 from tests.agents.monitor.delivery_kit import START, cleared, raised, subject
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agents.monitor.life import Raised
+    from agents.monitor.alerts.lifecycle import Raised
 
 DAY = 24 * HOUR
 BERLIN = "Europe/Berlin"
@@ -182,7 +182,7 @@ async def test_what_is_critical_and_not_acknowledged_is_told_again_in_one_messag
     await person.passes(HOUR)
     await person.sees(raised(2), raised(3), raised(4), warning(5))
     person.book.ack(3, person.clock())
-    person.book.mute(Mute.of(subject(4), START + 30 * DAY), person.clock())
+    person.book.mute(AlertMute.of(subject(4), START + 30 * DAY), person.clock())
     await person.passes(11 * HOUR)
 
     assert person.heard[2:] == [(("reminded", 1), ("reminded", 2))]

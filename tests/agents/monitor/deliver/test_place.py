@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from agents.monitor.book import AlertBook
-from agents.monitor.courier import REFUSALS_BEFORE_SUSPECT, SUSPECT_AFTER, Courier
-from agents.monitor.notebook import Notebook
+from agents.monitor.alerts.state import MonitorState
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.deliver.channel_worker import (
+    REFUSALS_BEFORE_SUSPECT,
+    SUSPECT_AFTER,
+    ChannelWorker,
+)
 from tests.agents.monitor.delivery_kit import (
     START,
     Clock,
-    courier_of,
+    channel_worker_of,
     happen,
     home_in,
     numbers_in,
@@ -28,7 +32,7 @@ from tests.fakes.telegram import TelegramDouble
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from chain.home import Home
+    from chain.base.home import Home
 
 
 def told(double: TelegramDouble) -> list[int]:
@@ -43,21 +47,21 @@ def rename_table(home: Home, one: str, other: str) -> None:
 async def test_a_book_that_cannot_be_read_moves_nobody(tmp_path: Path) -> None:
     home, clock = home_in(tmp_path), Clock()
     double = TelegramDouble(clock)
-    with closing(AlertBook.open(home, now=START)) as book:
+    with closing(AlertStore.open(home, now=START)) as book:
         async with double.running() as url:
-            courier = courier_of(home, book, telegram(url), clock)
+            channel_worker = channel_worker_of(home, book, telegram(url), clock)
             happen(book, raised(1), raised(2), now=clock())
-            await run_until_idle(courier, clock)
-            before = courier.progress.cursor
+            await run_until_idle(channel_worker, clock)
+            before = channel_worker.progress.cursor
             rename_table(home, "alert_events", "elsewhere")
 
-            assert courier.wait_seconds() is None
-            assert courier.progress.cursor == before == 2
+            assert channel_worker.wait_seconds() is None
+            assert channel_worker.progress.cursor == before == 2
 
             rename_table(home, "elsewhere", "alert_events")
             happen(book, raised(3), now=clock())
-            await run_until_idle(courier, clock)
-            await courier.close()
+            await run_until_idle(channel_worker, clock)
+            await channel_worker.close()
 
     assert told(double) == [1, 2, 3]
 
@@ -67,16 +71,16 @@ async def test_all_of_a_book_that_was_begun_anew_is_told(tmp_path: Path) -> None
     double = TelegramDouble(clock)
     first, second = home_in(tmp_path / "first"), home_in(tmp_path / "second")
     async with double.running() as url:
-        with closing(AlertBook.open(first, now=START)) as book:
-            courier = courier_of(first, book, telegram(url), clock)
+        with closing(AlertStore.open(first, now=START)) as book:
+            channel_worker = channel_worker_of(first, book, telegram(url), clock)
             happen(book, *(raised(number) for number in range(3)), now=clock())
-            await run_until_idle(courier, clock)
-            await courier.close()
-        with closing(AlertBook.open(second, now=START)) as book:
+            await run_until_idle(channel_worker, clock)
+            await channel_worker.close()
+        with closing(AlertStore.open(second, now=START)) as book:
             happen(book, raised(7), now=clock())
-            courier = Courier(telegram(url), book, Notebook(first.database), clock)
-            await run_until_idle(courier, clock)
-            await courier.close()
+            channel_worker = ChannelWorker(telegram(url), book, MonitorState(first.database), clock)
+            await run_until_idle(channel_worker, clock)
+            await channel_worker.close()
 
     assert told(double) == [1, 2, 3, 1]
 
@@ -84,53 +88,53 @@ async def test_all_of_a_book_that_was_begun_anew_is_told(tmp_path: Path) -> None
 @pytest.mark.parametrize("count", [0, 3])
 def test_a_new_channel_begins_behind_what_was(tmp_path: Path, count: int) -> None:
     home, clock = home_in(tmp_path), Clock()
-    with closing(AlertBook.open(home, now=START)) as book:
+    with closing(AlertStore.open(home, now=START)) as book:
         happen(book, *(raised(number) for number in range(count)), now=START)
-        courier = courier_of(home, book, telegram("http://127.0.0.1:9"), clock)
+        channel_worker = channel_worker_of(home, book, telegram("http://127.0.0.1:9"), clock)
 
-        assert courier.progress.cursor == count
-        assert courier.wait_seconds() is None
+        assert channel_worker.progress.cursor == count
+        assert channel_worker.wait_seconds() is None
 
 
 async def test_without_its_notebook_a_channel_waits(tmp_path: Path) -> None:
     home, clock = home_in(tmp_path), Clock()
     notes, aside = tmp_path / "notes.db", tmp_path / "aside.db"
     double = TelegramDouble(clock)
-    with closing(AlertBook.open(home, now=START)) as book:
+    with closing(AlertStore.open(home, now=START)) as book:
         async with double.running() as url:
-            kept = Notebook(notes)
-            courier = Courier(telegram(url), book, kept, clock)
+            kept = MonitorState(notes)
+            channel_worker = ChannelWorker(telegram(url), book, kept, clock)
             happen(book, raised(1), raised(2), now=clock())
-            await run_until_idle(courier, clock)
-            await courier.close()
+            await run_until_idle(channel_worker, clock)
+            await channel_worker.close()
             kept.close()
             notes.rename(aside)
             notes.mkdir()
 
-            courier = Courier(telegram(url), book, Notebook(notes), clock)
+            channel_worker = ChannelWorker(telegram(url), book, MonitorState(notes), clock)
             happen(book, raised(3), now=clock())
-            assert courier.wait_seconds() is None
-            assert await courier.step() is None
+            assert channel_worker.wait_seconds() is None
+            assert await channel_worker.step() is None
             assert told(double) == [1, 2]
 
             notes.rmdir()
             aside.rename(notes)
-            await run_until_idle(courier, clock)
-            await courier.close()
+            await run_until_idle(channel_worker, clock)
+            await channel_worker.close()
 
     assert told(double) == [1, 2, 3]
 
 
 def test_on_trial_is_one_suspect_at_a_time(tmp_path: Path) -> None:
     home, clock = home_in(tmp_path), Clock()
-    with closing(AlertBook.open(home, now=START)) as book:
-        courier = courier_of(home, book, telegram("http://127.0.0.1:9"), clock)
+    with closing(AlertStore.open(home, now=START)) as book:
+        channel_worker = channel_worker_of(home, book, telegram("http://127.0.0.1:9"), clock)
         happen(book, *(raised(number) for number in range(4)), now=START)
-        assert courier.wait_seconds() == 0
+        assert channel_worker.wait_seconds() == 0
 
         def chosen(**changes: object) -> list[int]:
-            courier.progress = replace(courier.progress, **changes)  # type: ignore[arg-type]
-            return [one.number for one in courier._chosen(courier._plan())]
+            channel_worker.progress = replace(channel_worker.progress, **changes)
+            return [one.number for one in channel_worker._chosen(channel_worker._plan())]
 
         assert chosen() == [1, 2, 3, 4]
         assert chosen(suspects=(3, 2), trial=0) == [3]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.posting import Posted, Poster, PostError, PostLimits
+from agents.monitor.deliver.http_post import Posted, Poster, PostError, PostLimits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

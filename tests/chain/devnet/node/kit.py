@@ -7,11 +7,11 @@ import urllib.request
 from dataclasses import dataclass
 from typing import Any
 
+from chain.contracts.public_keys import address_of
 from chain.devnet.node.fees import GWEI
-from chain.devnet.node.ledger import Ledger
+from chain.devnet.node.ledger import ChainLedger
 from chain.devnet.node.records import GenesisAccount, to_hex
-from chain.devnet.node.transactions import Transaction, sign_transaction
-from chain.public_keys import address_of
+from chain.devnet.node.transactions import NodeTransaction, sign_transaction
 
 GENESIS_TIME = 1_700_000_000
 ETHER = 10**18
@@ -63,13 +63,13 @@ INIT_CODE = bytes.fromhex("600a600c600039600a6000f3602a60005260206000f3")
 """Deploys a contract that returns 42."""
 
 
-def new_ledger() -> Ledger:
+def new_ledger() -> ChainLedger:
     accounts = {address: GenesisAccount(balance=100 * ETHER) for address in (ALICE, BOB)}
     contracts = {
         address: GenesisAccount(code=bytes.fromhex(code)) for address, code in CODES.items()
     }
     contracts[COUNTER] = GenesisAccount(code=bytes.fromhex(CODES[COUNTER]), storage={0: 41})
-    return Ledger.genesis(accounts | contracts, timestamp=GENESIS_TIME)
+    return ChainLedger.genesis(accounts | contracts, timestamp=GENESIS_TIME)
 
 
 def word(value: int) -> str:
@@ -86,7 +86,7 @@ def signed(
     tip: int = GWEI // 10,
     value: int = 0,
     data: bytes = b"",
-) -> Transaction:
+) -> NodeTransaction:
     return sign_transaction(
         key,
         nonce=nonce,
@@ -127,7 +127,7 @@ class Client:
         with urllib.request.urlopen(request, timeout=20) as response:
             return json.loads(response.read())
 
-    def send(self, transaction: Transaction) -> str:
+    def send(self, transaction: NodeTransaction) -> str:
         return str(self("eth_sendRawTransaction", to_hex(transaction.raw)))
 
     def receipt(self, transaction_hash: str) -> Any:

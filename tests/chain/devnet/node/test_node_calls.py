@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain import abi
+from chain.contracts import abi
 from chain.devnet.node.records import from_hex, to_hex
 from chain.devnet.node.rpc import messages
 from tests.chain.devnet.node.kit import (

@@ -20,8 +20,8 @@ from chain.devnet.node.archive import ArchiveError
 from chain.devnet.node.block import block_size
 from chain.devnet.node.execution import BlockState
 from chain.devnet.node.fees import BASE_FEE_FLOOR, next_base_fee
-from chain.devnet.node.index import LogFilter
-from chain.devnet.node.ledger import Ledger, UnknownBlockError
+from chain.devnet.node.index import LogQuery
+from chain.devnet.node.ledger import ChainLedger, UnknownBlockError
 from chain.devnet.node.messages import Message, Override
 from chain.devnet.node.node import Node
 from chain.devnet.node.records import from_hex
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chain.devnet.node.messages import Outcome
-    from chain.devnet.node.records import Block
-    from chain.devnet.node.transactions import Transaction
+    from chain.devnet.node.records import MinedBlock
+    from chain.devnet.node.transactions import NodeTransaction
 
-EVERYTHING = LogFilter(0, 10**9)
+EVERYTHING = LogQuery(0, 10**9)
 
 
-def busy_ledger() -> Ledger:
+def busy_ledger() -> ChainLedger:
     """A few blocks with a bit of everything in them."""
     ledger = new_ledger()
     time = ledger.head.timestamp
@@ -66,11 +66,11 @@ def busy_ledger() -> Ledger:
 
 
 @pytest.fixture
-def busy() -> Ledger:
+def busy() -> ChainLedger:
     return busy_ledger()
 
 
-def pyevm_header(block: Block) -> PragueBlockHeader:
+def pyevm_header(block: MinedBlock) -> PragueBlockHeader:
     header = block.header
     receipts = [
         PragueReceiptBuilder.typed_receipt_class(
@@ -110,7 +110,7 @@ def pyevm_header(block: Block) -> PragueBlockHeader:
     )
 
 
-def test_blocks_hash_and_weigh_what_pyevm_says(busy: Ledger) -> None:
+def test_blocks_hash_and_weigh_what_pyevm_says(busy: ChainLedger) -> None:
     for number in range(1, busy.head.number + 1):
         block = busy.block(number)
         header = pyevm_header(block)
@@ -121,10 +121,10 @@ def test_blocks_hash_and_weigh_what_pyevm_says(busy: Ledger) -> None:
         assert len(encoded) == block_size(block)
 
 
-def test_a_saved_chain_is_the_same_chain(busy: Ledger, tmp_path: Path) -> None:
+def test_a_saved_chain_is_the_same_chain(busy: ChainLedger, tmp_path: Path) -> None:
     path = tmp_path / "deep" / "world.chain"
     busy.save(path)
-    loaded = Ledger.load(path)
+    loaded = ChainLedger.load(path)
     assert loaded.head == busy.head
     assert loaded.logs(EVERYTHING) == busy.logs(EVERYTHING) != []
     assert loaded.root() == busy.root()
@@ -142,13 +142,13 @@ def test_a_saved_chain_is_the_same_chain(busy: Ledger, tmp_path: Path) -> None:
     assert loaded.head.hash == busy.head.hash
 
 
-def test_an_irregular_change_survives_saving(busy: Ledger, tmp_path: Path) -> None:
+def test_an_irregular_change_survives_saving(busy: ChainLedger, tmp_path: Path) -> None:
     busy.set_balance(ECHO, 77)
     busy.save(tmp_path / "world.chain")
-    assert Ledger.load(tmp_path / "world.chain").state().balance(ECHO) == 77
+    assert ChainLedger.load(tmp_path / "world.chain").state().balance(ECHO) == 77
 
 
-def test_a_damaged_file_is_refused(busy: Ledger, tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused(busy: ChainLedger, tmp_path: Path) -> None:
     path = tmp_path / "world.chain"
     busy.save(path)
     whole = path.read_bytes()
@@ -160,7 +160,7 @@ def test_a_damaged_file_is_refused(busy: Ledger, tmp_path: Path) -> None:
     ):
         path.write_bytes(damaged)
         with pytest.raises(ArchiveError, match=words):
-            Ledger.load(path)
+            ChainLedger.load(path)
 
 
 HASHES = """
@@ -198,7 +198,7 @@ def test_serving_imports_no_client_library() -> None:
     assert not {"web3", "eth_account", "aiohttp", "httpx2", "eth_abi", "textual"} & set(modules)
 
 
-def test_a_warm_state_answers_like_a_fresh_one(busy: Ledger) -> None:
+def test_a_warm_state_answers_like_a_fresh_one(busy: ChainLedger) -> None:
     messages = [
         Message(to=COUNTER),
         Message(to=STORE, data=from_hex(word(1) + word(5)[2:])),
@@ -212,7 +212,7 @@ def test_a_warm_state_answers_like_a_fresh_one(busy: Ledger) -> None:
             assert busy.call(message, at) == busy.fork(at).call(message)
 
 
-def test_a_refused_transaction_leaves_the_block_as_it_was(busy: Ledger) -> None:
+def test_a_refused_transaction_leaves_the_block_as_it_was(busy: ChainLedger) -> None:
     opened = busy.open_block(timestamp=busy.head.timestamp + 1)
     for bad in (signed(nonce=9), signed(nonce=4, fee=1, tip=1), signed(nonce=3)):
         with pytest.raises(TransactionRefusedError):
@@ -223,7 +223,7 @@ def test_a_refused_transaction_leaves_the_block_as_it_was(busy: Ledger) -> None:
     assert busy.commit(opened).header == undisturbed.head
 
 
-def test_mining_is_all_or_nothing(busy: Ledger) -> None:
+def test_mining_is_all_or_nothing(busy: ChainLedger) -> None:
     before = busy.head
     with pytest.raises(TransactionRefusedError, match="nonce too high"):
         busy.mine([signed(nonce=4), signed(nonce=6)], timestamp=before.timestamp + 1)
@@ -232,7 +232,7 @@ def test_mining_is_all_or_nothing(busy: Ledger) -> None:
     assert busy.head == before
 
 
-def test_a_block_opened_on_a_lost_head_cannot_be_committed(busy: Ledger) -> None:
+def test_a_block_opened_on_a_lost_head_cannot_be_committed(busy: ChainLedger) -> None:
     opened = busy.open_block(timestamp=busy.head.timestamp + 1)
     busy.rewind(2)
     with pytest.raises(UnknownBlockError):
@@ -292,7 +292,7 @@ def test_a_fault_inside_the_evm_costs_one_transaction(monkeypatch: pytest.Monkey
     node.send(good.raw)
     include = BlockState.include
 
-    def faulty(state: BlockState, transaction: Transaction) -> Outcome:
+    def faulty(state: BlockState, transaction: NodeTransaction) -> Outcome:
         outcome = include(state, transaction)
         if transaction.hash == poison.hash:
             raise RuntimeError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.devnet.node.index import Index, LogFilter
+from chain.devnet.node.index import Index, LogQuery
 from chain.devnet.node.records import from_hex
 from tests.chain.devnet.node.kit import (
     ALICE,
@@ -21,8 +21,8 @@ from tests.chain.devnet.node.kit import (
 )
 
 if TYPE_CHECKING:
-    from chain.devnet.node.ledger import Ledger
-    from chain.devnet.node.records import Log
+    from chain.devnet.node.ledger import ChainLedger
+    from chain.devnet.node.records import MinedLog
     from tests.chain.devnet.node.kit import Client
 
 
@@ -119,7 +119,7 @@ def test_the_index_finds_what_a_walk_finds() -> None:
     for topics in product(choices, repeat=3):
         for addresses in (None, frozenset({LOGGER}), frozenset({COUNTER, ALICE})):
             first = chance.randrange(12)
-            wanted = LogFilter(first, chance.randrange(first, 14), addresses, topics)
+            wanted = LogQuery(first, chance.randrange(first, 14), addresses, topics)
             expected = [
                 log
                 for log in logs
@@ -129,7 +129,7 @@ def test_the_index_finds_what_a_walk_finds() -> None:
             assert ledger.logs(wanted) == expected
 
 
-def walk(ledger: Ledger) -> list[Log]:
+def walk(ledger: ChainLedger) -> list[MinedLog]:
     return [
         log
         for number in range(ledger.head.number + 1)
@@ -145,6 +145,6 @@ def test_an_index_undone_is_an_index_never_built() -> None:
     index.add(ledger.block(0))
     index.add(ledger.block(1))
     index.remove_last(ledger.block(1))
-    assert index.logs(LogFilter(0, 9)) == []
-    assert index.logs(LogFilter(0, 9, frozenset({COUNTER}))) == []
+    assert index.logs(LogQuery(0, 9)) == []
+    assert index.logs(LogQuery(0, 9, frozenset({COUNTER}))) == []
     assert index.place(ledger.block(1).receipts[0].transaction_hash) is None

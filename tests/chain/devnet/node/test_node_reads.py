@@ -9,8 +9,8 @@ from eth.rlp.accounts import Account
 from rlp.codec import decode as rlp_decode
 from trie.hexary import HexaryTrie
 
+from chain.contracts.keccak import keccak
 from chain.devnet.node.records import from_hex, to_hex
-from chain.keccak import keccak
 from tests.chain.devnet.node.kit import (
     ALICE,
     BOB,

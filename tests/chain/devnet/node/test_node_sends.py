@@ -8,7 +8,7 @@ import pytest
 from eth_account import Account
 
 from chain.devnet.node.fees import GWEI
-from chain.devnet.node.mempool import Pool
+from chain.devnet.node.mempool import Mempool
 from chain.devnet.node.records import from_hex, to_hex
 from chain.devnet.node.transactions import decode_transaction
 from tests.chain.devnet.node.kit import (
@@ -250,7 +250,7 @@ def test_a_deep_transaction_is_mined(rpc: Client) -> None:
 
 
 def test_a_pool_restored_is_the_pool_it_was() -> None:
-    pool = Pool()
+    pool = Mempool()
     for nonce in (0, 1, 5):
         pool.add(decode_transaction(signed(nonce=nonce).raw), nonce=0, balance=ETHER)
     contents = pool.contents()

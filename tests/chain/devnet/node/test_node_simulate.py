@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain import abi
+from chain.contracts import abi
 from chain.devnet.node.fees import GWEI
 from chain.devnet.node.records import from_hex, to_hex
 from tests.chain.devnet.node.kit import (

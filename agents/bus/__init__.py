@@ -1,0 +1,1 @@
+"""Envelopes between agents, their record and its replay; knows no flow."""

@@ -1,0 +1,331 @@
+"""The record of one request: JSON lines, each chained to the one before by its hash.
+
+Chaining shows any change, cut or insertion to whoever noted the last hash; a record that was
+rewritten from its start has another one.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from importlib.resources import files
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+from agents.bus.envelope import Kind
+from chain.base import strict_json
+from chain.base.canonical import canonical, digest
+from chain.base.clean_text import clean_text
+from chain.base.home import FILE_MODE, FOLDER_MODE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from importlib.resources.abc import Traversable
+    from pathlib import Path
+
+    from agents.bus.envelope import Envelope
+    from chain.base.redaction import Redactor
+
+_HEAD_LINES = 4
+_HEAD_BYTES = 16_384
+_TAIL_BYTES = (65_536, 1 << 20)
+"""How much of the end is read; more where the plan's line is longer than that."""
+
+UNKNOWN, UNFINISHED, A_NEW_POSITION = "unknown", "unfinished", "a new position"
+
+
+class RecordSummary(Struct, frozen=True):
+    subject: str
+    outcome: str
+
+
+def summarise(path: Path) -> RecordSummary:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        subject = _subject(islice(_bodies(file.read(_HEAD_BYTES).split(b"\n")), _HEAD_LINES))
+        outcome = UNFINISHED
+        for length in _TAIL_BYTES:
+            file.seek(max(0, size - length))
+            lines = file.read(length).split(b"\n")
+            # The first line of a tail is most likely the rest of one.
+            whole = lines if size <= length else lines[1:]
+            found = _outcome(_bodies(reversed(whole)))
+            if found is not None or size <= length:
+                outcome = found or UNFINISHED
+                break
+    return RecordSummary(subject, outcome)
+
+
+def _subject(bodies: Iterator[Mapping[str, object]]) -> str:
+    for body in bodies:
+        match body:
+            case {"name": "start", "value": {"tokenId": str(token_id)}} if token_id.isdigit():
+                return f"position #{token_id}"
+            case {"name": "start", "value": {"goal": _}}:
+                return A_NEW_POSITION
+    return UNKNOWN
+
+
+def _outcome(bodies: Iterator[Mapping[str, object]]) -> str | None:
+    for body in bodies:
+        match body:
+            case {"kind": Kind.PLAN_READY, "payload": {"plan": {"choice": {"kind": str(kind)}}}}:
+                return clean_text(kind)
+            case {"kind": Kind.FLOW_FAILED, "payload": {"reason": str(reason)}}:
+                return f"failed: {clean_text(reason)}"
+    return None
+
+
+def _bodies(lines: Iterator[bytes] | list[bytes]) -> Iterator[Mapping[str, object]]:
+    """Of those lines that can be read; a cut or damaged one is passed over."""
+    for line in lines:
+        try:
+            value = strict_json.loads(line)
+        except strict_json.InvalidJsonError:
+            continue
+        body = value.get("body") if isinstance(value, dict) else None
+        if isinstance(body, dict):
+            yield body
+
+
+ZUNO = "zuno"
+RULES = "rules"
+
+_LENGTH = 12
+# They read the chain or watch it, and have no say in a debate that is run from its record.
+_NO_PART_OF_A_DEBATE = frozenset(("monitor", "observing", "__pycache__"))
+
+
+@cache
+def running_versions() -> dict[str, str]:
+    """The release, and a hash over the code and prompts that a debate's outcome depends on."""
+    found = sha256()
+    for package in ("agents", "chain.math"):
+        for name, content in _sources(files(package), package):
+            found.update(f"{name} {len(content)}\n".encode() + content)
+    return {ZUNO: version("zuno-tui"), RULES: found.hexdigest()[:_LENGTH]}
+
+
+def _sources(folder: Traversable, place: str) -> Iterator[tuple[str, bytes]]:
+    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
+        if entry.is_dir():
+            if entry.name not in _NO_PART_OF_A_DEBATE:
+                yield from _sources(entry, f"{place}/{entry.name}")
+        elif entry.name.endswith((".py", ".txt")):
+            yield f"{place}/{entry.name}", entry.read_bytes()
+
+
+FORMAT = 1
+MOST_BYTES = 64 << 20
+KINDS = frozenset(("header", "input", "fact", "envelope", "reply", "end"))
+FIRST_HASH = "0" * 64
+
+
+class RecordError(Exception):
+    """A record that cannot be written; the message says what to do."""
+
+
+class Sink(Protocol):
+    def write(self, line: bytes, /) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class FileSink:
+    """A new private file that is only ever added to."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW
+        try:
+            self._descriptor = os.open(path, flags, FILE_MODE)
+        except FileExistsError:
+            raise RecordError(f"There is a record at {path} already.") from None
+
+    def write(self, line: bytes) -> None:
+        # Straight to the system, so that a crash of ours loses nothing that was said.
+        while line:
+            line = line[os.write(self._descriptor, line) :]
+
+    def close(self) -> None:
+        try:
+            os.fsync(self._descriptor)
+        finally:
+            os.close(self._descriptor)
+
+
+class MemorySink:
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+
+    def write(self, line: bytes) -> None:
+        self.lines.append(line)
+
+    def close(self) -> None:
+        pass
+
+
+class ModelReply(Struct, frozen=True):
+    """What a model said to one question, or why it said nothing that could be used."""
+
+    role: str
+    step: int
+    """Counts the questions of one role within the request, from 0."""
+    prompt: str
+    """Hash of the question."""
+    model: str | None
+    raw: str | None
+    unavailable: str | None
+    sentence: str | None
+    tokens_in: int
+    tokens_out: int
+    estimated: bool
+
+
+class RecordWriter:
+    """Writes one request's record. Its methods are observers: hand `envelope` to the bus."""
+
+    def __init__(
+        self, sink: Sink, request_id: str, versions: Mapping[str, str], redactor: Redactor
+    ) -> None:
+        self._sink = sink
+        self._redactor = redactor
+        self._count = 0
+        self._kinds: set[str] = set()
+        self.last_hash = FIRST_HASH
+        header = {"format": FORMAT, "requestId": request_id, "versions": dict(versions)}
+        self._line("header", canonical(header))
+
+    def input(self, name: str, value: object) -> None:
+        """Something the request started from: settings, a snapshot of the chain."""
+        self._line("input", canonical({"name": name, "value": value}))
+
+    def fact(self, name: str, value: object) -> None:
+        """Something found out on the way that no envelope carries."""
+        self._line("fact", canonical({"name": name, "value": value}))
+
+    def envelope(self, envelope: Envelope) -> None:
+        # Payloads are closed: the fields of one kind need to be looked at once.
+        names = envelope.kind not in self._kinds
+        self._kinds.add(envelope.kind)
+        self._line("envelope", envelope.wire, names=names)
+
+    def reply(self, reply: ModelReply) -> None:
+        body = {
+            "role": reply.role,
+            "step": reply.step,
+            "prompt": reply.prompt,
+            "model": reply.model,
+            "raw": reply.raw,
+            "unavailable": reply.unavailable,
+            "sentence": reply.sentence,
+            "tokensIn": reply.tokens_in,
+            "tokensOut": reply.tokens_out,
+            "estimated": reply.estimated,
+        }
+        self._line("reply", canonical(body))
+
+    def close(self) -> None:
+        """Say that this is all of it, and make it last; takes as long as the disk does."""
+        try:
+            self._line("end", canonical({"lines": self._count}))
+        finally:
+            self._sink.close()
+
+    def _line(self, kind: str, body: bytes, *, names: bool = True) -> None:
+        if self._redactor.suspects(body, names=names):
+            body = canonical(self._redactor.value(strict_json.loads(body)))
+        line_hash = _line_hash(self.last_hash, self._count, kind, body)
+        # Put together by hand, in the order of canonical JSON: the body is canonical already.
+        tail = f',"hash":"{line_hash}","n":{self._count},"type":"{kind}"}}\n'
+        self._sink.write(b'{"body":' + body + tail.encode())
+        self.last_hash = line_hash
+        self._count += 1
+
+
+class RecordLine(Struct, frozen=True):
+    kind: str
+    body: Mapping[str, object]
+
+    @property
+    def wire(self) -> bytes:
+        return canonical(self.body)
+
+
+class RecordCheck(Struct, frozen=True):
+    """What reading a record through has shown."""
+
+    lines: tuple[RecordLine, ...]
+    """Those that are sound, up to the first that is not."""
+    last_hash: str
+    broken_line: int | None
+    """Counted from 1, as editors do."""
+    reason: str | None
+
+    @property
+    def ok(self) -> bool:
+        return self.broken_line is None
+
+    @property
+    def complete(self) -> bool:
+        """Whether its writer came to the end; a sound record without one was cut short."""
+        return self.ok and bool(self.lines) and self.lines[-1].kind == "end"
+
+
+def verify_record(path: Path) -> RecordCheck:
+    """Read a record through and check every link of its chain."""
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        return RecordCheck((), FIRST_HASH, 1, f"it has more than {MOST_BYTES} bytes")
+    return check_lines(data.splitlines(keepends=True))
+
+
+def check_lines(lines: Sequence[bytes]) -> RecordCheck:
+    previous = FIRST_HASH
+    sound: list[RecordLine] = []
+    for number, data in enumerate(lines):
+        try:
+            line, previous = _checked(data, number, previous)
+            _in_place(line, number, sound)
+        except (strict_json.InvalidJsonError, _BrokenError) as error:
+            return RecordCheck(tuple(sound), previous, number + 1, str(error))
+        sound.append(line)
+    if not sound:
+        return RecordCheck((), previous, 1, "it is empty")
+    return RecordCheck(tuple(sound), previous, None, None)
+
+
+class _BrokenError(Exception):
+    pass
+
+
+def _checked(data: bytes, number: int, previous: str) -> tuple[RecordLine, str]:
+    if not data.endswith(b"\n"):
+        raise _BrokenError("the line was cut off")
+    value = strict_json.loads(data)
+    if not isinstance(value, dict) or value.keys() != {"body", "hash", "n", "type"}:
+        raise _BrokenError("it is no line of a record")
+    body, kind = value["body"], value["type"]
+    if not isinstance(body, dict) or not isinstance(kind, str) or kind not in KINDS:
+        raise _BrokenError("it is no line of a record")
+    expected = _line_hash(previous, number, kind, canonical(body))
+    if canonical(value) + b"\n" != data or value["n"] != number or value["hash"] != expected:
+        raise _BrokenError("it does not follow from the line before")
+    return RecordLine(kind, body), expected
+
+
+def _in_place(line: RecordLine, number: int, before: Sequence[RecordLine]) -> None:
+    if (line.kind == "header") != (number == 0):
+        raise _BrokenError("a record has one header, at its top")
+    if number and before[-1].kind == "end":
+        raise _BrokenError("it comes after the end")
+
+
+def _line_hash(previous: str, number: int, kind: str, body: bytes) -> str:
+    tail = f',"n":{number},"type":"{kind}"}}'
+    return digest(previous.encode() + b'{"body":' + body + tail.encode())

@@ -1,0 +1,210 @@
+"""One agent at work: each request in a lane of its own, in order, several lanes side by side."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextlib import aclosing
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+
+from msgspec import Struct, field
+
+from agents.bus.envelope import EnvelopeError, FailureCause
+from agents.bus.transport import TransportError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from agents.bus.envelope import Envelope, Payload, Registry, Role
+    from agents.bus.transport import EnvelopeTransport
+
+Services = TypeVar("Services")
+
+
+class Outgoing(NamedTuple):
+    """What a handler says; the bus adds who said it, when, and in which request."""
+
+    kind: str
+    to: Role
+    payload: Payload
+
+
+class HandlerContext(Struct, Generic[Services], frozen=True):
+    """What a handler is given besides the envelope; time is the envelope's own `ts`."""
+
+    request_id: str
+    role: Role
+    services: Services
+    prose: Callable[[str], None]
+    """Takes a model's words as they are written; they are shown, never recorded or replayed."""
+
+
+class Handler(Protocol[Services]):
+    def __call__(
+        self, envelope: Envelope, context: HandlerContext[Services], /
+    ) -> AsyncGenerator[Outgoing, None]: ...
+
+
+class StageFailedError(Exception):
+    """Raised by a handler that cannot go on; its sentence is shown as it is."""
+
+    cause: ClassVar[FailureCause] = FailureCause.REFUSED
+
+
+class FlowOverError(Exception):
+    """Said to a handler that speaks after its flow ended."""
+
+
+class Host(Protocol[Services]):
+    """What a worker needs of the bus it works on."""
+
+    def context(self, request_id: str, role: Role) -> HandlerContext[Services] | None:
+        """None when there is no such flow, or it is over."""
+        ...
+
+    def taken(self, envelope: Envelope) -> None: ...
+
+    def handled(self, envelope: Envelope) -> None: ...
+
+    async def post(self, request_id: str, sender: Role, outgoing: Outgoing) -> None: ...
+
+    def fail(self, request_id: str, stage: Role, cause: FailureCause, reason: str) -> None: ...
+
+    def crashed(self, role: Role, error: Exception) -> None: ...
+
+
+class Counters(Struct):
+    """What went by without effect."""
+
+    duplicates: int = 0
+    late: int = 0
+    dropped: int = 0
+
+
+class _Lane(Struct, Generic[Services]):
+    context: HandlerContext[Services]
+    mailbox: deque[Envelope] = field(default_factory=deque)
+    seen: set[str] = field(default_factory=set)
+    task: asyncio.Task[None] | None = None
+    closed: bool = False
+
+
+class Worker(Generic[Services]):
+    def __init__(
+        self,
+        role: Role,
+        handler: Handler[Services],
+        *,
+        host: Host[Services],
+        transport: EnvelopeTransport,
+        registry: Registry,
+        counters: Counters,
+        side_by_side: int,
+        mailbox: int,
+    ) -> None:
+        self.role = role
+        self._handler = handler
+        self._host = host
+        self._transport = transport
+        self._registry = registry
+        self._counters = counters
+        self._places = asyncio.Semaphore(side_by_side)
+        self._mailbox = mailbox
+        self._lanes: dict[str, _Lane[Services]] = {}
+
+    @property
+    def lanes(self) -> int:
+        return len(self._lanes)
+
+    async def run(self) -> None:
+        # Taking never waits for a handler: were it to, two agents whose queues are full of each
+        # other's messages would stand still for ever.
+        while True:
+            self._take(await self._transport.receive(self.role))
+
+    def close(self, request_id: str) -> asyncio.Task[None] | None:
+        """Stop working on a request; the task that still has to end, if there is one."""
+        lane = self._lanes.pop(request_id, None)
+        if lane is None:
+            return None
+        lane.closed = True
+        lane.mailbox.clear()
+        if lane.task is None or lane.task is asyncio.current_task():
+            return None
+        lane.task.cancel()
+        return lane.task
+
+    def _take(self, envelope: Envelope) -> None:
+        lane = self._lanes.get(envelope.request_id)
+        if lane is None:
+            context = self._host.context(envelope.request_id, self.role)
+            if context is None:
+                self._counters.late += 1
+                return
+            lane = self._lanes[envelope.request_id] = _Lane(context)
+        content_id = envelope.content_id
+        if content_id in lane.seen:
+            self._counters.duplicates += 1
+            return
+        if len(lane.mailbox) >= self._mailbox:
+            self._overflow(envelope)
+            return
+        lane.seen.add(content_id)
+        lane.mailbox.append(envelope)
+        self._host.taken(envelope)
+        if lane.task is None:
+            name = f"{self.role} {envelope.request_id}"
+            lane.task = asyncio.create_task(self._empty(lane), name=name)
+
+    def _overflow(self, envelope: Envelope) -> None:
+        if self._registry.is_droppable(envelope.kind):
+            self._counters.dropped += 1
+            return
+        self._host.fail(
+            envelope.request_id,
+            self.role,
+            FailureCause.OVERLOADED,
+            f"{self.role} has {self._mailbox} messages of this request waiting already.",
+        )
+
+    async def _empty(self, lane: _Lane[Services]) -> None:
+        try:
+            while lane.mailbox:
+                envelope = lane.mailbox.popleft()
+                async with self._places:
+                    await self._handle(lane, envelope)
+                if not lane.closed:
+                    self._host.handled(envelope)
+        except asyncio.CancelledError:
+            if lane.closed:
+                raise
+            # Killed from outside, or by something inside the handler: the flow must hear of it.
+            self._fail(lane, FailureCause.CRASHED, f"{self.role} was stopped in the middle.")
+        finally:
+            lane.task = None
+
+    async def _handle(self, lane: _Lane[Services], envelope: Envelope) -> None:
+        try:
+            async with aclosing(self._handler(envelope, lane.context)) as said:
+                async for outgoing in said:
+                    await self._host.post(envelope.request_id, self.role, outgoing)
+                    if self._registry.is_final(outgoing.kind):
+                        break
+        except FlowOverError:
+            self._counters.late += 1
+        except StageFailedError as error:
+            self._fail(lane, error.cause, str(error))
+        except EnvelopeError as error:
+            self._host.crashed(self.role, error)
+            self._fail(lane, FailureCause.CRASHED, f"{self.role} may not say that: {error}")
+        except TransportError as error:
+            self._fail(lane, FailureCause.LOST, str(error))
+        except Exception as error:  # one bad handler may not stop the other flows
+            self._host.crashed(self.role, error)
+            # The error's text may hold a URL or a key: only its kind is said aloud.
+            name = type(error).__name__
+            self._fail(lane, FailureCause.CRASHED, f"{self.role} stopped with {name}.")
+
+    def _fail(self, lane: _Lane[Services], cause: FailureCause, reason: str) -> None:
+        if not lane.closed:
+            self._host.fail(lane.context.request_id, self.role, cause, reason)

@@ -1,0 +1,1 @@
+"""The liquidity debate: Scout, Strategist, Critic and Arbiter."""

@@ -1,0 +1,235 @@
+"""From a shape to a candidate with every number; the Critic repeats it to catch a wrong one.
+
+Nothing here reads a chain, a clock or a model: the same ground and shape give the same candidate.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from agents.lp.evaluation_context import EvaluationContext, evaluation_of
+from agents.lp.facts import CreateContext, MarketContext
+from agents.lp.plan import BufferHours, Candidate, PrepAction, ShapeChoice, Survival
+from agents.numbers.costs import (
+    GAS_UNITS,
+    CostedRecipe,
+    break_even_hours,
+    gas_cost,
+    gas_yield,
+    move_cost,
+)
+from agents.numbers.inventory import Allocation, allocate_for_create, allocate_inventory
+from agents.numbers.outlook import Outlook, Stake, gain_over_hold, look_at
+from agents.numbers.rounding import writable
+from agents.numbers.rules import MoveNumbers
+from agents.numbers.shapes import move_kind
+from chain.math.liquidity import Amounts
+
+if TYPE_CHECKING:
+    from agents.lp.facts import GasFacts
+    from agents.lp.plan import CandidateKind
+    from agents.numbers.edges import TickRange
+
+_DUST_PARTS = 200
+"""A residual under this part of the whole is left in the wallet rather than swapped for."""
+_NOTHING = Amounts(0, 0)
+
+
+class Evaluated(Struct, frozen=True):
+    """A candidate as it travels, and the unrounded numbers it is judged by."""
+
+    candidate: Candidate
+    numbers: MoveNumbers
+    stake: Stake
+    cost: float | None
+    gain_24h: float | None
+    """Δ(fees − LVR) against HOLD."""
+
+
+class _Price(NamedTuple):
+    """What a move takes out of the person's pocket, in dollars; None is unknown."""
+
+    gas: float | None
+    swap: float | None
+
+    @property
+    def total(self) -> float | None:
+        return None if self.gas is None or self.swap is None else self.gas + self.swap
+
+
+def evaluate(evaluation: EvaluationContext, choice: ShapeChoice, index: int) -> Evaluated:
+    """The candidate a shape becomes: snapped ticks, exact amounts, stress, yield, cost."""
+    ticks = evaluation.ticks(choice)
+    allocation = allocation_for(evaluation, ticks)
+    stake = Stake(ticks, allocation.liquidity)
+    outlook = look_at(evaluation.market, stake)
+    price = _price(evaluation, allocation)
+    gain = gain_over_hold(evaluation.market, evaluation.hold, stake)
+    ratio = None if price.gas is None else gas_yield(price.gas, outlook.fee_24h)
+    break_even = None if price.total is None else break_even_hours(price.total, gain)
+    candidate = _in_range(evaluation, stake, outlook).model_copy(
+        update={
+            "kind": "create"
+            if evaluation.current is None
+            else move_kind(evaluation.current, ticks).value,
+            "index": index,
+            "shape": choice,
+            "amount0": allocation.deposit.amount0,
+            "amount1": allocation.deposit.amount1,
+            "residual0": allocation.residual.amount0,
+            "residual1": allocation.residual.amount1,
+            "prep_action": _prep_action(allocation, price.swap),
+            "gas_usd": writable(price.gas),
+            "cost_usd": writable(price.total),
+            "gas_yield": writable(ratio),
+            "break_even_hours": writable(break_even),
+        }
+    )
+    numbers = MoveNumbers(
+        price_inside=outlook.edges.inside,
+        buffers=outlook.exit.buffers,
+        median_life_hours=outlook.exit.median_hours,
+        fee_24h=outlook.fee_24h,
+        gas_yield=ratio,
+        break_even_hours=break_even,
+        dangers=evaluation.dangers,
+    )
+    return Evaluated(candidate, numbers, stake, price.total, gain)
+
+
+def hold_candidate(context: MarketContext | CreateContext) -> Candidate:
+    """Doing nothing, with its own numbers; before a position exists that is keeping the capital."""
+    evaluation = evaluation_of(context)
+    if isinstance(context, CreateContext) or evaluation.hold is None:
+        return _in_wallet(evaluation, "hold", gas=0.0)
+    return _in_range(
+        evaluation, evaluation.hold, look_at(evaluation.market, evaluation.hold)
+    ).model_copy(update={"amount0": context.position.amount0, "amount1": context.position.amount1})
+
+
+def exit_candidate(context: MarketContext | CreateContext) -> Candidate | None:
+    """Taking everything out; there is nothing to leave before a position exists."""
+    if isinstance(context, CreateContext):
+        return None
+    return _in_wallet(evaluation_of(context), "exit", gas=_gas_usd(context.gas, CostedRecipe.EXIT))
+
+
+def allocation_for(evaluation: EvaluationContext, ticks: TickRange) -> Allocation:
+    """Without a swap where what is left over is dust, else with the one that fits best."""
+    if evaluation.current is None:
+        return allocate_for_create(
+            evaluation.pool_key,
+            evaluation.sqrt_price,
+            ticks,
+            evaluation.available,
+            evaluation.terms,
+        ).allocation
+    plain = allocate_inventory(evaluation.sqrt_price, ticks, evaluation.available, _NOTHING, None)
+    if evaluation.worth1(plain.residual) * _DUST_PARTS <= evaluation.worth1(evaluation.available):
+        return plain
+    return allocate_inventory(
+        evaluation.sqrt_price, ticks, evaluation.available, _NOTHING, evaluation.terms
+    )
+
+
+def _price(evaluation: EvaluationContext, allocation: Allocation) -> _Price:
+    gas = _gas_usd(evaluation.gas, _recipe(evaluation, allocation))
+    unit1 = evaluation.market.unit1_value
+    if unit1 is None:
+        return _Price(gas, 0.0 if allocation.swap is None else None)
+    cost = move_cost(0.0, allocation.swap, evaluation.sqrt_price, unit1)
+    return _Price(gas, cost.swap_fee + cost.slippage)
+
+
+def _recipe(evaluation: EvaluationContext, allocation: Allocation) -> CostedRecipe:
+    if evaluation.current is None:
+        return CostedRecipe.SWAP_AND_ENTER if allocation.swap else CostedRecipe.ENTER
+    return CostedRecipe.RERANGE_WITH_SWAP if allocation.swap else CostedRecipe.RERANGE
+
+
+def _gas_usd(gas: GasFacts, recipe: CostedRecipe) -> float | None:
+    if gas.usd_per_wei is None:
+        return None
+    return gas_cost(
+        GAS_UNITS[recipe], gas.wei_per_gas, gas.usd_per_wei, l1_data_fee_wei=gas.l1_data_fee_wei
+    )
+
+
+def _prep_action(allocation: Allocation, cost: float | None) -> PrepAction | None:
+    swap = allocation.swap
+    if swap is None:
+        return None
+    return PrepAction(
+        zero_for_one=swap.zero_for_one,
+        amount_in=swap.amount_in,
+        amount_out=swap.amount_out,
+        fee_pips=swap.fee_pips,
+        cost_usd=writable(cost),
+    )
+
+
+def _in_range(evaluation: EvaluationContext, stake: Stake, outlook: Outlook) -> Candidate:
+    """Liquidity in a range: HOLD's own numbers, from which a move's differ in what it takes."""
+    life = outlook.exit
+    return Candidate(
+        kind="hold",
+        index=None,
+        pool_id=evaluation.observed.pool.pool_id,
+        shape=None,
+        tick_lower=stake.ticks.lower,
+        tick_upper=stake.ticks.upper,
+        amount0=0,
+        amount1=0,
+        residual0=0,
+        residual1=0,
+        liquidity=stake.liquidity,
+        prep_action=None,
+        buffer_hours=BufferHours(
+            at_1x=life.buffers.at_1x, at_2x=life.buffers.at_2x, at_3x=life.buffers.at_3x
+        ),
+        survival=Survival(day=life.survival_24h, week=life.survival_7d),
+        median_life_hours=life.median_hours,
+        in_range_share=outlook.in_range_share,
+        value_usd=writable(outlook.value),
+        fee_yield_24h=writable(outlook.fee_24h),
+        lvr_24h=writable(outlook.lvr_24h),
+        gas_usd=0.0,
+        cost_usd=0.0,
+        gas_yield=None,
+        break_even_hours=None,
+    )
+
+
+def _in_wallet(
+    evaluation: EvaluationContext, kind: CandidateKind, *, gas: float | None
+) -> Candidate:
+    """Tokens in the wallet: no range, no fees, no LVR."""
+    unit1 = evaluation.market.unit1_value
+    value = None if unit1 is None else evaluation.worth1(evaluation.available) * unit1
+    return Candidate(
+        kind=kind,
+        index=None,
+        pool_id=evaluation.observed.pool.pool_id,
+        shape=None,
+        tick_lower=None,
+        tick_upper=None,
+        amount0=evaluation.available.amount0,
+        amount1=evaluation.available.amount1,
+        residual0=0,
+        residual1=0,
+        liquidity=0,
+        prep_action=None,
+        buffer_hours=None,
+        survival=None,
+        median_life_hours=None,
+        in_range_share=None,
+        value_usd=writable(value),
+        fee_yield_24h=0.0,
+        lvr_24h=0.0,
+        gas_usd=writable(gas),
+        cost_usd=writable(gas),
+        gas_yield=None,
+        break_even_hours=None,
+    )

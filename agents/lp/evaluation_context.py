@@ -1,0 +1,157 @@
+"""One pool of Scout's context, as the numbers want it: what is held, what it could become."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from agents.lp.facts import CreateContext, MarketContext
+from agents.numbers.edges import TickRange, price_tick
+from agents.numbers.fees import others_liquidity
+from agents.numbers.outlook import PoolMarket, Stake
+from agents.numbers.regime import daily_ticks
+from agents.numbers.shapes import (
+    Shape,
+    create_base,
+    exposure_offset,
+    rebalance_base,
+    snapped_range,
+)
+from agents.numbers.swap import swap_terms
+from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import PoolKey
+from chain.math.fees import unpack_protocol_fee
+from chain.math.liquidity import Amounts
+from chain.pools.depth import Depth
+from chain.pools.state import PoolState
+
+if TYPE_CHECKING:
+    from agents.lp.facts import GasFacts, ObservedPool, ObservedPoolFacts
+    from agents.lp.plan import ShapeChoice
+    from agents.numbers.swap import SwapTerms
+
+
+class EvaluationContext(Struct, frozen=True):
+    observed: ObservedPool
+    gas: GasFacts
+    market: PoolMarket
+    available: Amounts
+    """What can be put into a range: holdings and fees, or the capital."""
+    current: TickRange | None
+    """The range held now; None when there is no position yet."""
+    hold: Stake | None
+    """None also when the position is empty."""
+    base_half_width: float
+    capital_is_currency0: bool
+
+    @property
+    def ticks_a_day(self) -> float:
+        return daily_ticks(self.market.daily_sigma)
+
+    @property
+    def sqrt_price(self) -> int:
+        return self.observed.pool.sqrt_price_x96
+
+    @property
+    def terms(self) -> SwapTerms:
+        """What a swap meets once the position itself has left the pool."""
+        pool, others = self.observed.pool, self.market.others_liquidity
+        state = PoolState(
+            key=self.pool_key,
+            pool_id=pool.pool_id,
+            sqrt_price_x96=pool.sqrt_price_x96,
+            tick=pool.tick,
+            lp_fee=pool.lp_fee,
+            protocol_fee=unpack_protocol_fee(pool.protocol_fee),
+            liquidity=pool.liquidity,
+        )
+        depth = Depth(state, tuple(sorted(pool.changes)), pool.lowest, pool.highest)
+        if self.hold is not None:
+            ticks, liquidity = self.hold
+            depth = depth.without(ticks.lower, ticks.upper, liquidity)
+        return swap_terms(pool.lp_fee, pool.protocol_fee, others, depth)
+
+    @property
+    def dangers(self) -> tuple[str, ...]:
+        """What the hook's passport warns of, where it is dangerous."""
+        pool = self.observed.pool
+        return pool.hook_powers if pool.hook_danger == "dangerous" else ()
+
+    @property
+    def pool_key(self) -> PoolKey:
+        pool = self.observed.pool
+        return PoolKey(pool.currency0, pool.currency1, pool.fee, pool.tick_spacing, pool.hooks)
+
+    def worth1(self, amounts: Amounts) -> int:
+        """Both amounts in units of currency1 at the pool's price."""
+        return amounts.amount1 + (amounts.amount0 * self.sqrt_price**2 >> 192)
+
+    def ticks(self, choice: ShapeChoice) -> TickRange:
+        """The usable ticks nearest to a shape."""
+        pool = self.observed.pool
+        shape = Shape(choice.width_multiplier, choice.center_offset_ticks)
+        half = self.base_half_width * choice.width_multiplier
+        shift = exposure_offset(
+            choice.exposure, half, capital_is_currency0=self.capital_is_currency0
+        )
+        return snapped_range(pool.tick + shift, shape, self.base_half_width, pool.tick_spacing)
+
+
+def evaluation_of(context: MarketContext | CreateContext, pool_index: int = 0) -> EvaluationContext:
+    if isinstance(context, MarketContext):
+        return _held_ground(context)
+    return _capital_ground(context, pool_index)
+
+
+def _held_ground(context: MarketContext) -> EvaluationContext:
+    observed, position = context.observed, context.position
+    pool = observed.pool
+    current = TickRange(position.tick_lower, position.tick_upper)
+    inside = current.lower <= pool.tick < current.upper
+    others = others_liquidity(pool.liquidity, position.liquidity, inside=inside)
+    return EvaluationContext(
+        observed=observed,
+        gas=context.gas,
+        market=_market(observed, others),
+        available=Amounts(position.amount0 + position.fees0, position.amount1 + position.fees1),
+        current=current,
+        hold=Stake(current, position.liquidity) if position.liquidity else None,
+        base_half_width=rebalance_base(current, daily_ticks(observed.market.sigma)),
+        capital_is_currency0=position.amount0 > 0,
+    )
+
+
+def _capital_ground(context: CreateContext, pool_index: int) -> EvaluationContext:
+    observed = context.surveyed_pools[pool_index]
+    pool = observed.pool
+    tokens = [_entering(context, pool, one.token) for one in context.goal.capital]
+    amounts = dict(zip(tokens, (one.amount for one in context.goal.capital), strict=True))
+    capital = Amounts(amounts.get(pool.currency0, 0), amounts.get(pool.currency1, 0))
+    return EvaluationContext(
+        observed=observed,
+        gas=context.gas,
+        market=_market(observed, observed.pool.liquidity),
+        available=capital,
+        current=None,
+        hold=None,
+        base_half_width=create_base(daily_ticks(observed.market.sigma)),
+        capital_is_currency0=tokens[0] == pool.currency0,
+    )
+
+
+def _entering(context: CreateContext, pool: ObservedPoolFacts, token: str) -> str:
+    """The token capital enters a pool as: the chain's coin wrapped, where the pool asks for it."""
+    if token == NATIVE and pool.currency0 != NATIVE and context.wrapped_native is not None:
+        return context.wrapped_native
+    return token
+
+
+def _market(observed: ObservedPool, others: int) -> PoolMarket:
+    return PoolMarket(
+        price=price_tick(observed.pool.sqrt_price_x96),
+        daily_sigma=observed.market.sigma,
+        others_liquidity=others,
+        pool_fees_24h=observed.market.fees_24h_usd,
+        unit1_value=observed.token1.usd_per_unit,
+    )

@@ -1,0 +1,143 @@
+"""What Scout observed: the only numbers a debate may reason from.
+
+No name a contract gave itself is in here: tokens are addresses and roles, so nothing a stranger
+wrote on the chain can reach a prompt or change a plan.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from agents.bus.envelope import Measure, Payload, Units
+from agents.numbers.profiles import RiskProfile
+from agents.numbers.regime import Regime
+from agents.numbers.shapes import ExposureBias
+
+
+class TokenFacts(Payload):
+    address: str
+    decimals: int | None
+    kind: str
+    """`dollar`, `euro`, `ether`, `bitcoin` by the bundled list, or `other`."""
+    usd_per_unit: Measure | None
+    """What the smallest unit is worth."""
+
+
+class ObservedPoolFacts(Payload):
+    pool_id: str
+    currency0: str
+    currency1: str
+    fee: int
+    tick_spacing: int
+    hooks: str
+    sqrt_price_x96: Units
+    tick: int
+    liquidity: Units
+    lp_fee: int
+    protocol_fee: int
+    """Packed as `slot0` keeps it."""
+    changes: tuple[tuple[int, Units], ...]
+    """Initialised ticks around the price with the liquidity each adds when crossed upwards."""
+    lowest: int
+    highest: int
+    """Between these ticks `changes` is complete."""
+    hook_danger: Literal["none", "caution", "dangerous"]
+    hook_powers: tuple[str, ...]
+
+
+class ObservedPositionFacts(Payload):
+    token_id: Units
+    owner: str
+    tick_lower: int
+    tick_upper: int
+    liquidity: Units
+    amount0: Units
+    amount1: Units
+    fees0: Units
+    fees1: Units
+    has_subscriber: bool
+
+
+class MarketFacts(Payload):
+    """What the pool's market did; None is unknown, and `sources` says why."""
+
+    sigma: Measure
+    """Deviation of a day's log return, by the best step of the volatility ladder."""
+    sigma_source: str
+    sigma_assumed: bool
+    sigma_24h: Measure | None
+    """This, the week's and the path's efficiency are by one source: market or swaps, as `sigma`."""
+    sigma_7d: Measure | None
+    path_efficiency: Measure | None
+    fees_24h_usd: Measure | None
+    """What all liquidity providers of the pool earned, the protocol's share left out."""
+    implied_sigma_24h: Measure | None
+    """The volatility these fees pay for."""
+    implied_sigma_7d: Measure | None
+
+
+class GasFacts(Payload):
+    wei_per_gas: Units
+    l1_data_fee_wei: Units
+    """What the longest move pays for its data, operator fee included; 0 off OP-stack networks."""
+    usd_per_wei: Measure | None
+
+
+class ObservedPool(Payload):
+    """One pool with its two tokens and its market."""
+
+    token0: TokenFacts
+    token1: TokenFacts
+    pool: ObservedPoolFacts
+    market: MarketFacts
+    regime: Regime
+    regime_reason: str
+
+
+class Capital(Payload):
+    token: str
+    amount: Units
+
+
+class CreateGoal(Payload):
+    """What a person wants to open, as the phrase grammar understood it."""
+
+    capital: tuple[Capital, ...]
+    """One token, or two; whoever stays long stays long in the first."""
+    pair: tuple[str, str] | None
+    """The two tokens the pool must hold, when they were named."""
+    exposure: ExposureBias
+    fee: int | None
+    """The fee tier the pool must have, when one was named."""
+
+
+class Observation(Payload):
+    """Where and when the facts were read."""
+
+    chain_id: int
+    block: int
+    block_hash: str
+    time: int
+    """Of the block, Unix seconds."""
+    profile: RiskProfile
+    gas: GasFacts
+    sources: dict[str, str]
+    """Who said each group of numbers."""
+    summary: str
+    """Scout's plain-English why."""
+
+
+class MarketContext(Observation):
+    mode: Literal["rebalance"] = "rebalance"
+    observed: ObservedPool
+    position: ObservedPositionFacts
+
+
+class CreateContext(Observation):
+    mode: Literal["create"] = "create"
+    goal: CreateGoal
+    owner: str
+    wrapped_native: str | None = None
+    """Capital in the chain's coin may enter pools of this token too, once it is wrapped."""
+    surveyed_pools: tuple[ObservedPool, ...]
+    """Those that hold the capital's very tokens first, then those that need the coin wrapped."""

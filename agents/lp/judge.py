@@ -1,0 +1,153 @@
+"""The Critic's arithmetic: every number again from Scout's facts, then the profile's rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from agents.lp.evaluation import Evaluated, evaluate, exit_candidate, hold_candidate
+from agents.lp.evaluation_context import evaluation_of
+from agents.lp.payloads import Objection, context_hash
+from agents.lp.plan import MoveJudgment, RuleFinding
+from agents.numbers.profiles import PROFILES
+from agents.numbers.rounding import writable
+from agents.numbers.rules import Decision, JudgmentVerdict, Rule, decide, judge_move, strictest
+from agents.numbers.shapes import MAX_CANDIDATES, ShapeError, needed_width
+from chain.math.liquidity import LiquidityError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agents.lp.facts import CreateContext, MarketContext
+    from agents.lp.payloads import Debate
+    from agents.lp.plan import Candidate
+    from agents.numbers.rules import RuleJudgment
+
+    Context = MarketContext | CreateContext
+
+
+class NumbersDifferError(Exception):
+    """A proposal whose numbers are not those its own facts give."""
+
+
+class Opinion(Struct, frozen=True):
+    """What a model says of a candidate; it counts only where it is stricter than the rules."""
+
+    verdict: JudgmentVerdict
+    reason: str
+
+
+class JudgedCandidate(Struct, frozen=True):
+    evaluated: Evaluated
+    judgment: MoveJudgment
+
+    @property
+    def candidate(self) -> Candidate:
+        return self.evaluated.candidate.model_copy(update={"judgment": self.judgment})
+
+
+class JudgedRound(Struct, frozen=True):
+    moves: tuple[JudgedCandidate, ...]
+    decision: Decision
+    objections: tuple[Objection, ...]
+
+
+def recomputed(debate: Debate) -> tuple[Evaluated, ...]:
+    """The latest candidates evaluated anew; a difference anywhere refuses the proposal."""
+    context = debate.context
+    if context_hash(context) != debate.context_hash:
+        raise NumbersDifferError("Scout's facts were changed on the way.")
+    if debate.hold != hold_candidate(context) or debate.exit != exit_candidate(context):
+        raise NumbersDifferError("The numbers of HOLD or EXIT are not those of Scout's facts.")
+    if len(debate.latest.candidates) > MAX_CANDIDATES:
+        raise NumbersDifferError(f"There are more than {MAX_CANDIDATES} candidates.")
+    again = []
+    for index, proposed in enumerate(debate.latest.candidates):
+        shape = proposed.shape
+        if shape is None or not _exists(context, shape.pool_index):
+            raise NumbersDifferError(f"Candidate {index} has no shape that can be recomputed.")
+        try:
+            evaluated = evaluate(evaluation_of(context, shape.pool_index), shape, index)
+        except (ShapeError, LiquidityError) as error:
+            raise NumbersDifferError(f"Candidate {index} cannot be. {error}") from None
+        if evaluated.candidate != proposed.model_copy(update={"judgment": None}):
+            raise NumbersDifferError(
+                f"The numbers of candidate {index} are not those of its shape."
+            )
+        again.append(evaluated)
+    return tuple(again)
+
+
+def judged_round(
+    context: Context, moves: Sequence[Evaluated], opinions: Mapping[int, Opinion]
+) -> JudgedRound:
+    """The rules speak first; a model's opinion can only harden what they say."""
+    rules = PROFILES[context.profile]
+    judged: list[JudgedCandidate] = []
+    points: list[tuple[int, str, float | None]] = []
+    for index, move in enumerate(moves):
+        by_rules = judge_move(move.numbers, rules)
+        judgment = _judgment(by_rules, opinions.get(index))
+        judged.append(JudgedCandidate(move, judgment))
+        for finding in by_rules.objections:
+            floor = finding.rule is Rule.BUFFER_FLOOR
+            needed = _needed_multiplier(context, move) if floor else None
+            points.append((index, finding.words, needed))
+        if judgment.verdict is not judgment.by_rules:
+            points.append((index, judgment.reason, None))
+    return JudgedRound(
+        moves=tuple(judged),
+        decision=decide(move.judgment.verdict for move in judged),
+        objections=tuple(
+            Objection(point=number, candidate=index, words=words, needed_multiplier=needed)
+            for number, (index, words, needed) in enumerate(points, 1)
+        ),
+    )
+
+
+def _judgment(by_rules: RuleJudgment, opinion: Opinion | None) -> MoveJudgment:
+    said = [by_rules.verdict] if opinion is None else [by_rules.verdict, opinion.verdict]
+    verdict = strictest(said)
+    # Who made the judgment as strict as it is gives the reason: no model explains a floor away.
+    if opinion is None or verdict is by_rules.verdict:
+        reason = "; ".join(f.words for f in (by_rules.objections or by_rules.findings))
+    else:
+        reason = opinion.reason
+    return MoveJudgment(
+        verdict=verdict,
+        by_rules=by_rules.verdict,
+        findings=tuple(
+            RuleFinding(
+                rule=finding.rule,
+                verdict=finding.verdict,
+                value=writable(finding.value),
+                limit=writable(finding.limit),
+                words=finding.words,
+            )
+            for finding in by_rules.findings
+        ),
+        reason=reason,
+    )
+
+
+def _needed_multiplier(context: Context, move: Evaluated) -> float | None:
+    shape = move.candidate.shape
+    if shape is None:
+        return None
+    evaluation = evaluation_of(context, shape.pool_index)
+    floor = PROFILES[context.profile].buffer_floor_hours
+    needed = needed_width(
+        floor,
+        evaluation.ticks_a_day,
+        evaluation.base_half_width,
+        evaluation.observed.pool.tick_spacing,
+        shape.center_offset_ticks,
+    )
+    return writable(needed.multiplier)
+
+
+def _exists(context: Context, pool_index: int) -> bool:
+    if context.mode == "rebalance":
+        return pool_index == 0
+    return 0 <= pool_index < len(context.surveyed_pools)

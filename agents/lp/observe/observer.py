@@ -1,0 +1,260 @@
+"""Reading what a debate may reason from: a position with its pool, or the pools for a new one."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, TypeVar
+
+from agents.lp.facts import CreateContext, GasFacts, MarketContext, ObservedPositionFacts
+from agents.lp.observe.errors import (
+    GasUnknownError,
+    NoFittingPoolError,
+    NoSuchPositionError,
+    chain_faults_told,
+)
+from agents.lp.observe.pool_facts import COIN_DECIMALS, figure, said, usd_per_unit
+from agents.lp.observe.pool_reading import SeenPool, observed_pool, read_pools
+from agents.numbers.costs import GAS_UNITS, CostedRecipe
+from agents.numbers.shapes import MAX_SURVEYED_POOLS
+from chain.base.quantity import Known, Unknown
+from chain.contracts.networks import NATIVE
+from chain.pools.state import pool_states
+from chain.positions.batch_reader import BatchReader
+from chain.positions.overview import tokens_at
+from chain.positions.portfolio import currencies
+from chain.prices.ladder import market_prices, price_book, with_ether
+from chain.prices.pool_prices import ask_pool_prices
+from chain.read.block_reader import OneBlock
+from chain.read.gas import Weight, read_gas_cost
+from chain.rpc.errors import ErrorKind, RpcError
+from chain.survey.discovery import SurveyPlan, discover_pools
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Iterable
+    from fractions import Fraction
+
+    from agents.lp.facts import CreateGoal
+    from agents.numbers.profiles import RiskProfile
+    from chain.base.quantity import Quantity
+    from chain.contracts.networks import Address, Network
+    from chain.contracts.pool_key import PoolKey
+    from chain.positions.identity import PositionIdentity
+    from chain.positions.overview import Sources
+    from chain.positions.snapshot import PositionSnapshot
+    from chain.prices.pool_prices import PoolPriceQuestion
+    from chain.prices.price import PriceBook
+    from chain.read.gas import GasCost
+    from chain.rpc.client import RpcClient
+    from chain.rpc.records import Block
+    from chain.survey.discovery import SurveyedPool
+
+# Where data is paid for on a parent chain, every move is charged as the longest: two approvals,
+# an exit, a swap and a mint, a little over three thousand bytes together.
+LONGEST_MOVE = Weight(gas=GAS_UNITS[CostedRecipe.RERANGE_WITH_SWAP], size=3_200)
+
+
+async def read_gas(client: RpcClient, network: Network, block: Block) -> Known[GasCost]:
+    """The cost of the longest move after this block."""
+    cost = await read_gas_cost(client, network, [LONGEST_MOVE], block.number)
+    if isinstance(cost, Unknown):
+        raise GasUnknownError(cost.reason)
+    return cost
+
+
+def gas_facts(cost: GasCost, usd_per_wei: Quantity[Fraction]) -> GasFacts:
+    return GasFacts(
+        wei_per_gas=cost.execution // LONGEST_MOVE.gas,
+        l1_data_fee_wei=cost.data_fee + cost.operator_fee,
+        usd_per_wei=figure(usd_per_wei),
+    )
+
+
+def fitting_pools(
+    goal: CreateGoal, pools: Iterable[SurveyedPool], wrapped_native: Address | None
+) -> list[SurveyedPool]:
+    """Those that fit, in their order; pools that need the coin wrapped first come after the others.
+
+    Who says ETH is offered the coin's pools and those of its wrapped form; who says WETH is not
+    offered the coin's, since nobody asked to unwrap it.
+    """
+    fitting = [pool for pool in pools if _fits(goal, pool.key, wrapped_native)]
+    return sorted(fitting, key=lambda pool: not _fits(goal, pool.key, None))
+
+
+def goal_tokens(goal: CreateGoal) -> tuple[Address, ...]:
+    """Every token the person named, each once."""
+    capital = (one.token for one in goal.capital)
+    return tuple(dict.fromkeys((*capital, *(goal.pair or ()))))
+
+
+def _fits(goal: CreateGoal, key: PoolKey, wrapped: Address | None) -> bool:
+    if goal.fee is not None and key.fee != goal.fee:
+        return False
+    capital = [one.token for one in goal.capital]
+    return _holds(key, capital, wrapped) and (
+        goal.pair is None or _holds(key, list(goal.pair), wrapped)
+    )
+
+
+def _holds(key: PoolKey, asked: list[Address], wrapped: Address | None) -> bool:
+    """Whether each token asked for is a currency of the pool of its own."""
+    currencies = (key.currency0, key.currency1)
+    if len(asked) > len(currencies):
+        return False
+    return any(
+        all(_stands_for(one, held, wrapped) for one, held in zip(asked, order, strict=False))
+        for order in (currencies, currencies[::-1])
+    )
+
+
+def _stands_for(asked: Address, held: Address, wrapped: Address | None) -> bool:
+    return held == asked or (asked == NATIVE and held == wrapped)
+
+
+T = TypeVar("T")
+_LARGEST_TOKEN_ID = 2**256 - 1
+_REPLACED = frozenset((ErrorKind.REORGED, ErrorKind.STATE_PRUNED, ErrorKind.BLOCK_MISSING))
+"""What a node says of a head that was replaced while it was read: the new one will do."""
+
+
+class ChainObserver:
+    """The deterministic half of Scout: the same chain and clock give the same bytes."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._network = sources.network
+
+    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+        """A position, its pool and its market at the newest block, still without a summary."""
+        if not 0 <= token_id <= _LARGEST_TOKEN_ID:
+            raise NoSuchPositionError(token_id, self._network)
+        return await self._at_one_block(lambda: self._position(token_id, profile))
+
+    async def survey(self, goal: CreateGoal, owner: Address, profile: RiskProfile) -> CreateContext:
+        """The pools that can hold the capital, the deepest first, still without a summary."""
+        return await self._at_one_block(lambda: self._survey(goal, owner, profile))
+
+    async def _at_one_block(self, read: Callable[[], Awaitable[T]]) -> T:
+        with chain_faults_told(self._network):
+            try:
+                return await read()
+            except RpcError as error:
+                if error.kind not in _REPLACED:
+                    raise
+            return await read()
+
+    async def _position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+        sources, network = self._sources, self._network
+        here = OneBlock(sources.client, network)
+        gathering = BatchReader(
+            here, network, sources.memory, lambda identities: self._priced_by(identities).slots
+        )
+        await gathering.complete([token_id])
+        snapshot = gathering.snapshots().get(token_id)
+        if snapshot is None:
+            raise NoSuchPositionError(token_id, network)
+        block, words = here.block, gathering.words
+        (state,) = pool_states([snapshot.pool.key], words)
+        question = self._priced_by([snapshot.identity])
+        (reading,), cost, tokens, market, pools = await asyncio.gather(
+            read_pools(sources, block, [SeenPool(state, snapshot.pool.hook)]),
+            read_gas(sources.client, network, block),
+            tokens_at(sources, currencies([snapshot.identity]), block.hash),
+            market_prices(sources.coingecko, network, question.wanted),
+            question.read(words, here, block),
+        )
+        prices = price_book(network, market, pools)
+        told = observed_pool(network, reading, tokens, prices)
+        gas, gas_sources = self._gas(cost, prices)
+        return MarketContext(
+            chain_id=network.chain_id,
+            block=block.number,
+            block_hash=block.hash,
+            time=block.timestamp,
+            profile=profile,
+            gas=gas,
+            sources={
+                "position": f"PoolManager storage and PositionManager, block {block.number}",
+                **told.sources,
+                **gas_sources,
+            },
+            summary="",
+            observed=told.pool,
+            position=_position_facts(snapshot),
+        )
+
+    async def _survey(
+        self, goal: CreateGoal, owner: Address, profile: RiskProfile
+    ) -> CreateContext:
+        sources, network = self._sources, self._network
+        found = await discover_pools(
+            sources.client,
+            network,
+            sources.store,
+            clock=sources.clock,
+            coingecko=sources.coingecko,
+            plan=SurveyPlan(tokens=goal_tokens(goal)),
+        )
+        pools = fitting_pools(goal, found.pools, network.wrapped_native)[:MAX_SURVEYED_POOLS]
+        if not pools:
+            raise NoFittingPoolError(
+                network, pair_named=goal.pair is not None, fee_named=goal.fee is not None
+            )
+        block, prices = found.block, found.prices
+        seen = [SeenPool(pool.state, pool.hook) for pool in pools]
+        readings, cost = await asyncio.gather(
+            read_pools(sources, block, seen),
+            read_gas(sources.client, network, block),
+        )
+        tokens = {token.address: token for pool in pools for token in (pool.token0, pool.token1)}
+        told = [observed_pool(network, reading, tokens, prices) for reading in readings]
+        gas, gas_sources = self._gas(cost, prices)
+        listed = "" if found.coverage.complete else ", not all Initialize logs could be read"
+        return CreateContext(
+            chain_id=network.chain_id,
+            block=block.number,
+            block_hash=block.hash,
+            time=block.timestamp,
+            profile=profile,
+            gas=gas,
+            sources={
+                "pools": f"{found.found} pools of the network found, {len(pools)} observed{listed}",
+                **{
+                    f"pool {index}: {group}": words
+                    for index, one in enumerate(told)
+                    for group, words in one.sources.items()
+                },
+                **gas_sources,
+            },
+            summary="",
+            goal=goal,
+            owner=owner,
+            wrapped_native=network.wrapped_native,
+            surveyed_pools=tuple(one.pool for one in told),
+        )
+
+    def _priced_by(self, identities: Collection[PositionIdentity]) -> PoolPriceQuestion:
+        """What prices these positions' tokens and the coin that gas is paid in."""
+        wanted = with_ether(self._network, (*currencies(identities), NATIVE))
+        keys = dict.fromkeys(one.pool_key for one in identities)
+        return ask_pool_prices(self._network, wanted, keys)
+
+    def _gas(self, cost: Known[GasCost], prices: PriceBook) -> tuple[GasFacts, dict[str, str]]:
+        coin = usd_per_unit(self._network, NATIVE, COIN_DECIMALS, prices)
+        told = {"gas": said(cost), "price of the coin": said(coin)}
+        return gas_facts(cost.value, coin), told
+
+
+def _position_facts(snapshot: PositionSnapshot) -> ObservedPositionFacts:
+    return ObservedPositionFacts(
+        token_id=snapshot.token_id,
+        owner=snapshot.custody.owner,
+        tick_lower=snapshot.identity.tick_lower,
+        tick_upper=snapshot.identity.tick_upper,
+        liquidity=snapshot.liquidity,
+        amount0=snapshot.amount0,
+        amount1=snapshot.amount1,
+        fees0=snapshot.fees0,
+        fees1=snapshot.fees1,
+        has_subscriber=snapshot.custody.subscriber is not None,
+    )

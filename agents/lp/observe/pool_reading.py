@@ -1,0 +1,163 @@
+"""Pools with their depth, their week of swaps and their market, all up to one block."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from agents.lp.facts import MarketFacts, ObservedPool
+from agents.lp.observe.movement import (
+    MarketCloses,
+    UnitPrices,
+    earnings,
+    movement,
+    read_market_closes,
+)
+from agents.lp.observe.pool_facts import REACH, figure, pool_facts, said, valued_token
+from chain.history.block_times import MOST_EXACT, first_block_since
+from chain.history.candle_volatility import class_of
+from chain.history.memory import SwapMemory
+from chain.history.path import HOUR, price_path
+from chain.history.swaps import read_swaps_of
+from chain.history.volatility import DAY, WEEK
+from chain.pools.depth import read_depths
+from chain.read.block_reader import OneBlock
+from chain.rpc.errors import Reorged
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from chain.contracts.hooks import HookPassport
+    from chain.contracts.networks import Address, Network
+    from chain.contracts.pool_key import PoolId
+    from chain.history.swaps import SwapHistory
+    from chain.pools.depth import Depth
+    from chain.pools.state import PoolState
+    from chain.positions.overview import Sources
+    from chain.prices.price import PriceBook
+    from chain.rpc.records import Block
+    from chain.tokens import Token
+
+_READ_SECONDS = (WEEK + DAY) * HOUR
+"""A week, and a day more so that the week's first hour has a price before it."""
+
+# Blocks of a live network come evenly enough to tell the time between two of them; those of the
+# embedded chain come whenever somebody moves its clock.
+_MOST_EXACT_BY_CLOCK = {"wall": MOST_EXACT, "head": 2_000}
+
+
+class SeenPool(Struct, frozen=True):
+    state: PoolState
+    hook: HookPassport
+
+
+class PoolReading(Struct, frozen=True):
+    """One pool, with all that was read of it."""
+
+    seen: SeenPool
+    depth: Depth
+    history: SwapHistory
+    market: MarketCloses
+
+
+class SourcedPoolFacts(NamedTuple):
+    """Facts of a pool, and who said each group of them."""
+
+    pool: ObservedPool
+    sources: dict[str, str]
+
+
+async def read_pools(sources: Sources, block: Block, seen: Sequence[SeenPool]) -> list[PoolReading]:
+    """All of these pools, whose states were read at this block."""
+    here = OneBlock(sources.client, sources.network, block.hash)
+    states = [one.state for one in seen]
+    depths, histories, markets = await asyncio.gather(
+        read_depths(here, sources.network, states, reach=REACH),
+        _read_week(sources, block, [state.pool_id for state in states]),
+        _read_markets(sources, states),
+    )
+    return [
+        PoolReading(one, depths[pool], histories[pool], markets[pool])
+        for one, pool in ((one, one.state.pool_id) for one in seen)
+    ]
+
+
+def observed_pool(
+    network: Network, reading: PoolReading, tokens: Mapping[Address, Token], prices: PriceBook
+) -> SourcedPoolFacts:
+    seen, block = reading.seen, reading.history.last
+    key = seen.state.key
+    token0 = valued_token(network, tokens[key.currency0], prices)
+    token1 = valued_token(network, tokens[key.currency1], prices)
+    path = price_path(reading.history)
+    moved = movement(reading.market, path, class_of(network, key.currency0, key.currency1))
+    units = UnitPrices(token0.usd_per_unit, token1.usd_per_unit)
+    earned = earnings(reading.history, seen.state, units)
+    market = MarketFacts(
+        sigma=moved.sigma,
+        sigma_source=moved.volatility.source,
+        sigma_assumed=moved.assumed,
+        sigma_24h=figure(moved.sigma_24h),
+        sigma_7d=figure(moved.sigma_7d),
+        path_efficiency=figure(moved.path_efficiency),
+        fees_24h_usd=figure(earned.fees_24h_usd),
+        implied_sigma_24h=figure(earned.implied_sigma_24h),
+        implied_sigma_7d=figure(earned.implied_sigma_7d),
+    )
+    observed = ObservedPool(
+        token0=token0.facts,
+        token1=token1.facts,
+        pool=pool_facts(reading.depth, seen.hook),
+        market=market,
+        regime=moved.regime.regime,
+        regime_reason=moved.regime.reason,
+    )
+    told = {
+        "pool": f"PoolManager storage, block {block.number}",
+        "hook": f"code at its address, block {block.number}" if seen.hook.present else "no hook",
+        "price of token0": said(token0.usd_per_unit),
+        "price of token1": said(token1.usd_per_unit),
+        "volatility": moved.source,
+        "volatility of 24 h": said(moved.sigma_24h),
+        "volatility of 7 d": said(moved.sigma_7d),
+        "path efficiency": said(moved.path_efficiency),
+        "fees of 24 h": said(earned.fees_24h_usd),
+        "implied volatility of 24 h": said(earned.implied_sigma_24h),
+        "implied volatility of 7 d": said(earned.implied_sigma_7d),
+    }
+    return SourcedPoolFacts(observed, told)
+
+
+async def _read_week(
+    sources: Sources, block: Block, pool_ids: Sequence[PoolId]
+) -> dict[PoolId, SwapHistory]:
+    client, network = sources.client, sources.network
+    start = await first_block_since(client, network, block.timestamp - _READ_SECONDS, block)
+    histories = await read_swaps_of(
+        client,
+        network,
+        pool_ids,
+        start,
+        block.number,
+        memory=SwapMemory(sources.store, network, sources.clock),
+        most_exact=_MOST_EXACT_BY_CLOCK[network.clock],
+    )
+    for history in histories.values():
+        if history.last.hash != block.hash:
+            raise Reorged(block.number, block.hash, history.last.hash, endpoint="the RPC")
+    return histories
+
+
+async def _read_markets(
+    sources: Sources, states: Sequence[PoolState]
+) -> dict[PoolId, MarketCloses]:
+    """One pool after the other, because a coin that was just asked for is not asked for again."""
+    now = sources.clock()
+    return {
+        state.pool_id: await read_market_closes(
+            sources.coingecko, sources.network, state.key, now=now
+        )
+        for state in states
+    }

@@ -1,0 +1,125 @@
+"""The Strategist's arithmetic: shapes by the rules, and the table of candidates they become."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.lp.evaluation import Evaluated, evaluate
+from agents.lp.evaluation_context import EvaluationContext, evaluation_of
+from agents.lp.facts import CreateContext
+from agents.lp.plan import ShapeChoice
+from agents.numbers.edges import price_tick
+from agents.numbers.profiles import PROFILES
+from agents.numbers.rounding import significant
+from agents.numbers.shapes import (
+    MAX_CANDIDATES,
+    MIN_CANDIDATES,
+    REBALANCE_MULTIPLIERS,
+    REVISION_MARGIN,
+    bounded_multiplier,
+    needed_width,
+    no_swap_shape,
+)
+from chain.math.liquidity import LiquidityError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from agents.lp.facts import MarketContext
+    from agents.lp.payloads import DebateRound
+
+    Context = MarketContext | CreateContext
+
+_CREATE_POOLS = 3
+_SPARE_MULTIPLIERS = (2.0, 3.0, 0.85, 3.5, 0.5)
+"""Tried in this order when snapping made too few candidates differ."""
+_REVISION_STEPS = (1.0, 1.3, 1.6)
+"""Of the width the floor asked for: enough, and two with room."""
+
+
+def shapes_by_rules(context: Context, rounds: Sequence[DebateRound]) -> tuple[ShapeChoice, ...]:
+    """What is proposed without a model: first the standing shapes, then what the floors asked."""
+    if isinstance(context, CreateContext):
+        return tuple(_create_shapes(context, revising=bool(rounds)))
+    evaluation = evaluation_of(context)
+    multipliers = tuple(_needed(evaluation, context)) if rounds else REBALANCE_MULTIPLIERS
+    shapes = [_shape(multiplier) for multiplier in multipliers]
+    skewed = no_swap_shape(
+        price_tick(evaluation.sqrt_price),
+        evaluation.available,
+        evaluation.base_half_width,
+        evaluation.observed.pool.tick_spacing,
+        multipliers[0] if rounds else 1.0,
+    )
+    if skewed is not None:
+        shapes.append(_shape(skewed.width_multiplier, skewed.center_offset_ticks))
+    return tuple(shapes)
+
+
+def candidates_of(context: Context, shapes: Iterable[ShapeChoice]) -> tuple[Evaluated, ...]:
+    """The distinct moves these shapes make, in order, at least two where two can be made.
+
+    A shape that snaps onto the range held now, or onto one before it, is no further move.
+    """
+    evaluations: dict[int, EvaluationContext] = {}
+    found: list[Evaluated] = []
+    taken = set()
+    for shape in (*shapes, *_spares(context)):
+        if len(found) >= MAX_CANDIDATES:
+            break
+        if shape.pool_index not in evaluations:
+            evaluations[shape.pool_index] = evaluation_of(context, shape.pool_index)
+        evaluation = evaluations[shape.pool_index]
+        if not any(evaluation.available):
+            continue
+        ticks = evaluation.ticks(shape)
+        place = (shape.pool_index, ticks)
+        if place in taken or ticks == evaluation.current:
+            continue
+        if len(found) >= MIN_CANDIDATES and shape not in shapes:
+            break
+        taken.add(place)
+        try:
+            found.append(evaluate(evaluation, shape, len(found)))
+        except LiquidityError:
+            continue  # so much in so narrow a range is more than a pool can hold
+    return tuple(found)
+
+
+def _create_shapes(context: CreateContext, *, revising: bool) -> Iterator[ShapeChoice]:
+    multiplier = PROFILES[context.profile].create_multiplier
+    evaluations = [evaluation_of(context, index) for index in range(len(context.surveyed_pools))]
+    # The deepest first; what would be vetoed for its hook takes no better pool's place.
+    order = sorted(enumerate(evaluations), key=lambda found: bool(found[1].dangers))
+    for pool_index, evaluation in order[:_CREATE_POOLS]:
+        widths = list(_needed(evaluation, context))[:2] if revising else [multiplier]
+        for width in widths:
+            yield ShapeChoice(
+                width_multiplier=width,
+                center_offset_ticks=0,
+                pool_index=pool_index,
+                exposure=context.goal.exposure,
+            )
+
+
+def _needed(evaluation: EvaluationContext, context: Context) -> Iterator[float]:
+    """The widths that meet the profile's floor, from just enough on."""
+    needed = needed_width(
+        PROFILES[context.profile].buffer_floor_hours,
+        evaluation.ticks_a_day,
+        evaluation.base_half_width,
+        evaluation.observed.pool.tick_spacing,
+    )
+    for step in _REVISION_STEPS:
+        yield bounded_multiplier(needed.multiplier * REVISION_MARGIN * step)
+
+
+def _spares(context: Context) -> Iterator[ShapeChoice]:
+    exposure = context.goal.exposure if isinstance(context, CreateContext) else None
+    for multiplier in _SPARE_MULTIPLIERS:
+        shape = _shape(multiplier)
+        yield shape if exposure is None else shape.model_copy(update={"exposure": exposure})
+
+
+def _shape(multiplier: float, offset: int = 0) -> ShapeChoice:
+    return ShapeChoice(width_multiplier=significant(multiplier), center_offset_ticks=offset)

@@ -1,0 +1,1 @@
+"""Alerts, their lifecycle and where they are kept."""

@@ -1,0 +1,168 @@
+"""The alerts of a home as one value, and how a writing turns it into the next one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
+
+from agents.monitor.alerts import lifecycle as life
+from agents.monitor.alerts.alert import alert_document
+from agents.monitor.alerts.alert_reading import AlertDocumentError, read_alert
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+    from pathlib import Path
+
+    from agents.monitor.alerts.alert import Alert, AlertSubject, EventKind
+    from agents.monitor.alerts.lifecycle import AlertMute, Change, LifecycleStep
+    from chain.contracts.networks import Address
+
+MOST_RESOLVED = 1_000
+"""Alerts that are over stay in the file up to this many, the newest first; the book keeps all."""
+
+
+class View:
+    """Renders the file, keeping the lines of alerts that have not changed since the last time."""
+
+    def __init__(self) -> None:
+        self._lines: dict[int, tuple[Alert, str]] = {}
+
+    def render(self, alerts: Collection[Alert]) -> bytes:
+        """The whole file: what stands, then what is over, one alert a line for other tools."""
+        standing = [one for one in alerts if one.active]
+        over = sorted((one for one in alerts if not one.active), key=lambda one: -one.updated_at)
+        shown = (*standing, *over[:MOST_RESOLVED])
+        lines = {one.id: (one, self._line(one)) for one in shown}
+        self._lines = lines
+        return ("[" + ",".join(f"\n  {line}" for _, line in lines.values()) + "\n]\n").encode()
+
+    def _line(self, alert: Alert) -> str:
+        kept = self._lines.get(alert.id)
+        if kept is not None and kept[0] is alert:
+            return kept[1]
+        return json.dumps(alert_document(alert), ensure_ascii=False)
+
+
+def read_view(path: Path) -> list[Alert] | None:
+    """The alerts of the file; None when there is none, `AlertDocumentError` when it is damaged."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        found = json.loads(content)
+    except ValueError as error:
+        raise AlertDocumentError(f"{path.name} is not JSON: {error}") from error
+    if not isinstance(found, list):
+        raise AlertDocumentError(f"{path.name} is not an array.")
+    return [read_alert(one) for one in found]
+
+
+def drop_leftovers(path: Path) -> None:
+    """Remove what a killed writer left half written beside the file."""
+    for leftover in path.parent.glob(f".{path.name}.*"):
+        leftover.unlink(missing_ok=True)
+
+
+class WatchPlace(Struct, frozen=True):
+    """One wallet on one network: what one poll is about."""
+
+    chain_id: int
+    wallet_address: Address
+
+
+class WatchCursor(Struct, frozen=True):
+    """How far the chain was read for a place: everything up to this block has had its say."""
+
+    block: int
+    block_hash: str
+    time: int
+    """Of the block."""
+    earlier: tuple[tuple[int, str], ...] = ()
+    """Blocks read up to before, newest first: where to go on should this one be replaced."""
+
+
+class Failures(NamedTuple):
+    """Polls in a row that could not see a place; kept, so that a run of single looks counts."""
+
+    polls: int
+    since: float
+    """When the first of them was."""
+
+
+class Poll(Struct, frozen=True):
+    """All that one poll writes, or none of it."""
+
+    place: WatchPlace
+    changes: tuple[Change, ...]
+    """In the order they happened on the chain."""
+    cursor: WatchCursor | None = None
+    baselines: Mapping[int, Mapping[str, object] | None] = field(default_factory=dict)
+    """What positions are compared with from now on; None forgets one."""
+    failures: Failures | None = None
+    """None when the place was seen."""
+
+
+class StorePage(Struct):
+    """The alerts as they stand while something is being written."""
+
+    alerts: dict[AlertSubject, Alert]
+    mutes: list[AlertMute]
+    next_id: int
+    touched: dict[AlertSubject, Alert] = field(default_factory=dict)
+    events: list[tuple[EventKind, Alert]] = field(default_factory=list)
+    new_mutes: list[AlertMute] = field(default_factory=list)
+    polls: list[Poll] = field(default_factory=list)
+
+    def poll(self, poll: Poll, now: float) -> None:
+        now = life.to_milliseconds(now)
+        for change in poll.changes:
+            alert = self.alerts.get(change.subject)
+            if alert is not None:
+                self._take(life.after(alert, change, now))
+            elif isinstance(change, life.Raised):
+                self._take(life.opened(self.next_id, change, self.mutes, now))
+                self.next_id += 1
+        self.polls.append(poll)
+
+    def end_mutes(self, now: float) -> None:
+        now = life.to_milliseconds(now)
+        for alert in [one for one in self.alerts.values() if one.muted_until is not None]:
+            self._take(life.mute_ended(alert, now))
+
+    def ack(self, alert_id: int, now: float) -> None:
+        now = life.to_milliseconds(now)
+        for alert in [one for one in self.alerts.values() if one.id == alert_id]:
+            self._take(life.acked(alert, now))
+
+    def mute(self, mute: AlertMute, now: float) -> None:
+        now = life.to_milliseconds(now)
+        self.mutes.append(mute)
+        self.new_mutes.append(mute)
+        for alert in [one for one in self.alerts.values() if mute.matches(one.subject)]:
+            self._take(life.muted(alert, mute.until, now))
+
+    def _take(self, lived: LifecycleStep | None) -> None:
+        if lived is None:
+            return
+        self.alerts[lived.alert.subject] = lived.alert
+        self.touched[lived.alert.subject] = lived.alert
+        if lived.event is not None:
+            self.events.append((lived.event, lived.alert))
+
+
+Writing: TypeAlias = Callable[[StorePage], None]
+"""Something to be written, to the truth on disk or, while that cannot be, to what is shown."""
+
+
+def in_order(alerts: Iterable[Alert]) -> tuple[Alert, ...]:
+    """What stands before what is over, the worst first, then the newest."""
+    return tuple(
+        sorted(
+            alerts,
+            key=lambda one: (not one.active, -one.severity.rank, -one.since, one.id),
+        )
+    )

@@ -1,0 +1,306 @@
+"""The alert book's tables in `zuno.db`: what is read from them and what one writing changes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from agents.monitor.alerts.alert import (
+    AlertEvent,
+    AlertKind,
+    AlertSubject,
+    EventKind,
+    alert_document,
+)
+from agents.monitor.alerts.alert_reading import AlertDocumentError, read_alert
+from agents.monitor.alerts.lifecycle import AlertMute
+from agents.monitor.alerts.store_page import Failures, StorePage, WatchCursor, WatchPlace
+from chain.base.home import begin_database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from agents.monitor.alerts.alert import Alert
+
+ALERTS_VERSION = 1
+BUSY_SECONDS = 5.0
+MOST_EVENTS = 200_000
+"""Older events are forgotten: months of a large service, years of a person."""
+
+_SCHEMA = (
+    """
+    CREATE TABLE IF NOT EXISTS alert_book (
+        version INTEGER NOT NULL,
+        revision INTEGER NOT NULL,
+        next_id INTEGER NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS alerts (
+        id INTEGER PRIMARY KEY,
+        subject TEXT NOT NULL UNIQUE,
+        document TEXT NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS alert_events (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        kind TEXT NOT NULL,
+        document TEXT NOT NULL,
+        at REAL NOT NULL
+    )
+    """,
+    "CREATE TABLE IF NOT EXISTS alert_mutes (until REAL NOT NULL, pattern TEXT NOT NULL)",
+    """
+    CREATE TABLE IF NOT EXISTS alert_cursors (
+        place TEXT PRIMARY KEY,
+        document TEXT NOT NULL
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS alert_baselines (
+        place TEXT NOT NULL,
+        position TEXT NOT NULL,
+        document TEXT NOT NULL,
+        PRIMARY KEY (place, position)
+    ) WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS alert_failures (
+        place TEXT PRIMARY KEY,
+        polls INTEGER NOT NULL,
+        since REAL NOT NULL
+    ) WITHOUT ROWID
+    """,
+)
+
+
+class NewerStoreError(Exception):
+    """The alerts were written by a zuno that knows more than this one."""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open or create the tables; every commit is on disk before it returns."""
+    # sqlite would create the file readable by all under a lax umask.
+    begin_database(path)
+    # The desk writes from worker threads; the book's own lock keeps them one at a time.
+    connection = sqlite3.connect(
+        path, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False
+    )
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        with transaction(connection):
+            for statement in _SCHEMA:
+                connection.execute(statement)
+            row = connection.execute("SELECT version FROM alert_book").fetchone()
+            if row is None:
+                connection.execute("INSERT INTO alert_book VALUES (?, 0, 1)", (ALERTS_VERSION,))
+            elif row[0] != ALERTS_VERSION:
+                raise NewerStoreError("The alerts were written by another version of zuno.")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All of it or nothing, and no other writer in between."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def read_revision(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT revision FROM alert_book").fetchone()[0])
+
+
+def read_page(connection: sqlite3.Connection) -> StorePage:
+    next_id = int(connection.execute("SELECT next_id FROM alert_book").fetchone()[0])
+    rows = connection.execute("SELECT document FROM alerts ORDER BY id")
+    patterns = connection.execute("SELECT until, pattern FROM alert_mutes")
+    try:
+        alerts = [read_alert(json.loads(document)) for (document,) in rows]
+        mutes = [_mute(until, json.loads(pattern)) for until, pattern in patterns]
+    except ValueError as error:
+        raise sqlite3.DatabaseError(f"an alert does not read: {error}") from error
+    return StorePage({one.subject: one for one in alerts}, mutes, next_id)
+
+
+class ReadEvents(NamedTuple):
+    events: tuple[AlertEvent, ...]
+    damaged: tuple[int, ...]
+    """Numbers of those in between that do not read."""
+
+
+def read_events(connection: sqlite3.Connection, after: int, limit: int) -> ReadEvents:
+    """The next so many that read; there are none left when fewer come."""
+    events: list[AlertEvent] = []
+    damaged: list[int] = []
+    while len(events) < limit:
+        rows = connection.execute(
+            "SELECT number, kind, document, at FROM alert_events WHERE number > ?"
+            " ORDER BY number LIMIT ?",
+            (after, limit - len(events)),
+        ).fetchall()
+        if not rows:
+            break
+        for number, kind, document, at in rows:
+            after = number
+            try:
+                alert = read_alert(json.loads(document))
+                events.append(AlertEvent(number, EventKind(kind), alert, float(at)))
+            except (ValueError, TypeError, OverflowError):
+                damaged.append(number)
+    return ReadEvents(tuple(events), tuple(damaged))
+
+
+def holds_event(connection: sqlite3.Connection, number: int) -> bool:
+    row = connection.execute("SELECT 1 FROM alert_events WHERE number = ?", (number,)).fetchone()
+    return row is not None
+
+
+def read_cursor(connection: sqlite3.Connection, place: WatchPlace) -> WatchCursor | None:
+    row = connection.execute(
+        "SELECT document FROM alert_cursors WHERE place = ?", (_place(place),)
+    ).fetchone()
+    if row is None:
+        return None
+    match _read_json(row[0]):
+        case {
+            "block": int() as block,
+            "hash": str() as block_hash,
+            "time": int() as time,
+            "earlier": [*earlier],
+        } if all(isinstance(one, list) and len(one) == 2 for one in earlier):
+            return WatchCursor(block, block_hash, time, tuple((int(n), str(h)) for n, h in earlier))
+    return None
+
+
+def read_baselines(
+    connection: sqlite3.Connection, place: WatchPlace
+) -> dict[int, dict[str, object]]:
+    rows = connection.execute(
+        "SELECT position, document FROM alert_baselines WHERE place = ?", (_place(place),)
+    )
+    found = {int(position): _read_json(document) for position, document in rows}
+    return {position: one for position, one in found.items() if isinstance(one, dict)}
+
+
+def read_failures(connection: sqlite3.Connection, place: WatchPlace) -> Failures | None:
+    row = connection.execute(
+        "SELECT polls, since FROM alert_failures WHERE place = ?", (_place(place),)
+    ).fetchone()
+    return None if row is None else Failures(int(row[0]), float(row[1]))
+
+
+def write_page(
+    connection: sqlite3.Connection, page: StorePage, now: float
+) -> tuple[AlertEvent, ...]:
+    """What a page changed, inside the caller's transaction; the events with their numbers."""
+    write_alerts(connection, page.touched.values())
+    events = []
+    for kind, alert in page.events:
+        cursor = connection.execute(
+            "INSERT INTO alert_events (kind, document, at) VALUES (?, ?, ?)",
+            (kind.value, _document(alert), now),
+        )
+        events.append(AlertEvent(int(cursor.lastrowid or 0), kind, alert, now))
+    if events:
+        oldest = events[-1].number - MOST_EVENTS
+        connection.execute("DELETE FROM alert_events WHERE number <= ?", (oldest,))
+    connection.execute("DELETE FROM alert_mutes WHERE until <= ?", (now,))
+    connection.executemany(
+        "INSERT INTO alert_mutes VALUES (?, ?)",
+        [(one.until, _pattern(one)) for one in page.new_mutes if one.until > now],
+    )
+    for poll in page.polls:
+        place = _place(poll.place)
+        if poll.cursor is not None:
+            connection.execute(
+                "INSERT OR REPLACE INTO alert_cursors VALUES (?, ?)",
+                (place, _cursor(poll.cursor)),
+            )
+        if poll.failures is None:
+            connection.execute("DELETE FROM alert_failures WHERE place = ?", (place,))
+        else:
+            connection.execute(
+                "INSERT OR REPLACE INTO alert_failures VALUES (?, ?, ?)", (place, *poll.failures)
+            )
+        gone = [position for position, one in poll.baselines.items() if one is None]
+        connection.executemany(
+            "DELETE FROM alert_baselines WHERE place = ? AND position = ?",
+            [(place, str(position)) for position in gone],
+        )
+        connection.executemany(
+            "INSERT OR REPLACE INTO alert_baselines VALUES (?, ?, ?)",
+            [
+                (place, str(position), json.dumps(one))
+                for position, one in poll.baselines.items()
+                if one is not None
+            ],
+        )
+    if page.touched or page.new_mutes:
+        connection.execute("UPDATE alert_book SET revision = revision + 1")
+    connection.execute("UPDATE alert_book SET next_id = max(next_id, ?)", (page.next_id,))
+    return tuple(events)
+
+
+def write_alerts(connection: sqlite3.Connection, alerts: Iterable[Alert]) -> None:
+    connection.executemany(
+        "INSERT OR REPLACE INTO alerts VALUES (?, ?, ?)",
+        [(one.id, _subject(one.subject), _document(one)) for one in alerts],
+    )
+
+
+def _read_json(text: str) -> object:
+    """None for what is damaged: the place or position it was about is met anew."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _document(alert: Alert) -> str:
+    return json.dumps(alert_document(alert), ensure_ascii=False)
+
+
+def _subject(subject: AlertSubject) -> str:
+    position = "" if subject.position_id is None else subject.position_id
+    return f"{subject.chain_id}/{subject.wallet_address}/{position}/{subject.kind}"
+
+
+def _place(place: WatchPlace) -> str:
+    return f"{place.chain_id}/{place.wallet_address}"
+
+
+def _cursor(cursor: WatchCursor) -> str:
+    return json.dumps(
+        {
+            "block": cursor.block,
+            "hash": cursor.block_hash,
+            "time": cursor.time,
+            "earlier": cursor.earlier,
+        }
+    )
+
+
+def _pattern(mute: AlertMute) -> str:
+    kind = None if mute.kind is None else mute.kind.value
+    return json.dumps([mute.chain_id, mute.wallet_address, mute.position_id, kind])
+
+
+def _mute(until: float, pattern: object) -> AlertMute:
+    if not isinstance(pattern, list) or len(pattern) != 4:
+        raise AlertDocumentError("A mute names four things.")
+    chain_id, wallet, position, kind = pattern
+    return AlertMute(until, chain_id, wallet, position, None if kind is None else AlertKind(kind))

@@ -1,0 +1,94 @@
+"""Alerts to any server: one JSON POST for each event, signed where a secret is set."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from typing import TYPE_CHECKING
+
+from agents.monitor.alerts.alert import event_document
+from agents.monitor.deliver.channel import (
+    ChannelRefused,
+    Delayed,
+    Delivered,
+    Notification,
+    event_id,
+    fingerprint,
+    is_news,
+)
+from agents.monitor.deliver.http_post import Poster, PostError
+from agents.monitor.deliver.ledger import EVERYTHING
+from chain.base.secret_struct import SecretStruct
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agents.monitor.alerts.alert import AlertEvent
+    from agents.monitor.deliver.channel import Outcome
+    from agents.monitor.deliver.http_post import PostLimits
+    from agents.monitor.deliver.ledger import Pace
+
+SIGNATURE_HEADER = "x-zuno-signature"
+EVENT_HEADER = "x-zuno-event"
+
+# What a client error says for good; these say it for now.
+_LATER = frozenset((408, 425, 429))
+
+
+class WebhookSettings(SecretStruct, frozen=True):
+    url: str
+    secret: str | None = None
+    pace: Pace = EVERYTHING
+
+
+class Webhook:
+    name = "webhook"
+    pause_seconds = 0.0
+
+    def __init__(self, settings: WebhookSettings, limits: PostLimits | None = None) -> None:
+        self._poster = Poster(settings.url, limits)
+        self._secret = settings.secret
+        self.pace = settings.pace
+        self.fingerprint = fingerprint(settings.url, settings.secret or "")
+
+    def wants(self, event: AlertEvent) -> bool:
+        return is_news(event)
+
+    def letter(self, events: Sequence[AlertEvent]) -> Notification:
+        """Events go one by one: a program needs no digest, and answers for each."""
+        event = events[0]
+        document = {"id": event_id(event), **event_document(event)}
+        return Notification(json.dumps(document, allow_nan=False).encode(), (event,))
+
+    def notice(self, text: str) -> Notification:
+        return Notification(
+            json.dumps({"id": None, "happened": "trouble", "text": text}).encode(), ()
+        )
+
+    async def send(self, letter: Notification, *, now: float) -> Outcome:
+        headers = {EVENT_HEADER: event_id(letter.events[0])} if letter.events else {}
+        if self._secret is not None:
+            headers[SIGNATURE_HEADER] = signature(self._secret, letter.body)
+        try:
+            posted = await self._poster.post(letter.body, headers, now=now)
+        except PostError as error:
+            return Delayed(str(error))
+        if 200 <= posted.status < 300:
+            return Delivered()
+        reason = f"HTTP {posted.status}"
+        if posted.status in _LATER or posted.status >= 500:
+            return Delayed(reason, posted.retry_after, answered=posted.status >= 500)
+        if 300 <= posted.status < 400:
+            return ChannelRefused(
+                f"{reason}, it points elsewhere. Set [webhook] url to where that is."
+            )
+        return ChannelRefused(f"{reason}. Check [webhook] url and secret in the settings.")
+
+    async def close(self) -> None:
+        await self._poster.close()
+
+
+def signature(secret: str, body: bytes) -> str:
+    """What a receiver computes over the body's bytes to know that we sent them."""
+    return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()

@@ -1,0 +1,330 @@
+"""What a reading changes: alerts to raise and to clear, and what to compare with from now on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from agents.monitor.alerts.alert import AlertKind, AlertState, AlertSubject, Finding
+from agents.monitor.alerts.lifecycle import Cleared, Raised
+from agents.monitor.rules import change_risks, range_risks
+from agents.monitor.rules.baseline import WALLET, Baseline, others_in
+from agents.monitor.rules.depths import DepthReference
+from agents.monitor.rules.excursions import (
+    BlockTick,
+    RangeBounds,
+    RangeTimeline,
+    agrees,
+    bounds_of,
+    first_standing,
+    follow,
+)
+from agents.monitor.rules.risks import findings
+from agents.monitor.rules.worth_risks import loss_is_unknown
+from agents.monitor.valuing import Valuing
+from chain.rpc.errors import Malformed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from agents.monitor.alerts.alert import Alert
+    from agents.monitor.alerts.lifecycle import Change
+    from agents.monitor.alerts.store import WatchState
+    from agents.monitor.alerts.store_page import WatchPlace
+    from agents.monitor.reader import Reading
+    from agents.monitor.rules.baseline import Baselines
+    from agents.monitor.rules.thresholds import Thresholds, WatchSettings
+    from chain.contracts.networks import Network
+    from chain.positions.snapshot import PositionSnapshot
+
+_RESOLUTIONS = {
+    AlertKind.OUT_OF_RANGE: "the price is back inside the range",
+    AlertKind.NEAR_BOUNDARY: "the price is no longer near an edge",
+    AlertKind.LIKELY_TO_LEAVE: "the range is wide enough again",
+    AlertKind.FEES_WORTH_COLLECTING: "the fees were collected, or gas became dearer",
+    AlertKind.POOL_DRAINED: "the pool is as deep as it was",
+    AlertKind.FEE_CHANGED: "the fee is as it was, or was accepted",
+    AlertKind.HOOK_CHANGED: "the hook is as it was, or was accepted",
+    AlertKind.APPROVAL_CHANGED: "the permissions are as they were, or were accepted",
+    AlertKind.PRICE_DISAGREEMENT: "the price sources agree again",
+    AlertKind.PRICE_LEVEL: "the price is on the other side of the level again",
+    AlertKind.LOSS_LEVEL: "the loss is smaller than the level again",
+}
+
+_ACCEPTING = {
+    AlertKind.FEE_CHANGED: Baseline.with_fees_of,
+    AlertKind.APPROVAL_CHANGED: Baseline.with_custody_of,
+}
+
+
+class Followed(NamedTuple):
+    """A position's way since it was last looked at."""
+
+    position: PositionSnapshot
+    thresholds: Thresholds
+    before: Baseline | None
+    """None when it is met for the first time."""
+    course: RangeTimeline
+
+
+class AlertJudgment(Struct, frozen=True):
+    changes: tuple[Change, ...]
+    baselines: Mapping[int, Mapping[str, object] | None]
+
+
+def follow_positions(
+    network: Network,
+    reading: Reading,
+    state: WatchState,
+    settings: WatchSettings,
+    known: Baselines,
+) -> dict[int, Followed]:
+    """Every position with liquidity, with each turn of its price since the cursor."""
+    cursor = state.cursor
+    head = reading.block.number
+    followed: dict[int, Followed] = {}
+    for position in reading.wallet.positions:
+        if not position.liquidity:
+            continue
+        number, identity = position.token_id, position.identity
+        thresholds = settings.thresholds(network.name, number)
+        bounds = bounds_of(identity.tick_lower, identity.tick_upper, thresholds, network)
+        before = known.of(number, state.baselines.get(number))
+        if before is None or reading.ticks is None or cursor is None:
+            # The watch begins here: what was before is not its to tell.
+            course = RangeTimeline(first_standing(bounds, position.pool.tick), ())
+        else:
+            ticks = reading.ticks.of_pools.get(identity.pool_id, ())
+            course = _course(bounds, before, ticks, cursor.block, head)
+            if not agrees(bounds, course.standing, position.pool.tick):
+                if reading.ticks.since.number == cursor.block:
+                    raise Malformed(
+                        "swaps that do not lead to the pool's price", endpoint="The RPC"
+                    )
+                # Where it stood was so in blocks that are no longer: the head alone is sure.
+                course = RangeTimeline(first_standing(bounds, position.pool.tick), ())
+        followed[number] = Followed(position, thresholds, before, course)
+    return followed
+
+
+def depth_references(
+    network: Network, state: WatchState, settings: WatchSettings, known: Baselines
+) -> dict[int, DepthReference]:
+    """Where each watched position's pool was measured, and from when on it looks drained."""
+    found: dict[int, DepthReference] = {}
+    for number in state.baselines.keys() - {WALLET}:
+        baseline = known.of(number, state.baselines[number])
+        if baseline is None or baseline.others_tick is None:
+            continue
+        drained = settings.thresholds(network.name, number).drained
+        left = baseline.others * (1 - drained * change_risks.CALMER_DEPTH)
+        found[number] = DepthReference(baseline.others_tick, int(left))
+    return found
+
+
+def _course(
+    bounds: RangeBounds, before: Baseline, ticks: Sequence[tuple[int, int]], told: int, head: int
+) -> RangeTimeline:
+    """Blocks that were told once, and were replaced since, are followed without telling again."""
+    if not ticks and before.standing.back_since is None:
+        return RangeTimeline(before.standing, ())
+    again = [BlockTick(*one) for one in ticks if one[0] <= told]
+    new = [BlockTick(*one) for one in ticks if one[0] > told]
+    if not again:
+        return follow(bounds, before.standing, new, head)
+    replaced = follow(bounds, before.standing, again, told)
+    differs = replaced.standing.out != before.standing.out
+    course = follow(bounds, replaced.standing, new, head)
+    return RangeTimeline(
+        course.standing, (*(replaced.turns[-1:] if differs else ()), *course.turns)
+    )
+
+
+def turn_blocks(followed: Mapping[int, Followed]) -> set[int]:
+    return {turn.block for one in followed.values() for turn in one.course.turns}
+
+
+def judge(
+    network: Network,
+    place: WatchPlace,
+    reading: Reading,
+    *,
+    followed: Mapping[int, Followed],
+    times: Mapping[int, int],
+    baselines: Mapping[int, Mapping[str, object]],
+    alerts: Iterable[Alert],
+) -> AlertJudgment:
+    """All changes in the order they happened, given when each turn's block was made."""
+    judging = _Judging(network, place, reading, times, alerts)
+    changes: list[Change] = []
+    later: dict[int, Mapping[str, object] | None] = {}
+    for number, one in followed.items():
+        told, baseline = judging.position(one)
+        changes += told
+        if baseline != one.before:
+            later[number] = baseline.document()
+    changes.sort(key=lambda change: change.block or 0)
+    changes += judging.gone(followed, baselines, later)
+    changes += judging.wallet(baselines, later)
+    return AlertJudgment(tuple(changes), later)
+
+
+class _Judging:
+    """One reading against the alerts that stand."""
+
+    def __init__(
+        self,
+        network: Network,
+        place: WatchPlace,
+        reading: Reading,
+        times: Mapping[int, int],
+        alerts: Iterable[Alert],
+    ) -> None:
+        self._network = network
+        self._place = place
+        self._reading = reading
+        self._times = times
+        self._head = reading.block.number
+        self._now = float(reading.block.timestamp)
+        self._valuing = Valuing(network, reading)
+        self._standing: dict[int | None, dict[AlertKind, Alert]] = defaultdict(dict)
+        for alert in alerts:
+            here = alert.chain_id == place.chain_id
+            if here and alert.active and alert.wallet_address == place.wallet_address:
+                self._standing[alert.position_id][alert.kind] = alert
+
+    def position(self, one: Followed) -> tuple[list[Change], Baseline]:
+        position, course = one.position, one.course
+        number = position.token_id
+        standing = self._standing.get(number, {})
+        baseline = self._accepted(one, standing)
+        there = self._others_there(position, baseline)
+        situation = self._valuing.situation(
+            position, course.standing, self._out_since(one, standing), baseline, there
+        )
+        changes: list[Change] = []
+        for turn in course.turns:
+            time = float(self._times[turn.block])
+            if turn.began and turn.tick is not None:
+                left = range_risks.leaving(situation, turn.tick, turn.block)
+                changes.append(self._raised(number, left, turn.block, time))
+            else:
+                over = _RESOLUTIONS[AlertKind.OUT_OF_RANGE]
+                subject = self._subject(number, AlertKind.OUT_OF_RANGE)
+                changes.append(Cleared(subject, turn.block, time, over))
+        found = findings(situation, one.thresholds, standing)
+        changes += [self._raised(number, each) for each in found]
+        kinds = {each.kind for each in found}
+        for kind in standing:
+            unknown = kind is AlertKind.LOSS_LEVEL and loss_is_unknown(situation, one.thresholds)
+            if kind not in kinds and not unknown:
+                told = _RESOLUTIONS.get(kind, "the position is back in this wallet")
+                changes.append(self._cleared(number, kind, told))
+        drained = AlertKind.POOL_DRAINED in kinds
+        measured = self._reading.reference_depths.get(number)
+        return changes, baseline.followed(
+            position, course.standing, drained=drained, others_there=measured
+        )
+
+    def gone(
+        self,
+        followed: Mapping[int, Followed],
+        baselines: Mapping[int, Mapping[str, object]],
+        later: dict[int, Mapping[str, object] | None],
+    ) -> Iterator[Change]:
+        """Positions that were watched, or have alerts, and hold nothing here any more."""
+        wallet = self._reading.wallet
+        if not wallet.complete:
+            return
+        held = {one.token_id for one in wallet.positions}
+        watched = baselines.keys() - {WALLET}
+        with_alerts = {number for number in self._standing if number is not None}
+        for number in sorted((watched | with_alerts) - followed.keys()):
+            standing = self._standing.get(number, {})
+            owner = self._reading.owners_of_gone.get(number)
+            if number in baselines:
+                later[number] = None
+            if owner is not None and number in watched:
+                lost = change_risks.owner_changed(self._network, number, owner)
+                yield self._raised(number, lost)
+            why = "the position was emptied" if number in held else "the position left the wallet"
+            for kind, alert in standing.items():
+                if kind is not AlertKind.OWNER_CHANGED:
+                    yield self._cleared(number, kind, why)
+                elif alert.state is AlertState.ACKED or number in held:
+                    yield self._cleared(number, kind, "it is back, or its loss was accepted")
+
+    def wallet(
+        self,
+        baselines: Mapping[int, Mapping[str, object]],
+        later: dict[int, Mapping[str, object] | None],
+    ) -> Iterator[Change]:
+        """What concerns all positions at once."""
+        standing = self._standing.get(None, {})
+        now = sorted(self._reading.wallet.operators)
+        known = baselines.get(WALLET, {}).get("operators")
+        before = [str(one) for one in known] if isinstance(known, list) else None
+        alert = standing.get(AlertKind.APPROVAL_CHANGED)
+        if before is None or (alert is not None and alert.state is AlertState.ACKED):
+            before = now
+        if known != before:
+            later[WALLET] = {"operators": before}
+        changed = change_risks.operators_changed(self._network, before, now)
+        if changed is not None:
+            yield self._raised(None, changed)
+        elif alert is not None:
+            yield self._cleared(None, alert.kind, _RESOLUTIONS[AlertKind.APPROVAL_CHANGED])
+        if AlertKind.BLIND in standing:
+            yield self._cleared(None, AlertKind.BLIND, "the chain can be read again")
+
+    def _accepted(self, one: Followed, standing: Mapping[AlertKind, Alert]) -> Baseline:
+        """What the position is compared with: acknowledging a change accepts it."""
+        position = one.position
+        hook_code = self._reading.hook_code(position)
+        baseline = one.before or Baseline.of(position, one.course.standing, hook_code)
+        for kind, alert in standing.items():
+            if alert.state is not AlertState.ACKED:
+                continue
+            if kind is AlertKind.HOOK_CHANGED:
+                baseline = replace(baseline, hook_code=hook_code)
+            elif kind in _ACCEPTING:
+                baseline = _ACCEPTING[kind](baseline, position)
+        return baseline
+
+    def _others_there(self, position: PositionSnapshot, baseline: Baseline) -> int | None:
+        if baseline.others_tick is None:
+            return None
+        # Where nothing was measured, the price did not move, or the pool is deep enough here.
+        return self._reading.reference_depths.get(position.token_id, others_in(position))
+
+    def _out_since(self, one: Followed, standing: Mapping[AlertKind, Alert]) -> float | None:
+        if not one.course.standing.out:
+            return None
+        if one.course.turns:
+            return float(self._times[one.course.turns[-1].block])
+        alert = standing.get(AlertKind.OUT_OF_RANGE)
+        return self._now if alert is None else alert.since
+
+    def _raised(
+        self,
+        number: int | None,
+        finding: Finding,
+        block: int | None = None,
+        time: float | None = None,
+    ) -> Raised:
+        return Raised(
+            self._subject(number, finding.kind),
+            self._network.name,
+            finding,
+            self._head if block is None else block,
+            self._now if time is None else time,
+        )
+
+    def _cleared(self, number: int | None, kind: AlertKind, why: str) -> Cleared:
+        return Cleared(self._subject(number, kind), self._head, self._now, why)
+
+    def _subject(self, number: int | None, kind: AlertKind) -> AlertSubject:
+        return AlertSubject(self._place.chain_id, self._place.wallet_address, number, kind)

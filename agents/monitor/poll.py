@@ -1,0 +1,332 @@
+"""The worker: polls network after network, all wallets of one at once, and never itself twice."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections import defaultdict
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from agents.monitor.alerts.alert import EventKind
+from agents.monitor.alerts.store_page import Poll, WatchCursor, WatchPlace
+from agents.monitor.judge import depth_references, follow_positions, judge, turn_blocks
+from agents.monitor.reader import Sought, WatchReader, refuse_the_past
+from agents.monitor.rules.baseline import WALLET
+from agents.monitor.unreachable import WatchedWallet, blindness, failed_again, sentence_of
+from chain.base.store import Store, StoreError
+from chain.rpc.errors import RpcError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agents.monitor.alerts.alert import Alert, AlertEvent
+    from agents.monitor.alerts.store import AlertStore, WatchState
+    from agents.monitor.judge import Followed
+    from agents.monitor.reader import Reading
+    from agents.monitor.rules.baseline import Baselines
+    from agents.monitor.rules.thresholds import WatchSettings
+    from chain.contracts.networks import Address, Network
+    from chain.positions.overview import Sources
+
+_LANDMARKS = 8
+"""Earlier blocks that are remembered, to go on from one of them after a reorganisation."""
+
+
+class PollReport(Struct, frozen=True):
+    """What one poll saw of one wallet on one network, and did."""
+
+    network: str
+    chain_id: int
+    wallet_address: Address
+    block: int | None
+    """The head it read; None when it could not."""
+    positions: int
+    """With liquidity."""
+    requests: int
+    """HTTP requests to the chain, for all wallets of the network together."""
+    events: tuple[AlertEvent, ...]
+    """What became of alerts, already committed."""
+    trouble: str | None
+    """Why not all could be seen or saved, in a sentence; None when all is well."""
+    seconds: float
+
+    @property
+    def opened(self) -> int:
+        news = (EventKind.OPENED, EventKind.REOPENED)
+        return sum(one.kind in news for one in self.events)
+
+    @property
+    def resolved(self) -> int:
+        return sum(one.kind is EventKind.RESOLVED for one in self.events)
+
+
+class Watch:
+    """The wallets of one network, which are read together."""
+
+    def __init__(self, sources: Sources, owners: Sequence[Address]) -> None:
+        self.sources = sources
+        self.reader = WatchReader(sources)
+        chain_id = sources.network.chain_id
+        self.wallets = tuple(WatchedWallet(WatchPlace(chain_id, owner)) for owner in owners)
+
+    def remember_in_memory(self) -> None:
+        self.sources = replace(self.sources, store=Store.in_memory())
+        self.reader = WatchReader(self.sources)
+
+
+class _Looked(NamedTuple):
+    """What became of the look at one wallet."""
+
+    poll: Poll
+    positions: int = 0
+    trouble: str | None = None
+
+
+async def poll_once(
+    watch: Watch, settings: WatchSettings, book: AlertStore, now: float
+) -> tuple[PollReport, ...]:
+    """Look at a network's wallets and write down what changed; a report for each of them.
+
+    A chain that cannot be read is reported, and so is a mistake nobody foresaw. Nothing is told
+    twice: alerts and the cursors up to which the chain was read are one commit.
+    """
+    client, started = watch.sources.client, time.monotonic()
+    before = client.round_trips
+    looks = await _looks(watch, watch.wallets, settings, book, now)
+    try:
+        events = await asyncio.to_thread(book.apply, [look.poll for look in looks], now)
+    except Exception as error:
+        # What was seen cannot be written down: that is told instead of it.
+        looks = [
+            _blinded(watch, wallet, settings, book, error=error, now=now)
+            for wallet in watch.wallets
+        ]
+        events = await asyncio.to_thread(book.apply, [look.poll for look in looks], now)
+    told = _by_place(events, looks)
+    requests, seconds = client.round_trips - before, time.monotonic() - started
+    return tuple(
+        PollReport(
+            network=watch.sources.network.name,
+            chain_id=poll.place.chain_id,
+            wallet_address=poll.place.wallet_address,
+            block=None if poll.cursor is None else poll.cursor.block,
+            positions=positions,
+            requests=requests,
+            events=tuple(told[poll.place]),
+            trouble=book.trouble or trouble,
+            seconds=seconds,
+        )
+        for poll, positions, trouble in looks
+    )
+
+
+class Watcher:
+    """Polls all watches at an interval; the next round begins only when the last one is over."""
+
+    def __init__(
+        self,
+        watches: Sequence[Watch],
+        settings: WatchSettings,
+        book: AlertStore,
+        *,
+        clock: Callable[[], float] = time.time,
+        report: Callable[[PollReport], None] = lambda _: None,
+    ) -> None:
+        self._watches = tuple(watches)
+        self._settings = settings
+        self._book = book
+        self._clock = clock
+        self._report = report
+        self._round = asyncio.Lock()
+        self._begin_with = 0
+
+    async def poll_all(self) -> tuple[PollReport, ...]:
+        """One round over every wallet and network; waits for a round that is under way."""
+        reports: list[PollReport] = []
+        async with self._round:
+            begin = self._begin_with
+            for watch in (*self._watches[begin:], *self._watches[:begin]):
+                # Should one take so long that the round is ended, the next goes on behind it.
+                self._begin_with = (self._watches.index(watch) + 1) % len(self._watches)
+                try:
+                    polled = await poll_once(watch, self._settings, self._book, self._clock())
+                except Exception as error:  # the other networks are looked at all the same
+                    polled = _not_looked_at(watch, error)
+                for report in polled:
+                    self._report(report)
+                reports += polled
+            self._begin_with = 0
+        return tuple(reports)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Rounds until `stop` is set, with the interval between one's end and the next's start."""
+        while not stop.is_set():
+            await self.poll_all()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), self._settings.interval_seconds)
+
+
+async def _looks(
+    watch: Watch,
+    wallets: Sequence[WatchedWallet],
+    settings: WatchSettings,
+    book: AlertStore,
+    now: float,
+) -> list[_Looked]:
+    """All wallets together; should that fail as nobody foresaw, each by itself."""
+    try:
+        try:
+            return await _look(watch, wallets, settings, book, now)
+        except (StoreError, sqlite3.Error):
+            # A full or broken disk must not blind the watch: what it remembers there can be read
+            # again, and the book says by itself that it cannot be written.
+            watch.remember_in_memory()
+            return await _look(watch, wallets, settings, book, now)
+    except Exception as error:
+        if len(wallets) == 1 or isinstance(error, RpcError):
+            return [_blinded(watch, one, settings, book, error=error, now=now) for one in wallets]
+    looks: list[_Looked] = []
+    for wallet in wallets:
+        looks += await _looks(watch, [wallet], settings, book, now)
+    return looks
+
+
+async def _look(
+    watch: Watch,
+    wallets: Sequence[WatchedWallet],
+    settings: WatchSettings,
+    book: AlertStore,
+    now: float,
+) -> list[_Looked]:
+    network, reader = watch.sources.network, watch.reader
+    states = [book.state(wallet.place) for wallet in wallets]
+    sought = [
+        Sought(
+            wallet.place.wallet_address,
+            state.cursor,
+            state.baselines.keys() - {WALLET},
+            depth_references(network, state, settings, wallet.baselines),
+        )
+        for wallet, state in zip(wallets, states, strict=True)
+    ]
+
+    def with_loss(position_id: int) -> bool:
+        return settings.thresholds(network.name, position_id).loss is not None
+
+    readings = await reader.read(sought, with_loss, now)
+    followed = [
+        _followed(network, reading, state, settings, wallet.baselines)
+        for wallet, state, reading in zip(wallets, states, readings, strict=True)
+    ]
+    times = await _times(reader, readings, followed)
+    alerts: dict[WatchPlace, list[Alert]] = defaultdict(list)
+    for alert in book.current():
+        alerts[WatchPlace(alert.chain_id, alert.wallet_address)].append(alert)
+    looks: list[_Looked] = []
+    for wallet, state, reading, one in zip(wallets, states, readings, followed, strict=True):
+        if isinstance(one, RpcError):
+            looks.append(_blinded(watch, wallet, settings, book, error=one, now=now))
+            continue
+        judgment = judge(
+            network,
+            wallet.place,
+            reading,
+            followed=one,
+            times=times,
+            baselines=state.baselines,
+            alerts=alerts[wallet.place],
+        )
+        head = reading.block
+        earlier = _landmarks(state.cursor, head.number)
+        later = WatchCursor(head.number, head.hash, head.timestamp, earlier)
+        poll = Poll(wallet.place, judgment.changes, later, judgment.baselines)
+        looks.append(_Looked(poll, len(one), reading.trouble))
+    return looks
+
+
+def _followed(
+    network: Network,
+    reading: Reading,
+    state: WatchState,
+    settings: WatchSettings,
+    known: Baselines,
+) -> dict[int, Followed] | RpcError:
+    """The error where what was read of this wallet cannot be believed: the others can be."""
+    try:
+        refuse_the_past(reading.block, state.cursor, live=network.clock == "wall")
+        return follow_positions(network, reading, state, settings, known)
+    except RpcError as error:
+        return error
+
+
+async def _times(
+    reader: WatchReader,
+    readings: Sequence[Reading],
+    followed: Sequence[dict[int, Followed] | RpcError],
+) -> dict[int, int]:
+    """When the blocks were made in which a price left a range or came back."""
+    head = readings[0].block
+    blocks: set[int] = set()
+    known = {head.number: head.timestamp}
+    for reading, one in zip(readings, followed, strict=True):
+        if reading.ticks is not None and not isinstance(one, RpcError):
+            blocks |= turn_blocks(one)
+            known[reading.ticks.since.number] = reading.ticks.since.timestamp
+    return await reader.times(blocks, sorted(known.items())) if blocks else known
+
+
+def _by_place(
+    events: Sequence[AlertEvent], looks: Sequence[_Looked]
+) -> dict[WatchPlace, list[AlertEvent]]:
+    told: dict[WatchPlace, list[AlertEvent]] = {look.poll.place: [] for look in looks}
+    for event in events:
+        place = WatchPlace(event.alert.chain_id, event.alert.wallet_address)
+        # What waited for the disk may be about a network that was polled before this one.
+        told[place if place in told else looks[0].poll.place].append(event)
+    return told
+
+
+def _landmarks(cursor: WatchCursor | None, head: int) -> tuple[tuple[int, str], ...]:
+    if cursor is None:
+        return ()
+    known = ((cursor.block, cursor.block_hash), *cursor.earlier)
+    return tuple(one for one in known if one[0] < head)[:_LANDMARKS]
+
+
+def _blinded(
+    watch: Watch,
+    wallet: WatchedWallet,
+    settings: WatchSettings,
+    book: AlertStore,
+    *,
+    error: Exception,
+    now: float,
+) -> _Looked:
+    failures = failed_again(book.state(wallet.place).failures, now)
+    lasting = failures.polls >= settings.blind_polls
+    blind = blindness(watch.sources.network, wallet, failures, error, now)
+    poll = Poll(wallet.place, (blind,) if lasting else (), failures=failures)
+    return _Looked(poll, trouble=sentence_of(error))
+
+
+def _not_looked_at(watch: Watch, error: Exception) -> tuple[PollReport, ...]:
+    network = watch.sources.network
+    return tuple(
+        PollReport(
+            network=network.name,
+            chain_id=network.chain_id,
+            wallet_address=wallet.place.wallet_address,
+            block=None,
+            positions=0,
+            requests=0,
+            events=(),
+            trouble=sentence_of(error),
+            seconds=0.0,
+        )
+        for wallet in watch.wallets
+    )

@@ -1,0 +1,277 @@
+"""Reading wallets for the watch: few requests a poll, and what changes slowly not every time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from agents.monitor.freshness import still_fresh
+from agents.monitor.rules.depths import read_reference_depths
+from agents.monitor.rules.worth_risks import Losses, LossReader
+from agents.numbers.costs import GAS_UNITS, CostedRecipe
+from chain.base.quantity import Unknown
+from chain.contracts.networks import NATIVE
+from chain.history.block_times import first_block_since, interpolated, read_headers, spread
+from chain.history.candle_volatility import DAY_HOURS, VolatilityStep, read_volatility
+from chain.history.end_ticks import EndTicks, read_end_ticks
+from chain.history.memory import SwapMemory
+from chain.history.path import price_path
+from chain.history.swaps import read_swaps_of
+from chain.pools.hook_targets import passes_calls_on, read_hook_targets
+from chain.positions.custody import OWNER, about, decode_owner
+from chain.positions.discovery import Discovery
+from chain.positions.overview import read_values
+from chain.positions.portfolio import price_words
+from chain.read.block_reader import OneBlock, sound_answers
+from chain.read.gas import Weight, read_gas_cost
+from chain.rpc.errors import RpcError, StaleHead
+from chain.tokens.listed import listed_token
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from agents.monitor.alerts.store_page import WatchCursor
+    from agents.monitor.rules.depths import DepthReference
+    from chain.contracts.networks import Address
+    from chain.contracts.pool_key import PoolId, PoolKey
+    from chain.history.candle_volatility import Volatility
+    from chain.positions.discovery import WalletPositions
+    from chain.positions.overview import Sources
+    from chain.positions.snapshot import PositionSnapshot
+    from chain.prices.price import PriceBook
+    from chain.rpc.records import Block
+    from chain.tokens import Token
+
+GAS_KEPT_SECONDS = 300.0
+VOLATILITY_KEPT_SECONDS = 3_600.0
+MOST_TIMES = 100
+"""Blocks whose time is asked for; between them it is interpolated."""
+
+# Collecting takes no more gas than leaving does, and fits into few bytes of calldata.
+_COLLECTING = Weight(gas=GAS_UNITS[CostedRecipe.EXIT], size=600)
+_COIN = (NATIVE,)
+
+
+class Reading(Struct, frozen=True):
+    """A wallet at its newest block, and what happened in its pools since the cursor."""
+
+    wallet: WalletPositions
+    tokens: Mapping[Address, Token]
+    prices: PriceBook
+    ticks: EndTicks | None
+    """None where there is no cursor of this chain to go on from."""
+    owners_of_gone: Mapping[int, Address | None]
+    """Of positions that were watched and are not here any more; None for what was burned."""
+    volatilities: Mapping[PoolId, Volatility]
+    collect_usd: float | None
+    losses: Losses
+    reference_depths: Mapping[int, int | None] = field(default_factory=dict)
+    """By position, where its pool looks drained: the others' liquidity where the price was."""
+    hook_targets: Mapping[Address, tuple[Address, ...]] = field(default_factory=dict)
+    """Of hooks whose code only passes calls on: where to."""
+
+    @property
+    def block(self) -> Block:
+        return self.wallet.block
+
+    @property
+    def trouble(self) -> str | None:
+        """What could not be seen, though the rest could."""
+        unknown = self.losses.unknown
+        held = (one.token_id for one in self.wallet.positions)
+        return self.wallet.missing or next((unknown[one] for one in held if one in unknown), None)
+
+    def hook_code(self, position: PositionSnapshot) -> str | None:
+        """What runs as the hook of a position's pool, as a text that changes when that does."""
+        hook = position.pool.hook
+        if hook.code is None:
+            return None
+        return " ".join((hook.code.code_hash, *self.hook_targets.get(hook.address, ())))
+
+
+class Sought(Struct, frozen=True):
+    """A wallet to be read, and what was known of it before."""
+
+    owner: Address
+    cursor: WatchCursor | None
+    watched: Collection[int]
+    """Positions whose whereabouts are asked for should they be gone."""
+    depths: Mapping[int, DepthReference] = field(default_factory=dict)
+    """By position: where its pool's depth was measured."""
+
+    @property
+    def landmarks(self) -> tuple[tuple[int, str], ...]:
+        """Blocks by number and hash from which its pools can be followed, newest first."""
+        if self.cursor is None:
+            return ()
+        return ((self.cursor.block, self.cursor.block_hash), *self.cursor.earlier)
+
+
+class WatchReader:
+    """Reads wallets of one network again and again, remembering what never or slowly changes."""
+
+    def __init__(self, sources: Sources) -> None:
+        self.sources = sources
+        self._memory = sources.memory
+        self._volatilities: dict[PoolId, Volatility] = {}
+        self._volatilities_read: float | None = None
+        self._collect_wei: int | None = None
+        self._gas_read: float | None = None
+        self._losses = LossReader(sources, self._memory)
+
+    async def read(
+        self, sought: Sequence[Sought], with_loss: Callable[[int], bool], now: float
+    ) -> tuple[Reading, ...]:
+        """All of the wallets at one block; raises `RpcError` when any of it cannot be seen.
+
+        What several of them need is asked once, so that many take as many requests as one.
+        """
+        sources, network, client = self.sources, self.sources.network, self.sources.client
+        discovery = Discovery(client, network, self._memory, also=price_words(network, _COIN))
+        wallets = await discovery.read_all([one.owner for one in sought])
+        head, words = wallets[0].block, wallets[0].words
+        positions = [one for wallet in wallets for one in wallet.positions]
+        provided = [one for one in positions if one.liquidity]
+        tokens, prices = await read_values(sources, positions, words, beside=_COIN)
+        pools = {one.pool.pool_id: one.pool.key for one in provided}
+        ticks = await self._end_ticks(sought, wallets, head)
+        gone = [
+            set(one.watched) - {each.token_id for each in wallet.positions}
+            for one, wallet in zip(sought, wallets, strict=True)
+        ]
+        hooks = {one.pool.hook.address for one in provided if passes_calls_on(one.pool.hook)}
+        await self._renew_volatilities(pools, head, now)
+        await self._renew_gas(now)
+        owners = await self._owners(head, sorted(set().union(*gone)))
+        losses = await self._losses.read([one for one in provided if with_loss(one.token_id)], now)
+        references = {number: one for wallet in sought for number, one in wallet.depths.items()}
+        depths = await read_reference_depths(client, network, head, provided, references)
+        hook_targets = await read_hook_targets(client.at(head), sorted(hooks))
+        return tuple(
+            Reading(
+                wallet=wallet,
+                tokens=tokens,
+                prices=prices,
+                ticks=ticks[wallet.owner],
+                owners_of_gone={number: owners[number] for number in missed},
+                volatilities=self._volatilities,
+                collect_usd=self._collect_usd(prices),
+                losses=losses,
+                reference_depths=depths,
+                hook_targets=hook_targets,
+            )
+            for wallet, missed in zip(wallets, gone, strict=True)
+        )
+
+    async def _end_ticks(
+        self, sought: Sequence[Sought], wallets: Sequence[WalletPositions], head: Block
+    ) -> dict[Address, EndTicks | None]:
+        """By wallet; those that were read up to the same block are asked about together."""
+        found: dict[Address, EndTicks | None] = {one.owner: None for one in sought}
+        groups: dict[tuple[int, str], list[Sought]] = defaultdict(list)
+        for one in sought:
+            if one.landmarks:
+                groups[one.landmarks[0]].append(one)
+        pools = {
+            wallet.owner: {one.pool.pool_id for one in wallet.positions if one.liquidity}
+            for wallet in wallets
+        }
+        for group in groups.values():
+            ticks = await read_end_ticks(
+                self.sources.client,
+                self.sources.network,
+                set().union(*(pools[one.owner] for one in group)),
+                max((one.landmarks for one in group), key=len),
+                head,
+            )
+            for one in group:
+                # A wallet that came later was not watched at every block the others were.
+                if ticks is not None and (ticks.since.number, ticks.since.hash) in one.landmarks:
+                    found[one.owner] = ticks
+        return found
+
+    async def times(
+        self, blocks: Iterable[int], known: Sequence[tuple[int, int]]
+    ) -> dict[int, int]:
+        """When these blocks were made, given the times of two that enclose them all."""
+        times = dict(known)
+        missing = sorted(set(blocks) - times.keys())
+        asked = spread(missing, MOST_TIMES)
+        for block in await read_headers(self.sources.client, asked) if asked else ():
+            times[block.number] = block.timestamp
+        anchors = sorted(times.items())
+        return times | {
+            number: interpolated(anchors, number) for number in missing if number not in times
+        }
+
+    async def _owners(self, block: Block, gone: Sequence[int]) -> dict[int, Address | None]:
+        if not gone:
+            return {}
+        network = self.sources.network
+        here = OneBlock(self.sources.client, network, block.hash)
+        manager = network.contracts.position_manager
+        answers = await here.read([about(manager, OWNER, number) for number in gone])
+        with sound_answers():
+            owners = map(decode_owner, answers.outcomes)
+            return dict(zip(gone, owners, strict=True))
+
+    async def _renew_volatilities(
+        self, pools: Mapping[PoolId, PoolKey], head: Block, now: float
+    ) -> None:
+        """Hourly: a day's volatility does not change within a poll."""
+        unknown = {pool: key for pool, key in pools.items() if pool not in self._volatilities}
+        if not still_fresh(self._volatilities_read, VOLATILITY_KEPT_SECONDS, now):
+            unknown = dict(pools)
+            self._volatilities_read = now
+        if not unknown:
+            return
+        # A rule that lacks it stays silent; what is certain must not wait for it.
+        with suppress(RpcError):
+            self._volatilities |= await self._read_volatilities(unknown, head, now)
+
+    async def _read_volatilities(
+        self, pools: Mapping[PoolId, PoolKey], head: Block, now: float
+    ) -> dict[PoolId, Volatility]:
+        sources, network = self.sources, self.sources.network
+        found = {
+            pool: await read_volatility(sources.coingecko, network, key, None, now=now)
+            for pool, key in pools.items()
+        }
+        unmarketed = [pool for pool, one in found.items() if one.step is not VolatilityStep.MARKET]
+        if unmarketed:
+            since = head.timestamp - DAY_HOURS * 3600
+            start = await first_block_since(sources.client, network, since, head)
+            memory = SwapMemory(sources.store, network, sources.clock)
+            histories = await read_swaps_of(
+                sources.client, network, unmarketed, start, head.number, memory=memory
+            )
+            for pool in unmarketed:
+                path = price_path(histories[pool])
+                found[pool] = await read_volatility(None, network, pools[pool], path, now=now)
+        return found
+
+    async def _renew_gas(self, now: float) -> None:
+        if still_fresh(self._gas_read, GAS_KEPT_SECONDS, now):
+            return
+        self._gas_read = now
+        self._collect_wei = None
+        with suppress(RpcError):
+            cost = await read_gas_cost(self.sources.client, self.sources.network, [_COLLECTING])
+            self._collect_wei = None if isinstance(cost, Unknown) else cost.value.total
+
+    def _collect_usd(self, prices: PriceBook) -> float | None:
+        coin = listed_token(self.sources.network, NATIVE)
+        if self._collect_wei is None or coin is None:
+            return None
+        cost = prices.value(coin.token, self._collect_wei)
+        return None if isinstance(cost, Unknown) else float(cost.value)
+
+
+def refuse_the_past(head: Block, cursor: WatchCursor | None, *, live: bool) -> None:
+    """A live network does not shrink: a head before the cursor is a node that lags."""
+    if live and cursor is not None and head.number < cursor.block:
+        age = float(cursor.time - head.timestamp)
+        raise StaleHead(head.number, age, 0.0, endpoint="the RPC")

@@ -1,0 +1,248 @@
+"""The rules about what a position is worth: fees to collect, levels the person set, its price."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from agents.monitor.alerts.alert import AlertKind, Finding, Severity
+from agents.monitor.freshness import still_fresh
+from chain.base.number_words import percent, usd
+from chain.base.quantity import Unknown
+from chain.positions.change_memory import ChangeMemory
+from chain.positions.change_reader import ChangeReader
+from chain.positions.profit import since_entry, worth
+from chain.rpc.errors import RpcError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agents.monitor.rules.situation import Situation
+    from agents.monitor.rules.thresholds import Thresholds
+    from chain.positions.circumstances import LiquidityChange
+    from chain.positions.memory import PositionMemory
+    from chain.positions.overview import Sources
+    from chain.positions.profit import SinceEntry
+    from chain.positions.snapshot import PositionSnapshot
+
+KEPT_SECONDS = 3_600.0
+"""What went in is read again this often, though nothing seems to have changed."""
+RETRY_SECONDS = 300.0
+"""After a read that failed, or that could not tell."""
+
+
+class Losses(NamedTuple):
+    shares: Mapping[int, float]
+    """By position, of what went in at present prices; a gain is negative."""
+    unknown: Mapping[int, str]
+    """By position, why one that was asked for is not among them."""
+
+
+class _Account(NamedTuple):
+    """What was read of a position's past."""
+
+    changes: tuple[LiquidityChange, ...]
+    liquidity: int
+    read_at: float
+    fees0: int
+    fees1: int
+    """Uncollected when it was last looked at: fewer of them means that some were collected."""
+
+    @property
+    def adds_up(self) -> bool:
+        return sum(one.liquidity_delta for one in self.changes) == self.liquidity
+
+    def leads_to(self, position: PositionSnapshot) -> bool:
+        """Whether nothing seems to have been put in or taken out since."""
+        collected = position.fees0 < self.fees0 or position.fees1 < self.fees1
+        return self.liquidity == position.liquidity and not collected
+
+
+class LossReader:
+    """What positions lost, at every poll; their logs are read only when something changed.
+
+    Between two reads a loss follows from the changes already known and the present price.
+    """
+
+    def __init__(self, sources: Sources, memory: PositionMemory) -> None:
+        self._sources = sources
+        self._memory = memory
+        self._accounts: dict[int, _Account] = {}
+        self._failed_at: float | None = None
+        self._trouble = ""
+
+    async def read(self, positions: Sequence[PositionSnapshot], now: float) -> Losses:
+        """A stop-loss that cannot be judged is told, not passed over."""
+        asked = [one for one in positions if self._outdated(one, now)]
+        if asked and not still_fresh(self._failed_at, RETRY_SECONDS, now):
+            await self._renew(asked, now)
+        shares: dict[int, float] = {}
+        unknown: dict[int, str] = {}
+        for position in positions:
+            share = self._share(position)
+            if isinstance(share, str):
+                unknown[position.token_id] = share
+            else:
+                shares[position.token_id] = share
+        return Losses(shares, unknown)
+
+    def _outdated(self, position: PositionSnapshot, now: float) -> bool:
+        """Whether the position may no longer be what its known changes made of it."""
+        account = self._accounts.get(position.token_id)
+        if account is None:
+            return True
+        if not account.leads_to(position):
+            # A collected fee that is not known yet would look like a loss.
+            del self._accounts[position.token_id]
+            return True
+        seen = account._replace(fees0=position.fees0, fees1=position.fees1)
+        self._accounts[position.token_id] = seen
+        kept = KEPT_SECONDS if account.adds_up else RETRY_SECONDS
+        return not still_fresh(account.read_at, kept, now)
+
+    async def _renew(self, positions: Sequence[PositionSnapshot], now: float) -> None:
+        sources = self._sources
+        changes = ChangeMemory(sources.store, sources.network, sources.clock)
+        reader = ChangeReader(sources.client, sources.network, self._memory, changes)
+        self._failed_at = None
+        try:
+            accounts = await reader.since_entry(positions)
+        except RpcError as error:
+            self._failed_at, self._trouble = now, f"No loss could be judged: {error.sentence}"
+            return
+        for one in positions:
+            changed = accounts[one.token_id].changes
+            account = _Account(changed, one.liquidity, now, one.fees0, one.fees1)
+            self._accounts[one.token_id] = account
+
+    def _share(self, position: PositionSnapshot) -> float | str:
+        account = self._accounts.get(position.token_id)
+        if account is None:
+            return self._trouble
+        return _share_lost(position, since_entry(position, account.changes))
+
+
+def _share_lost(position: PositionSnapshot, account: SinceEntry) -> float | str:
+    gained, deposited = account.against_holding, account.deposited
+    if isinstance(gained, Unknown):
+        return f"The loss of #{position.token_id} is unknown: {gained.reason}."
+    if isinstance(deposited, Unknown):
+        return f"The loss of #{position.token_id} is unknown: {deposited.reason}."
+    return -float(gained.value / worth(deposited.value, position.pool.sqrt_price_x96))
+
+
+_STILL_WORTH = 0.8
+"""A standing alert about fees is over when they fall under this share of what opened it."""
+_PAST_LEVEL = Fraction(1, 200)
+"""A level is left behind when the price is this part beyond it."""
+_PAST_LEVEL_USD = 1.01
+_CALMER_LOSS = 0.01
+_CALMER_DISAGREEMENT = 0.75
+
+
+def fees_worth_collecting(
+    situation: Situation, thresholds: Thresholds, standing: bool
+) -> Finding | None:
+    fees, gas = situation.fees_usd, situation.collect_usd
+    if fees is None or gas is None:
+        return None
+    enough = max(thresholds.fees_usd, thresholds.fees_gas_multiple * gas)
+    if fees < enough * (_STILL_WORTH if standing else 1):
+        return None
+    return Finding(
+        AlertKind.FEES_WORTH_COLLECTING,
+        Severity.INFO,
+        f"{situation.name} has {usd(fees)} of fees to collect; collecting costs about {usd(gas)}.",
+        "the fees are worth the gas of collecting them",
+        situation.command("collect"),
+        {"feesUsd": round(fees, 2), "gasUsd": round(gas, 4)},
+    )
+
+
+def price_disagreement(
+    situation: Situation, thresholds: Thresholds, standing: bool
+) -> Finding | None:
+    difference = situation.price_difference
+    if difference is None:
+        return None
+    if difference < thresholds.disagreement * (_CALMER_DISAGREEMENT if standing else 1):
+        return None
+    return Finding(
+        AlertKind.PRICE_DISAGREEMENT,
+        Severity.WARNING,
+        f"{situation.name}: the market and the pools differ by {percent(difference)} on a token's"
+        " price. One of them is wrong; do not trade by either before you know which.",
+        "two sources of a price disagree",
+        situation.command("inspect"),
+        {"difference": round(difference, 4)},
+    )
+
+
+def price_level(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
+    below, above = thresholds.price_below, thresholds.price_above
+    if below is None and above is None:
+        return None
+    price = situation.pair.price(situation.position.pool.sqrt_price_x96)
+    if price is None:
+        return None
+    value = Fraction(price.numerator, price.denominator)
+    slack = _PAST_LEVEL if standing else Fraction(0)
+    if below is not None and value < below * (1 + slack):
+        side, level = "below", below
+    elif above is not None and value > above * (1 - slack):
+        side, level = "above", above
+    else:
+        return None
+    return Finding(
+        AlertKind.PRICE_LEVEL,
+        Severity.CRITICAL,
+        f"{situation.name}: the price is {price}, {side} the level you set, {float(level):g}.",
+        f"the price is {side} the level you set",
+        situation.command("close"),
+        {"price": price.digits(), "level": f"{float(level):g}"},
+    )
+
+
+def loss_level(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
+    """A stop-loss that tells and never trades."""
+    return _worth_under(situation, thresholds, standing) or _lost(situation, thresholds, standing)
+
+
+def loss_is_unknown(situation: Situation, thresholds: Thresholds) -> bool:
+    """Whether a loss that was told may still be one, though its figures cannot be had now."""
+    if thresholds.loss is not None and situation.loss is None:
+        return True
+    figures = (situation.principal_usd, situation.fees_usd)
+    return thresholds.value_below_usd is not None and None in figures
+
+
+def _worth_under(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
+    level, principal, fees = thresholds.value_below_usd, situation.principal_usd, situation.fees_usd
+    if level is None or principal is None or fees is None:
+        return None
+    worth = principal + fees
+    if worth >= level * (_PAST_LEVEL_USD if standing else 1):
+        return None
+    return Finding(
+        AlertKind.LOSS_LEVEL,
+        Severity.CRITICAL,
+        f"{situation.name} is worth {usd(worth)}, under the {usd(level)} you set.",
+        "the position is worth less than the level you set",
+        situation.command("close"),
+        {"worthUsd": round(worth, 2), "levelUsd": level},
+    )
+
+
+def _lost(situation: Situation, thresholds: Thresholds, standing: bool) -> Finding | None:
+    level, loss = thresholds.loss, situation.loss
+    if level is None or loss is None or loss < level - (_CALMER_LOSS if standing else 0):
+        return None
+    return Finding(
+        AlertKind.LOSS_LEVEL,
+        Severity.CRITICAL,
+        f"{situation.name} has lost {percent(loss)} of what went in, fees counted, more than the"
+        f" {percent(level)} you set.",
+        "the position has lost more than the level you set",
+        situation.command("close"),
+        {"loss": round(loss, 4), "level": level},
+    )

@@ -1,0 +1,1 @@
+"""What is neither Ethereum nor opinion: home, store, strict JSON, clean text, numbers as text."""

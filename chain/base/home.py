@@ -1,0 +1,184 @@
+"""Where zuno keeps its files, and the only way it writes them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+_ROOT = 0
+
+
+class HomeError(Exception):
+    """The home folder cannot be used as it is; the message says what to do."""
+
+
+class Home(Struct, frozen=True):
+    """The folders of one person: what must last, and what can be made again."""
+
+    root: Path
+    cache: Path
+
+    @classmethod
+    def locate(cls, environment: Mapping[str, str], chosen: Path | None = None) -> Home:
+        root = chosen or Path(environment.get("ZUNO_HOME") or Path.home() / ".zuno")
+        return cls(root=root.expanduser().absolute(), cache=cache_folder(environment))
+
+    @property
+    def settings(self) -> Path:
+        return self.root / "settings.toml"
+
+    @property
+    def database(self) -> Path:
+        return self.root / "zuno.db"
+
+    @property
+    def outbox(self) -> Path:
+        """What was sent, in a file of its own: whatever happens to the rest, this must last."""
+        return self.root / "outbox.db"
+
+    @property
+    def alerts(self) -> Path:
+        return self.root / "alerts.json"
+
+    @property
+    def monitor_lock(self) -> Path:
+        return self.root / "monitor.lock"
+
+    @property
+    def history(self) -> Path:
+        """What was typed at the desk's prompt."""
+        return self.root / "history"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "desk.log"
+
+    @property
+    def plans(self) -> Path:
+        return self.root / "plans"
+
+    @property
+    def records(self) -> Path:
+        return self.root / "records"
+
+    @property
+    def keystore(self) -> Path:
+        return self.root / "keystore"
+
+    def require_own(self) -> None:
+        """Refuse the home of somebody else, as `sudo zuno` would find it.
+
+        What root writes there its owner can no longer change, and what stands there was set by
+        whoever may write there: neither belongs under a signature.
+        """
+        user = os.geteuid()
+        try:
+            owner = _owner(self.root, even_above=user == _ROOT)
+        except OSError as error:
+            raise _unusable(self.root, error) from error
+        if owner is not None and owner != user:
+            raise HomeError(
+                f"The home folder {self.root} belongs to {_user_name(owner)}, and this runs as "
+                f"{_user_name(user)}. Run zuno without sudo, or choose a home of your own: "
+                "--home DIR or ZUNO_HOME."
+            )
+
+    def prepare(self) -> None:
+        """Create the home folder and close it to others, or refuse one that is not ours."""
+        self.require_own()
+        try:
+            self.root.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+            if self.root.stat().st_mode & 0o077:
+                self.root.chmod(FOLDER_MODE)
+        except OSError as error:
+            raise _unusable(self.root, error) from error
+
+
+def _owner(root: Path, *, even_above: bool) -> int | None:
+    """Whose folder it is; of one that is not there yet, whose it would be made in."""
+    places = (root, *root.parents) if even_above else (root,)
+    for place in places:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            return place.stat().st_uid
+    return None
+
+
+def _user_name(user: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"user {user}"
+
+
+def _unusable(root: Path, error: OSError) -> HomeError:
+    return HomeError(
+        f"The home folder {root} cannot be used: {error.strerror}. "
+        "Choose another with --home DIR or ZUNO_HOME."
+    )
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path:
+    """What can be fetched or built again: contracts and worlds of the embedded chain."""
+    chosen = environment.get("ZUNO_CACHE")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    base = environment.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "zuno"
+
+
+def begin_database(path: Path) -> None:
+    """Create a database's file for its owner alone; one that is there is left untouched.
+
+    Closing any descriptor of a file drops all locks this process has on it, and without them
+    another process takes the log away that the database's writes are still in.
+    """
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW, FILE_MODE))
+
+
+def write_atomically(path: Path, content: bytes, *, mode: int = FILE_MODE) -> None:
+    """Replace a file whole: a reader or a crash sees the old content or the new, never a part."""
+    path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def set_aside(path: Path, *, now: float) -> Path:
+    """Move a corrupt file out of the way, keeping it, and return where it went."""
+    aside = path.with_name(f"{path.name}.corrupt-{int(now)}")
+    path.replace(aside)
+    return aside
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a new or changed name last: without this a power cut can bring the old one back."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,113 @@
+"""Keeps secrets out of what is written down: known values, what looks like one, telling names."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from chain.base.canonical import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+REDACTED = "[redacted]"
+SHORTEST_SECRET = 8  # replacing shorter ones would tear ordinary words apart
+
+_TELLING_NAMES = (
+    *("apikey", "privatekey", "seedphrase", "accesstoken", "authtoken", "bottoken", "rpcurl"),
+    *("authorization", "mnemonic", "passphrase", "password", "secret"),
+)
+_SHAPES = re.compile(
+    r"\bsk-[A-Za-z0-9_-]{16,}"  # model providers
+    r"|\b\d{8,10}:[A-Za-z0-9_-]{30,}"  # Telegram bots
+    r"|(?i:\bbearer\s+[A-Za-z0-9._~+/=-]{8,})"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
+# Each of the shapes, and each of the names, has one of these in it, as little else does.
+_SHAPE_MARKS = (b"sk-", b"bearer", b"private", b"://")
+_NAME_MARKS = (
+    *(b"private", b"phrase", b"authoriz", b"mnemonic", b"password", b"secret"),
+    *(b"apikey", b"api_key", b"api-key", b"accesstoken", b"access_token", b"access-token"),
+    *(b"authtoken", b"auth_token", b"auth-token", b"bottoken", b"bot_token", b"bot-token"),
+    *(b"rpcurl", b"rpc_url", b"rpc-url"),
+)
+_BOT_MARK = re.compile(rb":(?=[0-9]{0,29}[A-Za-z_-])[A-Za-z0-9_-]{30}")
+# What follows the host of a URL may be an API key; so may what stands before it.
+_URL = re.compile(
+    r"\b([a-z][a-z0-9+.-]{0,15}://)([^\s/@]*@)?([^\s/?#@\"'<>\\]+)([/?#][^\s\"'<>\\]*)?",
+    re.IGNORECASE,
+)
+
+
+class SecretFieldError(ValueError):
+    """Something was about to be written down under a name that only a secret has."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"A field called {name!r} is not written down: rename it or leave it out.")
+
+
+class Redactor:
+    """Replaces secrets in texts and JSON values; holds them, so it never shows itself."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        forms: set[str] = set()
+        for secret in secrets:
+            if len(secret) >= SHORTEST_SECRET:
+                encoded = base64.b64encode(secret.encode()).decode().rstrip("=")
+                forms |= {secret, quote(secret, safe=""), encoded}
+        # The longest first: one secret may be the beginning of another.
+        self._forms = tuple(sorted(forms, key=lambda form: (-len(form), form)))
+        self._marks = tuple(canonical(form)[1:-1].lower() for form in self._forms)
+
+    def __repr__(self) -> str:
+        return f"Redactor({len(self._forms)} forms)"
+
+    def text(self, text: str) -> str:
+        return _SHAPES.sub(REDACTED, _URL.sub(_host_only, self.without_known(text)))
+
+    def without_known(self, text: str) -> str:
+        for form in self._forms:
+            text = text.replace(form, REDACTED)
+        return text
+
+    def unfinished(self, text: str) -> int:
+        """How many characters at the end of a text may be the beginning of a secret."""
+        return max((_overlap(text, form) for form in self._forms), default=0)
+
+    def value(self, value: object) -> object:
+        """The same JSON value without secrets; a telling field name raises SecretFieldError."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {self._name(str(name)): self.value(item) for name, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.value(item) for item in value]
+        return value
+
+    def suspects(self, data: bytes, *, names: bool = True) -> bool:
+        """Whether JSON bytes could hold anything to redact: a quick no spares the careful look."""
+        lowered = data.lower()
+        marks = (*self._marks, *_SHAPE_MARKS, *(_NAME_MARKS if names else ()))
+        return any(mark in lowered for mark in marks) or _BOT_MARK.search(data) is not None
+
+    def _name(self, name: str) -> str:
+        plain = re.sub(r"[^a-z]", "", name.lower())
+        if any(telling in plain for telling in _TELLING_NAMES):
+            raise SecretFieldError(name)
+        return self.text(name)
+
+
+def _host_only(found: re.Match[str]) -> str:
+    scheme, user, host, rest = found.groups()
+    if user is None and (rest is None or rest == "/"):
+        return found.group()
+    return f"{scheme}{host}/{REDACTED}"
+
+
+def _overlap(text: str, form: str) -> int:
+    for length in range(min(len(form) - 1, len(text)), 0, -1):
+        if text.endswith(form[:length]):
+            return length
+    return 0

@@ -1,0 +1,138 @@
+"""The networks zuno knows and their Uniswap v4 addresses, read from `data/networks.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+from msgspec import Struct
+
+Address = str
+"""A 20-byte address as lower-case `0x` hex; checksums are for people and belong to the screen."""
+
+NATIVE: Address = "0x" + "00" * 20
+"""Uniswap v4 writes a chain's own coin as the zero address, hence always currency0."""
+
+_GWEI = 10**9
+_COINS_WITHOUT_PRICE = 100
+
+
+class UnknownNetworkError(ValueError):
+    """A network name that is not in the data."""
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        super().__init__(f"There is no network called {name!r}. Known: {', '.join(known)}.")
+
+
+class Contracts(Struct, frozen=True):
+    pool_manager: Address
+    position_manager: Address
+    state_view: Address
+    quoter: Address
+    universal_router: Address | None
+    permit2: Address
+    multicall3: Address
+
+
+class Network(Struct, frozen=True):
+    name: str
+    title: str
+    chain_id: int
+    contracts: Contracts
+    native_symbol: str
+    wrapped_native: Address | None
+    stable: Address | None
+    """The token whose unit is taken as one US dollar when pools are the price source."""
+    first_block: int
+    """Where PoolManager was deployed: no log of ours can be older."""
+    block_seconds: float
+    max_fee_per_gas: int
+    """Wei a unit of gas may cost at most where the settings name no other cap."""
+    value_without_price: int
+    """Whole coins one step may send along while nobody knows what a coin is worth."""
+    clock: Literal["wall", "head"]
+    """Whose time tells how old a head is: the wall's on live networks, its own on the devnet."""
+    stack: Literal["plain", "op", "arbitrum"]
+    """How gas and block numbers differ: OP adds an L1 data fee, Arbitrum numbers blocks by L1."""
+    endpoints: tuple[str, ...]
+    testnet: bool
+    default_address: Address | None
+    """Whose positions to show when nobody is named: the demo wallet on the embedded chain."""
+
+
+@cache
+def all_networks() -> tuple[Network, ...]:
+    data = tomllib.loads(files("chain.data").joinpath("networks.toml").read_text("utf-8"))
+    common = data["everywhere"]
+    return tuple(_network(name, entry, common) for name, entry in data["network"].items())
+
+
+def network_named(name: str) -> Network:
+    """The network with this name, title or chain id, in any case."""
+    wanted = name.strip().lower()
+    for network in all_networks():
+        if wanted in (network.name, network.title.lower(), str(network.chain_id)):
+            return network
+    raise UnknownNetworkError(name, tuple(network.name for network in all_networks()))
+
+
+def _network(name: str, entry: dict[str, object], common: dict[str, str]) -> Network:
+    addresses = {**common, **_table(entry["contracts"])}
+    return Network(
+        name=name,
+        title=str(entry["title"]),
+        chain_id=_integer(entry["chain_id"]),
+        contracts=Contracts(
+            pool_manager=addresses["pool_manager"].lower(),
+            position_manager=addresses["position_manager"].lower(),
+            state_view=addresses["state_view"].lower(),
+            quoter=addresses["quoter"].lower(),
+            universal_router=_optional(addresses.get("universal_router")),
+            permit2=addresses["permit2"].lower(),
+            multicall3=addresses["multicall3"].lower(),
+        ),
+        native_symbol=str(entry.get("native_symbol", "ETH")),
+        wrapped_native=_optional(entry.get("wrapped_native")),
+        stable=_optional(entry.get("stable")),
+        first_block=_integer(entry.get("first_block", 0)),
+        block_seconds=float(str(entry["block_seconds"])),
+        max_fee_per_gas=_integer(entry["max_fee_gwei"]) * _GWEI,
+        value_without_price=_integer(entry.get("value_without_price", _COINS_WITHOUT_PRICE)),
+        clock="head" if entry.get("clock") == "head" else "wall",
+        stack=_stack(str(entry.get("stack", "plain"))),
+        endpoints=tuple(str(url) for url in _list(entry.get("endpoints", []))),
+        testnet=bool(entry.get("testnet", False)),
+        default_address=_optional(entry.get("default_address")),
+    )
+
+
+def _table(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise TypeError("contracts must be a table in networks.toml")
+    return {str(key): str(item) for key, item in value.items()}
+
+
+def _list(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise TypeError("endpoints must be a list in networks.toml")
+    return value
+
+
+def _integer(value: object) -> int:
+    if not isinstance(value, int):
+        raise TypeError(f"{value!r} must be an integer in networks.toml")
+    return value
+
+
+def _optional(value: object) -> Address | None:
+    return str(value).lower() if value else None
+
+
+def _stack(value: str) -> Literal["plain", "op", "arbitrum"]:
+    if value == "op":
+        return "op"
+    if value == "arbitrum":
+        return "arbitrum"
+    return "plain"

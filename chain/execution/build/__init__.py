@@ -1,0 +1,1 @@
+"""From a request to unsigned transactions, every byte fixed."""

@@ -1,0 +1,293 @@
+"""From a choice to unsigned transactions: pure, and every byte fixed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.contracts import calldata as actions
+from chain.contracts.networks import NATIVE
+from chain.execution.build import recipes
+from chain.execution.build.facts import BuildError, ShortError, SpenderAllowance, TokenAllowances
+from chain.execution.build.recipes import Recipe
+from chain.execution.build.requests import (
+    CloseRequest,
+    CollectRequest,
+    CompoundRequest,
+    CreateRequest,
+    DecreaseRequest,
+    IncreaseRequest,
+    ReRangeRequest,
+    RevokeRequest,
+    UnwrapRequest,
+    WalletRequest,
+    WrapRequest,
+)
+from chain.execution.build.sizing import guaranteed_by_exit
+from chain.execution.build.slippage import survivable, with_besides
+from chain.execution.transaction import UnsignedTransaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from chain.contracts.networks import Address
+    from chain.execution.build.facts import ChainFacts, PositionFacts, Tolerance
+    from chain.execution.build.recipes import RecipeBounds
+    from chain.execution.build.requests import Request
+
+EXPIRY_SECONDS = 30 * 60
+
+_NONE = SpenderAllowance(0, 0)
+
+
+class Grant(Struct, frozen=True):
+    """A permission that is there once the approvals are included, and what may be left of it."""
+
+    token: Address
+    spender: Address
+    amount: int
+    expiration: int
+
+
+def approvals(recipe: Recipe, facts: ChainFacts) -> Iterator[Recipe]:
+    """The steps without which the recipe may not move what it needs."""
+    for token, amount in recipe.pulled:
+        there = facts.allowances.get(token, TokenAllowances())
+        if there.to_permit2 < amount:
+            # Some tokens refuse to change an allowance that is not zero.
+            if there.to_permit2:
+                yield _token_approval("reset allowance", token, 0, facts)
+            yield _token_approval("allow Permit2", token, amount, facts)
+        if not _suffices(there.through_permit2.get(recipe.to, _NONE), amount, facts.deadline):
+            data = actions.approve_through_permit2(
+                token, recipe.to, amount, facts.head_time + EXPIRY_SECONDS
+            )
+            yield Recipe("allow through Permit2", facts.network.contracts.permit2, data)
+
+
+def grants(recipe: Recipe, facts: ChainFacts) -> Iterator[Grant]:
+    """What the recipe's contract may move when its turn comes."""
+    for token, amount in recipe.pulled:
+        there = facts.allowances.get(token, TokenAllowances()).through_permit2.get(recipe.to, _NONE)
+        if _suffices(there, amount, facts.deadline):
+            yield Grant(token, recipe.to, there.amount, there.expiration)
+        else:
+            yield Grant(token, recipe.to, amount, facts.head_time + EXPIRY_SECONDS)
+
+
+def _suffices(there: SpenderAllowance, amount: int, deadline: int) -> bool:
+    return there.amount >= amount and there.expiration >= deadline
+
+
+def _token_approval(step: str, token: Address, amount: int, facts: ChainFacts) -> Recipe:
+    data = actions.approve_token(facts.network.contracts.permit2, amount)
+    return Recipe(step, token, data)
+
+
+GAS_CEILINGS = {
+    "unsubscribe": 500_000,
+    "reset allowance": 120_000,
+    "allow Permit2": 120_000,
+    "allow through Permit2": 120_000,
+    "exit": 600_000,
+    "move": 1_000_000,
+    "enter": 1_200_000,
+    "create": 900_000,
+    "increase": 800_000,
+    "compound": 800_000,
+    "decrease": 600_000,
+    "collect": 600_000,
+    "revoke": 120_000,
+    "wrap": 100_000,
+    "unwrap": 100_000,
+}
+"""About twice what each step was measured to use; `with_gas` puts estimates in their place."""
+
+_GAS_MARGIN = (3, 2)
+"""Refunds hide up to a fifth of what was needed, and each inner call holds back a part of it."""
+_NOT_MEASURABLE = frozenset({"unsubscribe"})
+"""The PositionManager asks for far more gas to be there than the subscriber then uses."""
+
+
+class StepBounds(Struct, frozen=True):
+    step: str
+    bounds: RecipeBounds
+
+
+class Built(Struct, frozen=True):
+    transactions: tuple[UnsignedTransaction, ...]
+    bounds: tuple[StepBounds, ...]
+    """Of the steps that move tokens, in their order."""
+    grants: tuple[Grant, ...]
+    deadline: int
+    tolerance: Tolerance
+    """The drift that was built for: what is past it the chain refuses."""
+
+
+def build(request: Request, facts: ChainFacts) -> Built:
+    """The sequence that carries the request out, its approvals first.
+
+    Approvals come before the exit so that nothing but the next block lies between leaving a range
+    and entering the other.
+    """
+    facts = replace(facts, tolerance=survivable(request, facts))
+    moving = _recipes(request, facts)
+    _needs_balances(moving, facts)
+    permissions = [each for recipe in moving for each in approvals(recipe, facts)]
+    steps = [*permissions, *_dismissal(request, facts), *moving]
+    return Built(
+        tuple(_transaction(recipe, place, facts) for place, recipe in enumerate(steps)),
+        tuple(StepBounds(recipe.step, recipe.bounds) for recipe in moving),
+        tuple(grant for recipe in moving for grant in grants(recipe, facts)),
+        facts.deadline,
+        facts.tolerance,
+    )
+
+
+def with_gas(built: Built, used: Sequence[int]) -> Built:
+    """The same bytes with limits half above what each step was seen to use."""
+    more, of = _GAS_MARGIN
+    return replace(
+        built,
+        transactions=tuple(
+            each if each.step in _NOT_MEASURABLE else replace(each, gas=gas * more // of)
+            for each, gas in zip(built.transactions, used, strict=True)
+        ),
+    )
+
+
+def raised_gas(built: Built, more: Sequence[int]) -> Built:
+    """The same bytes with limits raised by what each step pays for beside running."""
+    return replace(
+        built,
+        transactions=tuple(
+            replace(each, gas=each.gas + gas)
+            for each, gas in zip(built.transactions, more, strict=True)
+        ),
+    )
+
+
+def _recipes(request: Request, facts: ChainFacts) -> list[Recipe]:
+    match request:
+        case ReRangeRequest():
+            return _re_range(request, facts)
+        case CreateRequest(pool, span, budget, swap):
+            made = (
+                recipes.create(pool, span, budget, facts)
+                if swap is None
+                else recipes.swap_and_enter(pool, span, budget, swap, facts)
+            )
+            return [*_wrapping(made, facts), made]
+        case IncreaseRequest(position, budget):
+            made = recipes.add(position, budget, facts)
+            return [*_wrapping(made, facts), made]
+        case WrapRequest(amount):
+            made = recipes.wrap(amount, facts)
+        case UnwrapRequest(amount):
+            made = recipes.unwrap(amount, facts)
+            _needs(made.to, amount, facts.balances)
+        case RevokeRequest(allowances):
+            return [recipes.revoke(each, facts) for each in allowances]
+        case _:
+            made = _change_of_position(request, facts)
+    return [made]
+
+
+def _change_of_position(
+    request: CloseRequest | CollectRequest | DecreaseRequest | CompoundRequest, facts: ChainFacts
+) -> Recipe:
+    position = request.position
+    if isinstance(request, CloseRequest):
+        return recipes.leave(position, facts)
+    _needs_liquidity(position)
+    match request:
+        case CollectRequest():
+            return recipes.take_out(position, 0, "collect", facts)
+        case DecreaseRequest(_, percent):
+            return recipes.take_out(position, _part(position, percent), "decrease", facts)
+        case CompoundRequest():
+            return recipes.compound(position, facts)
+    assert_never(request)
+
+
+def _re_range(request: ReRangeRequest, facts: ChainFacts) -> list[Recipe]:
+    position, span = request.position, request.span
+    _needs_liquidity(position)
+    if request.swap is None:
+        return [recipes.move(position, span, facts)]
+    sure = guaranteed_by_exit(position, facts.tolerance)
+    funds = sure if request.liquidity is None else with_besides(sure, position.pool.key, facts)
+    return [
+        recipes.leave(position, facts),
+        recipes.swap_and_enter(
+            position.pool, span, funds, request.swap, facts, sure=sure, liquidity=request.liquidity
+        ),
+    ]
+
+
+def _part(position: PositionFacts, percent: int) -> int:
+    if not 1 <= percent <= 100:
+        raise BuildError(f"{percent} % cannot be taken out. Name a part from 1 to 100 %.")
+    return position.liquidity * percent // 100
+
+
+def _wrapping(spending: Recipe, facts: ChainFacts) -> list[Recipe]:
+    """What is missing of the wrapped coin, wrapped first where the coin itself is there."""
+    wrapped = facts.network.wrapped_native
+    wanted = sum(amount for token, amount in spending.pulled if token == wrapped)
+    missing = wanted - facts.balances.get(wrapped or NATIVE, 0)
+    if wrapped is None or missing <= 0 or facts.balances.get(NATIVE, 0) < missing:
+        return []
+    return [recipes.wrap(missing, facts)]
+
+
+def _dismissal(request: Request, facts: ChainFacts) -> list[Recipe]:
+    if isinstance(request, CreateRequest | WalletRequest) or request.position.subscriber is None:
+        return []
+    return [recipes.unsubscribe(request.position, facts)]
+
+
+def _needs_liquidity(position: PositionFacts) -> None:
+    if position.liquidity == 0:
+        raise BuildError(
+            f"Position #{position.token_id} holds no liquidity, so there is nothing to move. "
+            f"End it: zuno close {position.token_id}"
+        )
+
+
+def _needs_balances(moving: list[Recipe], facts: ChainFacts) -> None:
+    """Refuse what the wallet cannot pay; what an exit pays is there when its turn comes."""
+    held = dict(facts.balances)
+    for recipe in moving:
+        for token, amount in recipe.pulled:
+            _needs(token, amount, held)
+        if recipe.value:
+            _needs(NATIVE, recipe.value, held)
+        if recipe.step == "exit":
+            return
+        if recipe.step == "wrap":
+            held[NATIVE] -= recipe.value
+            held[recipe.to] = held.get(recipe.to, 0) + recipe.value
+
+
+def _needs(token: Address, amount: int, held: Mapping[Address, int]) -> None:
+    there = held.get(token, 0)
+    if there < amount:
+        raise ShortError(token, there, amount)
+
+
+def _transaction(recipe: Recipe, place: int, facts: ChainFacts) -> UnsignedTransaction:
+    return UnsignedTransaction(
+        chain_id=facts.network.chain_id,
+        sender=facts.sender,
+        to=recipe.to,
+        value=recipe.value,
+        data=recipe.data,
+        gas=GAS_CEILINGS[recipe.step],
+        max_fee_per_gas=facts.fees.max_fee_per_gas,
+        max_priority_fee_per_gas=facts.fees.max_priority_fee_per_gas,
+        nonce=facts.nonce + place,
+        step=recipe.step,
+    )

@@ -1,0 +1,134 @@
+"""What building rests on: the chain as it was read at one head, and how far it may drift."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from chain.math.liquidity import Amounts, amounts_for_liquidity
+from chain.math.ticks import sqrt_price_at_tick
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chain.contracts.networks import Address, Network
+    from chain.contracts.pool_key import PoolKey
+    from chain.positions.snapshot import PositionSnapshot
+
+BIPS = 10_000
+
+DEADLINE_SECONDS = 15 * 60
+
+
+class FactsUnknownError(Exception):
+    """Something a transaction cannot be built without; the message says what."""
+
+
+Bips = int | Fraction
+"""Basis points; a range of a few ticks needs parts of one."""
+
+
+class BuildError(ValueError):
+    """A choice no transaction can carry out; the message says why and what to do instead."""
+
+
+class ShortError(BuildError):
+    """The wallet holds less of a token than the transactions may take."""
+
+    def __init__(self, token: Address, held: int, needed: int) -> None:
+        super().__init__(
+            f"The wallet holds less of {token} than the {needed} units this may take. "
+            "Name a smaller amount."
+        )
+        self.token, self.held, self.needed = token, held, needed
+
+
+class PoolFacts(Struct, frozen=True):
+    key: PoolKey
+    sqrt_price_x96: int
+    lp_fee: int
+    """Pips that providers take now."""
+
+
+class Span(Struct, frozen=True):
+    """A range of ticks with the prices at its ends."""
+
+    tick_lower: int
+    tick_upper: int
+
+    @property
+    def sqrt_prices(self) -> tuple[int, int]:
+        return sqrt_price_at_tick(self.tick_lower), sqrt_price_at_tick(self.tick_upper)
+
+    @property
+    def width(self) -> int:
+        return self.tick_upper - self.tick_lower
+
+    def holds(self, sqrt_price: int, liquidity: int, *, round_up: bool) -> Amounts:
+        return amounts_for_liquidity(sqrt_price, *self.sqrt_prices, liquidity, round_up=round_up)
+
+
+class PositionFacts(Struct, frozen=True):
+    token_id: int
+    pool: PoolFacts
+    span: Span
+    liquidity: int
+    fees: Amounts
+    """Owed now; until they are collected they only grow."""
+    subscriber: Address | None
+
+
+class SpenderAllowance(Struct, frozen=True):
+    """What Permit2 lets one contract move, and until when."""
+
+    amount: int
+    expiration: int
+
+
+class TokenAllowances(Struct, frozen=True):
+    to_permit2: int = 0
+    through_permit2: Mapping[Address, SpenderAllowance] = field(default_factory=dict)
+    """By spender."""
+
+
+class FeeCaps(Struct, frozen=True):
+    max_fee_per_gas: int
+    max_priority_fee_per_gas: int
+
+
+class Tolerance(Struct, frozen=True):
+    """How far the price may drift until inclusion before the chain itself refuses."""
+
+    slippage_bips: Bips = 50
+    idle_bips: int = 300
+    """Of the liquidity that could be minted now, what may be given up so that drift is survived."""
+
+
+class ChainFacts(Struct, frozen=True):
+    network: Network
+    sender: Address
+    head_time: int
+    nonce: int
+    fees: FeeCaps
+    balances: Mapping[Address, int]
+    allowances: Mapping[Address, TokenAllowances]
+    tolerance: Tolerance = field(default_factory=Tolerance)
+
+    @property
+    def deadline(self) -> int:
+        return self.head_time + DEADLINE_SECONDS
+
+
+def position_facts(snapshot: PositionSnapshot) -> PositionFacts:
+    """The part of a snapshot that building rests on."""
+    pool = snapshot.pool
+    return PositionFacts(
+        token_id=snapshot.token_id,
+        pool=PoolFacts(pool.key, pool.sqrt_price_x96, pool.lp_fee),
+        span=Span(snapshot.identity.tick_lower, snapshot.identity.tick_upper),
+        liquidity=snapshot.liquidity,
+        fees=Amounts(snapshot.fees0, snapshot.fees1),
+        subscriber=snapshot.custody.subscriber,
+    )

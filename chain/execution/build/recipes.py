@@ -1,0 +1,286 @@
+"""The few sequences of actions that ever reach the PositionManager and the UniversalRouter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.contracts import abi
+from chain.contracts import calldata as actions
+from chain.contracts.networks import NATIVE
+from chain.execution.build.facts import BuildError
+from chain.execution.build.sizing import (
+    buys_liquidity,
+    exit_minimums,
+    guaranteed_by_exit,
+    size_entry,
+    size_move,
+    size_swap_entry,
+)
+from chain.math.liquidity import Amounts
+
+if TYPE_CHECKING:
+    from chain.contracts.networks import Address
+    from chain.contracts.pool_key import PoolKey
+    from chain.execution.build.facts import (
+        ChainFacts,
+        PoolFacts,
+        PositionFacts,
+        Span,
+    )
+    from chain.execution.build.requests import Allowance, QuotedSwap
+    from chain.execution.build.sizing import Sized
+
+NOTHING = Amounts(0, 0)
+
+
+class RecipeBounds(Struct, frozen=True):
+    """What the bytes of a recipe hold the chain to."""
+
+    paid: Amounts = NOTHING
+    """Reaches the wallet at least, fees owed already included."""
+    taken: Amounts = NOTHING
+    """Enters the range at most."""
+    liquidity: int = 0
+    """Of the range entered or added to."""
+    sold: int = 0
+    bought: int = 0
+    """Of the swap: the exact input, and the least that comes out."""
+    besides: Amounts = NOTHING
+    """Of what the wallet holds besides, moved along at most; what is not taken is swept home."""
+
+
+class Recipe(Struct, frozen=True):
+    step: str
+    to: Address
+    data: bytes
+    bounds: RecipeBounds = RecipeBounds()
+    value: int = 0
+    pulled: tuple[tuple[Address, int], ...] = ()
+    """What the recipe may move out of the wallet through Permit2, by token."""
+
+
+def leave(position: PositionFacts, facts: ChainFacts) -> Recipe:
+    least = exit_minimums(position, position.liquidity, facts.tolerance)
+    key = position.pool.key
+    data = actions.modify_liquidities(
+        [
+            actions.Burn(position.token_id, *least),
+            actions.TakePair(key.currency0, key.currency1, facts.sender),
+        ],
+        facts.deadline,
+    )
+    paid = guaranteed_by_exit(position, facts.tolerance)
+    return Recipe("exit", _manager(facts), data, RecipeBounds(paid))
+
+
+def take_out(position: PositionFacts, liquidity: int, step: str, facts: ChainFacts) -> Recipe:
+    """Remove a part of the liquidity; of none, the fees alone come out."""
+    least = exit_minimums(position, liquidity, facts.tolerance)
+    key = position.pool.key
+    data = actions.modify_liquidities(
+        [
+            actions.Decrease(position.token_id, liquidity, *least),
+            actions.TakePair(key.currency0, key.currency1, facts.sender),
+        ],
+        facts.deadline,
+    )
+    return Recipe(step, _manager(facts), data, RecipeBounds(_sum(least, position.fees)))
+
+
+def move(position: PositionFacts, span: Span, facts: ChainFacts) -> Recipe:
+    """Burn and mint at one price, so that what the one pays funds the other."""
+    sized = size_move(position, span, facts.tolerance)
+    key = position.pool.key
+    data = actions.modify_liquidities(
+        [
+            actions.Burn(
+                position.token_id, *exit_minimums(position, position.liquidity, facts.tolerance)
+            ),
+            _mint(key, span, sized, facts),
+            actions.CloseCurrency(key.currency0),
+            actions.CloseCurrency(key.currency1),
+        ],
+        facts.deadline,
+    )
+    return Recipe(
+        "move", _manager(facts), data, RecipeBounds(taken=sized.most, liquidity=sized.liquidity)
+    )
+
+
+def add(position: PositionFacts, budget: Amounts, facts: ChainFacts) -> Recipe:
+    """Add liquidity from the wallet; the fees that come out with it are paid against the cost."""
+    sized = size_entry(position.span, position.pool.sqrt_price_x96, budget, facts.tolerance)
+    key = position.pool.key
+    value = sized.most.amount0 if key.currency0 == NATIVE else 0
+    data = actions.modify_liquidities(
+        [*_growth(position, sized), *_change(key.currency0, value, facts)], facts.deadline
+    )
+    return Recipe(
+        "increase",
+        _manager(facts),
+        data,
+        RecipeBounds(taken=sized.most, liquidity=sized.liquidity),
+        value,
+        _pulled(key, sized.most),
+    )
+
+
+def compound(position: PositionFacts, facts: ChainFacts) -> Recipe:
+    if not buys_liquidity(position.span, position.pool.sqrt_price_x96, position.fees):
+        raise BuildError(
+            f"The fees of position #{position.token_id} buy no liquidity in its range: there are "
+            "none, or none of a token the range takes now. See them: zuno inspect "
+            f"{position.token_id}; take them out: zuno collect {position.token_id}"
+        )
+    sized = size_entry(position.span, position.pool.sqrt_price_x96, position.fees, facts.tolerance)
+    data = actions.modify_liquidities(_growth(position, sized), facts.deadline)
+    return Recipe(
+        "compound", _manager(facts), data, RecipeBounds(taken=sized.most, liquidity=sized.liquidity)
+    )
+
+
+def create(pool: PoolFacts, span: Span, budget: Amounts, facts: ChainFacts) -> Recipe:
+    """Mint from what the wallet holds of both tokens."""
+    sized = size_entry(span, pool.sqrt_price_x96, budget, facts.tolerance)
+    key = pool.key
+    value = sized.most.amount0 if key.currency0 == NATIVE else 0
+    data = actions.modify_liquidities(
+        [
+            _mint(key, span, sized, facts),
+            actions.SettlePair(key.currency0, key.currency1),
+            *_change(key.currency0, value, facts),
+        ],
+        facts.deadline,
+    )
+    return Recipe(
+        "create",
+        _manager(facts),
+        data,
+        RecipeBounds(taken=sized.most, liquidity=sized.liquidity),
+        value,
+        _pulled(key, sized.most),
+    )
+
+
+def swap_and_enter(
+    pool: PoolFacts,
+    span: Span,
+    funds: Amounts,
+    swap: QuotedSwap,
+    facts: ChainFacts,
+    *,
+    sure: Amounts | None = None,
+    liquidity: int | None = None,
+) -> Recipe:
+    """Sell a part, then mint with what came out and what was kept; the rest is swept home.
+
+    Of the funds, what is not sure to have been paid by an exit is the wallet's from before.
+    """
+    key, manager = pool.key, _manager(facts)
+    router = facts.network.contracts.universal_router
+    if router is None:
+        raise BuildError(
+            f"No UniversalRouter is known on {facts.network.title}, so nothing can be swapped "
+            "on the way. Choose a range that needs no swap."
+        )
+    bought, sized, brought, spent = size_swap_entry(
+        pool, span, funds, swap, facts.tolerance, liquidity=liquidity
+    )
+    currencies = (key.currency0, key.currency1)
+    enter = actions.modify_liquidities(
+        [
+            _mint(key, span, sized, facts),
+            *(actions.Settle(each, actions.OPEN_DELTA, payer_is_user=False) for each in currencies),
+            *(actions.Sweep(each, facts.sender) for each in currencies),
+        ],
+        facts.deadline,
+    )
+    data = actions.execute(
+        (
+            actions.swap_exact_in(
+                actions.SwapExactIn(swap.pool, swap.zero_for_one, swap.amount_in, bought),
+                recipient=manager,
+            ),
+            *(
+                actions.Permit2Transfer(token, manager, amount)
+                for token, amount in _pulled(key, brought)
+            ),
+            actions.PositionManagerCall(enter),
+        ),
+        facts.deadline,
+    )
+    besides = Amounts(
+        *(max(0, need - there) for need, there in zip(spent, sure or spent, strict=True))
+    )
+    return Recipe(
+        "enter",
+        router,
+        data,
+        RecipeBounds(NOTHING, sized.most, sized.liquidity, swap.amount_in, bought, besides),
+        spent.amount0 if key.currency0 == NATIVE else 0,
+        _pulled(key, spent),
+    )
+
+
+def unsubscribe(position: PositionFacts, facts: ChainFacts) -> Recipe:
+    """A subscriber is told of every change and can refuse it, but never its own dismissal."""
+    data = abi.encode_call("unsubscribe(uint256)", position.token_id)
+    return Recipe("unsubscribe", _manager(facts), data)
+
+
+def wrap(amount: int, facts: ChainFacts) -> Recipe:
+    return Recipe("wrap", _wrapped(facts), abi.encode_call("deposit()"), value=amount)
+
+
+def unwrap(amount: int, facts: ChainFacts) -> Recipe:
+    return Recipe("unwrap", _wrapped(facts), abi.encode_call("withdraw(uint256)", amount))
+
+
+def revoke(allowance: Allowance, facts: ChainFacts) -> Recipe:
+    token, spender = allowance.token, allowance.spender
+    if not allowance.through_permit2:
+        return Recipe("revoke", token, actions.approve_token(spender, 0))
+    data = actions.approve_through_permit2(token, spender, 0, facts.head_time)
+    return Recipe("revoke", facts.network.contracts.permit2, data)
+
+
+def _mint(key: PoolKey, span: Span, sized: Sized, facts: ChainFacts) -> actions.Mint:
+    ticks = (span.tick_lower, span.tick_upper)
+    return actions.Mint(key, *ticks, sized.liquidity, *sized.most, facts.sender)
+
+
+def _growth(position: PositionFacts, sized: Sized) -> list[actions.PositionAction]:
+    # The fees of the position come out as credit, so either currency may close either way.
+    key = position.pool.key
+    return [
+        actions.Increase(position.token_id, sized.liquidity, *sized.most),
+        actions.CloseCurrency(key.currency0),
+        actions.CloseCurrency(key.currency1),
+    ]
+
+
+def _change(currency: Address, value: int, facts: ChainFacts) -> tuple[actions.Sweep, ...]:
+    """What was sent and not taken stays in the contract for anyone, unless it is swept back."""
+    return (actions.Sweep(currency, facts.sender),) if value else ()
+
+
+def _pulled(key: PoolKey, amounts: Amounts) -> tuple[tuple[Address, int], ...]:
+    pairs = zip((key.currency0, key.currency1), amounts, strict=True)
+    return tuple((token, amount) for token, amount in pairs if amount and token != NATIVE)
+
+
+def _sum(left: Amounts, right: Amounts) -> Amounts:
+    return Amounts(left.amount0 + right.amount0, left.amount1 + right.amount1)
+
+
+def _manager(facts: ChainFacts) -> Address:
+    return facts.network.contracts.position_manager
+
+
+def _wrapped(facts: ChainFacts) -> Address:
+    wrapped = facts.network.wrapped_native
+    if wrapped is None:
+        raise BuildError(f"No wrapped coin is known on {facts.network.title}.")
+    return wrapped

@@ -1,0 +1,101 @@
+"""What can be asked of the builder, one record for each kind of step towards the chain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from chain.contracts.networks import Address
+    from chain.contracts.pool_key import PoolKey
+    from chain.execution.build.facts import PoolFacts, PositionFacts, Span
+    from chain.math.liquidity import Amounts
+
+
+class QuotedSwap(Struct, frozen=True):
+    """A swap of one exact input, as the pool would pay it once the position has left."""
+
+    pool: PoolKey
+    zero_for_one: bool
+    amount_in: int
+    amount_out: int
+    sqrt_price_after: int
+
+
+class ReRangeRequest(Struct, frozen=True):
+    """Leave a range for another one of the same pool."""
+
+    position: PositionFacts
+    span: Span
+    swap: QuotedSwap | None
+    liquidity: int | None = None
+    """To enter with after the swap; None is as much as leaving is sure to pay for."""
+
+
+class CloseRequest(Struct, frozen=True):
+    """Take everything out and end the token."""
+
+    position: PositionFacts
+
+
+class CollectRequest(Struct, frozen=True):
+    position: PositionFacts
+
+
+class DecreaseRequest(Struct, frozen=True):
+    position: PositionFacts
+    percent: int
+
+
+class IncreaseRequest(Struct, frozen=True):
+    position: PositionFacts
+    budget: Amounts
+    """The most that may leave the wallet."""
+
+
+class CompoundRequest(Struct, frozen=True):
+    """Put the fees back to work without anything leaving the wallet."""
+
+    position: PositionFacts
+
+
+class CreateRequest(Struct, frozen=True):
+    pool: PoolFacts
+    span: Span
+    budget: Amounts
+    swap: QuotedSwap | None
+
+
+class WrapRequest(Struct, frozen=True):
+    amount: int
+
+
+class UnwrapRequest(Struct, frozen=True):
+    amount: int
+
+
+class Allowance(Struct, frozen=True):
+    """What one contract may move of a token, by leave of the token itself or of Permit2."""
+
+    token: Address
+    spender: Address
+    through_permit2: bool
+
+
+class RevokeRequest(Struct, frozen=True):
+    """Take allowances back, one step each."""
+
+    allowances: tuple[Allowance, ...]
+
+
+PositionRequest = (
+    ReRangeRequest
+    | CloseRequest
+    | CollectRequest
+    | DecreaseRequest
+    | IncreaseRequest
+    | CompoundRequest
+)
+WalletRequest = WrapRequest | UnwrapRequest | RevokeRequest
+Request = PositionRequest | CreateRequest | WalletRequest

@@ -1,0 +1,221 @@
+"""How much: minimums of an exit and the liquidity of an entry, good wherever the price drifts.
+
+Along a price band what a range holds is monotone, and so is the ratio of what is there to what a
+mint takes; the extremes therefore lie at the band's ends or where a range begins or ends inside it.
+"""
+
+from __future__ import annotations
+
+from math import isqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+from chain.execution.build.facts import BIPS, BuildError
+from chain.math.liquidity import Amounts, liquidity_for_amounts
+from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chain.execution.build.facts import Bips, PoolFacts, PositionFacts, Span, Tolerance
+    from chain.execution.build.requests import QuotedSwap
+
+_ROUNDING = 2
+"""A burn rounds down and a mint up: so many units may be missing between the two."""
+
+
+_BAND_SHARE = 8
+"""A range this many times wider than the drift on either side keeps most of both minimums."""
+
+
+class Band(NamedTuple):
+    """The square-root prices between which a transaction must still go through."""
+
+    lowest: int
+    highest: int
+
+    def edges_inside(self, span: Span) -> tuple[int, ...]:
+        return tuple(edge for edge in span.sqrt_prices if self.lowest < edge < self.highest)
+
+
+class Sized(NamedTuple):
+    liquidity: int
+    most: Amounts
+    """What the mint may take at the worst price it still accepts."""
+
+
+class Swapped(NamedTuple):
+    """What there is to enter a range with, where the swap before it paid no more than it must."""
+
+    bought: int
+    kept: Amounts
+    """Out of the swap."""
+    holding: Amounts
+    sqrt_price: int
+    """Of the pool entered."""
+
+
+class SwapEntry(NamedTuple):
+    """An entry that a swap comes before, in one transaction."""
+
+    bought: int
+    sized: Sized
+    brought: Amounts
+    """From the wallet, besides what the swap buys."""
+    spent: Amounts
+    """All that leaves the wallet at first, sold or brought."""
+
+
+def narrowed(bips: Bips, span: Span) -> Bips:
+    """Drift no wider than a part of the range: a band as wide as it would promise nothing.
+
+    A tick is about a basis point.
+    """
+    return min(bips, span.width // _BAND_SHARE or 1)
+
+
+def drift_band(sqrt_price: int, bips: Bips, span: Span) -> Band:
+    """The drift to survive, narrowed with the range."""
+    return price_band(sqrt_price, narrowed(bips, span))
+
+
+def price_band(sqrt_price: int, bips: Bips) -> Band:
+    squared = sqrt_price * sqrt_price
+    lowest = isqrt(squared * (BIPS - bips) // BIPS)
+    highest = isqrt(squared * (BIPS + bips) // BIPS) + 1
+    return Band(max(lowest, MIN_SQRT_PRICE), min(highest, MAX_SQRT_PRICE - 1))
+
+
+def least_paid(span: Span, liquidity: int, band: Band) -> Amounts:
+    """What removing the liquidity pays at least, fees aside, at any price of the band."""
+    return Amounts(
+        span.holds(band.highest, liquidity, round_up=False).amount0,
+        span.holds(band.lowest, liquidity, round_up=False).amount1,
+    )
+
+
+def most_taken(span: Span, liquidity: int, band: Band) -> Amounts:
+    """What adding the liquidity takes at most at any price of the band."""
+    return Amounts(
+        span.holds(band.lowest, liquidity, round_up=True).amount0,
+        span.holds(band.highest, liquidity, round_up=True).amount1,
+    )
+
+
+def exit_minimums(position: PositionFacts, liquidity: int, tolerance: Tolerance) -> Amounts:
+    """What removing a part of the liquidity must pay, fees aside."""
+    price, bips = position.pool.sqrt_price_x96, tolerance.slippage_bips
+    return least_paid(position.span, liquidity, drift_band(price, bips, position.span))
+
+
+def guaranteed_by_exit(position: PositionFacts, tolerance: Tolerance) -> Amounts:
+    """What leaving pays at least: the minimums in the calldata and the fees owed already.
+
+    A swap that follows the exit must be sized, and quoted, on these.
+    """
+    least = exit_minimums(position, position.liquidity, tolerance)
+    return Amounts(least.amount0 + position.fees.amount0, least.amount1 + position.fees.amount1)
+
+
+def buys_liquidity(span: Span, sqrt_price: int, funds: Amounts) -> bool:
+    spendable = (max(0, amount - _ROUNDING) for amount in funds)
+    return liquidity_for_amounts(sqrt_price, *span.sqrt_prices, *spendable) > 0
+
+
+def size_entry(span: Span, sqrt_price: int, funds: Amounts, tolerance: Tolerance) -> Sized:
+    """The liquidity a fixed budget can pay for, with no more than the budget ever taken."""
+    return _sized(span, sqrt_price, lambda _: funds, (), tolerance)
+
+
+def after_swap(pool: PoolFacts, funds: Amounts, swap: QuotedSwap, tolerance: Tolerance) -> Swapped:
+    bought = swap.amount_out * (BIPS - tolerance.slippage_bips) // BIPS
+    if swap.zero_for_one:
+        kept = Amounts(funds.amount0 - swap.amount_in, funds.amount1)
+        holding = Amounts(kept.amount0, kept.amount1 + bought)
+    else:
+        kept = Amounts(funds.amount0, funds.amount1 - swap.amount_in)
+        holding = Amounts(kept.amount0 + bought, kept.amount1)
+    if min(kept) < 0:
+        raise BuildError("The swap sells more than is sure to be there. Ask for a new plan.")
+    if bought == 0:
+        raise BuildError("The swap would buy nothing. Ask for a new plan.")
+    price = swap.sqrt_price_after if swap.pool == pool.key else pool.sqrt_price_x96
+    return Swapped(bought, kept, holding, price)
+
+
+def size_swap_entry(
+    pool: PoolFacts,
+    span: Span,
+    funds: Amounts,
+    swap: QuotedSwap,
+    tolerance: Tolerance,
+    *,
+    liquidity: int | None = None,
+) -> SwapEntry:
+    """With this liquidity, or with all that the funds are sure to pay for; never more than they."""
+    bought, kept, holding, price = after_swap(pool, funds, swap, tolerance)
+    if liquidity is None:
+        sized = size_entry(span, price, holding, tolerance)
+    else:
+        band = drift_band(price, tolerance.slippage_bips, span)
+        sized = Sized(liquidity, most_taken(span, liquidity, band))
+    arriving = Amounts(0, bought) if swap.zero_for_one else Amounts(bought, 0)
+    sold = Amounts(swap.amount_in, 0) if swap.zero_for_one else Amounts(0, swap.amount_in)
+    brought = Amounts(
+        *(max(0, most - there) for most, there in zip(sized.most, arriving, strict=True))
+    )
+    if any(need > there for need, there in zip(brought, kept, strict=True)):
+        raise BuildError("The swap leaves less than the range takes. Ask for a new plan.")
+    return SwapEntry(
+        bought,
+        sized,
+        brought,
+        Amounts(sold.amount0 + brought.amount0, sold.amount1 + brought.amount1),
+    )
+
+
+def size_move(position: PositionFacts, span: Span, tolerance: Tolerance) -> Sized:
+    """The liquidity of a new range that the burn of the old one pays for at the same price."""
+
+    def funds(sqrt_price: int) -> Amounts:
+        held = position.span.holds(sqrt_price, position.liquidity, round_up=False)
+        return Amounts(held.amount0 + position.fees.amount0, held.amount1 + position.fees.amount1)
+
+    return _sized(span, position.pool.sqrt_price_x96, funds, (position.span,), tolerance)
+
+
+def _sized(
+    span: Span,
+    sqrt_price: int,
+    funds: Callable[[int], Amounts],
+    other_spans: tuple[Span, ...],
+    tolerance: Tolerance,
+) -> Sized:
+    band = drift_band(sqrt_price, tolerance.slippage_bips, span)
+    edges = (edge for each in (span, *other_spans) for edge in band.edges_inside(each))
+    prices = (*band, *edges)
+
+    def affordable(price: int) -> int:
+        there = funds(price)
+        spendable = (max(0, amount - _ROUNDING) for amount in there)
+        return liquidity_for_amounts(price, *span.sqrt_prices, *spendable)
+
+    # Near the edge of a range the last bit of drift would cost most of the liquidity: there the
+    # mint is left to revert instead.
+    now = affordable(sqrt_price)
+    liquidity = max(
+        min(affordable(price) for price in prices), now * (BIPS - tolerance.idle_bips) // BIPS
+    )
+    if liquidity == 0:
+        raise BuildError(
+            "What is there cannot be put into this range at the present price. "
+            "Choose a range on the side of the token you hold, or one with a swap."
+        )
+    taken = most_taken(span, liquidity, band)
+    offered = [funds(price) for price in (sqrt_price, *prices)]
+    return Sized(
+        liquidity,
+        Amounts(
+            min(taken.amount0, max(each.amount0 for each in offered)),
+            min(taken.amount1, max(each.amount1 for each in offered)),
+        ),
+    )

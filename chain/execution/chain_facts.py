@@ -1,0 +1,117 @@
+"""The facts building rests on, read at one block in one request beside the price of gas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.base.quantity import Unknown
+from chain.contracts.abi import decode, encode_call
+from chain.contracts.networks import NATIVE
+from chain.execution.build.facts import (
+    ChainFacts,
+    FactsUnknownError,
+    FeeCaps,
+    SpenderAllowance,
+    TokenAllowances,
+)
+from chain.read.block_reader import OneBlock, expected
+from chain.read.gas import read_gas_price
+from chain.rpc import requests
+from chain.rpc.multicall import Call
+from chain.tokens.balances import balance_call, balance_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chain.contracts.networks import Address, Network
+    from chain.rpc.client import RpcClient
+    from chain.rpc.multicall import CallOutcome
+    from chain.rpc.records import Block
+
+_FEE_HEADROOM = 2
+"""A base fee may rise by an eighth a block: twice lasts for five full blocks."""
+
+
+async def read_chain_facts(
+    client: RpcClient, network: Network, sender: Address, tokens: Sequence[Address], at: Block
+) -> ChainFacts:
+    """What the sender holds and has allowed of these tokens, and what gas costs, at this block."""
+    here = OneBlock(client, network, at.hash)
+    erc20 = [token for token in dict.fromkeys(tokens) if token != NATIVE]
+    calls = [balance_call(network, sender, token) for token in (NATIVE, *erc20)]
+    allowances = _allowance_calls(network, sender, erc20)
+    nonce = requests.transaction_count(sender, at.hash)
+    answers = await here.read([*calls, *allowances], [nonce])
+    price = await read_gas_price(client, at.number)
+    if isinstance(price, Unknown):
+        raise FactsUnknownError(f"What gas costs is unknown: {price.reason}.")
+    held, granted = answers.outcomes[: len(calls)], answers.outcomes[len(calls) :]
+    base = price.value.base_fee or 0
+    return ChainFacts(
+        network=network,
+        sender=sender,
+        head_time=at.timestamp,
+        nonce=expected(answers.beside[0], int),
+        fees=FeeCaps(
+            max_fee_per_gas=_FEE_HEADROOM * base + price.value.priority_fee,
+            max_priority_fee_per_gas=price.value.priority_fee,
+        ),
+        balances={
+            token: _balance(outcome, at)
+            for token, outcome in zip((NATIVE, *erc20), held, strict=True)
+        },
+        allowances=_allowances(network, erc20, granted),
+    )
+
+
+async def read_allowances(
+    here: OneBlock, network: Network, owner: Address, tokens: Sequence[Address]
+) -> dict[Address, TokenAllowances]:
+    """What the owner lets Permit2 move of these tokens, and others through it."""
+    erc20 = [token for token in dict.fromkeys(tokens) if token != NATIVE]
+    answers = await here.read(_allowance_calls(network, owner, erc20))
+    return _allowances(network, erc20, answers.outcomes)
+
+
+def _spenders(network: Network) -> tuple[Address, ...]:
+    contracts = network.contracts
+    router = contracts.universal_router
+    return (contracts.position_manager, *(() if router is None else (router,)))
+
+
+def _allowance_calls(network: Network, owner: Address, tokens: Sequence[Address]) -> list[Call]:
+    permit2 = network.contracts.permit2
+    calls = []
+    for token in tokens:
+        calls.append(Call(token, encode_call("allowance(address,address)", owner, permit2)))
+        for spender in _spenders(network):
+            through = encode_call("allowance(address,address,address)", owner, token, spender)
+            calls.append(Call(permit2, through))
+    return calls
+
+
+def _balance(outcome: CallOutcome, at: Block) -> int:
+    held = balance_of(outcome, at)
+    if isinstance(held, Unknown):
+        raise FactsUnknownError(f"A balance is unknown: {held.reason}.")
+    return held.value
+
+
+def _allowances(
+    network: Network, tokens: Sequence[Address], outcomes: Sequence[CallOutcome]
+) -> dict[Address, TokenAllowances]:
+    spenders = _spenders(network)
+    each = 1 + len(spenders)
+    return {
+        token: _allowances_of(outcomes[index * each : (index + 1) * each], spenders)
+        for index, token in enumerate(tokens)
+    }
+
+
+def _allowances_of(outcomes: Sequence[CallOutcome], spenders: Sequence[Address]) -> TokenAllowances:
+    direct, *through = outcomes
+    granted = {}
+    for spender, outcome in zip(spenders, through, strict=True):
+        amount, expiration, _nonce = decode(("uint160", "uint48", "uint48"), outcome.data)
+        granted[spender] = SpenderAllowance(amount, expiration)
+    return TokenAllowances(int.from_bytes(direct.data[:32], "big"), granted)

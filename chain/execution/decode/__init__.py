@@ -1,0 +1,1 @@
+"""Transactions read back from their own bytes, in records and in words."""

@@ -1,0 +1,253 @@
+"""An independent reading of calldata: every byte accounted for, or refused.
+
+What is read is written out again and must give the same bytes, which leaves no room for padding,
+overlapping tails or anything else a contract would skip over and a person would not see.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from chain.contracts.keccak import keccak
+from chain.execution.decode.abi import DecodingError, read, write
+from chain.execution.decode.records import (
+    Action,
+    Call,
+    Command,
+    DecodedBurn,
+    DecodedCloseCurrency,
+    DecodedDecrease,
+    DecodedIncrease,
+    DecodedMint,
+    DecodedPermit2Transfer,
+    DecodedPoolKey,
+    DecodedPositionManagerCall,
+    DecodedSettle,
+    DecodedSettlePair,
+    DecodedStep,
+    DecodedSwapExactIn,
+    DecodedSweep,
+    DecodedTake,
+    DecodedTakePair,
+    DecodedV4Swap,
+    Deposit,
+    Execute,
+    ModifyLiquidities,
+    Multicall,
+    Permit2Approval,
+    TokenApproval,
+    Unsubscribe,
+    Withdraw,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from chain.execution.transaction import UnsignedTransaction
+
+_LONGEST = 32 * 1024
+"""Ten times the longest recipe; what is longer is not read at all."""
+
+_MODIFY = ("modifyLiquidities", ("bytes", "uint256"))
+_MULTICALL = ("multicall", ("bytes[]",))
+_UNSUBSCRIBE = ("unsubscribe", ("uint256",))
+_EXECUTE = ("execute", ("bytes", "bytes[]", "uint256"))
+_APPROVE_TOKEN = ("approve", ("address", "uint256"))
+_APPROVE_PERMIT2 = ("approve", ("address", "address", "uint160", "uint48"))
+_DEPOSIT: tuple[str, tuple[str, ...]] = ("deposit", ())
+_WITHDRAW = ("withdraw", ("uint256",))
+_FUNCTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    _MODIFY,
+    _MULTICALL,
+    _UNSUBSCRIBE,
+    _EXECUTE,
+    _APPROVE_TOKEN,
+    _APPROVE_PERMIT2,
+    _DEPOSIT,
+    _WITHDRAW,
+)
+
+_PLAN = ("bytes", "bytes[]")
+_TRANSFER = ("address", "address", "uint160")
+_V4_SWAP, _PERMIT2_TRANSFER, _POSITION_MANAGER_CALL = 0x10, 0x02, 0x14
+
+_ACTIONS: dict[int, type[Action]] = {
+    action.code: action
+    for action in (
+        DecodedIncrease,
+        DecodedDecrease,
+        DecodedMint,
+        DecodedBurn,
+        DecodedSwapExactIn,
+        DecodedSettle,
+        DecodedSettlePair,
+        DecodedTake,
+        DecodedTakePair,
+        DecodedCloseCurrency,
+        DecodedSweep,
+    )
+}
+
+
+def decode(transaction: UnsignedTransaction) -> DecodedStep:
+    """The transaction with its calldata read back."""
+    return DecodedStep(transaction, decode_call(transaction.data))
+
+
+def decode_call(data: bytes) -> Call:
+    if len(data) > _LONGEST:
+        raise DecodingError(f"The calldata is {len(data)} bytes long, more than any known call.")
+    call = _read_call(data)
+    if encode_call(call) != data:
+        raise DecodingError("The calldata holds bytes that no field accounts for.")
+    return call
+
+
+def encode_call(call: Call) -> bytes:
+    """The one canonical form of a call."""
+    match call:
+        case ModifyLiquidities(actions, deadline):
+            return _written(_MODIFY, (_written_plan(actions), deadline))
+        case Multicall(calls):
+            return _written(_MULTICALL, (tuple(encode_call(each) for each in calls),))
+        case Execute(commands, deadline):
+            codes = bytes(_code(command) for command in commands)
+            inputs = tuple(_written_command(command) for command in commands)
+            return _written(_EXECUTE, (codes, inputs, deadline))
+        case Unsubscribe():
+            function: tuple[str, tuple[str, ...]] = _UNSUBSCRIBE
+        case TokenApproval():
+            function = _APPROVE_TOKEN
+        case Permit2Approval():
+            function = _APPROVE_PERMIT2
+        case Deposit():
+            function = _DEPOSIT
+        case Withdraw():
+            function = _WITHDRAW
+    return _written(function, _values(call))
+
+
+def _read_call(data: bytes) -> Call:
+    function = _functions().get(data[:4])
+    if function is None:
+        raise DecodingError(f"No known call begins with 0x{data[:4].hex()}.")
+    values = read(function[1], data[4:])
+    if function == _MODIFY:
+        plan, deadline = values
+        return ModifyLiquidities(_read_plan(plan), deadline)
+    if function == _MULTICALL:
+        return Multicall(tuple(_read_inner(each) for each in values[0]))
+    if function == _EXECUTE:
+        codes, inputs, deadline = values
+        return Execute(tuple(_read_commands(codes, inputs)), deadline)
+    simple: dict[tuple[str, tuple[str, ...]], type[Call]] = {
+        _UNSUBSCRIBE: Unsubscribe,
+        _APPROVE_TOKEN: TokenApproval,
+        _APPROVE_PERMIT2: Permit2Approval,
+        _DEPOSIT: Deposit,
+        _WITHDRAW: Withdraw,
+    }
+    return simple[function](*values)
+
+
+def _read_inner(data: bytes) -> ModifyLiquidities | Unsubscribe:
+    call = _read_call(data)
+    if not isinstance(call, ModifyLiquidities | Unsubscribe):
+        raise DecodingError("A multicall may hold only modifyLiquidities and unsubscribe.")
+    return call
+
+
+def _read_commands(codes: bytes, inputs: Sequence[bytes]) -> Iterable[Command]:
+    _same_length(codes, inputs)
+    for code, data in zip(codes, inputs, strict=True):
+        if code == _V4_SWAP:
+            yield DecodedV4Swap(_read_plan(data))
+        elif code == _PERMIT2_TRANSFER:
+            yield DecodedPermit2Transfer(*read(_TRANSFER, data))
+        elif code == _POSITION_MANAGER_CALL:
+            call = _read_call(data)
+            if not isinstance(call, ModifyLiquidities):
+                raise DecodingError("The router may call only modifyLiquidities.")
+            yield DecodedPositionManagerCall(call)
+        else:
+            raise DecodingError(f"The router's command 0x{code:02x} is not known.")
+
+
+def _read_plan(data: bytes) -> tuple[Action, ...]:
+    codes, inputs = read(_PLAN, data)
+    _same_length(codes, inputs)
+    return tuple(_read_action(code, each) for code, each in zip(codes, inputs, strict=True))
+
+
+def _read_action(code: int, data: bytes) -> Action:
+    action = _ACTIONS.get(code)
+    if action is None:
+        raise DecodingError(f"The action 0x{code:02x} is not known.")
+    values = read(_layout(action), data)
+    if action is DecodedSwapExactIn:
+        (values,) = values
+    if action in (DecodedSwapExactIn, DecodedMint):
+        values = (DecodedPoolKey(*values[0]), *values[1:])
+    return action(*values)
+
+
+def _written_plan(actions: tuple[Action, ...]) -> bytes:
+    codes = bytes(action.code for action in actions)
+    return write(_PLAN, (codes, tuple(_written_action(action) for action in actions)))
+
+
+def _written_action(action: Action) -> bytes:
+    values = _values(action)
+    return write(
+        _layout(type(action)), (values,) if isinstance(action, DecodedSwapExactIn) else values
+    )
+
+
+def _layout(action: type[Action]) -> tuple[str, ...]:
+    # A swap's fields are one tuple; all other actions lay theirs out flat.
+    return (f"({','.join(action.layout)})",) if action is DecodedSwapExactIn else action.layout
+
+
+def _code(command: Command) -> int:
+    match command:
+        case DecodedV4Swap():
+            return _V4_SWAP
+        case DecodedPermit2Transfer():
+            return _PERMIT2_TRANSFER
+        case DecodedPositionManagerCall():
+            return _POSITION_MANAGER_CALL
+
+
+def _written_command(command: Command) -> bytes:
+    match command:
+        case DecodedV4Swap(actions):
+            return _written_plan(actions)
+        case DecodedPermit2Transfer():
+            return write(_TRANSFER, _values(command))
+        case DecodedPositionManagerCall(call):
+            return encode_call(call)
+
+
+def _same_length(codes: bytes, inputs: Sequence[bytes]) -> None:
+    if len(codes) != len(inputs):
+        raise DecodingError(f"{len(codes)} codes come with {len(inputs)} inputs.")
+
+
+def _values(record: Call | Command | Action) -> tuple[object, ...]:
+    return tuple(getattr(record, name) for name in record.__struct_fields__)
+
+
+def _written(function: tuple[str, tuple[str, ...]], values: tuple[object, ...]) -> bytes:
+    return _selector(function) + write(function[1], values)
+
+
+@cache
+def _functions() -> dict[bytes, tuple[str, tuple[str, ...]]]:
+    return {_selector(function): function for function in _FUNCTIONS}
+
+
+@cache
+def _selector(function: tuple[str, tuple[str, ...]]) -> bytes:
+    name, types = function
+    return keccak(f"{name}({','.join(types)})".encode())[:4]

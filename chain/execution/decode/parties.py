@@ -1,0 +1,141 @@
+"""Who is given what by a plan's bytes: recipients, spenders, contracts called, and until when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.execution.decode.records import (
+    DecodedMint,
+    DecodedPermit2Transfer,
+    DecodedPositionManagerCall,
+    DecodedSweep,
+    DecodedTake,
+    DecodedTakePair,
+    DecodedV4Swap,
+    Execute,
+    ModifyLiquidities,
+    Multicall,
+    Permit2Approval,
+    TokenApproval,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from chain.contracts.networks import Address
+    from chain.execution.decode.records import Action, Call, DecodedStep
+
+SENDER: Address = "0x" + "00" * 19 + "01"
+"""Written in an action, whoever sends the transaction."""
+
+
+class Parties(Struct, frozen=True):
+    sender: Address
+    recipients: tuple[Address, ...]
+    """Who gets tokens or a position in the end."""
+    between: tuple[Address, ...]
+    """Where tokens are moved to within one transaction, to be used there."""
+    spenders: tuple[Address, ...]
+    """Who is allowed to move tokens; nobody where allowances are only taken back."""
+    called: tuple[Address, ...]
+    deadlines: tuple[int, ...]
+    """Until when the chain runs the steps that name an end."""
+    expirations: tuple[int, ...]
+    """Until when what is allowed through Permit2 lasts."""
+
+    @property
+    def strangers(self) -> tuple[Address, ...]:
+        """Recipients that are not the sender."""
+        return tuple(one for one in self.recipients if one != self.sender)
+
+
+def parties_of(steps: Sequence[DecodedStep]) -> Parties:
+    """Read out of the bytes alone."""
+    sender = steps[0].transaction.sender
+    calls = [step.call for step in steps]
+    approvals = [one for one in calls if isinstance(one, TokenApproval | Permit2Approval)]
+    given = [one for one in approvals if one.amount]
+    actions = [action for call in calls for action in actions_of(call)]
+    moved = [one for one in _commands(calls) if isinstance(one, DecodedPermit2Transfer)]
+    return Parties(
+        sender=sender,
+        recipients=_distinct(_own(one, sender) for one in _recipients(actions)),
+        between=_distinct(
+            (
+                *(one.recipient for one in actions if isinstance(one, DecodedTake)),
+                *(one.recipient for one in moved),
+            )
+        ),
+        spenders=_distinct(one.spender for one in given),
+        called=_distinct(step.transaction.to for step in steps),
+        deadlines=tuple(sorted({end for call in calls for end in _deadlines(call)})),
+        expirations=tuple(
+            sorted({one.expiration for one in given if isinstance(one, Permit2Approval)})
+        ),
+    )
+
+
+def actions_of(call: Call) -> tuple[Action, ...]:
+    """Every action in a call, whichever command carries it."""
+    match call:
+        case ModifyLiquidities(actions):
+            return actions
+        case Multicall(calls):
+            return tuple(action for one in calls for action in actions_of(one))
+        case Execute(commands):
+            return tuple(
+                action
+                for command in commands
+                for action in (
+                    command.actions
+                    if isinstance(command, DecodedV4Swap)
+                    else command.call.actions
+                    if isinstance(command, DecodedPositionManagerCall)
+                    else ()
+                )
+            )
+        case _:
+            return ()
+
+
+def _recipients(actions: Iterable[Action]) -> Iterator[Address]:
+    for action in actions:
+        match action:
+            case DecodedTakePair() | DecodedSweep():
+                yield action.recipient
+            case DecodedMint():
+                yield action.owner
+            case _:
+                pass
+
+
+def _commands(calls: Iterable[Call]) -> Iterator[object]:
+    for call in calls:
+        if isinstance(call, Execute):
+            yield from call.commands
+
+
+def _deadlines(call: Call) -> Iterator[int]:
+    match call:
+        case ModifyLiquidities(_, deadline):
+            yield deadline
+        case Execute(commands, deadline):
+            yield deadline
+            for command in commands:
+                if isinstance(command, DecodedPositionManagerCall):
+                    yield command.call.deadline
+        case Multicall(calls):
+            for one in calls:
+                yield from _deadlines(one)
+        case _:
+            return
+
+
+def _own(address: Address, sender: Address) -> Address:
+    return sender if address == SENDER else address
+
+
+def _distinct(addresses: Iterable[Address]) -> tuple[Address, ...]:
+    return tuple(dict.fromkeys(addresses))

@@ -1,0 +1,297 @@
+"""A decoded transaction in plain words, every number and address taken from its own bytes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from chain.contracts.checksum import checksummed
+from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import DYNAMIC_FEE
+from chain.execution.decode.parties import SENDER
+from chain.execution.decode.records import (
+    Action,
+    DecodedBurn,
+    DecodedCloseCurrency,
+    DecodedDecrease,
+    DecodedIncrease,
+    DecodedMint,
+    DecodedPermit2Transfer,
+    DecodedPositionManagerCall,
+    DecodedSettle,
+    DecodedSettlePair,
+    DecodedSwapExactIn,
+    DecodedSweep,
+    DecodedTake,
+    DecodedTakePair,
+    DecodedV4Swap,
+    Deposit,
+    Execute,
+    ModifyLiquidities,
+    Multicall,
+    Permit2Approval,
+    TokenApproval,
+    Unsubscribe,
+    Withdraw,
+)
+from chain.tokens.token import Token, amount_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from chain.contracts.networks import Address, Network
+    from chain.execution.decode.records import Call, Command, DecodedPoolKey, DecodedStep
+
+
+class Field(NamedTuple):
+    name: str
+    value: str
+
+
+def field_table(step: DecodedStep) -> tuple[Field, ...]:
+    """No two transactions have the same table."""
+    envelope = (
+        Field(name, _text(value))
+        for name, value in asdict(step.transaction).items()
+        if name != "data"
+    )
+    return (*envelope, *_rows("call", step.call))
+
+
+def _rows(name: str, value: object) -> Iterator[Field]:
+    if isinstance(value, Struct):
+        yield Field(name, type(value).__name__.removeprefix("Decoded"))
+        for part, inner in asdict(value).items():
+            yield from _rows(f"{name}.{part}", inner)
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        for part, inner in zip(value._fields, value, strict=True):
+            yield from _rows(f"{name}.{part}", inner)
+    elif isinstance(value, tuple):
+        for place, inner in enumerate(value):
+            yield from _rows(f"{name}[{place}]", inner)
+    else:
+        yield Field(name, _text(value))
+
+
+def _text(value: object) -> str:
+    return "0x" + value.hex() if isinstance(value, bytes) else str(value)
+
+
+_CONTRACT = "0x" + "00" * 19 + "02"
+_LAST_SECOND = 253_402_300_799
+"""Of the year 9999; a later time is told as a number."""
+
+_ALL = 0
+"""In place of an amount: whatever is open."""
+
+
+class Names(Struct, frozen=True):
+    """Who is who: an address that is not here is told in full."""
+
+    you: Address
+    tokens: Mapping[Address, Token]
+    contracts: Mapping[Address, str]
+
+    def place(self, address: Address) -> str:
+        if address == SENDER:
+            return "the sender (you)"
+        if address == _CONTRACT:
+            return "the contract itself"
+        full = checksummed(address)
+        if address == self.you:
+            return f"{full} (you)"
+        known = self.contracts.get(address)
+        return f"{full} ({known})" if known else f"{full} (not you)"
+
+    def token(self, address: Address) -> Token:
+        unknown = Token(address, "", None, verified=False, suspicious=False)
+        return self.tokens.get(address, unknown)
+
+    def currency(self, address: Address) -> str:
+        token = self.token(address)
+        return token.symbol if token.verified else f"{token.label} at {checksummed(address)}"
+
+    def amount(self, amount: int, address: Address) -> str:
+        return amount_text(amount, self.token(address))
+
+
+def names_on(network: Network, you: Address, tokens: Mapping[Address, Token]) -> Names:
+    contracts = network.contracts
+    known = {
+        contracts.position_manager: "the PositionManager",
+        contracts.permit2: "Permit2",
+        contracts.pool_manager: "the PoolManager",
+    }
+    if contracts.universal_router:
+        known[contracts.universal_router] = "the UniversalRouter"
+    return Names(you, tokens, known)
+
+
+def describe(step: DecodedStep, names: Names) -> tuple[str, ...]:
+    """What the transaction does, a sentence for each thing it does."""
+    transaction = step.transaction
+    lines = list(_call(step.call, transaction.to, transaction.value, names))
+    if transaction.value and not isinstance(step.call, Deposit):
+        sent = names.amount(transaction.value, NATIVE)
+        lines.insert(0, f"Send {sent} along to {names.place(transaction.to)}.")
+    return tuple(lines)
+
+
+def _call(call: Call, to: Address, value: int, names: Names) -> Iterator[str]:
+    match call:
+        case ModifyLiquidities(actions, deadline):
+            yield from _actions(actions, names)
+            yield f"Refused by the chain after {_time(deadline)}."
+        case Execute(commands, deadline):
+            for command in commands:
+                yield from _command(command, names)
+            yield f"Refused by the chain after {_time(deadline)}."
+        case Multicall(calls):
+            for each in calls:
+                yield from _call(each, to, value, names)
+        case Unsubscribe(token_id):
+            yield f"Dismiss the subscriber of position #{token_id}."
+        case TokenApproval() | Permit2Approval():
+            yield _approval(call, to, names)
+        case Deposit():
+            yield f"Wrap {names.amount(value, NATIVE)} into {names.currency(to)}."
+        case Withdraw(amount):
+            yield f"Unwrap {names.amount(amount, to)}."
+
+
+def _approval(call: TokenApproval | Permit2Approval, to: Address, names: Names) -> str:
+    token = to if isinstance(call, TokenApproval) else call.token
+    spender = names.place(call.spender)
+    if call.amount == 0:
+        return f"Allow {spender} to move no more {names.currency(token)}."
+    limit = f"Allow {spender} to move at most {names.amount(call.amount, token)}"
+    if isinstance(call, TokenApproval):
+        return f"{limit}."
+    return f"{limit} until {_time(call.expiration)}."
+
+
+def _command(command: Command, names: Names) -> Iterator[str]:
+    match command:
+        case DecodedV4Swap(actions):
+            yield from _actions(actions, names)
+        case DecodedPermit2Transfer(token, recipient, amount):
+            yield f"Move {names.amount(amount, token)} from you to {names.place(recipient)}."
+        case DecodedPositionManagerCall(call):
+            yield from _actions(call.actions, names)
+            yield f"Refused by the PositionManager after {_time(call.deadline)}."
+
+
+def _actions(actions: tuple[Action, ...], names: Names) -> Iterator[str]:
+    pair = _pair(actions)
+    for action in actions:
+        match action:
+            case DecodedBurn() | DecodedDecrease() | DecodedIncrease() | DecodedMint():
+                yield _change(action, pair, actions, names) + _hook_data(action.hook_data)
+            case DecodedSwapExactIn():
+                yield _swap(action, names) + _hook_data(action.hook_data)
+            case _:
+                yield _balancing(action, names)
+
+
+def _change(
+    action: DecodedBurn | DecodedDecrease | DecodedIncrease | DecodedMint,
+    pair: tuple[Address, Address] | None,
+    actions: tuple[Action, ...],
+    names: Names,
+) -> str:
+    match action:
+        case DecodedMint(pool, lower, upper, liquidity, most0, most1, owner):
+            most = _both(most0, most1, (pool.currency0, pool.currency1), names)
+            return (
+                f"Open a position in {_pool(pool, names)} from tick {lower} to {upper} "
+                f"with liquidity {liquidity}: pay at most {most}; its owner is "
+                f"{names.place(owner)}."
+            )
+        case DecodedIncrease(token_id, liquidity, most0, most1):
+            most = _both(most0, most1, pair, names)
+            return f"Add liquidity {liquidity} to position #{token_id}: pay at most {most}."
+        case DecodedBurn(token_id, least0, least1):
+            doing = f"Burn position #{token_id}"
+        case DecodedDecrease(token_id, liquidity, least0, least1):
+            doing = (
+                f"Take liquidity {liquidity} out of position #{token_id}"
+                if liquidity
+                else f"Collect the fees of position #{token_id}"
+            )
+    least = _both(least0, least1, pair, names)
+    return f"{doing}: receive at least {least} besides fees{_receiver(actions, names)}."
+
+
+def _receiver(actions: tuple[Action, ...], names: Names) -> str:
+    taken = [action.recipient for action in actions if isinstance(action, DecodedTakePair)]
+    return f" at {names.place(taken[0])}" if taken else ""
+
+
+def _swap(swap: DecodedSwapExactIn, names: Names) -> str:
+    pair = (swap.pool.currency0, swap.pool.currency1)
+    sold, bought = pair if swap.zero_for_one else pair[::-1]
+    return (
+        f"Sell {names.amount(swap.amount_in, sold)} in {_pool(swap.pool, names)} "
+        f"for at least {names.amount(swap.amount_out_minimum, bought)}."
+    )
+
+
+def _balancing(action: Action, names: Names) -> str:
+    match action:
+        case DecodedSettle(currency, amount, payer_is_user):
+            payer = "you" if payer_is_user else "what the contract holds"
+            told = f"what is owed in {names.currency(currency)}"
+            return f"Pay {told if amount == _ALL else names.amount(amount, currency)} from {payer}."
+        case DecodedSettlePair(currency0, currency1):
+            pair = f"{names.currency(currency0)} and {names.currency(currency1)}"
+            return f"Pay what is owed in {pair} from you."
+        case DecodedTake(currency, recipient, amount):
+            told = f"all {names.currency(currency)} that comes out"
+            taken = told if amount == _ALL else names.amount(amount, currency)
+            return f"Send {taken} to {names.place(recipient)}."
+        case DecodedTakePair(currency0, currency1, recipient):
+            pair = f"{names.currency(currency0)} and {names.currency(currency1)}"
+            return f"Send all {pair} that comes out to {names.place(recipient)}."
+        case DecodedCloseCurrency(currency):
+            return (
+                f"Settle {names.currency(currency)} with you: what is over comes, what lacks goes."
+            )
+        case DecodedSweep(currency, recipient):
+            left = f"whatever {names.currency(currency)} is left in the contract"
+            return f"Send {left} to {names.place(recipient)}."
+    raise AssertionError(f"{type(action).__name__} has words of its own")
+
+
+def _pair(actions: tuple[Action, ...]) -> tuple[Address, Address] | None:
+    """The two currencies a call balances; a burn itself does not name them."""
+    for action in actions:
+        if isinstance(action, DecodedTakePair | DecodedSettlePair):
+            return action.currency0, action.currency1
+    closed = [action.currency for action in actions if isinstance(action, DecodedCloseCurrency)]
+    return (closed[0], closed[1]) if len(closed) == 2 else None
+
+
+def _both(amount0: int, amount1: int, pair: tuple[Address, Address] | None, names: Names) -> str:
+    if pair is None:
+        return f"{amount0} units of currency0 and {amount1} units of currency1"
+    return f"{names.amount(amount0, pair[0])} and {names.amount(amount1, pair[1])}"
+
+
+def _pool(pool: DecodedPoolKey, names: Names) -> str:
+    pair = f"{names.currency(pool.currency0)}/{names.currency(pool.currency1)}"
+    fee = "dynamic fee" if pool.fee == DYNAMIC_FEE else f"fee {pool.fee / 10_000:g} %"
+    hook = "" if pool.hooks == NATIVE else f", hook {checksummed(pool.hooks)}"
+    return f"{pair} ({fee}, tick spacing {pool.tick_spacing}{hook})"
+
+
+def _hook_data(data: bytes) -> str:
+    return f" It hands the hook 0x{data.hex()}." if data else ""
+
+
+def _time(second: int) -> str:
+    if second > _LAST_SECOND:
+        return f"second {second}"
+    return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S} UTC"

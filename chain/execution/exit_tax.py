@@ -1,0 +1,127 @@
+"""What a position pays out and does not arrive: kept by the pool's hook, or by a token on its way.
+
+A hook may keep as much as the minimums in the calldata leave it, and a token as much as it likes:
+leaving is never forbidden for it, but it is said.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.contracts.hooks import hook_passport
+from chain.execution.build.facts import Span
+from chain.execution.decode.records import (
+    DecodedBurn,
+    DecodedDecrease,
+    DecodedMint,
+    DecodedTakePair,
+    ModifyLiquidities,
+)
+from chain.math.liquidity import Amounts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from chain.contracts.networks import Address
+    from chain.execution.build.facts import PositionFacts
+    from chain.execution.decode.records import DecodedStep
+    from chain.execution.decode.words import Names
+    from chain.execution.simulate import Simulation
+
+_NOTHING = Amounts(0, 0)
+_MILLION = 10**6
+_SLACK, _UNITS = 10, 2
+"""Millionths and units by which a fixed share of another amount may come out differently."""
+
+
+class ExitTax(Struct, frozen=True):
+    token: Address
+    owed: int
+    """What the position pays out at the price of the simulation, fees included."""
+    arrived: int
+    by_hook: bool
+
+    @property
+    def millionths(self) -> int:
+        """The share of what is owed that is kept, rounded up."""
+        return -(-(self.owed - self.arrived) * _MILLION // self.owed)
+
+    def exceeds(self, told: int) -> bool:
+        """Whether more is kept than the share that was told, by more than rounding explains."""
+        return self.owed - self.arrived > self.owed * (told + _SLACK) // _MILLION + _UNITS
+
+    def words(self, names: Names) -> str:
+        who = "The pool's hook" if self.by_hook else f"The token {names.currency(self.token)}"
+        kept = names.amount(self.owed - self.arrived, self.token)
+        share = 100 * (self.owed - self.arrived) / self.owed
+        return f"{who} keeps {kept} of what comes out, {share:.2f} % of it."
+
+
+def shortfall_words(
+    steps: Sequence[DecodedStep],
+    simulation: Simulation,
+    positions: Mapping[int, PositionFacts],
+    names: Names,
+) -> tuple[str, ...]:
+    """A sentence for everything that does not arrive, and for every token that says otherwise."""
+    return (
+        *(missing.words(names) for missing in kept_back(steps, simulation, positions)),
+        *(
+            f"The token {names.currency(token)} tells of other transfers than it makes: "
+            "the amounts here are measured by what the wallet would hold."
+            for token in untold_tokens(simulation)
+        ),
+    )
+
+
+def untold_tokens(simulation: Simulation) -> tuple[Address, ...]:
+    return tuple(dict.fromkeys(token for step in simulation.steps for token in step.untold))
+
+
+def kept_back(
+    steps: Sequence[DecodedStep], simulation: Simulation, positions: Mapping[int, PositionFacts]
+) -> tuple[ExitTax, ...]:
+    """What is missing from each exit that was simulated whole."""
+    if simulation.method != "eth_simulateV1":
+        return ()
+    return tuple(
+        missing
+        for step, outcome in zip(steps, simulation.steps, strict=True)
+        if outcome.success
+        for missing in _missing(step, outcome.changes, positions)
+    )
+
+
+def _missing(
+    step: DecodedStep, changes: Mapping[Address, int], positions: Mapping[int, PositionFacts]
+) -> Iterator[ExitTax]:
+    match step.call:
+        case ModifyLiquidities(
+            (
+                DecodedBurn() | DecodedDecrease() as exit_,
+                DecodedTakePair() | DecodedMint() as then,
+                *_,
+            ),
+            _,
+        ):
+            position = positions[exit_.token_id]
+        case _:
+            return
+    liquidity = exit_.liquidity if isinstance(exit_, DecodedDecrease) else position.liquidity
+    price, key = position.pool.sqrt_price_x96, position.pool.key
+    held = position.span.holds(price, liquidity, round_up=False)
+    spent = _taken(then, price) if isinstance(then, DecodedMint) else _NOTHING
+    taxed = hook_passport(key.hooks, key.fee).can_tax_exit
+    for token, amount, fee, entered in zip(
+        (key.currency0, key.currency1), held, position.fees, spent, strict=True
+    ):
+        arrived = changes.get(token, 0) + entered
+        if arrived < amount + fee:
+            yield ExitTax(token, amount + fee, arrived, taxed)
+
+
+def _taken(mint: DecodedMint, price: int) -> Amounts:
+    """What entering costs at the price of the exit before it, which moves none."""
+    return Span(mint.tick_lower, mint.tick_upper).holds(price, mint.liquidity, round_up=True)

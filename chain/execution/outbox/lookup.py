@@ -1,0 +1,163 @@
+"""Where a step's transactions are: looked up by hash, then by the account's nonce."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.rpc import requests
+from chain.rpc.errors import Malformed, RpcError, RpcRefused, StatePruned
+from chain.rpc.records import Block, Receipt, Transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chain.execution.outbox.records import Dispatch, PlanStep
+    from chain.rpc.reader import Reader
+
+FINAL_DEPTH = 64
+"""How many blocks on top make one final where the network does not say so itself."""
+
+
+class NonceState(StrEnum):
+    FINAL = "final"
+    INCLUDED = "included"
+    REPLACED_FOR_GOOD = "replaced for good"
+    REPLACED = "replaced"
+    PENDING = "pending"
+    OTHER_CHAIN = "other chain"
+    GONE = "gone"
+    """It was in a block, and neither a block nor the pool has it now."""
+    EXPIRED = "expired"
+    MISSING = "missing"
+    UNCLEAR = "unclear"
+    """Endpoints differ, or too few of them answered."""
+
+
+class Sighting(Struct, frozen=True):
+    """What one endpoint knows of a step, its wallet and its chain."""
+
+    head: Block
+    final_number: int
+    same_chain: bool
+    """Whether the block the plan was built on is still there."""
+    receipt: Receipt | None
+    waiting: bool
+    """Whether the pool of transactions has one of its versions."""
+    nonce: int
+    final_nonce: int
+
+    def expired(self, step: PlanStep) -> bool:
+        """Whether no block to come may run it: each is later than the head."""
+        return step.deadline is not None and self.head.timestamp >= step.deadline
+
+
+def standing(step: PlanStep, seen: Sighting) -> NonceState:
+    if seen.receipt is not None:
+        is_final = seen.receipt.block_number <= seen.final_number
+        return NonceState.FINAL if is_final else NonceState.INCLUDED
+    if seen.final_nonce > step.transaction.nonce:
+        return NonceState.REPLACED_FOR_GOOD
+    if seen.nonce > step.transaction.nonce:
+        return NonceState.REPLACED
+    if seen.waiting:
+        return NonceState.PENDING
+    return _absent(step, seen)
+
+
+def _absent(step: PlanStep, seen: Sighting) -> NonceState:
+    """Of a step that no block and no pool has, and whose nonce is free."""
+    if not seen.same_chain:
+        return NonceState.OTHER_CHAIN
+    if step.was_included:
+        return NonceState.GONE
+    return NonceState.EXPIRED if seen.expired(step) else NonceState.MISSING
+
+
+async def look_up(
+    reads: Reader, dispatch: Dispatch, step: PlanStep, *, lags: bool = True
+) -> Sighting:
+    """Everything about a step in one request, or two where the first leaves it open.
+
+    `lags` is whether a head may fall short of the plan's block and still be of its chain.
+    """
+    hashes = [version.transaction.hash for version in step.versions]
+    sender = step.transaction.sender
+    outcomes = await reads.settle(
+        [
+            requests.block("latest"),
+            requests.block("finalized"),
+            requests.block(dispatch.anchor.number),
+            requests.transaction_count(sender),
+            *map(requests.receipt, hashes),
+            *map(requests.transaction, hashes),
+        ]
+    )
+    head, finalized, anchor, nonce, *found = outcomes
+    if not isinstance(head, Block) or not isinstance(nonce, int):
+        raise _fault(head, nonce)
+    receipts, pooled = found[: len(hashes)], found[len(hashes) :]
+    final_number = finalized.number if isinstance(finalized, Block) else _by_depth(finalized, head)
+    receipt = _receipt(receipts)
+    final_nonce = 0
+    if receipt is None and nonce > step.transaction.nonce:
+        # The block may have come between two answers of one batch: ask by hash once more, of a
+        # back-end that has at least the block the nonce was counted at.
+        there, *again = await reads.settle(
+            [requests.block(head.hash), *(requests.receipt(item) for item in hashes)]
+        )
+        receipt = _receipt(again)
+        [counted] = await reads.settle([requests.transaction_count(sender, final_number)])
+        final_nonce = counted if isinstance(counted, int) else 0
+        if receipt is None and not isinstance(there, Block):
+            nonce = final_nonce
+    if receipt is not None and receipt.block_number <= final_number:
+        final_number = await _confirmed(reads, receipt, final_number)
+    return Sighting(
+        head=head,
+        final_number=final_number,
+        same_chain=_same_chain(dispatch, head, anchor, lags=lags),
+        receipt=receipt,
+        waiting=any(isinstance(item, Transaction) and item.block_hash is None for item in pooled),
+        nonce=nonce,
+        final_nonce=final_nonce,
+    )
+
+
+async def _confirmed(reads: Reader, receipt: Receipt, final_number: int) -> int:
+    """The same number if the final chain truly holds the receipt's block, else one below it."""
+    block = await reads.ask(requests.block(receipt.block_number))
+    holds = block is not None and block.hash == receipt.block_hash
+    return final_number if holds else receipt.block_number - 1
+
+
+def _same_chain(dispatch: Dispatch, head: Block, anchor: object, *, lags: bool) -> bool:
+    """A head a little short of the anchor may lag; a far shorter chain is another one."""
+    if isinstance(anchor, Block):
+        return anchor.hash == dispatch.anchor.hash
+    return lags and head.number < dispatch.anchor.number <= head.number + FINAL_DEPTH
+
+
+def _receipt(outcomes: Sequence[object]) -> Receipt | None:
+    for outcome in outcomes:
+        if isinstance(outcome, RpcError):
+            raise outcome
+        if isinstance(outcome, Receipt):
+            return outcome
+    return None
+
+
+def _by_depth(outcome: object, head: Block) -> int:
+    """What counts as final on a network that has no such word."""
+    if outcome is None or isinstance(outcome, RpcRefused | StatePruned):
+        return max(0, head.number - FINAL_DEPTH)
+    raise _fault(outcome)
+
+
+def _fault(*outcomes: object) -> RpcError:
+    for outcome in outcomes:
+        if isinstance(outcome, RpcError):
+            return outcome
+    return Malformed("it has no newest block", endpoint="the RPC")

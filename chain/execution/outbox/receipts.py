@@ -1,0 +1,188 @@
+"""What a transaction really did to a wallet, read back from its receipt and its block."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.contracts import abi
+from chain.contracts.networks import NATIVE
+from chain.rpc import requests
+from chain.rpc.errors import RpcError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from chain.contracts.networks import Address, Network
+    from chain.rpc.reader import Reader
+    from chain.rpc.records import Log, Receipt
+
+_TRANSFER = abi.topic("Transfer(address,address,uint256)")
+_DEPOSIT = abi.topic("Deposit(address,uint256)")
+_WITHDRAWAL = abi.topic("Withdrawal(address,uint256)")
+
+
+class NativeChange(Struct, frozen=True):
+    """How the wallet's own coin changed, gas left out; None with a reason where nobody can say."""
+
+    amount: int | None
+    reason: str = ""
+
+
+class Realised(Struct, frozen=True):
+    """What one transaction, or all of a plan, gave and took."""
+
+    tokens: Mapping[Address, int]
+    """By token what came (positive) or left; the chain's own coin stands in `native`."""
+    native: NativeChange
+    gas_used: int
+    gas_cost: int
+    """In wei, with what an OP-stack network charged for the data."""
+    minted: tuple[int, ...]
+    """Positions that came to the wallet."""
+    burned: tuple[int, ...]
+
+
+class NotIncludedError(Exception):
+    """A transaction without a receipt has done nothing to read back."""
+
+
+async def read_realised(
+    reads: Reader, transaction_hash: str, wallet: Address, network: Network
+) -> tuple[Receipt, Realised]:
+    """What an included transaction did to the wallet."""
+    receipt = await reads.ask(requests.receipt(transaction_hash))
+    if receipt is None:
+        raise NotIncludedError(f"{transaction_hash} is in no block. See it: zuno outbox")
+    return receipt, realised(receipt, wallet, network, await _native(reads, receipt, wallet))
+
+
+def realised(receipt: Receipt, wallet: Address, network: Network, native: NativeChange) -> Realised:
+    manager = network.contracts.position_manager
+    positions = [_position(log, wallet) for log in receipt.logs if log.address == manager]
+    return Realised(
+        tokens=_token_changes(receipt.logs, wallet, network.wrapped_native),
+        native=native,
+        gas_used=receipt.gas_used,
+        gas_cost=gas_cost(receipt),
+        minted=tuple(token_id for came, token_id in filter(None, positions) if came),
+        burned=tuple(token_id for came, token_id in filter(None, positions) if not came),
+    )
+
+
+async def read_held_changes(
+    reads: Reader, receipt: Receipt, wallet: Address, tokens: Iterable[Address]
+) -> dict[Address, int]:
+    """What the tokens themselves say the wallet held after its block, less what before it.
+
+    Tokens that do not tell, or no longer, are left out.
+    """
+    block = await reads.ask(requests.block(receipt.block_hash))
+    asked = [token for token in dict.fromkeys(tokens) if token != NATIVE]
+    if block is None or not asked:
+        return {}
+    call = abi.encode_call("balanceOf(address)", wallet)
+    told = await reads.settle(
+        [
+            requests.call(token, call, at)
+            for at in (block.parent_hash, block.hash)
+            for token in asked
+        ]
+    )
+    before, after = told[: len(asked)], told[len(asked) :]
+    return {
+        token: int.from_bytes(now, "big") - int.from_bytes(then, "big")
+        for token, then, now in zip(asked, before, after, strict=True)
+        if isinstance(then, bytes) and isinstance(now, bytes) and len(then) == len(now) == abi.WORD
+    }
+
+
+def contradicts(receipt: Receipt, did: Realised, held: Mapping[Address, int]) -> bool:
+    """Whether status and balances cannot both be true."""
+    if receipt.succeeded:
+        return any(did.tokens.get(token) and not change for token, change in held.items())
+    spent = did.native.amount is not None and did.native.amount < -did.gas_cost
+    return bool(receipt.logs) or spent or any(held.values())
+
+
+def gas_cost(receipt: Receipt) -> int:
+    return receipt.gas_used * receipt.effective_gas_price + (receipt.l1_fee or 0)
+
+
+def all_together(parts: Sequence[Realised]) -> Realised:
+    """What the steps of a plan did in sum; unknown native change in one makes it unknown in all."""
+    tokens: Counter[Address] = Counter()
+    for part in parts:
+        # Counter.update adds, and keeps what is negative.
+        tokens.update(part.tokens)
+    unknown = next((part.native for part in parts if part.native.amount is None), None)
+    return Realised(
+        tokens={token: amount for token, amount in tokens.items() if amount},
+        native=unknown or NativeChange(sum(part.native.amount or 0 for part in parts)),
+        gas_used=sum(part.gas_used for part in parts),
+        gas_cost=sum(part.gas_cost for part in parts),
+        minted=tuple(token_id for part in parts for token_id in part.minted),
+        burned=tuple(token_id for part in parts for token_id in part.burned),
+    )
+
+
+async def _native(reads: Reader, receipt: Receipt, wallet: Address) -> NativeChange:
+    """The balance after its block less the balance before it, gas given back."""
+    try:
+        block = await reads.ask(requests.block(receipt.block_hash))
+        if block is None:
+            return NativeChange(None, "its block is no longer part of the chain")
+        before, after, first, last = await reads.together(
+            requests.balance(wallet, block.parent_hash),
+            requests.balance(wallet, block.hash),
+            requests.transaction_count(wallet, block.parent_hash),
+            requests.transaction_count(wallet, block.hash),
+        )
+    except RpcError as error:
+        return NativeChange(None, error.sentence)
+    if last - first != 1:
+        return NativeChange(None, "the wallet sent more than one transaction in that block")
+    return NativeChange(after - before + gas_cost(receipt))
+
+
+def _token_changes(
+    logs: Iterable[Log], wallet: Address, wrapped_native: Address | None
+) -> dict[Address, int]:
+    transfers: Counter[Address] = Counter()
+    wraps: Counter[Address] = Counter()
+    wraps_by_transfer = False
+    for log in logs:
+        if len(log.data) != 32 or not log.topics:
+            continue
+        amount = int.from_bytes(log.data, "big")
+        parties = tuple(map(_address, log.topics[1:]))
+        match log.topics[0], parties:
+            case (kind, (giver, taker)) if kind == _TRANSFER:
+                transfers[log.address] += amount * ((taker == wallet) - (giver == wallet))
+                if log.address == wrapped_native and NATIVE in parties:
+                    wraps_by_transfer = True
+            case (kind, (owner,)) if log.address == wrapped_native and owner == wallet:
+                wraps[log.address] += amount * ((kind == _DEPOSIT) - (kind == _WITHDRAWAL))
+            case _:
+                pass
+    # WETH9 makes and burns tokens without a Transfer; later forms of it log both.
+    if not wraps_by_transfer:
+        transfers.update(wraps)
+    return {token: amount for token, amount in transfers.items() if amount}
+
+
+def _position(log: Log, wallet: Address) -> tuple[bool, int] | None:
+    """Whether a position came to the wallet (or was burned by it), and which."""
+    if len(log.topics) != 4 or log.topics[0] != _TRANSFER:
+        return None
+    giver, taker = _address(log.topics[1]), _address(log.topics[2])
+    token_id = int(log.topics[3], 16)
+    if (giver, taker) == (NATIVE, wallet):
+        return True, token_id
+    return (False, token_id) if (giver, taker) == (wallet, NATIVE) else None
+
+
+def _address(topic: str) -> Address:
+    return "0x" + topic[-40:]

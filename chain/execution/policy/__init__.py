@@ -1,0 +1,1 @@
+"""Which decoded transactions may be signed."""

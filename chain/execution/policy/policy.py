@@ -1,0 +1,223 @@
+"""The policy: a pure judgment of decoded transactions, from which nothing is signed unless allowed.
+
+Leaving a pool is judged by its minimums alone; entering one also by its hook, its fee and the day's
+limit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.contracts.networks import NATIVE
+from chain.execution.decode.records import (
+    DecodedIncrease,
+    DecodedMint,
+    DecodedSweep,
+    Deposit,
+    Execute,
+    ModifyLiquidities,
+    Multicall,
+    Permit2Approval,
+    TokenApproval,
+    Unsubscribe,
+    Withdraw,
+)
+from chain.execution.policy.approvals import approval_faults, pulls
+from chain.execution.policy.bounds import (
+    amount_faults,
+    code_faults,
+    hook_data_faults,
+    notional,
+    notional_faults,
+    quoted,
+    swap_faults,
+)
+from chain.execution.policy.context import key_of
+from chain.execution.policy.shapes import direct_faults, router_faults, swap_and_enter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from fractions import Fraction
+
+    from chain.contracts.networks import Address
+    from chain.execution.decode.records import Action, Call, DecodedPoolKey, DecodedStep
+    from chain.execution.policy.approvals import Pulls
+    from chain.execution.policy.context import PolicyContext
+    from chain.execution.policy.shapes import SwapAndEnter
+
+VERSION = 1
+"""Part of what an approval's hash stands for."""
+
+
+class Allowed(Struct, frozen=True):
+    notional: Fraction
+    """Micro-dollars that go into ranges, counted at the most the steps may take."""
+
+
+class PolicyRefused(Struct, frozen=True):
+    reasons: tuple[str, ...]
+
+
+def check(steps: Sequence[DecodedStep], context: PolicyContext) -> Allowed | PolicyRefused:
+    """Whether these steps, together and in this order, may be signed."""
+    needed = pulls(steps, context)
+    reasons = [
+        f"Step {place + 1} ({step.transaction.step}): {fault}."
+        for place, step in enumerate(steps)
+        for fault in _step_faults(step, place, needed, context)
+    ]
+    if not steps:
+        reasons.append("There is nothing to sign.")
+    entered = notional(steps, context)
+    reasons += notional_faults(entered, context)
+    return PolicyRefused(tuple(reasons)) if reasons else Allowed(entered.known)
+
+
+def _step_faults(
+    step: DecodedStep, place: int, needed: Pulls, context: PolicyContext
+) -> Iterator[str]:
+    yield from _envelope_faults(step, place, context)
+    to = step.transaction.to
+    if to not in _targets(step.call, context):
+        yield f"{type(step.call).__name__} is not to be sent to {to}"
+        return
+    yield from code_faults(to, context)
+    match step.call:
+        case ModifyLiquidities() as call:
+            yield from _direct_faults(call, step.transaction.value, context)
+        case Execute() as call:
+            yield from _router_faults(call, step.transaction.value, context)
+        case TokenApproval() | Permit2Approval() as call:
+            yield from approval_faults(call, to, needed, context)
+            yield from _no_value(step)
+        case Unsubscribe(token_id):
+            if token_id not in context.positions:
+                yield f"the plan is not about position #{token_id}"
+            yield from _no_value(step)
+        case Multicall():
+            yield "no recipe bundles calls"
+        case Withdraw():
+            yield from _no_value(step)
+        case Deposit():
+            if step.transaction.value == 0:
+                yield "there is nothing to wrap"
+
+
+def _envelope_faults(step: DecodedStep, place: int, context: PolicyContext) -> Iterator[str]:
+    transaction, limits = step.transaction, context.limits
+    if transaction.chain_id != context.network.chain_id:
+        yield f"it is for chain {transaction.chain_id}, not {context.network.title}"
+    if transaction.chain_id not in context.allowed_chain_ids:
+        yield f"chain {transaction.chain_id} is not among the networks allowed"
+    if transaction.sender != context.owner:
+        yield f"it would be sent by {transaction.sender}, not by the wallet"
+    if transaction.nonce != context.nonce + place:
+        yield f"its nonce is {transaction.nonce}, not {context.nonce + place}"
+    if not 0 < transaction.gas <= limits.gas:
+        yield f"its gas limit of {transaction.gas} is over {limits.gas}"
+    if transaction.max_fee_per_gas > limits.max_fee_per_gas:
+        yield f"it may pay {transaction.max_fee_per_gas} wei a gas, over {limits.max_fee_per_gas}"
+    if transaction.max_priority_fee_per_gas > transaction.max_fee_per_gas:
+        yield "its tip is larger than its whole fee"
+    if not 0 <= transaction.value <= limits.value:
+        coin = context.network.native_symbol
+        yield (
+            f"it sends {transaction.value / 10**18:.6g} {coin} along, over the"
+            f" {limits.value / 10**18:.6g} {coin} that limits.value_usd in the settings lets go"
+        )
+
+
+def _targets(call: Call, context: PolicyContext) -> frozenset[Address | None]:
+    contracts = context.network.contracts
+    match call:
+        case ModifyLiquidities() | Unsubscribe() | Multicall():
+            allowed: set[Address | None] = {contracts.position_manager}
+        case Execute():
+            allowed = {contracts.universal_router}
+        case Permit2Approval():
+            allowed = {contracts.permit2}
+        case TokenApproval():
+            allowed = set(context.tokens - {NATIVE})
+        case Deposit() | Withdraw():
+            allowed = {context.network.wrapped_native}
+    return frozenset(allowed)
+
+
+def _direct_faults(call: ModifyLiquidities, value: int, context: PolicyContext) -> Iterator[str]:
+    faults = [*direct_faults(call, context), *hook_data_faults(call.actions)]
+    yield from faults
+    yield from _deadline_faults(call.deadline, context)
+    if faults:
+        return
+    for action in call.actions:
+        yield from amount_faults(action, context)
+    swept = any(isinstance(action, DecodedSweep) for action in call.actions)
+    if bool(value) != swept:
+        yield "value is sent without being swept back, or swept without being sent"
+    if value and value != _native_maximum(call.actions[0], context):
+        yield f"it sends {value} wei along, which is not the most that may be taken"
+
+
+def _router_faults(call: Execute, value: int, context: PolicyContext) -> Iterator[str]:
+    recipe = swap_and_enter(call)
+    yield from _deadline_faults(call.deadline, context)
+    if recipe is None:
+        yield "the router's commands are not the swap-and-enter recipe"
+        return
+    faults = [
+        *router_faults(recipe, context),
+        *hook_data_faults((recipe.swap, recipe.mint)),
+    ]
+    yield from faults
+    yield from _deadline_faults(recipe.enter.deadline, context)
+    if faults:
+        return
+    yield from swap_faults(recipe.swap, recipe.mint.pool, context)
+    quote = quoted(recipe.swap, context)
+    moved = quote is not None and recipe.swap.pool == recipe.mint.pool
+    yield from amount_faults(recipe.mint, context, quote[1] if quote and moved else None)
+    yield from _funding_faults(recipe, value)
+
+
+def _funding_faults(recipe: SwapAndEnter, value: int) -> Iterator[str]:
+    """Whether no more is brought to the mint than it may take besides what the swap buys."""
+    pool, swap = recipe.mint.pool, recipe.swap
+    most = {
+        pool.currency0: recipe.mint.amount0_max,
+        pool.currency1: recipe.mint.amount1_max,
+    }
+    for transfer in recipe.transfers:
+        if not 0 < transfer.amount <= most[transfer.token]:
+            yield f"it moves {transfer.amount} units of {transfer.token} that the range cannot take"
+    native = most.get(NATIVE, 0) if pool.currency0 == NATIVE else 0
+    sold = swap.amount_in if pool.currency0 == NATIVE and swap.zero_for_one else 0
+    if not sold <= value <= sold + native:
+        yield f"it sends {value} wei along, which is not what swap and range take"
+
+
+def _native_maximum(action: Action, context: PolicyContext) -> int:
+    pool: DecodedPoolKey | None = None
+    if isinstance(action, DecodedMint):
+        pool = action.pool
+    elif isinstance(action, DecodedIncrease):
+        pool = key_of(context.positions[action.token_id].pool.key)
+    if (
+        pool is None
+        or pool.currency0 != NATIVE
+        or not isinstance(action, DecodedMint | DecodedIncrease)
+    ):
+        return 0
+    return action.amount0_max
+
+
+def _deadline_faults(deadline: int, context: PolicyContext) -> Iterator[str]:
+    latest = context.head_time + context.limits.deadline_seconds
+    if not context.head_time < deadline <= latest:
+        yield f"its deadline {deadline} is not within {context.limits.deadline_seconds} s"
+
+
+def _no_value(step: DecodedStep) -> Iterator[str]:
+    if step.transaction.value:
+        yield "it sends the chain's own coin along for no reason"

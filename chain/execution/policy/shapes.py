@@ -1,0 +1,166 @@
+"""The few shapes a call may have: which actions, in which order, to whom.
+
+Anything else is refused, however harmless each of its parts may look.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.contracts.networks import NATIVE
+from chain.execution.decode.parties import SENDER
+from chain.execution.decode.records import (
+    DecodedBurn,
+    DecodedCloseCurrency,
+    DecodedDecrease,
+    DecodedIncrease,
+    DecodedMint,
+    DecodedPermit2Transfer,
+    DecodedPoolKey,
+    DecodedPositionManagerCall,
+    DecodedSettle,
+    DecodedSettlePair,
+    DecodedSwapExactIn,
+    DecodedSweep,
+    DecodedTake,
+    DecodedTakePair,
+    DecodedV4Swap,
+    Execute,
+    ModifyLiquidities,
+)
+from chain.execution.policy.context import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chain.contracts.networks import Address
+    from chain.execution.decode.records import Action
+    from chain.execution.policy.context import PolicyContext
+
+_DIRECT = {
+    (DecodedBurn, DecodedMint, DecodedCloseCurrency, DecodedCloseCurrency),
+    (DecodedBurn, DecodedTakePair),
+    (DecodedDecrease, DecodedTakePair),
+    (DecodedIncrease, DecodedCloseCurrency, DecodedCloseCurrency),
+    (DecodedIncrease, DecodedCloseCurrency, DecodedCloseCurrency, DecodedSweep),
+    (DecodedMint, DecodedSettlePair),
+    (DecodedMint, DecodedSettlePair, DecodedSweep),
+}
+_MOST_TRANSFERS = 2
+
+
+class SwapAndEnter(Struct, frozen=True):
+    """The parts of the one recipe that goes through the router."""
+
+    swap: DecodedSwapExactIn
+    settle: DecodedSettle
+    take: DecodedTake
+    transfers: tuple[DecodedPermit2Transfer, ...]
+    enter: ModifyLiquidities
+    mint: DecodedMint
+
+
+def direct_faults(call: ModifyLiquidities, context: PolicyContext) -> Iterator[str]:
+    """What is wrong with the form of a call to the PositionManager."""
+    shape = tuple(type(action) for action in call.actions)
+    if shape not in _DIRECT:
+        yield f"the actions {_names(call.actions)} are none of the known recipes"
+        return
+    pool = pool_of(call, context)
+    if pool is None:
+        yield "it names a position or a pool that the plan is not about"
+        return
+    pair = (pool.currency0, pool.currency1)
+    if _currencies(call.actions) != pair:
+        yield "it balances other currencies than the pool's"
+    minted = [action.pool for action in call.actions if isinstance(action, DecodedMint)]
+    if any(each != pool for each in minted):
+        yield "it would enter another pool than the one it leaves"
+    yield from _recipients(call.actions, {context.owner, SENDER})
+    swept = [action.currency for action in call.actions if isinstance(action, DecodedSweep)]
+    if swept and swept != [NATIVE]:
+        yield "only what is left of the value sent may be swept"
+
+
+def pool_of(call: ModifyLiquidities, context: PolicyContext) -> DecodedPoolKey | None:
+    """The pool of a call's first action, when it is one the plan is about."""
+    first = call.actions[0]
+    if isinstance(first, DecodedMint):
+        return first.pool if first.pool in context.pools else None
+    if isinstance(first, DecodedBurn | DecodedDecrease | DecodedIncrease):
+        position = context.positions.get(first.token_id)
+        return None if position is None else key_of(position.pool.key)
+    return None
+
+
+def swap_and_enter(call: Execute) -> SwapAndEnter | None:
+    """The recipe's parts, or None when the commands are not exactly those."""
+    match call.commands:
+        case (DecodedV4Swap(swapping), *between, DecodedPositionManagerCall(enter)):
+            transfers = tuple(each for each in between if isinstance(each, DecodedPermit2Transfer))
+        case _:
+            return None
+    if len(transfers) != len(between) or len(transfers) > _MOST_TRANSFERS:
+        return None
+    match swapping, enter.actions:
+        case (
+            (DecodedSwapExactIn() as swap, DecodedSettle() as settle, DecodedTake() as take),
+            (
+                DecodedMint() as mint,
+                DecodedSettle(),
+                DecodedSettle(),
+                DecodedSweep(),
+                DecodedSweep(),
+            ),
+        ):
+            return SwapAndEnter(swap, settle, take, transfers, enter, mint)
+    return None
+
+
+def router_faults(recipe: SwapAndEnter, context: PolicyContext) -> Iterator[str]:
+    """What is wrong with the form of a swap-and-enter."""
+    manager = context.network.contracts.position_manager
+    pool, swap = recipe.mint.pool, recipe.swap
+    pair = (pool.currency0, pool.currency1)
+    if pool not in context.pools or swap.pool not in context.pools:
+        yield "it names a pool that the plan is not about"
+    if (swap.pool.currency0, swap.pool.currency1) != pair:
+        yield "it swaps other currencies than the pool's"
+    sold, bought = pair if swap.zero_for_one else pair[::-1]
+    if recipe.settle != DecodedSettle(sold, 0, payer_is_user=True):
+        yield "the swap is not paid by the wallet in the currency sold"
+    if recipe.take != DecodedTake(bought, manager, 0):
+        yield "what the swap buys does not all go to the PositionManager"
+    tokens = [transfer.token for transfer in recipe.transfers]
+    if len(set(tokens)) != len(tokens) or not set(tokens) <= set(pair) - {NATIVE}:
+        yield "it moves other tokens than the pool's, or one of them twice"
+    if any(transfer.recipient != manager for transfer in recipe.transfers):
+        yield "it moves tokens to another place than the PositionManager"
+    settles = tuple(DecodedSettle(currency, 0, payer_is_user=False) for currency in pair)
+    if recipe.enter.actions[1:3] != settles:
+        yield "the position is not paid from what was moved there"
+    if recipe.enter.actions[3:] != tuple(DecodedSweep(each, context.owner) for each in pair):
+        yield "what is left is not all swept to the wallet"
+    # Called through the router, "the sender" is the router itself.
+    yield from _recipients((recipe.mint,), {context.owner})
+
+
+def _recipients(actions: tuple[Action, ...], own: set[Address]) -> Iterator[str]:
+    for action in actions:
+        if isinstance(action, DecodedTakePair | DecodedSweep) and action.recipient not in own:
+            yield f"it sends tokens to {action.recipient}, which is not the wallet"
+        if isinstance(action, DecodedMint) and action.owner not in own:
+            yield f"the new position would belong to {action.owner}, which is not the wallet"
+
+
+def _currencies(actions: tuple[Action, ...]) -> tuple[Address, ...]:
+    for action in actions:
+        if isinstance(action, DecodedTakePair | DecodedSettlePair):
+            return action.currency0, action.currency1
+    return tuple(action.currency for action in actions if isinstance(action, DecodedCloseCurrency))
+
+
+def _names(actions: tuple[Action, ...]) -> str:
+    return ", ".join(type(action).__name__ for action in actions) or "(none)"

@@ -1,0 +1,258 @@
+"""What a sequence of transactions would do: run on a node against the state of one block.
+
+`eth_simulateV1` runs the whole sequence and tells every transfer. A token can tell of more than it
+moved, so what the sender holds of the plan's own tokens is read between the steps. Where a node
+lacks it, forbids it or fails at it, the first step alone is tried by `eth_call`, and the rest is
+said to be unsimulated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from msgspec import Struct, field
+
+from chain.contracts.abi import WORD, encode_call, topic
+from chain.contracts.networks import NATIVE
+from chain.execution.refusals import refusal_words
+from chain.rpc import requests, values
+from chain.rpc.errors import ErrorKind, Reverted, RpcError, RpcRefused
+from chain.rpc.requests import Request, state_block
+from chain.rpc.server_errors import revert_data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from chain.contracts.networks import Address
+    from chain.execution.transaction import UnsignedTransaction
+    from chain.rpc.reader import Reader
+    from chain.rpc.records import BlockRef, Json
+
+TRANSFER = topic("Transfer(address,address,uint256)")
+# Where `traceTransfers` reports moves of the chain's own coin.
+_COIN = "0x" + "ee" * 20
+_NOT_OF_THE_METHOD = frozenset(
+    (
+        ErrorKind.WRONG_CHAIN,
+        ErrorKind.STALE_HEAD,
+        ErrorKind.REORGED,
+        ErrorKind.NO_ENDPOINT,
+        ErrorKind.STATE_PRUNED,
+        ErrorKind.BLOCK_MISSING,
+    )
+)
+"""What another method at the same endpoint would say as well."""
+_TRANSACTION_CODES = range(-38026, -38009)
+"""What `eth_simulateV1` itself says of transactions that cannot be run at all."""
+_TRANSACTION_WORDS = re.compile(
+    r"insufficient funds|intrinsic gas|nonce too|max fee per gas|gas limit", re.IGNORECASE
+)
+_UNKNOWN_OPCODE = re.compile(r"invalid opcode: (PUSH0|MCOPY|TLOAD|TSTORE|BLOBHASH|BLOBBASEFEE|CLZ)")
+"""Some simulators run an older machine than their chain; the contracts are not to blame."""
+_LOOKING_GAS = 200_000
+
+
+class StepOutcome(Struct, frozen=True):
+    step: str
+    success: bool
+    gas_used: int
+    changes: Mapping[Address, int]
+    """What the sender holds more (or less) of afterwards, by token; gas is not in it."""
+    failure: str | None
+    """Why it would be refused, in words."""
+    untold: Mapping[Address, int] = field(default_factory=dict)
+    """How far what arrived of a token is from what its events tell; nothing where they agree."""
+
+
+class Simulation(Struct, frozen=True):
+    method: Literal["eth_simulateV1", "eth_call"]
+    steps: tuple[StepOutcome, ...]
+    unsimulated: tuple[str, ...]
+    """Steps nobody could try yet."""
+    reason: str | None = None
+    """Why it was not `eth_simulateV1`, where it was not."""
+
+    @property
+    def success(self) -> bool:
+        return all(step.success for step in self.steps)
+
+    def all_changes(self, tokens: Iterable[Address]) -> dict[Address, int] | None:
+        """By token what all steps change together; None where not all of them could be tried."""
+        if self.method != "eth_simulateV1":
+            return None
+        return {token: sum(step.changes.get(token, 0) for step in self.steps) for token in tokens}
+
+
+async def simulate(
+    reader: Reader,
+    transactions: Sequence[UnsignedTransaction],
+    at: BlockRef,
+    tokens: Sequence[Address] = (),
+) -> Simulation:
+    """Try these transactions one after the other on the state of a block.
+
+    Of `tokens` the changes are measured by what the sender holds, of others told by events.
+    """
+    try:
+        tried = await reader.ask(_simulation(transactions, at, tokens))
+    except RpcError as error:
+        if error.kind in _NOT_OF_THE_METHOD:
+            raise
+        alone = await _first_alone(reader, transactions, at, error.sentence)
+        if alone.success and _is_about_transactions(error):
+            raise
+        return alone
+    if tried.unknown_opcode is not None:
+        reason = f"eth_simulateV1 there does not know {tried.unknown_opcode}, which the chain does."
+        return await _first_alone(reader, transactions, at, reason)
+    if not tried.steps[0].success:
+        name = tried.steps[0].step
+        reason = f"eth_simulateV1 there says that {name} fails, eth_call that it does not."
+        alone = await _first_alone(reader, transactions, at, reason)
+        if alone.success:
+            return alone
+    return Simulation("eth_simulateV1", tried.steps, ())
+
+
+async def _first_alone(
+    reader: Reader, transactions: Sequence[UnsignedTransaction], at: BlockRef, reason: str
+) -> Simulation:
+    first, *rest = transactions
+    try:
+        await reader.ask(
+            requests.call(
+                first.to, first.data, at, sender=first.sender, value=first.value, gas=first.gas
+            )
+        )
+    except Reverted as error:
+        outcome = StepOutcome(first.step, False, 0, {}, refusal_words(error.data))
+    else:
+        outcome = StepOutcome(first.step, True, 0, {}, None)
+    return Simulation("eth_call", (outcome,), tuple(one.step for one in rest), reason)
+
+
+def _is_about_transactions(error: RpcError) -> bool:
+    """Whether the method was carried out and the transactions were what it refused."""
+    return isinstance(error, Reverted) or (
+        isinstance(error, RpcRefused)
+        and (error.code in _TRANSACTION_CODES or bool(_TRANSACTION_WORDS.search(error.message)))
+    )
+
+
+class _Tried(NamedTuple):
+    steps: tuple[StepOutcome, ...]
+    unknown_opcode: str | None
+
+
+def _simulation(
+    transactions: Sequence[UnsignedTransaction], at: BlockRef, tokens: Sequence[Address]
+) -> Request[_Tried]:
+    measured = [token for token in dict.fromkeys(tokens) if token != NATIVE and transactions]
+    looks = [_look(token, transactions[0].sender) for token in measured]
+    group = 1 + len(looks)
+    calls: list[Json] = [*looks, *(call for one in transactions for call in (_call(one), *looks))]
+    asked: Json = {
+        "blockStateCalls": [{"calls": calls}],
+        "traceTransfers": True,
+        "validation": False,
+    }
+
+    def parse(value: object) -> _Tried:
+        blocks = values.items(value)
+        answers = values.items(values.fields(blocks[0]).get("calls")) if len(blocks) == 1 else ()
+        if len(answers) != len(calls):
+            raise values.InvalidValueError("another number of calls than was simulated")
+        before, rest = _held(measured, answers[: len(looks)]), answers[len(looks) :]
+        outcomes, opcode = [], None
+        for place, one in enumerate(transactions):
+            answer, *looked = rest[place * group : (place + 1) * group]
+            after = _held(measured, looked)
+            outcomes.append(_outcome(one, answer, before, after))
+            opcode = opcode or _unknown_opcode(answer)
+            before = after
+        return _Tried(tuple(outcomes), opcode)
+
+    return Request(
+        "eth_simulateV1", (asked, state_block(at)), parse, block_param=1, dispensable=True
+    )
+
+
+def _unknown_opcode(answer: object) -> str | None:
+    message = values.fields(values.fields(answer).get("error") or {}).get("message")
+    found = _UNKNOWN_OPCODE.search(message) if isinstance(message, str) else None
+    return None if found is None else found[1]
+
+
+def _look(token: Address, holder: Address) -> dict[str, Json]:
+    data = encode_call("balanceOf(address)", holder)
+    return {"from": holder, "to": token, "input": "0x" + data.hex(), "gas": hex(_LOOKING_GAS)}
+
+
+def _held(tokens: Sequence[Address], answers: Sequence[object]) -> dict[Address, int]:
+    """What is held of each token that answers."""
+    held = {}
+    for token, value in zip(tokens, answers, strict=True):
+        call = values.fields(value)
+        returned = values.data(call.get("returnData") or "0x")
+        if values.quantity(call.get("status")) == 1 and len(returned) == WORD:
+            held[token] = int.from_bytes(returned, "big")
+    return held
+
+
+def _call(one: UnsignedTransaction) -> dict[str, Json]:
+    return {
+        "from": one.sender,
+        "to": one.to,
+        "value": hex(one.value),
+        "input": "0x" + one.data.hex(),
+        "gas": hex(one.gas),
+    }
+
+
+def _outcome(
+    one: UnsignedTransaction,
+    value: object,
+    before: Mapping[Address, int],
+    after: Mapping[Address, int],
+) -> StepOutcome:
+    call = values.fields(value)
+    success = values.quantity(call.get("status")) == 1
+    failure = None
+    if not success:
+        error = values.fields(call.get("error") or {})
+        returned = revert_data(error.get("data")) or values.data(call.get("returnData") or "0x")
+        failure = refusal_words(returned)
+    told = _changes(one.sender, values.items(call.get("logs") or [])) if success else {}
+    measured = {token: after[token] - held for token, held in before.items() if token in after}
+    changes = {token: amount for token, amount in {**told, **measured}.items() if amount}
+    return StepOutcome(
+        step=one.step,
+        success=success,
+        gas_used=values.small_quantity(call.get("gasUsed")),
+        changes=changes,
+        failure=failure,
+        untold={
+            token: amount - told.get(token, 0)
+            for token, amount in measured.items()
+            if amount != told.get(token, 0)
+        },
+    )
+
+
+def _changes(owner: Address, logs: Iterable[object]) -> dict[Address, int]:
+    """The sum of every transfer to and from the owner, by token."""
+    held: Counter[Address] = Counter()
+    for value in logs:
+        log = values.fields(value)
+        topics = [values.hash32(each) for each in values.items(log.get("topics"))]
+        data = values.data(log.get("data"))
+        # An NFT's Transfer has its id as a fourth topic and no data.
+        if len(topics) != 3 or topics[0] != TRANSFER or len(data) != 32:
+            continue
+        token = values.address(log.get("address"))
+        amount = int.from_bytes(data, "big")
+        currency = NATIVE if token == _COIN else token
+        held[currency] += amount * ((topics[2][-40:] == owner[2:]) - (topics[1][-40:] == owner[2:]))
+    return {token: amount for token, amount in held.items() if amount}

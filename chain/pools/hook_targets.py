@@ -1,0 +1,73 @@
+"""Whose code a hook runs when its own only passes calls on to an address that can be changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.contracts.abi import encode_call
+from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS
+from chain.read.block_reader import expected
+from chain.rpc import requests
+from chain.rpc.errors import Reverted, RpcRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chain.contracts.hooks import HookPassport
+    from chain.contracts.networks import Address
+    from chain.rpc.reader import Reader
+
+_SLOTS = (*IMPLEMENTATION_SLOTS, BEACON_SLOT)
+
+
+def passes_calls_on(hook: HookPassport) -> bool:
+    """Whether its code names a place in storage that says whose code runs."""
+    proxy = None if hook.code is None else hook.code.proxy
+    return proxy is not None and proxy.target is None
+
+
+async def read_hook_targets(
+    reader: Reader, hooks: Sequence[Address]
+) -> dict[Address, tuple[Address, ...]]:
+    """By hook, the addresses that stand there: implementations, a beacon and what it names.
+
+    One request, two where a hook has a beacon.
+    """
+    questions = [requests.storage(hook, "0x" + slot.hex()) for hook in hooks for slot in _SLOTS]
+    words = [expected(one, str) for one in await reader.settle(questions)]
+    named = {
+        hook: words[at : at + len(_SLOTS)]
+        for hook, at in zip(hooks, range(0, len(words), len(_SLOTS)), strict=True)
+    }
+    beacons = sorted({_address(found[-1]) for found in named.values() if int(found[-1], 16)})
+    behind = await _implementations(reader, beacons)
+    return {
+        hook: (
+            *(_address(word) for word in found if int(word, 16)),
+            *behind.get(_address(found[-1]), ()),
+        )
+        for hook, found in named.items()
+    }
+
+
+async def _implementations(
+    reader: Reader, beacons: Sequence[Address]
+) -> dict[Address, tuple[Address, ...]]:
+    """What each beacon names; nothing where it does not answer as a beacon does."""
+    if not beacons:
+        return {}
+    asked = [requests.call(beacon, encode_call("implementation()")) for beacon in beacons]
+    answers = await reader.settle(asked)
+    return {
+        # Whoever wrote the beacon may have it fail in any way: that must blind nobody.
+        beacon: () if isinstance(answer, Reverted | RpcRefused) else _word(expected(answer, bytes))
+        for beacon, answer in zip(beacons, answers, strict=True)
+    }
+
+
+def _word(answer: bytes) -> tuple[Address, ...]:
+    return (_address(answer.hex()),) if len(answer) == 32 else ()
+
+
+def _address(word: str) -> Address:
+    return "0x" + word[-40:]

@@ -1,0 +1,231 @@
+"""Asking one block about positions until nothing is missing."""
+
+from __future__ import annotations
+
+import itertools
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from chain.contracts.abi import AbiError
+from chain.contracts.hooks import NO_HOOK
+from chain.positions import custody
+from chain.positions.custody import Custody
+from chain.positions.identity import PositionIdentity, identify, layout_of
+from chain.positions.snapshot import (
+    PoolSnapshot,
+    PositionSnapshot,
+    pool_snapshot,
+    position_snapshot,
+)
+from chain.read.block_reader import Answers, OneBlock, expected, sound_answers
+from chain.read.storage_words import decode_words, read_words, word_chunks
+from chain.rpc import requests
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from chain.contracts.networks import Address, Network
+    from chain.contracts.pool_key import PoolId
+    from chain.contracts.storage import PositionInfo
+    from chain.positions.memory import PositionMemory
+    from chain.rpc.client import RpcClient
+    from chain.rpc.multicall import Call, CallOutcome
+    from chain.rpc.records import BlockRef
+    from chain.rpc.requests import Request
+
+
+async def read_positions(
+    client: RpcClient,
+    network: Network,
+    memory: PositionMemory,
+    token_ids: Iterable[int],
+    *,
+    at: BlockRef = "latest",
+) -> dict[int, PositionSnapshot]:
+    """Snapshots of those tokens that exist, all at one block.
+
+    One request when the positions are remembered, two when they are met for the first time.
+    """
+    gathering = BatchReader(OneBlock(client, network, at), network, memory)
+    await gathering.complete(token_ids)
+    return gathering.snapshots()
+
+
+AlsoWords: TypeAlias = "Callable[[Collection[PositionIdentity]], Iterable[int]]"
+"""Storage words somebody else wants read at the same block, once the positions are known."""
+
+Question: TypeAlias = "tuple[Call, Callable[[CallOutcome], None]]"
+"""A call, and what to do with its outcome."""
+
+
+def no_more_words(_: Collection[PositionIdentity]) -> Iterable[int]:
+    return ()
+
+
+class BatchReader:
+    """What has been read of a set of positions at one block, and what is still missing.
+
+    First it must be known which pool a position is in; then where to find its numbers. Positions
+    met before are asked both at once, and the answer proves that they are what was remembered.
+    """
+
+    def __init__(
+        self,
+        at: OneBlock,
+        network: Network,
+        memory: PositionMemory,
+        also: AlsoWords = no_more_words,
+    ) -> None:
+        self.at = at
+        self._also = also
+        self._pool_manager = network.contracts.pool_manager
+        self._position_manager = network.contracts.position_manager
+        self._memory = memory
+        self._subscribed = memory.subscribed()
+        self._identities: dict[int, PositionIdentity] = {}
+        self._mistaken: set[int] = set()
+        self._owners: dict[int, Address | None] = {}
+        self._infos: dict[int, PositionInfo | None] = {}
+        self._approved: dict[int, Address | None] = {}
+        self._subscribers: dict[int, Address | None] = {}
+        self._words: dict[int, int] = {}
+        self._hook_codes: dict[Address, bytes] = {}
+
+    async def complete(self, token_ids: Iterable[int]) -> None:
+        """Ask for what is missing until nothing is, and remember what was met."""
+        wanted = list(token_ids)
+        while any(True for _ in self._questions(wanted)) or self._missing_hooks(wanted):
+            await self.advance(wanted)
+        self._memory.remember(self._identities.values())
+        self._memory.remember_subscribed(
+            {token_id for token_id in wanted if self._subscribers.get(token_id)},
+            out_of=wanted,
+        )
+
+    async def advance(
+        self,
+        token_ids: Iterable[int],
+        calls: Sequence[Call] = (),
+        beside: Sequence[Request[object]] = (),
+    ) -> Answers:
+        """One step: all that can be asked now about these tokens, and the caller's questions."""
+        wanted = list(token_ids)
+        self._recall(wanted)
+        questions = list(self._questions(wanted))
+        hooks = self._missing_hooks(wanted)
+        codes = [requests.code(hook, self.at.ref) for hook in hooks]
+        answers = await self.at.read([*calls, *(call for call, _ in questions)], [*beside, *codes])
+        with sound_answers():
+            for (_, take), outcome in zip(questions, answers.outcomes[len(calls) :], strict=True):
+                take(outcome)
+        for hook, code in zip(hooks, answers.beside[len(beside) :], strict=True):
+            self._hook_codes[hook] = expected(code, bytes)
+        return Answers(answers.outcomes[: len(calls)], answers.beside[: len(beside)])
+
+    @property
+    def words(self) -> Mapping[int, int]:
+        """Every storage word of the PoolManager that was read."""
+        return self._words
+
+    def snapshots(self) -> dict[int, PositionSnapshot]:
+        """Every position that was gathered and exists, by token id."""
+        pools: dict[PoolId, PoolSnapshot] = {}
+        found: dict[int, PositionSnapshot] = {}
+        manager, words, block = self._position_manager, self._words, self.at.block
+        for token_id in sorted(self._identities):
+            identity, owner = self._identities[token_id], self._owners[token_id]
+            if owner is None:
+                continue
+            pool = pools.get(identity.pool_id)
+            if pool is None:
+                code = self._hook_codes.get(identity.pool_key.hooks)
+                pool = pools[identity.pool_id] = pool_snapshot(identity, manager, words, code)
+            held = Custody(owner, self._approved[token_id], self._subscribers.get(token_id))
+            found[token_id] = position_snapshot(
+                identity, manager, words, block=block, pool=pool, custody=held
+            )
+        return found
+
+    def _recall(self, token_ids: Iterable[int]) -> None:
+        unmet = [
+            token_id
+            for token_id in token_ids
+            if token_id not in self._identities
+            and token_id not in self._infos
+            and token_id not in self._mistaken
+        ]
+        self._identities.update(self._memory.identities(unmet))
+
+    def _questions(self, token_ids: Sequence[int]) -> Iterator[Question]:
+        for token_id in token_ids:
+            identity = self._identities.get(token_id)
+            if token_id not in self._owners:
+                yield self._ask(custody.OWNER, token_id), partial(self._take_owner, token_id)
+            if token_id not in self._infos:
+                selector = custody.POOL_AND_INFO if identity is None else custody.INFO
+                yield self._ask(selector, token_id), partial(self._take_info, token_id)
+            if identity is None:
+                continue
+            if token_id not in self._approved:
+                yield self._ask(custody.APPROVED, token_id), partial(self._take_approved, token_id)
+            if token_id not in self._subscribers and self._may_have_subscriber(token_id):
+                taken = partial(self._take_subscriber, token_id)
+                yield self._ask(custody.SUBSCRIBER, token_id), taken
+        for chunk in word_chunks(self._missing_words(token_ids)):
+            yield read_words(self._pool_manager, chunk), partial(self._take_words, chunk)
+
+    def _ask(self, selector: bytes, token_id: int) -> Call:
+        return custody.about(self._position_manager, selector, token_id)
+
+    def _may_have_subscriber(self, token_id: int) -> bool:
+        info = self._infos.get(token_id)
+        return token_id in self._subscribed if info is None else info.has_subscriber
+
+    def _take_owner(self, token_id: int, outcome: CallOutcome) -> None:
+        self._owners[token_id] = custody.decode_owner(outcome)
+
+    def _take_approved(self, token_id: int, outcome: CallOutcome) -> None:
+        self._approved[token_id] = custody.decode_address(outcome)
+
+    def _take_subscriber(self, token_id: int, outcome: CallOutcome) -> None:
+        self._subscribers[token_id] = custody.decode_address(outcome)
+
+    def _take_words(self, slots: Sequence[int], outcome: CallOutcome) -> None:
+        self._words.update(decode_words(slots, outcome))
+
+    def _take_info(self, token_id: int, outcome: CallOutcome) -> None:
+        key, info = custody.decode_info(outcome)
+        remembered = self._identities.get(token_id)
+        if info is None:
+            self._identities.pop(token_id, None)
+        elif key is not None:
+            identity = identify(token_id, key, info.tick_lower, info.tick_upper)
+            if not identity.agrees_with(info):
+                raise AbiError(f"The pool key told for position {token_id} is not its own.")
+            self._identities[token_id] = identity
+        elif remembered is not None and not remembered.agrees_with(info):
+            # Another chain, or another history of this one, gave the token id to another
+            # position: ask again, this time with its pool.
+            self._mistaken.add(token_id)
+            del self._identities[token_id]
+            return
+        self._infos[token_id] = info
+
+    def _missing_words(self, token_ids: Iterable[int]) -> list[int]:
+        words, manager = self._words, self._position_manager
+        own = (
+            slot
+            for token_id in token_ids
+            if token_id in self._identities
+            for slot in layout_of(self._identities[token_id], manager).slots
+        )
+        also = self._also(self._identities.values())
+        return [slot for slot in itertools.chain(own, also) if slot not in words]
+
+    def _missing_hooks(self, token_ids: Iterable[int]) -> list[Address]:
+        hooks = {
+            self._identities[token_id].pool_key.hooks
+            for token_id in token_ids
+            if token_id in self._identities
+        }
+        return sorted(hooks - self._hook_codes.keys() - {NO_HOOK})

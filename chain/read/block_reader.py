@@ -1,0 +1,206 @@
+"""Many reads of one block, in as few requests as they fit into.
+
+The first request asks for the head and reads it at once. Each batch of calls also asks the chain
+which block it runs on: an answer from another block than the header's is asked again by hash.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+
+from chain.contracts.abi import AbiError, encode_call
+from chain.rpc import requests
+from chain.rpc.errors import ErrorKind, Malformed, RpcError
+from chain.rpc.multicall import Call, CallOutcome, multicall
+from chain.rpc.records import Block
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from chain.contracts.networks import Network
+    from chain.rpc.client import RpcClient
+    from chain.rpc.records import BlockRef
+    from chain.rpc.requests import Request
+
+T = TypeVar("T")
+
+GAS_PER_CALL = 10_000_000
+"""Nodes stop a call at 50 million gas by default, some at far less."""
+
+ANSWER_BYTES_PER_REQUEST = 4_000_000
+
+_ARB_SYS = "0x0000000000000000000000000000000000000064"
+
+
+class EventError(ValueError):
+    """A log that is not the event it was taken for: the node that sent it is not to be trusted."""
+
+
+class BlockMovedError(RpcError):
+    """A node that answers from another block than the one it was asked about."""
+
+    kind = ErrorKind.REORGED
+    retryable = False
+
+    def __init__(self, block: Block) -> None:
+        super().__init__(
+            f"Block {block.number} was replaced, or the node does not keep to it, while it was"
+            " read.",
+            "Read again from the new head.",
+        )
+
+
+class NoSuchBlockError(RpcError):
+    """A block the node does not know."""
+
+    kind = ErrorKind.STATE_PRUNED
+
+    def __init__(self, ref: BlockRef) -> None:
+        super().__init__(
+            f"The node knows no block {ref}.", "Ask for one it has, or for the latest."
+        )
+
+
+@contextmanager
+def sound_answers() -> Iterator[None]:
+    """What no contract of Uniswap's answers is a fault of the node that said so."""
+    try:
+        yield
+    except (AbiError, EventError) as error:
+        raise Malformed(str(error).rstrip("."), endpoint="The node") from error
+
+
+class Answers(Struct, frozen=True):
+    outcomes: list[CallOutcome]
+    beside: list[object]
+    """What the other requests got, in their order: a value or an `RpcError` each."""
+
+
+class OneBlock:
+    """The block all reads of one snapshot are taken from."""
+
+    def __init__(self, client: RpcClient, network: Network, at: BlockRef = "latest") -> None:
+        self._client = client
+        self._network = network
+        self._block: Block | None = None
+        self.ref: BlockRef = at
+        """How to ask about the block: as it was given, then by its hash."""
+
+    @property
+    def block(self) -> Block:
+        if self._block is None:
+            raise RuntimeError("Nothing was read of the block yet.")
+        return self._block
+
+    async def read(self, calls: Sequence[Call], beside: Sequence[Request[object]] = ()) -> Answers:
+        """The outcomes of the calls on this block; `beside` rides in the first request."""
+        waiting = dict(enumerate(_bundles(calls)))
+        done: dict[int, list[CallOutcome]] = {}
+        others: list[object] | None = None
+        while waiting or others is None or self._block is None:
+            numbers = list(_fitting(waiting))
+            pinned = self._block is not None
+            extra = beside if others is None else ()
+            bundles = [self._bundled(waiting[number]) for number in numbers]
+            answers = await self._ask([*extra, *bundles])
+            if others is None:
+                others, answers = answers[: len(extra)], answers[len(extra) :]
+            for number, answer in zip(numbers, answers, strict=True):
+                outcomes = self._checked(answer, pinned=pinned)
+                if outcomes is not None:
+                    done[number] = outcomes
+                    del waiting[number]
+        return Answers([one for number in sorted(done) for one in done[number]], others)
+
+    async def _ask(self, questions: Sequence[Request[object]]) -> list[object]:
+        if self._block is not None:
+            return await self._client.at(self._block).settle(questions)
+        if self.ref == "latest":
+            header, answers = await self._client.with_head(questions)
+        else:
+            first, *answers = await self._client.settle([requests.block(self.ref), *questions])
+            if first is None:
+                raise NoSuchBlockError(self.ref)
+            header = expected(first, Block)
+        self._block = header
+        self.ref = header.hash
+        return answers
+
+    def _bundled(self, calls: Sequence[Call]) -> Request[list[CallOutcome]]:
+        multicall3 = self._network.contracts.multicall3
+        return multicall(multicall3, (*self._whereabouts(), *calls), self.ref)
+
+    def _checked(self, answer: object, *, pinned: bool) -> list[CallOutcome] | None:
+        """The outcomes, or None when they are of a newer head and must be asked for again."""
+        outcomes: list[CallOutcome] = expected(answer, list)
+        proof = len(self._whereabouts())
+        if self._is_here(outcomes[:proof]):
+            return outcomes[proof:]
+        if pinned:
+            raise BlockMovedError(self.block)
+        return None
+
+    def _whereabouts(self) -> tuple[Call, ...]:
+        multicall3 = self._network.contracts.multicall3
+        timestamp = Call(multicall3, encode_call("getCurrentBlockTimestamp()"))
+        if self._network.stack == "arbitrum":
+            # NUMBER and BLOCKHASH tell of the parent chain there.
+            return (timestamp, Call(_ARB_SYS, encode_call("arbBlockNumber()")))
+        return (
+            timestamp,
+            Call(multicall3, encode_call("getBlockNumber()")),
+            Call(multicall3, encode_call("getLastBlockHash()")),
+        )
+
+    def _is_here(self, proof: Sequence[CallOutcome]) -> bool:
+        block = self.block
+        here = (block.timestamp, block.number, int(block.parent_hash, 16))
+        told = tuple(int.from_bytes(outcome.data, "big") for outcome in proof)
+        return all(outcome.success for outcome in proof) and told == here[: len(told)]
+
+
+def expected(answer: object, kind: type[T]) -> T:
+    """The answer of one request among several, or its error."""
+    if isinstance(answer, RpcError):
+        raise answer
+    if not isinstance(answer, kind):
+        raise TypeError(f"A {kind.__name__} was expected, not a {type(answer).__name__}.")
+    return answer
+
+
+def _bundles(calls: Sequence[Call]) -> Iterator[tuple[Call, ...]]:
+    """The calls in order, in groups that stay under the gas of one `eth_call`."""
+    bundle: list[Call] = []
+    gas = 0
+    for call in calls:
+        needed = _gas(call)
+        if bundle and gas + needed > GAS_PER_CALL:
+            yield tuple(bundle)
+            bundle, gas = [], 0
+        bundle.append(call)
+        gas += needed
+    if bundle:
+        yield tuple(bundle)
+
+
+def _fitting(waiting: dict[int, tuple[Call, ...]]) -> Iterator[int]:
+    """The first bundles whose answers fit one HTTP response."""
+    size = 0
+    for number, bundle in waiting.items():
+        size += sum(map(_answer_bytes, bundle))
+        if size > ANSWER_BYTES_PER_REQUEST and number != next(iter(waiting)):
+            return
+        yield number
+
+
+def _gas(call: Call) -> int:
+    """An upper bound for getters: a call, and a cold storage read for each word it was given."""
+    return 10_000 + 75 * len(call.data)
+
+
+def _answer_bytes(call: Call) -> int:
+    """Hex digits of the answer: as many words as were asked for, six more, and the wrapping."""
+    return 2 * (len(call.data) + 384)

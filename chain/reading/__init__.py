@@ -1,1 +1,0 @@
-"""Reading the chain whole: many values of one block, and logs over any number of blocks."""

@@ -1,0 +1,170 @@
+"""The wallets a person has told zuno about, and which one is meant when none is named."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.base.home import FILE_MODE, FOLDER_MODE, write_atomically
+from chain.base.strict_json import InvalidJsonError, loads
+from chain.contracts.checksum import checksummed
+from chain.wallet.errors import NoSuchWalletError, WalletError
+from chain.wallet.private_files import read_bounded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from chain.contracts.networks import Address
+
+_FILE_NAME = "wallets.json"
+_LOCK_NAME = ".lock"
+_VERSION = 1
+_ADDRESS = re.compile(r"0x[0-9a-f]{40}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
+
+
+class KeyStorage(StrEnum):
+    """Where a wallet's key is."""
+
+    KEYRING = "keyring"
+    FILE = "keystore file"
+    NOWHERE = "watch-only"
+
+
+class Wallet(Struct, frozen=True):
+    address: Address
+    name: str
+    keeping: KeyStorage
+
+    @property
+    def watch_only(self) -> bool:
+        return self.keeping is KeyStorage.NOWHERE
+
+
+class AddressBook(Struct, frozen=True):
+    wallets: tuple[Wallet, ...] = ()
+    current: Address | None = None
+
+    def at(self, address: Address) -> Wallet | None:
+        return next((one for one in self.wallets if one.address == address), None)
+
+    def find(self, named: str) -> Wallet:
+        """The wallet with this name or address."""
+        for wallet in self.wallets:
+            if named in (wallet.name, wallet.address) or named.lower() == wallet.address:
+                return wallet
+        raise NoSuchWalletError(
+            "No wallet goes by that name or address. See which there are: zuno wallet list"
+        )
+
+    def named(self, chosen: str | None) -> str:
+        """A name for a new wallet: the chosen one when it is free, else the next number."""
+        taken = {wallet.name for wallet in self.wallets}
+        if chosen is None:
+            numbered = (f"wallet-{number}" for number in range(1, len(taken) + 2))
+            return next(name for name in numbered if name not in taken)
+        if not _NAME.fullmatch(chosen) or chosen.lower().startswith("0x"):
+            raise WalletError(
+                "That name cannot be used: up to 32 letters, digits, dots and dashes, "
+                "and not like an address."
+            )
+        if chosen in taken:
+            raise WalletError(f"There already is a wallet called {chosen}. Choose another --name.")
+        return chosen
+
+    def holding(self, wallet: Wallet) -> AddressBook:
+        """With this wallet in it; the first one becomes the current one."""
+        others = tuple(one for one in self.wallets if one.address != wallet.address)
+        return AddressBook((*others, wallet), self.current or wallet.address)
+
+    def without(self, address: Address) -> AddressBook:
+        left = tuple(one for one in self.wallets if one.address != address)
+        return AddressBook(left, None if self.current == address else self.current)
+
+    def choosing(self, address: Address) -> AddressBook:
+        return replace(self, current=address)
+
+
+def read_book(folder: Path) -> AddressBook:
+    path = folder / _FILE_NAME
+    if not path.exists():
+        return AddressBook()
+    try:
+        return _parsed(loads(read_bounded(path)))
+    except (InvalidJsonError, KeyError, TypeError, ValueError):
+        raise WalletError(
+            f"{path} is damaged. Move it away and import the wallets again; "
+            "the keys themselves are not in it."
+        ) from None
+
+
+def change_book(folder: Path, change: Callable[[AddressBook], AddressBook]) -> AddressBook:
+    """Read, change and write the book while no other process does."""
+    with _alone(folder):
+        book = change(read_book(folder))
+        content = {
+            "version": _VERSION,
+            "current": book.current,
+            "wallets": [
+                {"address": one.address, "name": one.name, "store": one.keeping.value}
+                for one in book.wallets
+            ],
+        }
+        write_atomically(folder / _FILE_NAME, json.dumps(content, indent=2).encode())
+    return book
+
+
+def parsed_address(text: str) -> Address:
+    """An address in any case; with EIP-55 capitals its checksum must be right."""
+    lowered = text.strip().lower()
+    if not _ADDRESS.fullmatch(lowered):
+        raise WalletError("That is not an address: 0x and 40 hexadecimal digits are needed.")
+    digits = text.strip()[2:]
+    if digits not in (digits.lower(), digits.upper()) and digits != checksummed(lowered)[2:]:
+        raise WalletError("That address has a typing error: its capitals do not fit its digits.")
+    return lowered
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    descriptor = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, FILE_MODE)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _parsed(document: object) -> AddressBook:
+    fields = cast("dict[str, object]", document)
+    if fields["version"] != _VERSION:
+        raise ValueError("another version")
+    entries = cast("list[dict[str, str]]", fields["wallets"])
+    wallets = tuple(
+        Wallet(
+            _checked(_ADDRESS, one["address"]),
+            _checked(_NAME, one["name"]),
+            KeyStorage(one["store"]),
+        )
+        for one in entries
+    )
+    current = cast("Address | None", fields["current"])
+    if current is not None and current not in {wallet.address for wallet in wallets}:
+        raise ValueError("the current wallet is not in the book")
+    return AddressBook(wallets, current)
+
+
+def _checked(pattern: re.Pattern[str], text: str) -> str:
+    if not pattern.fullmatch(text):
+        raise ValueError("not of the expected form")
+    return text

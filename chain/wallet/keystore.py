@@ -1,0 +1,165 @@
+"""A key's way into a store, back out of it for signing, and its removal."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.contracts.checksum import checksummed
+from chain.contracts.networks import network_named
+from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
+from chain.wallet.demo import DEMO_NETWORK, demo_key, refuse_demo_elsewhere, refuse_known_key
+from chain.wallet.errors import (
+    KeyringUnusableError,
+    KeystoreError,
+    NoSuchWalletError,
+    WalletError,
+    WalletRefusedError,
+)
+from chain.wallet.keyring_store import find_keyring
+from chain.wallet.keystore_file import keystore_path, read_keystore, write_keystore
+from chain.wallet.private_files import guard_process
+from chain.wallet.signer import Signer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chain.base.home import Home
+    from chain.contracts.networks import Address, Network
+    from chain.wallet.keyring_store import Keyring
+    from chain.wallet.secrets import Passphrase, PrivateKey
+
+
+class StoreChoice(StrEnum):
+    """Where a person wants a key kept."""
+
+    BEST = "best"
+    KEYRING = "keyring"
+    FILE = "file"
+
+
+class StoredKey(Struct, frozen=True):
+    wallet: Wallet
+    place: str
+    """The keyring's title or the file's path."""
+    why: str
+    """Why not in the keyring; empty when it is there."""
+    current: bool
+
+
+def keep_key(
+    home: Home,
+    key: PrivateKey,
+    *,
+    name: str | None,
+    choice: StoreChoice,
+    new_passphrase: Callable[[str], Passphrase],
+) -> StoredKey:
+    """Keep a key in the system's keyring, or else in an encrypted file.
+
+    `new_passphrase` is called for the file alone, with the sentence that says why it is used.
+    """
+    guard_process()
+    known = read_book(home.keystore)
+    before = known.at(key.address)
+    if before is not None and not before.watch_only:
+        raise WalletError(f"The wallet {before.name} already holds this key. Nothing was changed.")
+    refuse_known_key(key.address)
+    name = before.name if before is not None and name is None else known.named(name)
+    home.prepare()
+    keeping, place, why = _stored(home, key, choice, new_passphrase)
+    wallet = Wallet(key.address, name, keeping)
+    book = change_book(home.keystore, lambda book: book.holding(wallet))
+    return StoredKey(wallet, place, why, current=book.current == wallet.address)
+
+
+def watch(home: Home, address: Address, *, name: str | None) -> StoredKey:
+    """Remember an address without a key."""
+    known = read_book(home.keystore)
+    if (before := known.at(address)) is not None:
+        raise WalletError(f"{checksummed(address)} is already here, as {before.name}.")
+    wallet = Wallet(address, known.named(name), KeyStorage.NOWHERE)
+    home.prepare()
+    book = change_book(home.keystore, lambda book: book.holding(wallet))
+    return StoredKey(wallet, "", "", current=book.current == address)
+
+
+def remove(home: Home, wallet: Wallet) -> None:
+    """Delete the key, then forget the wallet: the other way round a key could be left behind."""
+    if wallet.keeping is KeyStorage.KEYRING:
+        _needed_keyring().forget(wallet.address)
+    elif wallet.keeping is KeyStorage.FILE:
+        keystore_path(home.keystore, wallet.address).unlink(missing_ok=True)
+    change_book(home.keystore, lambda book: book.without(wallet.address))
+
+
+def open_key(home: Home, wallet: Wallet, passphrase: Callable[[], Passphrase]) -> PrivateKey:
+    """A wallet's key; the passphrase is asked for only when a file needs it."""
+    if wallet.watch_only:
+        raise WalletRefusedError(
+            f"{wallet.name} is watch-only: zuno holds no key for it and cannot sign. "
+            "Add its key with: zuno wallet import"
+        )
+    guard_process()
+    if wallet.keeping is KeyStorage.KEYRING:
+        return _needed_keyring().key_of(wallet.address)
+    path = keystore_path(home.keystore, wallet.address)
+    if not path.exists():
+        raise KeystoreError(f"{path} is gone. Put its copy back, or import the key again.")
+    with passphrase() as given:
+        key = read_keystore(path, given)
+    if key.address != wallet.address:
+        key.wipe()
+        raise KeystoreError(f"{path} holds another wallet's key. Nothing was opened.")
+    return key
+
+
+def open_signer(
+    home: Home, network: Network, address: Address, passphrase: Callable[[Wallet], Passphrase]
+) -> Signer:
+    """A signer for this address on this network, to be used in a `with` block."""
+    refuse_demo_elsewhere(address, network.chain_id)
+    if address == network_named(DEMO_NETWORK).default_address:
+        return Signer(demo_key(home.cache), network.chain_id)
+    wallet = read_book(home.keystore).at(address)
+    if wallet is None:
+        raise NoSuchWalletError(
+            f"zuno holds no key for {checksummed(address)}. Add it with: zuno wallet import"
+        )
+    return Signer(open_key(home, wallet, lambda: passphrase(wallet)), network.chain_id)
+
+
+def _needed_keyring() -> Keyring:
+    try:
+        return find_keyring()
+    except KeyringUnusableError as error:
+        raise KeyringUnusableError(
+            f"{error} The key is kept there: unlock or start it, and try again."
+        ) from None
+
+
+def _stored(
+    home: Home,
+    key: PrivateKey,
+    choice: StoreChoice,
+    new_passphrase: Callable[[str], Passphrase],
+) -> tuple[KeyStorage, str, str]:
+    why = "A file was asked for."
+    if choice is not StoreChoice.FILE:
+        try:
+            keyring = find_keyring()
+            keyring.keep(key)
+        except KeyringUnusableError as error:
+            if choice is StoreChoice.KEYRING:
+                raise KeyringUnusableError(
+                    f"{error} Nothing was kept. Unlock or start it, or choose --store file."
+                ) from None
+            why = str(error)
+        else:
+            return KeyStorage.KEYRING, keyring.title, ""
+    path = keystore_path(home.keystore, key.address)
+    with new_passphrase(why) as passphrase:
+        write_keystore(path, key, passphrase)
+    return KeyStorage.FILE, str(path), why

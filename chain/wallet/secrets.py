@@ -1,0 +1,107 @@
+"""Secrets as objects that cannot be printed, copied or saved by accident."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import TYPE_CHECKING, NoReturn
+
+from chain.contracts.public_keys import address_of
+from chain.wallet.errors import WalletError, discreetly
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from chain.contracts.networks import Address
+
+KEY_BYTES = 32
+CURVE_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+
+_HEX_KEY = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
+
+
+class _Concealed:
+    """Bytes that show themselves to nobody, and are overwritten when they are done with."""
+
+    __slots__ = ("_secret",)
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = bytearray(secret)
+
+    def reveal(self) -> bytes:
+        """The secret itself: never to be kept in a variable that a traceback could show."""
+        if not self._secret:
+            raise WalletError("This secret was already wiped. Open the wallet again.")
+        return bytes(self._secret)
+
+    def wipe(self) -> None:
+        """Overwrite it; copies that Python's libraries made are beyond reach."""
+        self._secret[:] = bytes(len(self._secret))
+        self._secret.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.wipe()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(hidden)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"A {type(self).__name__} is not copied or saved.")
+
+
+class Passphrase(_Concealed):
+    """What opens a keystore file."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        return cls(text.encode("utf-8", "surrogateescape"))
+
+    def equals(self, other: Passphrase) -> bool:
+        return secrets.compare_digest(self.reveal(), other.reveal())
+
+    @property
+    def length(self) -> int:
+        return len(self._secret)
+
+
+class PrivateKey(_Concealed):
+    """A secp256k1 key and the address that follows from it."""
+
+    __slots__ = ("address",)
+
+    def __init__(self, secret: bytes) -> None:
+        if len(secret) != KEY_BYTES or not 0 < int.from_bytes(secret, "big") < CURVE_ORDER:
+            raise WalletError("That is not a private key: its number is outside the curve.")
+        super().__init__(secret)
+        self.address: Address = discreetly(
+            lambda: address_of(secret),
+            lambda kind: WalletError(f"No address could be derived from that key ({kind})."),
+        )
+
+    @classmethod
+    def generate(cls) -> Self:
+        return cls((secrets.randbelow(CURVE_ORDER - 1) + 1).to_bytes(KEY_BYTES, "big"))
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        found = _HEX_KEY.fullmatch(text.strip())
+        if found is None:
+            raise WalletError("That is not a private key: 64 hexadecimal digits are needed.")
+        return cls(bytes.fromhex(found[1]))
+
+    def as_text(self) -> str:
+        return self.reveal().hex()
+
+    def __repr__(self) -> str:
+        return f"PrivateKey(hidden, of {self.address})"

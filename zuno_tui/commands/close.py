@@ -1,0 +1,23 @@
+"""`zuno close ID`: approve leaving a position, without asking anybody's opinion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zuno_tui.commands.approve import approve_order
+from zuno_tui.gate.orders.position import order_to_close
+from zuno_tui.session.session import Session
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from zuno_tui.commands.approve import OrderMaker
+
+
+def run(arguments: Namespace) -> int:
+    session = Session.start(arguments)
+    return approve_order(session, make_order(session, arguments))
+
+
+def make_order(session: Session, arguments: Namespace) -> OrderMaker:
+    return lambda sources: order_to_close(sources, arguments.token_id, session.address)

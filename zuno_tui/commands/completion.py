@@ -1,0 +1,93 @@
+"""How a phrase that is being typed could go on: verbs first, then what the desk has to name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from zuno_tui.commands.verbs import VERBS, verb_at_start
+from zuno_tui.phrases.named_networks import network_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from zuno_tui.commands.verb import Names, Verb
+    from zuno_tui.phrases.context import PhraseContext
+
+MOST_SHOWN = 6
+
+
+class PhraseCompletion(Struct, frozen=True):
+    phrase: str
+    """The whole line, as it would stand after it was taken."""
+    means: str
+
+
+def completions(text: str, context: PhraseContext) -> tuple[PhraseCompletion, ...]:
+    """The likeliest first; none for an empty line, or where only the person knows how to go on."""
+    typed = text.lstrip()
+    if not typed:
+        return ()
+    lowered = typed.lower()
+    found = [
+        PhraseCompletion(verb.name, verb.does)
+        for verb in VERBS
+        if verb.name.startswith(lowered) and verb.name != lowered and verb.possible(context)
+    ]
+    begun = verb_at_start(typed.split())
+    if begun is not None:
+        verb, count = begun
+        found += _arguments(typed, verb, typed.split()[count:], context)
+    return tuple(found[:MOST_SHOWN])
+
+
+def _arguments(
+    typed: str, verb: Verb, after: list[str], context: PhraseContext
+) -> Iterable[PhraseCompletion]:
+    ends_a_word = typed.endswith(" ")
+    if len(after) > 1 or (after and ends_a_word):
+        return
+    begun = after[0].lower().removeprefix("#") if after else ""
+    stem = typed[: len(typed) - len(after[0])] if after else f"{typed.rstrip()} "
+    for name in _names(verb, context):
+        if name.startswith(begun) and name != begun:
+            yield PhraseCompletion(f"{stem}{name}", _told(verb, name))
+
+
+def _names(verb: Verb, context: PhraseContext) -> tuple[str, ...]:
+    if verb.name == "help":
+        return tuple(verb.name for verb in VERBS)
+    named: dict[Names, tuple[str, ...]] = {
+        "positions": _selected_first(context),
+        "candidates": context.candidates,
+        "alerts": context.alerts,
+        "records": context.records,
+        "sent": context.sent,
+        "networks": network_names(),
+        "none": (),
+    }
+    return named[verb.names]
+
+
+def _selected_first(context: PhraseContext) -> tuple[str, ...]:
+    # False sorts first: the position under the cursor is the one most likely meant.
+    ordered = sorted(context.positions, key=lambda token_id: token_id != context.selected)
+    return tuple(str(token_id) for token_id in ordered)
+
+
+_KINDS: dict[Names, str] = {
+    "positions": "position #{}",
+    "candidates": "move {}",
+    "alerts": "alert {}",
+    "records": "record {}",
+    "sent": "plan {}",
+    "networks": "network {}",
+    "none": "{}",
+}
+
+
+def _told(verb: Verb, name: str) -> str:
+    if verb.names == "candidates" and name == "exit":
+        return "leave the position"
+    return _KINDS[verb.names].format(name)

@@ -1,0 +1,191 @@
+"""What the doctor asks over the network: endpoints, contracts, where sends go, and the model."""
+
+from __future__ import annotations
+
+import os
+import time
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.contracts.checksum import checksummed
+from chain.contracts.code_hashes import shipped_code_hashes
+from chain.contracts.keccak import keccak
+from chain.rpc import requests
+from chain.rpc.errors import RpcError
+from zuno_tui.settings import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from chain.contracts.networks import Address
+    from chain.rpc.client import RpcClient
+    from zuno_tui.session.session import Session
+
+
+class CheckState(StrEnum):
+    WELL = "ok"
+    CAUTION = "caution"
+    BROKEN = "broken"
+
+
+class Check(Struct, frozen=True):
+    name: str
+    state: CheckState
+    finding: str
+    next_step: str = ""
+    about_network: bool = False
+
+
+_MODEL_SECONDS = 5.0
+
+
+async def network_checks(session: Session) -> AsyncIterator[Check]:
+    from chain.rpc.client import RpcClient
+
+    endpoints = session.settings.endpoints_for(session.network)
+    if not endpoints:
+        yield Check(
+            "RPC",
+            CheckState.BROKEN,
+            "no endpoint is set",
+            f"zuno --network {session.network.name} --rpc URL, or [rpc] in {session.home.settings}",
+            about_network=True,
+        )
+    # One client an endpoint: failover would hide the one that is not well.
+    for number, url in enumerate(endpoints, 1):
+        name = "RPC" if len(endpoints) == 1 else f"RPC {number}"
+        async with RpcClient(session.network, (url,)) as client:
+            try:
+                async for check in _endpoint_checks(session, client, name):
+                    yield check
+            except RpcError as error:
+                yield Check(
+                    name, CheckState.BROKEN, error.sentence, _mend(session), about_network=True
+                )
+
+
+async def sending_check(session: Session) -> Check:
+    """Where signed transactions would go; a private endpoint that is down takes none."""
+    from chain.rpc.client import RpcClient
+
+    url = session.settings.send_endpoint_for(session.network)
+    if url is None:
+        return Check("sends", CheckState.WELL, "go through the endpoints above")
+    async with RpcClient(session.network, (url,)) as client:
+        host = client.endpoints[0].label
+        try:
+            await client.ask(requests.chain_id())
+        except RpcError as error:
+            mend = "Nothing is signed until it answers. It is named under [send] in settings.toml."
+            return Check("sends", CheckState.BROKEN, error.sentence, mend, about_network=True)
+    return Check("sends", CheckState.WELL, f"go through {host} alone, which answers")
+
+
+async def model_check(session: Session) -> Check:
+    from zuno_tui.settings.debates import debate_settings
+
+    try:
+        chosen = debate_settings(session.settings, os.environ, profile=None, deterministic=False)
+    except SettingsError as error:
+        return Check("model", CheckState.BROKEN, str(error), str(session.home.settings))
+    model = chosen.model
+    if model is None:
+        key = os.environ.get("OPENAI_API_KEY")
+        why = "deterministic is chosen" if key else "OPENAI_API_KEY is not set"
+        return Check("model", CheckState.WELL, f"none ({why}): debates run on the rules alone")
+    import httpx2
+
+    asked = f"{model.base_url.rstrip('/')}/models"
+    try:
+        async with httpx2.AsyncClient(timeout=_MODEL_SECONDS, trust_env=False) as client:
+            answer = await client.get(asked, headers={"Authorization": f"Bearer {model.api_key}"})
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        return Check(
+            "model",
+            CheckState.CAUTION,
+            f"cannot be reached ({type(error).__name__})",
+            "Check OPENAI_BASE_URL. Until then debates run on the rules alone.",
+        )
+    if answer.status_code != 200:
+        return Check(
+            "model",
+            CheckState.CAUTION,
+            f"refused with HTTP {answer.status_code}",
+            "Check OPENAI_API_KEY. Until then debates run on the rules alone.",
+        )
+    return Check("model", CheckState.WELL, "answers")
+
+
+def _mend(session: Session) -> str:
+    if session.network.name == "devnet":
+        return "Start it in another terminal: zuno devnet"
+    return f"Set another endpoint: zuno --network {session.network.name} --rpc URL"
+
+
+async def _endpoint_checks(session: Session, client: RpcClient, name: str) -> AsyncIterator[Check]:
+    started = time.perf_counter()
+    chain_id = await client.ask(requests.chain_id())
+    milliseconds = (time.perf_counter() - started) * 1000
+    yield Check(name, CheckState.WELL, f"answers in {milliseconds:.0f} ms")
+    yield Check("chain id", CheckState.WELL, f"{chain_id}, as {session.network.title} should")
+    head = await client.head()
+    yield Check("head", CheckState.WELL, f"block {head.number:,}, {_age(session, head.timestamp)}")
+    yield await _contracts_check(session, client)
+
+
+def _age(session: Session, timestamp: int) -> str:
+    if session.network.clock == "head":
+        return "by its own clock"
+    return f"{max(0, time.time() - timestamp):.0f} s old"
+
+
+async def _contracts_check(session: Session, client: RpcClient) -> Check:
+    contracts = session.network.contracts
+    places = {
+        "PoolManager": contracts.pool_manager,
+        "PositionManager": contracts.position_manager,
+        "StateView": contracts.state_view,
+        "V4Quoter": contracts.quoter,
+        "Permit2": contracts.permit2,
+        "Multicall3": contracts.multicall3,
+    }
+    if contracts.universal_router:
+        places["UniversalRouter"] = contracts.universal_router
+    codes = await client.settle([requests.code(at, "latest") for at in places.values()])
+    found = {
+        address: code
+        for address, code in zip(places.values(), codes, strict=True)
+        if not isinstance(code, RpcError) and code
+    }
+    missing = [name for name, address in places.items() if address not in found]
+    if missing:
+        return Check(
+            "contracts",
+            CheckState.BROKEN,
+            f"no code at {', '.join(missing)}",
+            "This endpoint does not serve Uniswap v4 here. Set another: zuno --rpc URL",
+            about_network=True,
+        )
+    return _code_check(session, found)
+
+
+def _code_check(session: Session, codes: Mapping[Address, bytes]) -> Check:
+    """Whether the code is what is shipped with zuno, where anything is."""
+    known = shipped_code_hashes(session.network)
+    hashes = {address: "0x" + keccak(code).hex() for address, code in codes.items()}
+    other = [each for each, hash_ in hashes.items() if known.get(each, hash_) != hash_]
+    if other:
+        return Check(
+            "contracts",
+            CheckState.BROKEN,
+            f"other code than it should be at {', '.join(map(checksummed, other))}",
+            "Nothing is signed on this endpoint's word. Set another: zuno --rpc URL",
+            about_network=True,
+        )
+    return Check(
+        "contracts",
+        CheckState.WELL,
+        f"all {len(codes)} have code, {len(known)} as shipped with zuno",
+    )

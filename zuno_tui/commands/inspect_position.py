@@ -1,0 +1,165 @@
+"""`zuno inspect ID`: everything that can be known about one position."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, TypeVar
+
+from chain.base.quantity import Quantity, Unknown
+from chain.contracts.checksum import checksummed
+from chain.positions.overview import OnePosition, read_one
+from chain.positions.performance import Performance, gains, read_performance
+from chain.tokens.pair import Pair, pair_of
+from zuno_tui.commands.positions import state_words
+from zuno_tui.session.session import Session, say
+from zuno_tui.shown.drawing.pieces import range_gauge
+from zuno_tui.shown.exit_codes import FAILED
+from zuno_tui.shown.output import print_json, print_lines
+from zuno_tui.shown.position_document import performance_document, position_document
+from zuno_tui.shown.words import (
+    UNKNOWN,
+    age_text,
+    amount_of,
+    fee_text,
+    percent,
+    signed_money,
+    worth,
+)
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator
+
+    from chain.math.liquidity import Amounts
+    from chain.prices.price import WorthUnit
+    from zuno_tui.shown.output import Json
+
+T = TypeVar("T")
+
+_LABEL_WIDTH = 14
+
+
+def run(arguments: Namespace) -> int:
+    return asyncio.run(_inspect(Session.start(arguments), arguments.token_id))
+
+
+async def _inspect(session: Session, token_id: int) -> int:
+    async with session.sources() as sources:
+        one = await read_one(sources, token_id, session.settings.unit)
+        if one is None:
+            say(f"{session.network.title} has no position #{token_id}, or it was burned.")
+            return FAILED
+        performance = await read_performance(sources, [one.snapshot])
+    if session.as_json:
+        document = position_document(
+            session.network, one.snapshot, one.tokens, one.prices, one.worth
+        )
+        where: dict[str, Json] = {
+            "network": session.network.name,
+            "chainId": session.network.chain_id,
+            "block": one.snapshot.block.number,
+        }
+        print_json({**where, **document, **performance_document(performance, one.snapshot)})
+        return 0
+    say(f"{session.network.title} · block {one.snapshot.block.number:,}")
+    lines = PositionPage(session, one, performance).lines()
+    print_lines(f"{label:<{_LABEL_WIDTH}}{text}".rstrip() for label, text in lines)
+    return 0
+
+
+class PositionPage:
+    """One position in words, label by label."""
+
+    def __init__(self, session: Session, one: OnePosition, performance: Performance) -> None:
+        self._unit: WorthUnit = session.settings.unit
+        self._one = one
+        self._position = one.snapshot
+        self._account = performance.accounts[one.snapshot.token_id]
+        self._daily = performance.daily[one.snapshot.token_id]
+        key = one.snapshot.pool.key
+        self._token0, self._token1 = one.tokens[key.currency0], one.tokens[key.currency1]
+        self._pair: Pair = pair_of(
+            session.network, self._token0, self._token1, one.snapshot.pool.sqrt_price_x96
+        )
+
+    def lines(self) -> Iterator[tuple[str, str]]:
+        position, pool = self._position, self._position.pool
+        kind = " dynamic" if pool.key.has_dynamic_fee else ""
+        yield (
+            f"#{position.token_id}",
+            f"{self._pair.name} {fee_text(pool.lp_fee)}{kind} · {state_words(position)}",
+        )
+        yield from self._range()
+        yield from self._holdings()
+        yield from self._since_entry()
+        yield from self._pool()
+        yield from self._custody()
+
+    def _range(self) -> Iterator[tuple[str, str]]:
+        pool, identity = self._position.pool, self._position.identity
+        ticks = identity.tick_lower, identity.tick_upper
+        low, high = self._pair.bounds(*ticks)
+        gauge = range_gauge(self._pair.progress(pool.tick, *ticks)).strip()
+        unit = f"{self._pair.quote.label} per {self._pair.base.label}"
+        yield "range", f"{low} {gauge} {high} {unit}, ticks {ticks[0]} to {ticks[1]}"
+        yield "price", f"{self._pair.price_text(pool.sqrt_price_x96)} {unit}, tick {pool.tick}"
+
+    def _holdings(self) -> Iterator[tuple[str, str]]:
+        position, value = self._position, self._one.worth
+        holds = self._both(position.amount0, position.amount1)
+        yield "holds", f"{holds} = {worth(value.principal, self._unit)}"
+        fees = self._both(position.fees0, position.fees1)
+        yield "uncollected", f"{fees} = {worth(value.fees, self._unit)}"
+        yield "delta", f"{amount_of(position.delta, self._token0)} {self._token0.label}"
+        if position.share:
+            yield "share", f"{percent(position.share)} of the liquidity that earns fees now"
+        else:
+            yield "share", "none: it earns nothing now"
+
+    def _since_entry(self) -> Iterator[tuple[str, str]]:
+        account, unit = self._account, self._unit
+        won = gains(account, self._daily, self._token1, self._one.prices, unit)
+        yield "opened", f"{_or_reason(account.age_seconds, age_text)} ago"
+        yield "put in", self._amounts(account.deposited)
+        yield "taken out", self._amounts(account.withdrawn)
+        yield "fees earned", self._amounts(account.fees_earned)
+        loss = _or_reason(account.impermanent_loss, lambda part: f"{float(part) * 100:+.3f}%")
+        yield "vs holding", f"{signed_money(won.against_holding, unit)}, impermanent loss {loss}"
+        yield (
+            "a day",
+            f"{signed_money(won.net_a_day, unit)} = fees {worth(won.fees_a_day, unit)}"
+            f" less LVR {worth(won.lvr_a_day, unit)},"
+            f" measured over {age_text(self._daily.measured_seconds)}",
+        )
+        gas = _or_reason(account.gas, lambda wei: f"{wei / 10**18:.6f} of the network's coin")
+        yield "gas spent", gas
+
+    def _pool(self) -> Iterator[tuple[str, str]]:
+        pool = self._position.pool
+        yield "pool", pool.pool_id
+        to_one, to_zero = pool.protocol_fee.zero_for_one, pool.protocol_fee.one_for_zero
+        if to_one or to_zero:
+            yield "protocol fee", f"{fee_text(to_one)} one way, {fee_text(to_zero)} the other"
+        for index, sentence in enumerate(pool.hook.sentences):
+            yield "" if index else "hook", sentence
+
+    def _custody(self) -> Iterator[tuple[str, str]]:
+        custody = self._position.custody
+        yield "owner", checksummed(custody.owner) if custody.owner else UNKNOWN
+        if custody.approved:
+            yield "approved", f"{checksummed(custody.approved)} may move this position"
+        if custody.subscriber:
+            yield "subscriber", f"{checksummed(custody.subscriber)} can refuse every change"
+
+    def _both(self, amount0: int, amount1: int) -> str:
+        return (
+            f"{amount_of(amount0, self._token0)} {self._token0.label}"
+            f" + {amount_of(amount1, self._token1)} {self._token1.label}"
+        )
+
+    def _amounts(self, amounts: Quantity[Amounts]) -> str:
+        return _or_reason(amounts, lambda both: self._both(both.amount0, both.amount1))
+
+
+def _or_reason(value: Quantity[T], words: Callable[[T], str]) -> str:
+    return f"{UNKNOWN}: {value.reason}" if isinstance(value, Unknown) else words(value.value)

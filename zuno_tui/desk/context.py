@@ -1,0 +1,72 @@
+"""What every part of the desk works with while it is open on one network and wallet."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from chain.base.secret_struct import SecretStruct
+from zuno_tui.desk.events import ViewAsked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chain.contracts.networks import Address
+    from chain.positions.overview import Sources
+    from zuno_tui.commands.intents import ViewName
+    from zuno_tui.desk.events import Event
+    from zuno_tui.desk.jobs import Jobs
+    from zuno_tui.desk.status import StatusBoard
+    from zuno_tui.session.session import Session
+
+    Tell = Callable[[Event], None]
+    from collections.abc import Callable, Mapping
+
+    from zuno_tui.settings import Flags
+
+
+def _new_request_id() -> str:
+    return f"req_{secrets.token_hex(8)}"
+
+
+class DeskOpening(SecretStruct, frozen=True):
+    session: Session
+    demo: bool = False
+    """Whether the guide speaks and the market can be paused."""
+    deterministic: bool = False
+    """Whether the rules speak alone, key or no key."""
+    flags: Flags | None = None
+    """What the monitor watches by, beside the settings; None for this network and wallet alone."""
+    clock: Callable[[], float] = time.time
+    new_request_id: Callable[[], str] = _new_request_id
+    # It may hold keys, and so is part of no repr.
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+
+_STILL_WAITING = 2.0
+
+
+class DeskContext(Struct, frozen=True):
+    opening: DeskOpening
+    session: Session
+    wallet: Address
+    sources: Sources
+    tell: Tell
+    jobs: Jobs
+    status: StatusBoard
+
+    def bring(self, view: ViewName, asked_at: float) -> None:
+        """Bring what was asked for to the front, for whoever is still waiting for it.
+
+        Later they may be typing, and a pane that jumps to the front would take the keys.
+        """
+        if self.clock() - asked_at < _STILL_WAITING:
+            self.tell(ViewAsked(view))
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        return self.opening.clock

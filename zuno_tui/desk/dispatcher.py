@@ -1,0 +1,191 @@
+"""Where requests are taken once the desk is open: each goes to the part that does it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from chain.rpc.errors import RpcError
+from zuno_tui.commands.intents import (
+    AboutPlan,
+    Acknowledge,
+    Apply,
+    Approve,
+    ChangePosition,
+    CreatePosition,
+    Inspect,
+    MuteAlert,
+    OpenOutbox,
+    Recommend,
+    Replay,
+    SetMarketClock,
+    Show,
+    ShowPage,
+)
+from zuno_tui.desk.approvals import Approvals
+from zuno_tui.desk.card import Card
+from zuno_tui.desk.debates import Debates
+from zuno_tui.desk.details import Details
+from zuno_tui.desk.events import Said, ViewAsked
+from zuno_tui.desk.market import EmbeddedMarket as MarketClock
+from zuno_tui.desk.outbox_rows import OutboxRows
+from zuno_tui.desk.pages import Pages
+from zuno_tui.desk.pool_rows import Pools
+from zuno_tui.desk.records import Records
+from zuno_tui.desk.signing import Signing
+from zuno_tui.desk.watching import Watching
+from zuno_tui.session.retention import let_go_when_due
+from zuno_tui.settings import SettingsError
+from zuno_tui.settings.retention import retention_settings
+
+if TYPE_CHECKING:
+    from chain.rpc.records import Block
+    from chain.wallet.secrets import Passphrase
+    from zuno_tui.commands.intents import Intent
+    from zuno_tui.desk.context import DeskContext
+    from zuno_tui.desk.reading import PositionReader
+
+_QUIET_AFTER = 60.0
+"""Seconds from the opening until old files are looked through."""
+
+
+class Dispatcher:
+    def __init__(self, desk_context: DeskContext, positions: PositionReader) -> None:
+        self._desk_context = desk_context
+        self._positions = positions
+        self.card = Card(desk_context.tell, desk_context.clock)
+        embedded = desk_context.session.network.clock == "head"
+        self._market = MarketClock(desk_context) if embedded else None
+        deciding = self._market if desk_context.opening.demo else None
+        self._debates = Debates(desk_context, self.card)
+        self._approvals = Approvals(desk_context, self.card, deciding)
+        self._signing = Signing(desk_context, self.card, self._happened)
+        self._outbox = OutboxRows(desk_context)
+        self._pages = Pages(desk_context)
+        self._pools = Pools(desk_context)
+        self._records = Records(desk_context)
+        self._details = Details(desk_context)
+        self._watching = Watching(desk_context)
+        self._loops: list[asyncio.Task[None]] = []
+
+    def begin(self) -> None:
+        self._outbox.begin()
+        try:
+            self._debates.introduce()
+        except SettingsError as error:
+            self._desk_context.tell(Said(str(error), "warn"))
+        self._loops.append(asyncio.create_task(self._watching.run(), name="zuno watching"))
+        self._loops.append(asyncio.create_task(self._let_go(), name="zuno retention"))
+        if self._market is not None:
+            self._loops.append(asyncio.create_task(self._market.run(), name="zuno market"))
+
+    async def _let_go(self) -> None:
+        """When the rush of the opening is over; a desk that is closed sooner leaves it be."""
+        await asyncio.sleep(_QUIET_AFTER)
+        desk_context = self._desk_context
+        try:
+            settings = retention_settings(desk_context.session.settings.retention)
+        except SettingsError as error:
+            desk_context.tell(Said(str(error), "warn"))
+            return
+        store, now = desk_context.sources.store, desk_context.clock()
+        told = let_go_when_due(desk_context.session.home, store, settings, now=now)
+        if told is not None:
+            desk_context.tell(Said(told))
+
+    async def close(self) -> None:
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+
+    def noticed(self, head: Block) -> None:
+        """What is approved ends by the network's clock, whether anybody looks or not."""
+        view = self.card.view
+        approval = None if view is None else view.approval
+        network = self._desk_context.session.network
+        now = head.timestamp if network.clock == "head" else self._desk_context.clock()
+        if approval is not None and now >= approval.expires_at and not self._signing.busy:
+            self.card.unapproved()
+            self._signing.expire(approval)
+            self._loops.append(asyncio.create_task(self._happened(), name="zuno after expiry"))
+
+    def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
+        self._signing.confirm(approval_hash, word, passphrase)
+
+    async def take(self, intent: Intent) -> None:
+        match intent:
+            case Show():
+                self._show(intent)
+            case Inspect():
+                self._details.inspect(intent)
+            case Recommend():
+                self._debates.recommend(intent)
+            case CreatePosition():
+                self._debates.create(intent)
+            case Replay():
+                self._records.replay(intent)
+            case ShowPage(name="pools"):
+                self._pools.show()
+            case ShowPage(name=name):
+                self._pages.show((name,))
+            case SetMarketClock():
+                await self._turn_market(intent)
+            case Acknowledge():
+                self._watching.acknowledge(intent)
+            case MuteAlert():
+                self._watching.mute(intent)
+            case _:
+                self._take_deed(intent)
+
+    def _take_deed(self, intent: Intent) -> None:
+        """What leads to a transaction, or away from one."""
+        match intent:
+            case AboutPlan(verb="diff" | "export"):
+                self._pages.show(_words(intent))
+            case AboutPlan():
+                self._approvals.show(intent)
+            case Approve():
+                self._approvals.approve(intent)
+            case ChangePosition():
+                self._approvals.change(intent)
+            case Apply():
+                self._signing.ask(intent)
+            case OpenOutbox(action="look"):
+                self._outbox.show()
+            case OpenOutbox(action="resume"):
+                self._signing.ask_resume(intent)
+            case OpenOutbox(action="resolve"):
+                self._outbox.resolve(intent.plan_id)
+            case OpenOutbox():
+                self._signing.ask_replacement(intent)
+
+    def _show(self, asked: Show) -> None:
+        match asked.view:
+            case "outbox":
+                self._outbox.show()
+            case "records":
+                self._records.show()
+            case "positions":
+                self._positions.soon()
+        self._desk_context.tell(ViewAsked(asked.view))
+
+    async def _turn_market(self, asked: SetMarketClock) -> None:
+        if self._market is None:
+            self._desk_context.tell(Said("Only the embedded chain's market can be paused.", "warn"))
+            return
+        await self._market.turn(asked)
+        self._positions.soon()
+
+    async def _happened(self) -> None:
+        """Something may have changed on the chain by our own hand."""
+        self._positions.soon()
+        if self._market is not None:
+            # A chain that does not answer now is the positions' reader's to tell.
+            with suppress(RpcError):
+                await self._market.go_on()
+
+
+def _words(asked: AboutPlan) -> tuple[str, ...]:
+    words = (asked.verb, *(() if asked.plan_id is None else (asked.plan_id,)))
+    return words if asked.candidate is None else (*words, "--candidate", asked.candidate)

@@ -1,0 +1,161 @@
+"""Applying: the approval found, judged once more, and only then signed and sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.execution.decode.words import describe, names_on
+from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.sender import Sender
+from chain.execution.simulate import simulate
+from chain.rpc.errors import RpcRefused
+from zuno_tui.gate.approval_tag import refuse_untagged
+from zuno_tui.gate.approvals import (
+    find_approval,
+    read_approval,
+    refuse_past_the_day,
+    refuse_tampered,
+)
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.witnessing import evidence_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from chain.base.store import Store
+    from chain.contracts.networks import Address, Network
+    from chain.execution.outbox.outbox import Outbox
+    from chain.execution.outbox.records import Dispatch, PlanStep
+    from chain.execution.outbox.sender import TransactionSigner
+    from chain.execution.transaction import SignedTransaction, UnsignedTransaction
+    from chain.positions.overview import Sources
+    from chain.tokens import Token
+    from zuno_tui.gate.approvals import Approval
+    from zuno_tui.gate.connections import Connections
+    from zuno_tui.gate.judgment import SigningJudgment
+
+
+class ShownSigner(Struct, frozen=True):
+    """Signs the transactions whose words a person saw, and none that the journal holds since."""
+
+    signer: TransactionSigner
+    shown: frozenset[UnsignedTransaction]
+
+    def sign(self, transaction: UnsignedTransaction, /) -> SignedTransaction:
+        if transaction not in self.shown:
+            raise OutboxError(
+                f"What the journal holds as {transaction.step} is not what was shown. "
+                "It was not signed.",
+                "See where things stand: zuno outbox",
+            )
+        return self.signer.sign(transaction)
+
+
+WORD, ANYWAY = "apply", "apply-anyway"
+
+
+class InterruptedApplyError(Exception):
+    """Something failed after signing had begun; only the outbox knows how far it came."""
+
+
+class WaitingApproval(Struct, frozen=True):
+    """An approval that was not used yet, with what it would do in the words of its own bytes."""
+
+    approval: Approval
+    dispatch: Dispatch
+    judgment: SigningJudgment
+    words: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def word(self) -> str:
+        """What must be typed: another word where gas costs more than it is about."""
+        return ANYWAY if self.approval.gas_exceeds else WORD
+
+    @property
+    def tokens(self) -> Mapping[Address, Token]:
+        return self.judgment.basis.tokens
+
+    @property
+    def changes(self) -> dict[Address, int] | None:
+        """What the wallet would hold more or less of now; None where not all could be tried."""
+        return self.judgment.basis.simulation.all_changes(self.tokens)
+
+
+def unused_approval(
+    outbox: Outbox, plan_id: str | None, confirmed: str | None
+) -> tuple[Approval, Dispatch]:
+    """The newest approval of the plan, refused when another hash was confirmed or it was used."""
+    store = outbox.kept
+    approval = find_approval(store, plan_id)
+    if confirmed is not None and confirmed != approval.hash:
+        raise GateRefusedError(
+            f"{_whose(store, approval, confirmed)} Nothing was sent. "
+            f"What is approved of {approval.plan_id} now: {approval.hash}"
+        )
+    dispatch = outbox.dispatch(approval.hash)
+    if dispatch.consumed_at is not None:
+        raise GateRefusedError(
+            f"{approval.plan_id} was applied before. Nothing was sent now. "
+            "See what it did: zuno outbox"
+        )
+    refuse_tampered(approval, dispatch)
+    refuse_untagged(store, approval.hash, approval.plan_id)
+    return approval, dispatch
+
+
+def waiting_of(
+    network: Network, approval: Approval, dispatch: Dispatch, judgment: SigningJudgment
+) -> WaitingApproval:
+    """What is about to be signed, in words read once more out of the bytes in the journal."""
+    names = names_on(network, dispatch.sender, judgment.basis.tokens)
+    words = tuple((step.transaction.step, describe(step, names)) for step in judgment.steps)
+    return WaitingApproval(approval, dispatch, judgment, words)
+
+
+async def apply(
+    sources: Sources,
+    connections: Connections,
+    outbox: Outbox,
+    waiting: WaitingApproval,
+    signer: TransactionSigner,
+    *,
+    changed: Callable[[PlanStep], None],
+) -> Dispatch:
+    """Sign and send, step by step, until the chain has decided each."""
+    at = waiting.judgment.now
+    refuse_past_the_day(outbox, waiting.approval, at)
+    sender = Sender(
+        outbox,
+        reads=sources.client,
+        route=connections.route,
+        chain_id=sources.network.chain_id,
+        clock=sources.clock,
+        changed=changed,
+        objection=lambda transaction, at: _objection(sources, transaction, at),
+        evidence=evidence_of(sources.network, connections),
+    )
+    shown = frozenset(step.transaction for step in waiting.dispatch.steps)
+    return await sender.apply(waiting.approval.hash, ShownSigner(signer, shown), at=at)
+
+
+async def _objection(
+    sources: Sources, transaction: UnsignedTransaction, block_hash: str
+) -> str | None:
+    """Why a step would fail where the one before it has brought things."""
+    try:
+        tried = await simulate(sources.client, [transaction], block_hash)
+    except RpcRefused as error:
+        return f"it could not be tried before it was signed: {error.sentence}"
+    failure = next((step.failure for step in tried.steps if not step.success), None)
+    return None if failure is None else f"tried before it was signed, it fails: {failure}"
+
+
+def _whose(store: Store, approval: Approval, confirmed: str) -> str:
+    other = read_approval(store, confirmed)
+    if other is None:
+        return "Nothing with that hash is approved."
+    if other.plan_id != approval.plan_id:
+        return f"That hash belongs to {other.plan_id}, not to {approval.plan_id}."
+    return f"That hash is of an earlier approval of {approval.plan_id}."

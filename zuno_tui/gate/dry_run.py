@@ -1,0 +1,149 @@
+"""Dry run and approval: an order prepared, sealed under one hash and written into the journal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.execution.build.requests import CreateRequest, ReRangeRequest
+from chain.execution.decode.words import describe, names_on
+from chain.execution.exit_tax import shortfall_words
+from chain.execution.outbox.outbox import Outbox
+from chain.positions.overview import tokens_at
+from zuno_tui.gate.agreement import require_agreement
+from zuno_tui.gate.approval_tag import tag_approval
+from zuno_tui.gate.approvals import approval_of, dispatch_of, keep_approval, notional_of_today
+from zuno_tui.gate.basis import Basis, BasisQuestion
+from zuno_tui.gate.drift import network_time
+from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_elsewhere, pending_words
+from zuno_tui.gate.prepare import prepare
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.swap_replay import SwapInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from chain.contracts.networks import Address
+    from chain.positions.overview import Sources
+    from chain.tokens import Token
+    from zuno_tui.gate.agreement import Agreement
+    from zuno_tui.gate.connections import Connections
+    from zuno_tui.gate.limits import GateLimits
+    from zuno_tui.gate.orders.order import Order
+    from zuno_tui.gate.prepare import Prepared
+
+
+class DryRun(Struct, frozen=True):
+    """What would be signed, tried and judged, and told in words."""
+
+    prepared: Prepared
+    tokens: Mapping[Address, Token]
+    words: tuple[tuple[str, tuple[str, ...]], ...]
+    """Each step with its sentences, drawn from its own bytes."""
+    warnings: tuple[str, ...]
+    """What does not arrive of what leaves a position, and who keeps it."""
+    private_host: str | None
+    """The endpoint that alone would be sent through; None for the usual ones."""
+    agreement: Agreement
+
+
+class Approved(Struct, frozen=True):
+    hash: str
+    dry_run: DryRun
+
+
+async def make_dry_run(
+    sources: Sources,
+    connections: Connections,
+    order: Order,
+    *,
+    journal: Path,
+    wallet: Address,
+    limits: GateLimits,
+) -> DryRun:
+    """Everything that approving does, without letting anything be applied."""
+    block = order.subject.block
+    with Outbox.open(journal) as outbox:
+        today = notional_of_today(outbox, network_time(sources, block.timestamp))
+        own = nonces_sent(outbox.dispatches(), sources.network.chain_id, wallet)
+    if waiting := await pending_elsewhere(connections.readers(sources.client), wallet, own):
+        raise GateRefusedError(f"{pending_words(waiting)} Nothing was approved.")
+    fresh = sources.without_memory()
+    prepared = await prepare(
+        fresh,
+        connections,
+        order,
+        wallet,
+        limits=limits,
+        notional_today=today,
+        pins=sources.store,
+    )
+    tokens = await tokens_at(fresh, order.tokens, block.hash, remember=True)
+    agreement = await require_agreement(
+        sources, connections, _question(prepared, wallet), _basis(prepared, tokens)
+    )
+    if order.subject.position is not None:
+        fresh.memory.remember([order.subject.position.identity])
+    sources.store.absorb(fresh.store, now=sources.clock())
+    names = names_on(sources.network, wallet, tokens)
+    words = tuple((step.transaction.step, describe(step, names)) for step in prepared.steps)
+    positions = order.subject.positions
+    warnings = shortfall_words(prepared.steps, prepared.simulation, positions, names)
+    private_host = connections.route.private_host
+    return DryRun(prepared, tokens, words, warnings, private_host, agreement)
+
+
+def _question(prepared: Prepared, wallet: Address) -> BasisQuestion:
+    order = prepared.order
+    request, swap = order.request, None
+    if isinstance(request, ReRangeRequest | CreateRequest) and request.swap is not None:
+        leaving = request.position if isinstance(request, ReRangeRequest) else None
+        quoted = request.swap
+        swap = SwapInput(quoted.pool, quoted.zero_for_one, quoted.amount_in, leaving)
+    return BasisQuestion(
+        order.subject.about,
+        wallet,
+        order.tokens,
+        tuple(prepared.codes.now),
+        prepared.built.transactions,
+        swap,
+    )
+
+
+def _basis(prepared: Prepared, tokens: Mapping[Address, Token]) -> Basis:
+    """What was really built on; amounts that were typed were scaled by the tokens as then read."""
+    order = prepared.order
+    swap = order.request.swap if isinstance(order.request, ReRangeRequest | CreateRequest) else None
+    return Basis(
+        order.subject,
+        prepared.circumstances,
+        prepared.facts,
+        {
+            **tokens,
+            **{token: order.scaled_by[token] for token in tokens if token in order.scaled_by},
+        },
+        prepared.codes,
+        swap,
+        prepared.simulation,
+    )
+
+
+def approve(sources: Sources, journal: Path, dry_run: DryRun) -> Approved:
+    """Let what was rehearsed be applied once, within ten minutes, exactly as it is told."""
+    prepared = dry_run.prepared
+    approval = approval_of(prepared, dry_run.warnings, dry_run.private_host)
+    sealed = approval.hash
+    with Outbox.open(journal) as outbox:
+        planned = dispatch_of(prepared, sealed, dry_run.private_host)
+        dispatch = outbox.plan(planned, now=prepared.now)
+        if dispatch.consumed_at is not None:
+            raise GateRefusedError(
+                "The same transactions were applied before. Wait for the next block and try again."
+            )
+        if dispatch.expires_at is None:
+            outbox.approve(sealed, now=prepared.now)
+        keep_approval(outbox.kept, approval, now=sources.clock())
+        tag_approval(outbox.kept, sealed, now=sources.clock())
+    return Approved(sealed, dry_run)

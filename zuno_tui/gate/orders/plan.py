@@ -1,0 +1,250 @@
+"""A plan's candidate on the chain as it is now: its ticks stay, its amounts are found anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from chain.execution.build.facts import BIPS, PoolFacts, Span, position_facts
+from chain.execution.build.requests import CloseRequest, CreateRequest, QuotedSwap, ReRangeRequest
+from chain.execution.build.slippage import RE_RANGE_IDLE_BIPS
+from chain.math.fees import swap_fee
+from chain.math.liquidity import Amounts
+from chain.pools.depth import read_depths
+from chain.read.block_reader import OneBlock
+from chain.survey.discovery import discover_pools
+from zuno_tui.gate.orders.order import Order, owned_position, pair_of, spendable_tokens
+from zuno_tui.gate.orders.swap_pool import (
+    ask_quoter,
+    best_elsewhere,
+    read_other_pools,
+    terms_elsewhere,
+)
+from zuno_tui.gate.orders.target import OrderTarget, subject_of
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
+from zuno_tui.gate.worth import read_worth
+
+if TYPE_CHECKING:
+    from agents.lp.facts import MarketContext
+    from agents.lp.plan import Candidate, Plan
+    from agents.numbers.swap import PrepSwap
+    from chain.contracts.networks import Address
+    from chain.contracts.pool_key import PoolId, PoolKey
+    from chain.execution.build.facts import PositionFacts
+    from chain.pools.depth import Depth
+    from chain.pools.state import PoolState
+    from chain.positions.overview import Sources
+    from chain.rpc.records import Block
+    from chain.survey.discovery import SurveyedPool
+    from zuno_tui.gate.orders.swap_pool import SwapQuotes
+
+
+async def order_to_open(
+    sources: Sources, plan: Plan, candidate: Candidate, owner: Address
+) -> Order:
+    if plan.owner != owner:
+        raise GateRefusedError(
+            f"{plan.plan_id} was made for {plan.owner}, and the wallet is {owner}. "
+            "Choose its owner: --address, or zuno wallet use NAME"
+        )
+    span, capital = planned_span(candidate), capital_of(candidate)
+    found = await find_pool(sources, candidate.pool_id)
+    state, block = found.pool.state, found.block
+    pool = PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee)
+    quotes = await _swap_of_one_token(sources, block, state, span, capital)
+    swap = None if quotes is None else quotes.swap
+    if swap is not None:
+        refuse_worse_than_planned(candidate, swap)
+    tokens = spendable_tokens(sources.network, state.key)
+    worth = await read_worth(sources, tokens, block)
+    return Order(
+        plan.plan_id,
+        f"Open a position from tick {span.tick_lower} to {span.tick_upper}",
+        CreateRequest(pool, span, capital, swap),
+        OrderTarget(block, pool),
+        tokens,
+        worth.usd_per_unit,
+        worth.usd_per_wei,
+        quotes,
+    )
+
+
+def capital_of(candidate: Candidate) -> Amounts:
+    """What the candidate starts from: all it puts in and leaves, before its swap."""
+    put0 = candidate.amount0 + candidate.residual0
+    put1 = candidate.amount1 + candidate.residual1
+    swap = candidate.prep_action
+    if swap is None:
+        return Amounts(put0, put1)
+    if swap.zero_for_one:
+        return Amounts(put0 + swap.amount_in, put1 - swap.amount_out)
+    return Amounts(put0 - swap.amount_out, put1 + swap.amount_in)
+
+
+class FoundPool(NamedTuple):
+    pool: SurveyedPool
+    block: Block
+
+
+async def find_pool(sources: Sources, pool_id: PoolId) -> FoundPool:
+    """The pool a plan names by its id alone, among those of the network."""
+    survey = await discover_pools(
+        sources.client,
+        sources.network,
+        sources.store,
+        clock=sources.clock,
+        coingecko=sources.coingecko,
+    )
+    for pool in survey.pools:
+        if pool.state.pool_id == pool_id:
+            return FoundPool(pool, survey.block)
+    raise GateRefusedError(
+        f"The plan's pool {pool_id} is not among those found on {sources.network.title}. "
+        "See them: zuno pools --refresh"
+    )
+
+
+async def _swap_of_one_token(
+    sources: Sources, block: Block, state: PoolState, span: Span, capital: Amounts
+) -> SwapQuotes | None:
+    """The swap that capital in one token needs; of two tokens each is taken as it was given."""
+    from agents.lp.observe.pool_facts import REACH
+    from agents.numbers.edges import TickRange
+    from agents.numbers.inventory import allocate_for_create
+    from agents.numbers.swap import SwapTerms
+
+    here = OneBlock(sources.client, sources.network, block.hash)
+    depths = await read_depths(here, sources.network, [state], reach=REACH)
+    terms = SwapTerms(
+        swap_fee(state.protocol_fee.zero_for_one, state.lp_fee),
+        swap_fee(state.protocol_fee.one_for_zero, state.lp_fee),
+        state.liquidity,
+        depths[state.pool_id],
+    )
+    ticks = TickRange(span.tick_lower, span.tick_upper)
+    own = PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee)
+
+    def solved(terms: SwapTerms) -> PrepSwap | None:
+        made = allocate_for_create(state.key, state.sqrt_price_x96, ticks, capital, terms)
+        return made.allocation.swap
+
+    here_swap = solved(terms)
+    if here_swap is None:
+        return None
+    swap = quoted_swap(state.key, here_swap)
+    others = await read_other_pools(sources, state.key, block.hash)
+    if (better := best_elsewhere(others, swap)) is not None:
+        there = solved(terms_elsewhere(better))
+        swap = swap if there is None else quoted_swap(better.state.key, there)
+    return await ask_quoter(sources, swap, own, others, block.hash)
+
+
+_WORSE_BIPS = 100
+"""How much less than planned a swap may pay and still be the same plan's."""
+
+
+async def order_of_plan(
+    sources: Sources, plan: Plan, candidate: Candidate, owner: Address
+) -> Order:
+    if plan.position is None:
+        return await order_to_open(sources, plan, candidate, owner)
+    return await _order_to_change(sources, plan, candidate, plan.position, owner)
+
+
+def planned_span(candidate: Candidate) -> Span:
+    if candidate.tick_lower is None or candidate.tick_upper is None:
+        raise GateRefusedError("This choice names no range. Choose another: zuno plan")
+    return Span(candidate.tick_lower, candidate.tick_upper)
+
+
+def quoted_swap(pool: PoolKey, swap: PrepSwap) -> QuotedSwap:
+    return QuotedSwap(
+        pool, swap.zero_for_one, swap.amount_in, swap.amount_out, swap.sqrt_price_after
+    )
+
+
+async def _order_to_change(
+    sources: Sources, plan: Plan, candidate: Candidate, token_id: int, owner: Address
+) -> Order:
+    from agents.lp.observe import ChainObserver
+
+    context = await ChainObserver(sources).observe_position(token_id, plan.profile)
+    snapshot = await owned_position(sources, token_id, owner, context.block_hash)
+    observed, facts = context.observed, position_facts(snapshot)
+    if observed.pool.pool_id != snapshot.pool.key.pool_id:
+        sources.memory.remember([snapshot.identity])
+        raise GateRefusedError(
+            f"What was remembered of position #{token_id} is not what the chain says now. "
+            f"It is mended. Ask for a new plan: zuno recommend {token_id}",
+            RefusalCode.DRIFT,
+        )
+    priced = {
+        observed.pool.currency0: observed.token0.usd_per_unit,
+        observed.pool.currency1: observed.token1.usd_per_unit,
+    }
+    order = Order(
+        plan.plan_id,
+        f"Leave position #{token_id}",
+        CloseRequest(facts),
+        subject_of(snapshot),
+        pair_of(snapshot.pool.key),
+        {token: usd for token, usd in priced.items() if usd is not None},
+        context.gas.usd_per_wei,
+    )
+    if candidate.kind == "exit":
+        return order
+    span = planned_span(candidate)
+    moving = replace(
+        order,
+        headline=f"Move position #{token_id} to ticks {span.tick_lower} to {span.tick_upper}",
+    )
+    request = _re_range(context, facts, span, None)
+    if request.swap is None:
+        return replace(moving, request=request)
+    others = await read_other_pools(sources, facts.pool.key, context.block_hash)
+    swap = request.swap
+    if (better := best_elsewhere(others, swap)) is not None:
+        there = _re_range(context, facts, span, better)
+        request, swap = (request, swap) if there.swap is None else (there, there.swap)
+    quotes = await ask_quoter(sources, swap, facts.pool, others, context.block_hash)
+    refuse_worse_than_planned(candidate, quotes.swap)
+    return replace(moving, request=replace(request, swap=quotes.swap), quotes=quotes)
+
+
+def refuse_worse_than_planned(candidate: Candidate, swap: QuotedSwap) -> None:
+    """The plan was judged by what its swap pays: much less is another plan."""
+    planned = candidate.prep_action
+    if planned is None or planned.zero_for_one != swap.zero_for_one:
+        return
+    least = planned.amount_out * swap.amount_in * (BIPS - _WORSE_BIPS)
+    if swap.amount_out * planned.amount_in * BIPS < least:
+        raise GateRefusedError(
+            "The swap now pays over 1 % less than the plan counts on. "
+            "Nothing was signed. Ask for a new plan: zuno recommend ID"
+        )
+
+
+def _re_range(
+    context: MarketContext, position: PositionFacts, span: Span, elsewhere: Depth | None
+) -> ReRangeRequest:
+    """With the swap the range needs; a small part is not put in, so that drift is survived."""
+    from agents.lp.evaluation import allocation_for
+    from agents.lp.evaluation_context import evaluation_of
+    from agents.numbers.edges import TickRange
+    from agents.numbers.inventory import allocate_inventory
+
+    if not position.liquidity:
+        return ReRangeRequest(position, span, None)
+    evaluation, ticks = evaluation_of(context), TickRange(span.tick_lower, span.tick_upper)
+    if elsewhere is None:
+        pool, allocation = position.pool.key, allocation_for(evaluation, ticks)
+    else:
+        pool, terms = elsewhere.state.key, terms_elsewhere(elsewhere)
+        allocation = allocate_inventory(
+            evaluation.sqrt_price, ticks, evaluation.available, Amounts(0, 0), terms
+        )
+    if allocation.swap is None:
+        return ReRangeRequest(position, span, None)
+    liquidity = allocation.liquidity * (BIPS - RE_RANGE_IDLE_BIPS) // BIPS
+    return ReRangeRequest(position, span, quoted_swap(pool, allocation.swap), liquidity)

@@ -1,0 +1,92 @@
+"""What an order is about: a position, a pool to enter, or the wallet alone, each at one block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.execution.build.facts import FactsUnknownError, PoolFacts, position_facts
+from chain.pools.state import pool_state_slots, pool_states
+from chain.positions.batch_reader import read_positions
+from chain.read.block_reader import OneBlock
+from chain.read.storage_words import read_slots
+from chain.rpc import requests
+
+if TYPE_CHECKING:
+    from chain.contracts.pool_key import PoolKey
+    from chain.execution.build.facts import PositionFacts
+    from chain.positions.overview import Sources
+    from chain.positions.snapshot import PositionSnapshot
+    from chain.rpc.records import Block, BlockRef
+
+
+class TargetKind(Struct, frozen=True):
+    """What to read again: a position by its id, a pool by its key; neither is the wallet alone."""
+
+    token_id: int | None = None
+    pool: PoolKey | None = None
+
+    def __str__(self) -> str:
+        if self.token_id is not None:
+            return f"position #{self.token_id}"
+        return "wallet" if self.pool is None else f"pool {self.pool.pool_id}"
+
+
+class OrderTarget(Struct, frozen=True):
+    block: Block
+    pool: PoolFacts | None = None
+    position: PositionSnapshot | None = None
+
+    @property
+    def positions(self) -> dict[int, PositionFacts]:
+        """The position by its id, as building and judging know it; empty where there is none."""
+        one = self.position
+        return {} if one is None else {one.token_id: position_facts(one)}
+
+    @property
+    def about(self) -> TargetKind:
+        if self.position is not None:
+            return TargetKind(token_id=self.position.token_id)
+        return TargetKind(pool=None if self.pool is None else self.pool.key)
+
+
+def subject_of(position: PositionSnapshot) -> OrderTarget:
+    pool = position.pool
+    facts = PoolFacts(pool.key, pool.sqrt_price_x96, pool.lp_fee)
+    return OrderTarget(position.block, facts, position)
+
+
+async def read_subject(
+    sources: Sources, about: TargetKind, at: BlockRef = "latest"
+) -> OrderTarget | None:
+    """The same at the newest block or another; None when it is not there."""
+    if about.token_id is not None:
+        found = await read_positions(
+            sources.client, sources.network, sources.memory, [about.token_id], at=at
+        )
+        position = found.get(about.token_id)
+        return None if position is None else subject_of(position)
+    if about.pool is not None:
+        return await _read_pool(sources, about.pool, at)
+    return await read_wallet(sources, at)
+
+
+async def read_wallet(sources: Sources, at: BlockRef = "latest") -> OrderTarget:
+    """Nothing but a block, where the wallet itself is what an order is about."""
+    head = await sources.client.ask(requests.block(at))
+    if head is None:
+        raise FactsUnknownError("The block to build on is unknown.")
+    return OrderTarget(head)
+
+
+async def _read_pool(sources: Sources, key: PoolKey, at: BlockRef) -> OrderTarget | None:
+    here = OneBlock(sources.client, sources.network, at)
+    words = (await read_slots(here, sources.network, pool_state_slots([key]))).words
+    return next(
+        (
+            OrderTarget(here.block, PoolFacts(state.key, state.sqrt_price_x96, state.lp_fee))
+            for state in pool_states([key], words)
+        ),
+        None,
+    )

@@ -1,0 +1,1 @@
+"""The full-screen app: screens, panes, drawings, keys and themes."""

@@ -1,0 +1,220 @@
+"""The full-screen app: it draws what the desk tells and passes on what the person asks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import time
+from importlib import import_module
+from threading import Thread
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, runtime_checkable
+
+from rich.text import Text
+from textual.app import App
+from textual.command import CommandPalette
+from textual.filter import NoColor
+from textual.message import Message
+from textual.reactive import Reactive
+
+from chain.base.clean_text import clean_text
+from zuno_tui.desk.events import AlertRaised, QuitAsked
+from zuno_tui.screen.app.control_bytes import AsciiOnly, ControlGuard
+from zuno_tui.screen.last_seen import LastSeen
+from zuno_tui.screen.screens.desk import DeskScreen
+from zuno_tui.screen.screens.routes import screen_for
+from zuno_tui.screen.themes import COLOURLESS, DEFAULT, SIXTEEN, THEMES, fitting_theme
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from textual.binding import Binding
+    from textual.command import Provider
+    from textual.filter import LineFilter
+    from textual.theme import Theme
+
+    from zuno_tui.desk.events import Event
+    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.phrases.history import PhraseHistory
+    from zuno_tui.shown.views import AlertRow
+
+
+def crash_page(error: BaseException, log: Path | None) -> str:
+    """Names the kind of the fault alone: its words may hold what must not be on a screen."""
+    where = "" if log is None else f"  Where it happened is written in {log}\n"
+    return (
+        f"\nzuno met a fault of its own ({type(error).__name__}) and closed the desk.\n\n"
+        "  Your positions are as they were: nothing is signed without the word you type.\n"
+        "  What was sent before is in the outbox, and goes on:  zuno outbox\n"
+        f"{where}"
+        "  Open the desk again:  zuno\n"
+    )
+
+
+Answer = TypeVar("Answer")
+
+_LOG = logging.getLogger("zuno.screen")
+# Without a file to write to, Python would print the log's lines in the middle of the screen.
+logging.getLogger("zuno").addHandler(logging.NullHandler())
+_ENDING = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
+
+
+class SafeApp(App[Answer]):
+    """Left to itself, Textual dies of a hang-up without a word, and prints variables in a crash."""
+
+    log_path: Path | None = None
+
+    def on_load(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in _ENDING:
+            loop.add_signal_handler(number, self._end_by, number)
+
+    def on_unmount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in _ENDING:
+            loop.remove_signal_handler(number)
+
+    def _end_by(self, number: signal.Signals) -> None:
+        _LOG.info("ended by %s", number.name)
+        self.exit(return_code=128 + number)
+
+    def _handle_exception(self, error: Exception) -> None:
+        _LOG.error("the screen failed", exc_info=error)
+        super()._handle_exception(error)
+        # Whatever else was to be printed may show values; the first fault's page is enough.
+        self._exit_renderables[:] = [Text(crash_page(self._exception or error, self.log_path))]
+
+    def _fatal_error(self) -> None:
+        """Textual would print a traceback with every variable here."""
+        self._close_messages_no_wait()
+
+
+class DeskSpoke(Message, bubble=False):
+    """The desk told something; posted from its own thread."""
+
+    def __init__(self, event: Event) -> None:
+        self.event = event
+        super().__init__()
+
+
+@runtime_checkable
+class Hearing(Protocol):
+    """A screen that wants to know what the desk tells while it is open."""
+
+    def hear(self, event: Event) -> bool:
+        """Whether the event found its place here, so that no screen need open for it."""
+
+
+_KEY_NAMES = {"enter": "enter", "space": "space", "tab": "tab", "escape": "esc"}
+
+
+def _desk_commands() -> type[Provider]:
+    from zuno_tui.screen.app.palette import DeskCommands
+
+    return DeskCommands
+
+
+class ZunoApp(SafeApp[None]):
+    TITLE = "zuno"
+    CSS_PATH = "zuno.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    COMMANDS: ClassVar = {_desk_commands}
+    # Known before the first style is made: a theme that comes later makes them all twice.
+    theme = Reactive(DEFAULT)
+
+    def __init__(
+        self,
+        link: DeskLink,
+        *,
+        ascii_only: bool = False,
+        bell: bool = True,
+        keymap: Mapping[str, str] | None = None,
+        theme: str | None = None,
+        clock: Callable[[], float] = time.time,
+        after_first_paint: Callable[[], None] | None = None,
+        history: PhraseHistory | None = None,
+    ) -> None:
+        chosen = fitting_theme(theme, os.environ)
+        # Textual asks for its filters while it is being made: later is black on black.
+        super().__init__(ansi_color=True if chosen in (COLOURLESS, SIXTEEN) else None)
+        self.link = link
+        self.told = LastSeen()
+        self._early: list[Event] | None = []
+        """What was told before there was a pane to draw it."""
+        self._bell = bell
+        self._clock = clock
+        self._after_first_paint = after_first_paint
+        self._history = history
+        self._gates: list[LineFilter] = [ControlGuard()]
+        if ascii_only:
+            self._gates.append(AsciiOnly())
+        self.theme = chosen
+        if keymap:
+            self.set_keymap(dict(keymap))
+
+    @property
+    def available_themes(self) -> dict[str, Theme]:
+        return {theme.name: theme for theme in THEMES}
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        colours = [NoColor()] if self.theme == COLOURLESS else []
+        return [*super().get_line_filters(), *colours, *self._gates]
+
+    def get_key_display(self, binding: Binding) -> str:
+        """Keys by the names on them; an arrow's sign would say nothing to a screen reader."""
+        return _KEY_NAMES.get(binding.key) or super().get_key_display(binding)
+
+    def get_default_screen(self) -> DeskScreen:
+        return DeskScreen(self.link, self.told, self._clock, self._history, self.size)
+
+    def action_command_palette(self) -> None:
+        # What it lists is the desk's; above a confirmation there is nothing to choose.
+        if isinstance(self.screen, DeskScreen):
+            self.push_screen(CommandPalette(placeholder="What do you want to do?"))
+
+    def on_ready(self) -> None:
+        # The grammar is needed at the first letter, and not for the first paint.
+        Thread(target=import_module, args=("zuno_tui.commands.understanding",), daemon=True).start()
+        if self._after_first_paint is not None:
+            self.call_after_refresh(self._after_first_paint)
+
+    def hear(self, event: Event) -> None:
+        """What the desk tells, from whichever thread it tells it."""
+        self.post_message(DeskSpoke(event))
+
+    def on_desk_spoke(self, message: DeskSpoke) -> None:
+        if self._early is None:
+            self._pass_on(message.event)
+        else:
+            self._early.append(message.event)
+
+    def on_desk_screen_composed(self) -> None:
+        early, self._early = self._early or [], None
+        for event in early:
+            self._pass_on(event)
+
+    def _pass_on(self, event: Event) -> None:
+        self.told.hear(event)
+        match event:
+            case QuitAsked():
+                self.exit()
+                return
+            case AlertRaised(row):
+                self._call_out(row)
+            case _:
+                pass
+        taken = [screen.hear(event) for screen in self.screen_stack if isinstance(screen, Hearing)]
+        if not any(taken) and (screen := screen_for(event, self.link)) is not None:
+            self.push_screen(screen)
+
+    def _call_out(self, row: AlertRow) -> None:
+        """A bell and the terminal's own notification, for what cannot wait."""
+        if not self._bell or row.severity != "critical" or self._driver is None:
+            return
+        self.bell()
+        named = "" if row.token_id is None else f"#{row.token_id} "
+        words = clean_text(row.message).removeprefix(named)
+        where = f"{clean_text(row.place)} " if row.place else ""
+        self._driver.write(f"\x1b]9;zuno: {where}{named}{words}\x1b\\")

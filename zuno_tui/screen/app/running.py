@@ -1,0 +1,80 @@
+"""The desk from its first paint to its last: the screen here, the work in the back room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from zuno_tui.desk.thread import DeskThread
+from zuno_tui.phrases.history import open_history
+from zuno_tui.screen.app.app import ZunoApp
+from zuno_tui.screen.app.log import close_log, open_log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from chain.base.home import Home
+    from zuno_tui.desk.context import DeskOpening
+    from zuno_tui.desk.events import Event
+    from zuno_tui.screen.look import Look
+    from zuno_tui.screen.screens.first_run import FirstChoice
+
+_CLOSING_SECONDS = 5.0
+"""What the back room gets to put its things away; what was sent is on disk long before."""
+
+
+Opening: TypeAlias = "Callable[[Callable[[Event], None]], AbstractAsyncContextManager[DeskOpening]]"
+"""How the back room comes by what it works with; it may say how far it is."""
+
+
+def run_desk(
+    home: Home,
+    look: Look,
+    opening: Opening,
+    after_first_run: Callable[[FirstChoice], Opening] | None = None,
+) -> int:
+    """The exit code, once the person has left and everything is put away.
+
+    With `after_first_run` the person is asked first how to begin, and that opens instead.
+    """
+    log = open_log(home.log)
+    way = opening
+
+    def tell(event: Event) -> None:
+        app.hear(event)
+
+    def begin() -> None:
+        if after_first_run is None:
+            room.start()
+        else:
+            from zuno_tui.screen.screens.first_run import FirstRunScreen
+
+            app.push_screen(FirstRunScreen(home), chosen)
+
+    def chosen(choice: FirstChoice | None) -> None:
+        nonlocal way
+        if choice is None or after_first_run is None:
+            app.exit()
+        else:
+            way = after_first_run(choice)
+            room.start()
+
+    room = DeskThread(lambda: way(tell), tell)
+    app = ZunoApp(
+        room,
+        ascii_only=look.ascii_only,
+        bell=look.bell,
+        theme=look.theme,
+        keymap=look.keymap,
+        history=open_history(home.history),
+        after_first_paint=begin,
+    )
+    app.log_path = home.log if log is not None else None
+    try:
+        # Without the mouse a terminal keeps its own selection, over SSH too.
+        app.run(mouse=False)
+    finally:
+        room.close()
+        room.wait_closed(_CLOSING_SECONDS)
+        close_log(log)
+    return app.return_code or 0

@@ -1,0 +1,210 @@
+"""Every key of the desk by its id, so that settings can give it another and help can list it.
+
+The page that asks for the typed word is not among them: its keys stay as they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.binding import Binding
+
+from chain.base.spelling import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class KeymapError(ValueError):
+    """A key that cannot be given; the message names it and what there is."""
+
+
+def _key(
+    id_: str,
+    keys: str,
+    action: str,
+    label: str,
+    tooltip: str,
+    *,
+    show: bool = True,
+    priority: bool = False,
+) -> Binding:
+    return Binding(keys, action, label, show=show, tooltip=tooltip, id=id_, priority=priority)
+
+
+MOVING = (
+    _key("move.down", "j,down", "down", "", "One line down"),
+    _key("move.up", "k,up", "up", "", "One line up"),
+    _key(
+        "move.page-down", "pagedown,ctrl+d", "page_down", "page down", "One page down", show=False
+    ),
+    _key("move.page-up", "pageup,ctrl+u", "page_up", "", "One page up"),
+    _key("move.first", "g,home", "first", "", "To the first line"),
+    _key("move.last", "G,end", "last", "", "To the last line"),
+)
+POSITIONS = (
+    _key("positions.inspect", "enter", "choose", "open", "All that is known of this position"),
+)
+ALERTS = (
+    _key(
+        "alerts.take", "enter", "choose", "next step", "Put the alert's next command in the prompt"
+    ),
+    _key("alerts.acknowledge", "space", "acknowledge", "seen", "Acknowledge: you have seen it"),
+    _key("alerts.mute", "m", "mute(3600)", "mute 1 h", "Say nothing more of it for an hour"),
+    _key("alerts.mute-day", "M", "mute(86400)", "mute 1 d", "Say nothing more of it for a day"),
+)
+DEBATE = (
+    _key("debate.sources", "s", "sources", "sources", "Show where each number comes from"),
+    _key("debate.fold", "f", "fold", "fold", "Show only each turn's first line, or all of it"),
+    _key("debate.search", "slash", "search", "search", "Find a word in the debate"),
+    _key("debate.next", "n", "find(1)", "", "The next place it was found"),
+    _key("debate.previous", "N", "find(-1)", "", "The place before"),
+)
+PLAN = (
+    _key("plan.next", "right,l", "option(1)", "options", "The option to the right"),
+    _key("plan.previous", "left,h", "option(-1)", "", "The option to the left"),
+    _key("plan.take", "enter", "take", "approve…", "Put the approval of this option in the prompt"),
+    _key("plan.diff", "d", "about('diff')", "diff", "The old range against the new one"),
+    _key("plan.simulate", "t", "about('simulate')", "try", "Try it without approving anything"),
+    _key("plan.explain", "w", "about('explain')", "why", "The debate that led here"),
+)
+DESK = (
+    _key("desk.cancel", "ctrl+x", "cancel_work", "cancel", "End the work under way"),
+    _key(
+        "desk.recommend", "r", "recommend", "recommend", "Let the agents argue about the position"
+    ),
+    _key("desk.approve", "a", "approve", "approve…", "Put the approval of the plan in the prompt"),
+    # Before all others, so that what is typed right after it already goes to the prompt.
+    _key("desk.prompt", "colon,i", "prompt", "prompt", "Type what you want", priority=True),
+    _key("desk.prompt-slash", "slash", "prompt", "prompt", "Type what you want", show=False),
+    _key("desk.help", "question_mark", "help", "help", "The keys and phrases of this pane"),
+    _key("desk.zoom", "z", "zoom", "zoom", "Give this pane the whole screen, or put it back"),
+    _key("desk.palette", "ctrl+p", "app.command_palette", "palette", "All that is possible now"),
+    _key("desk.quit", "q", "leave", "quit", "Leave the desk; it asks first"),
+    _key("market.pause", "p", "market('pause')", "pause", "Stop or start the demo's market"),
+    _key("market.step", "full_stop", "market('step')", "", "One step of the demo's market"),
+    _key("market.faster", "plus", "market('faster')", "", "A faster market"),
+    _key("market.slower", "minus", "market('slower')", "", "A slower market"),
+    _key(
+        "desk.collect", "c", "collect", "collect…", "Put the collecting of its fees in the prompt"
+    ),
+    _key("desk.positions", "1", "front('positions')", "", "To the positions"),
+    _key("desk.alerts", "2", "front('alerts')", "", "To the alerts"),
+    _key("desk.debate", "3", "front('debate')", "", "To the debate"),
+    _key("desk.plan", "4", "front('plan')", "", "To the plan"),
+    _key("desk.next", "tab", "turn(1)", "", "To the next pane"),
+    _key("desk.previous", "shift+tab", "turn(-1)", "", "To the pane before"),
+    _key("desk.outbox", "o", "show('outbox')", "", "What was sent, and where it stands"),
+    _key("desk.records", "e", "show('records')", "", "The debates that were held"),
+    _key("desk.copy", "y", "copy", "", "Copy what is selected (OSC 52)"),
+    _key("desk.refresh", "ctrl+r", "refresh_views", "", "Read everything anew"),
+)
+PROMPT = (
+    _key("prompt.complete", "tab", "complete", "complete", "Take the completion"),
+    _key("prompt.earlier", "up", "earlier", "earlier", "What was typed before"),
+    _key("prompt.later", "down", "later", "", "And after that"),
+    _key("prompt.leave", "escape", "leave", "leave", "Back to the panes"),
+)
+SEARCH = (_key("search.leave", "escape", "give_up", "leave", "Look for nothing"),)
+HELP = (
+    _key("help.close", "escape,q,question_mark,enter", "dismiss", "close", "Back to the desk"),
+    _key("help.down", "j,down", "scroll(1)", "", "One line down"),
+    _key("help.up", "k,up", "scroll(-1)", "", "One line up"),
+    _key("help.page-down", "space,pagedown", "scroll(10)", "", "Ten lines down"),
+    _key("help.page-up", "b,pageup", "scroll(-10)", "", "Ten lines up"),
+)
+LEAVING = (
+    _key("leaving.leave", "y,enter,q", "answer(True)", "leave", "Leave the desk"),
+    _key("leaving.stay", "n,escape", "answer(False)", "stay", "Stay"),
+)
+PAGE = (
+    _key("page.close", "escape,q", "dismiss", "close", "Back to the desk"),
+    _key("page.down", "j,down", "scroll(1)", "", "One line down"),
+    _key("page.up", "k,up", "scroll(-1)", "", "One line up"),
+    _key("page.page-down", "pagedown,space", "page(1)", "page down", "One page down"),
+    _key("page.page-up", "pageup,b", "page(-1)", "page up", "One page up"),
+    _key("page.first", "g,home", "edge(0)", "", "To the first line"),
+    _key("page.last", "G,end", "edge(1)", "", "To the last line"),
+    _key("page.left", "h,left", "sideways(-1)", "", "To the left"),
+    _key("page.right", "l,right", "sideways(1)", "", "To the right"),
+    _key("page.copy", "y", "copy_page", "copy", "Copy the page (OSC 52)"),
+)
+VISIT = (
+    _key("visit.close", "escape,q", "close", "back", "Back to the desk"),
+    _key("visit.help", "question_mark", "help", "help", "The keys of this screen"),
+)
+_SCROLLING = (
+    _key("visit.down", "j,down", "scroll_lines(1)", "", "One line down"),
+    _key("visit.up", "k,up", "scroll_lines(-1)", "", "One line up"),
+    _key("visit.page-down", "pagedown", "scroll_lines(10)", "", "Ten lines down"),
+    _key("visit.page-up", "pageup", "scroll_lines(-10)", "", "Ten lines up"),
+)
+DETAIL = (
+    _key("position.recommend", "r", "recommend", "recommend", "Let the agents argue about it"),
+    _key("position.collect", "c", "offer('collect')", "collect…", "Put collecting in the prompt"),
+    _key(
+        "position.compound", "p", "offer('compound')", "compound…", "Put compounding in the prompt"
+    ),
+    _key("position.leave", "x", "offer('close')", "leave…", "Put closing it in the prompt"),
+    *_SCROLLING,
+)
+NARROWING = (
+    _key("pools.down", "down", "move(1)", "", "The next pool"),
+    _key("pools.up", "up", "move(-1)", "", "The pool before"),
+)
+LISTING = (_key("records.replay", "enter", "choose", "hear again", "Hear it from its record"),)
+STEPPING = (
+    _key("replay.next", "right,space,l", "step(1)", "next", "The next turn"),
+    _key("replay.previous", "left,h", "step(-1)", "previous", "The turn before"),
+    _key("replay.first", "g,home", "edge(0)", "", "To the first turn"),
+    _key("replay.last", "G,end", "edge(1)", "last", "To the last turn"),
+    _key("replay.sources", "s", "sources", "sources", "Show where each number comes from"),
+    *_SCROLLING,
+)
+SENT = (
+    _key("outbox.look", "u", "look", "look again", "Look up where everything stands now"),
+    _key("outbox.resume", "s", "offer('resume')", "send again…", "Put resuming it in the prompt"),
+    _key(
+        "outbox.faster", "f", "offer('speed-up')", "speed up…", "Put speeding it up in the prompt"
+    ),
+    _key("outbox.cancel", "x", "offer('cancel')", "cancel…", "Put cancelling it in the prompt"),
+    _key("outbox.resolve", "d", "offer('resolve')", "settled…", "Say that you have dealt with it"),
+)
+PREFERRING = (
+    _key("settings.theme", "t", "theme", "next theme", "Another theme, kept for next time"),
+)
+ALL = (
+    *MOVING,
+    *POSITIONS,
+    *ALERTS,
+    *DEBATE,
+    *PLAN,
+    *DESK,
+    *PROMPT,
+    *SEARCH,
+    *HELP,
+    *LEAVING,
+    *PAGE,
+    *VISIT,
+    *DETAIL,
+    *NARROWING,
+    *LISTING,
+    *STEPPING,
+    *SENT,
+    *PREFERRING,
+)
+
+
+def keymap_from(table: Mapping[str, object]) -> dict[str, str]:
+    """The settings' `[keys]`: an id, as help shows it, and the keys it should have."""
+    known = [key.id for key in ALL if key.id is not None]
+    keymap: dict[str, str] = {}
+    for name, keys in table.items():
+        if name not in known:
+            meant = nearest(name, known)
+            hint = "" if meant is None else f" Did you mean {meant!r}?"
+            raise KeymapError(f"[keys] names {name!r}, which no key has.{hint}")
+        if not isinstance(keys, str) or not keys.strip():
+            raise KeymapError(f'[keys] {name!r} must be a text, like "ctrl+r" or "j,down".')
+        keymap[name] = keys
+    return keymap

@@ -1,0 +1,43 @@
+"""The last thing the desk told of each kind, for whoever starts to listen later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from zuno_tui.desk.events import (
+    AlertsChanged,
+    DebateChanged,
+    PlanChanged,
+    PositionsChanged,
+    StatusChanged,
+)
+from zuno_tui.shown.views import AlertsView, PositionsView, StatusView
+
+if TYPE_CHECKING:
+    from zuno_tui.desk.events import Event
+    from zuno_tui.shown.views import DebateView, PlanView
+
+
+class LastSeen(Struct):
+    positions: PositionsView = field(default_factory=PositionsView)
+    alerts: AlertsView = field(default_factory=AlertsView)
+    status: StatusView = field(default_factory=lambda: StatusView(network="", wallet=""))
+    debate: DebateView | None = None
+    plan: PlanView | None = None
+
+    def hear(self, event: Event) -> None:
+        match event:
+            case PositionsChanged(view):
+                self.positions = view
+            case AlertsChanged(view):
+                self.alerts = view
+            case StatusChanged(view):
+                self.status = view
+            case DebateChanged(view):
+                self.debate = view
+            case PlanChanged(view):
+                self.plan = view
+            case _:
+                pass

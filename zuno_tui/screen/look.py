@@ -1,0 +1,55 @@
+"""How the screen is drawn, whatever is on it: `[screen]` and `[keys]`, the environment, flags."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from zuno_tui.settings.load import SettingsError, checked_switch, refuse_unknown
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Mapping
+
+    from zuno_tui.settings.load import Settings
+
+_SCREEN_KEYS = ("theme", "ascii", "bell")
+
+
+class Look(Struct, frozen=True):
+    ascii_only: bool = False
+    bell: bool = True
+    theme: str | None = None
+    keymap: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_look(settings: Settings, environment: Mapping[str, str], arguments: Namespace) -> Look:
+    from zuno_tui.screen.keys import KeymapError, keymap_from
+
+    refuse_unknown("screen", settings.screen, _SCREEN_KEYS)
+    try:
+        keymap = keymap_from(settings.keys)
+    except KeymapError as error:
+        raise SettingsError(str(error)) from error
+    theme = arguments.theme or environment.get("ZUNO_THEME") or settings.screen.get("theme")
+    return Look(
+        ascii_only=arguments.ascii or _is_on(settings, "ascii", default=False),
+        bell=not arguments.no_bell and _is_on(settings, "bell", default=True),
+        theme=None if theme is None else _theme(theme),
+        keymap=keymap,
+    )
+
+
+def _theme(name: object) -> str:
+    from zuno_tui.screen.themes import THEME_NAMES
+
+    if not isinstance(name, str) or name not in THEME_NAMES:
+        raise SettingsError(
+            f"There is no theme called {name!r}. There are: {', '.join(THEME_NAMES)}."
+        )
+    return name
+
+
+def _is_on(settings: Settings, name: str, *, default: bool) -> bool:
+    return checked_switch(settings.screen.get(name, default), f"screen.{name}")

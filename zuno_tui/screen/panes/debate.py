@@ -1,0 +1,243 @@
+"""The debate as it is spoken: it follows the last word until the reader scrolls away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import Vertical, VerticalScroll
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from zuno_tui.screen.keys import DEBATE, MOVING, SEARCH
+from zuno_tui.screen.panes.frame import frame, joined, literal, pane_title
+from zuno_tui.screen.panes.turn import TurnBlock
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+    from textual.timer import Timer
+
+    from zuno_tui.shown.views import DebateView, TurnView
+
+
+class SearchField(Input):
+    BINDINGS: ClassVar[list[BindingType]] = [*SEARCH]
+
+    class Ended(Message):
+        """The words to look for; None when there was nothing to look for after all."""
+
+        def __init__(self, text: str | None) -> None:
+            self.text = text
+            super().__init__()
+
+    def __init__(self) -> None:
+        super().__init__(id="search", placeholder="find in the debate", compact=True)
+        self.cursor_blink = False
+
+    async def action_submit(self) -> None:
+        self.post_message(self.Ended(self.value.strip() or None))
+
+    def action_give_up(self) -> None:
+        self.post_message(self.Ended(None))
+
+
+FLUSH_SECONDS = 0.2
+"""Drawing every token costs more than the reader can see; see what a fifth of a second brought."""
+MOST_TURNS = 120
+"""Older turns leave the screen; the record keeps them all."""
+
+
+_NOTHING = "Nobody is arguing. Press r on a position and four agents will."
+
+
+class DebatePane(VerticalScroll, can_focus=True):
+    BINDINGS: ClassVar[list[BindingType]] = [*MOVING, *DEBATE]
+
+    def __init__(self) -> None:
+        super().__init__(id="debate", classes="pane")
+        self._view: DebateView | None = None
+        self._blocks: list[TurnBlock] = []
+        self._turns_ended = 0
+        self._live: dict[str, TurnBlock] = {}
+        self._unheard: dict[str, str] = {}
+        self._flushing: Timer | None = None
+        self._sourced = self._folded = False
+        self._needle = ""
+        self._found = -1
+        self._followed = True
+
+    def compose(self) -> ComposeResult:
+        # An anchored pane pulls what is shorter than itself down to its end, unless it fills it.
+        with Vertical(id="turns"):
+            yield Static(literal(_NOTHING, "$quiet"), markup=False, classes="nothing")
+
+    def on_mount(self) -> None:
+        self.anchor()
+        frame(self, pane_title("3 Debate"))
+
+    @property
+    def _turns(self) -> Vertical:
+        return self.query_one("#turns", Vertical)
+
+    @property
+    def blocks(self) -> Sequence[TurnBlock]:
+        return self._blocks
+
+    @property
+    def copied(self) -> str:
+        return "\n\n".join(f"{block.role}: {block.words}" for block in self._blocks)
+
+    def show(self, view: DebateView) -> None:
+        """All of a debate; turns that stand already are left as they are."""
+        before, self._view = self._view, view
+        goes_on = before is not None and before.request_id == view.request_id
+        if not goes_on or len(view.turns) < self._turns_ended:
+            self._clear()
+        if view.ended is not None:
+            self._drop_live()
+        for turn in view.turns[self._turns_ended :]:
+            self.end_turn(turn)
+        self._end(view.ended)
+        self._retitle()
+
+    def hear_prose(self, role: str, text: str) -> None:
+        self._unheard[role] = self._unheard.get(role, "") + text
+        if self._flushing is None:
+            self._flushing = self.set_timer(FLUSH_SECONDS, self._flush)
+
+    def end_turn(self, turn: TurnView) -> None:
+        """The whole turn takes the place of what was heard of it."""
+        self._turns_ended += 1
+        self._unheard.pop(turn.role, None)
+        block = self._live.pop(turn.role, None)
+        if block is None:
+            block = TurnBlock(turn.role, turn.round)
+            self._add(block)
+        block.finish(turn)
+        self._draw(block)
+        self._retitle()
+
+    def action_sources(self) -> None:
+        self._sourced = not self._sourced
+        self._draw_all()
+
+    def action_fold(self) -> None:
+        self._folded = not self._folded
+        self._draw_all()
+
+    def action_search(self) -> None:
+        if not self.query(SearchField):
+            # What is anchored does not reckon with a field at its foot, and slides up under it.
+            self._followed = self.scroll_y >= self.max_scroll_y
+            self.anchor(False)
+            self.mount(SearchField())
+        self.query_one(SearchField).focus()
+
+    def on_search_field_ended(self, event: SearchField.Ended) -> None:
+        event.stop()
+        self.query(SearchField).remove()
+        self.focus()
+        if event.text is None:
+            self.anchor(self._followed)
+            return
+        self._needle, self._found = event.text, -1
+        self._draw_all()
+        self.action_find(1)
+
+    def action_find(self, step: int) -> None:
+        wanted = self._needle.lower()
+        if not wanted:
+            return
+        blocks = [block for block in self._blocks if wanted in block.words.lower()]
+        if not blocks:
+            self._retitle(f"{self._needle!r} is nowhere in the debate")
+            return
+        self._found = (self._found + step) % len(blocks)
+        self.release_anchor()
+        self.scroll_to_widget(blocks[self._found], animate=False, top=True)
+        self._retitle(f"{self._found + 1} of {len(blocks)} turns with {self._needle!r}")
+
+    def action_down(self) -> None:
+        self.scroll_down(animate=False, on_complete=self._follow_at_the_end)
+
+    def action_up(self) -> None:
+        self.release_anchor()
+        self.scroll_up(animate=False)
+
+    def action_page_down(self) -> None:
+        self.scroll_page_down(animate=False, on_complete=self._follow_at_the_end)
+
+    def action_page_up(self) -> None:
+        self.release_anchor()
+        self.scroll_page_up(animate=False)
+
+    def action_first(self) -> None:
+        self.release_anchor()
+        self.scroll_home(animate=False)
+
+    def action_last(self) -> None:
+        self.anchor()
+
+    def _follow_at_the_end(self) -> None:
+        if self.scroll_y >= self.max_scroll_y:
+            self.anchor()
+
+    def _flush(self) -> None:
+        self._flushing = None
+        unheard, self._unheard = self._unheard, {}
+        for role, text in unheard.items():
+            block = self._live.get(role)
+            if block is None:
+                block = self._live[role] = TurnBlock(role)
+                self._add(block)
+                self._retitle()
+            block.grow(text, folded=self._folded)
+
+    def _add(self, block: TurnBlock) -> None:
+        self.query(".nothing").remove()
+        if len(self._blocks) >= MOST_TURNS:
+            self._blocks.pop(0).remove()
+        self._blocks.append(block)
+        self._turns.mount(block)
+
+    def _drop_live(self) -> None:
+        """What was heard of turns that never ended, as when a debate was cancelled."""
+        self._unheard.clear()
+        for block in self._live.values():
+            self._blocks.remove(block)
+            block.remove()
+        self._live.clear()
+
+    def _clear(self) -> None:
+        self._unheard.clear()
+        self._blocks.clear()
+        self._turns_ended = 0
+        self._live.clear()
+        self._needle, self._found = "", -1
+        self._turns.remove_children()
+        self.anchor()
+
+    def _end(self, words: str | None) -> None:
+        self.query(".ending").remove()
+        if words is not None:
+            self._turns.mount(Static(literal(f"■ {words}", "bold"), markup=False, classes="ending"))
+
+    def _draw(self, block: TurnBlock) -> None:
+        block.draw(sourced=self._sourced, folded=self._folded, needle=self._needle)
+
+    def _draw_all(self) -> None:
+        for block in self._blocks:
+            self._draw(block)
+
+    def _retitle(self, found: str = "") -> None:
+        view = self._view
+        if view is None:
+            return
+        state = "speaking" if view.ended is None else "ended"
+        frame(
+            self,
+            pane_title("3 Debate", view.subject, state),
+            joined(found, "with sources" if self._sourced else ""),
+        )

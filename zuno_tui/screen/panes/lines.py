@@ -1,0 +1,130 @@
+"""The single lines around the panes: tabs, what was said, the guide's hint, status, keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.content import Content
+from textual.widgets import Static
+
+from zuno_tui.screen.panes.frame import coarse_age, joined, literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from zuno_tui.desk.events import Said
+    from zuno_tui.screen.last_seen import LastSeen
+    from zuno_tui.shown.views import PlanView, StatusView
+
+_TONES = {"plain": "", "good": "$success", "warn": "$warning", "bad": "$error"}
+_TONE_MARKS = {"plain": "", "good": "✓ ", "warn": "▲ ", "bad": "✗ "}
+
+
+class TextLine(Static):
+    """A line that is drawn again only when its words change, and moves no other."""
+
+    fixed: ClassVar[bool] = True
+    """Whether it is one line high whatever it says."""
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002
+        super().__init__(markup=False, id=id)
+        self._told: Content | None = None
+
+    def tell(self, words: Content) -> None:
+        if self._told is not None and self._told.is_same(words):
+            return
+        self._told = words
+        self.update(words, layout=not self.fixed)
+
+
+class MessageLine(TextLine):
+    """What was understood, done or refused, and the command line that does the same."""
+
+    fixed = False
+
+    def say(self, said: Said) -> None:
+        words = literal(_TONE_MARKS[said.tone] + said.words, _TONES[said.tone])
+        twin = literal(f"  $ {said.twin}", "$quiet") if said.twin else Content("")
+        self.tell(words + twin)
+
+
+class HintLine(TextLine):
+    def hint(self, words: str) -> None:
+        self.display = bool(words)
+        self.tell(literal(f"→ {words}", "$accent"))
+
+
+class StatusLine(TextLine):
+    """Network, wallet, block and its age, model, market, and the work under way in words."""
+
+    def show(self, view: StatusView, now: float) -> None:
+        if not view.network:
+            self.tell(literal("opening the desk…", "$quiet"))
+            return
+        age = "" if view.seen_at is None else coarse_age(now - view.seen_at)
+        block = "" if view.block is None else f"block {view.block:,} {age}"
+        work = ", ".join(f"{job.name}: {job.words}" if job.words else job.name for job in view.jobs)
+        self.tell(
+            joined(
+                literal(view.trouble, "bold $warning") if view.trouble else "",
+                literal(work, "bold $accent") if work else "",
+                literal(view.network, "bold"),
+                view.wallet,
+                block,
+                view.model,
+                view.market or "",
+            )
+        )
+
+
+class KeyLine(TextLine):
+    """The keys that matter where the focus is, as many as there is room for, help always."""
+
+    def show(self, keys: Iterable[tuple[str, str]]) -> None:
+        told = {label: key.split(" ", 1)[0] for key, label in keys}
+        last = {"help": told.pop("help")} if "help" in told else {}
+        room = self.size.width - sum(_key_size(*each) for each in last.items())
+        shown: dict[str, str] = {}
+        for label, key in told.items():
+            room -= _key_size(label, key)
+            if room < 0:
+                break
+            shown[label] = key
+        self.tell(
+            Content("  ").join(
+                Content.assemble((key, "bold $primary"), " ", (label, "$quiet"))
+                for label, key in (shown | last).items()
+            )
+        )
+
+
+def _key_size(label: str, key: str) -> int:
+    return len(label) + len(key) + 3
+
+
+class TabLine(TextLine):
+    """On narrow terminals: which panes there are, and what waits in those out of sight."""
+
+    def show(self, told: LastSeen, front: str) -> None:
+        waiting = sum(row.state in ("open", "reopened") for row in told.alerts.rows)
+        speaking = told.debate is not None and told.debate.ended is None
+        counts = {
+            "positions": str(len(told.positions.rows) or ""),
+            "alerts": f"{waiting} open" if waiting else "",
+            "debate": "speaking" if speaking else "",
+            "plan": _plan_state(told.plan),
+        }
+        tabs = []
+        for place, (name, count) in enumerate(counts.items(), 1):
+            style = "bold reverse" if name == front else "$quiet"
+            label = f" {place} {name.capitalize()} "
+            tabs.append(Content.assemble((label, style), (count and f" {count}", "$accent")))
+        self.tell(Content("  ").join(tabs))
+
+
+def _plan_state(plan: PlanView | None) -> str:
+    if plan is None:
+        return ""
+    if plan.result is not None:
+        return plan.result.state
+    return "ready" if plan.approval is None else "approved"

@@ -1,0 +1,221 @@
+"""The plan: what could be done, what is advised, what was approved, and what came of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from chain.base.clean_text import DROP
+from zuno_tui.screen.keys import MOVING, PLAN
+from zuno_tui.screen.panes.frame import ago, frame, heading, literal, pane_title
+from zuno_tui.screen.panes.plan_card import bulleted, comparison, reasons
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from zuno_tui.commands.intents import PlanVerb
+    from zuno_tui.shown.views import ApprovalView, OptionView, PlanView, ResultView
+
+_LABEL = 9
+
+
+def standing(plan: PlanView, width: int) -> Iterator[Content]:
+    """The newest of result, progress and approval first."""
+    if plan.result is not None:
+        yield from _result(plan.result, width)
+        yield Content("")
+    if plan.progress:
+        yield heading("APPLYING" if plan.result is None else "STEPS")
+        for line in plan.progress:
+            yield from bulleted(line, width, "✓")
+        yield Content("")
+    if plan.approval is not None and plan.result is None:
+        yield from _approval(plan.approval, width, waits=not plan.progress)
+        yield Content("")
+
+
+def next_step(plan: PlanView) -> str:
+    """What the border says to do now."""
+    if plan.result is not None:
+        return plan.result.state
+    if plan.progress:
+        return "applying"
+    if plan.approval is not None:
+        signs = plan.approval.can_sign
+        return "approved: type apply" if signs else "approved, but nothing here can sign"
+    if any(option.recommended and option.candidate is None for option in plan.options):
+        return "hold: nothing to sign"
+    return "type approve" if plan.options else ""
+
+
+def _result(result: ResultView, width: int) -> Iterator[Content]:
+    yield heading(f"RESULT  {result.state}")
+    new = None if result.new_token_id is None else f"#{result.new_token_id}"
+    for line in result.lines:
+        style = "bold $success" if new is not None and new in line else ""
+        yield from bulleted(line.strip(), width, " ", style)
+
+
+def _approval(approval: ApprovalView, width: int, *, waits: bool) -> Iterator[Content]:
+    """What comes of it first, then the bytes' own words, for who wants to check them here."""
+    ends = datetime.fromtimestamp(approval.expires_at, UTC)
+    yield heading(f"APPROVED  {approval.headline}")
+    if waits and approval.can_sign:
+        yield literal("Nothing is signed yet. Type apply to see it once more.", "bold $accent")
+    for line in approval.outcome:
+        yield from bulleted(line, width, "→")
+    yield from _fact("expires", f"{ends:%H:%M:%S} UTC by the network's clock", width)
+    yield from _fact("key", approval.signs_with, width)
+    yield from _fact("wallet", approval.wallet, width)
+    yield from _fact("hash", approval.hash, width)
+    for place, step in enumerate(approval.steps, 1):
+        yield literal(f"{place}. {step.name}", "bold")
+        for sentence in step.sentences:
+            yield from bulleted(sentence, width - 2, "  ")
+
+
+def _fact(label: str, value: str, width: int) -> Iterator[Content]:
+    """A value under itself where it is longer than the line: an address must be read whole."""
+    room = max(8, width - _LABEL)
+    clean = value.translate(DROP)
+    for start in range(0, len(clean), room):
+        head = label if start == 0 else ""
+        yield Content.assemble((f"{head:<{_LABEL}}", "$quiet"), clean[start : start + room])
+
+
+_NOTHING = "No plan yet. Press r on a position: it comes of what the agents argue."
+
+
+class PlanPane(VerticalScroll, can_focus=True):
+    BINDINGS: ClassVar[list[BindingType]] = [*MOVING, *PLAN]
+
+    class Taken(Message):
+        """An option is to be approved: its words belong in the prompt."""
+
+        def __init__(self, option: OptionView) -> None:
+            self.option = option
+            super().__init__()
+
+    class AskedAbout(Message):
+        def __init__(self, verb: PlanVerb, option: OptionView | None) -> None:
+            self.verb = verb
+            self.option = option
+            super().__init__()
+
+    def __init__(self) -> None:
+        super().__init__(id="plan", classes="pane")
+        self._view: PlanView | None = None
+        self._chosen = 0
+
+    def compose(self) -> ComposeResult:
+        yield Static(literal(_NOTHING, "$quiet"), markup=False, id="card")
+
+    @property
+    def option(self) -> OptionView | None:
+        """The option the keys are on."""
+        if self._view is None or not self._view.options:
+            return None
+        return self._view.options[min(self._chosen, len(self._view.options) - 1)]
+
+    @property
+    def copied(self) -> str:
+        """The hash that an approval is for, or the plan's id."""
+        view = self._view
+        if view is None:
+            return ""
+        return view.plan_id if view.approval is None else view.approval.hash
+
+    def show(self, view: PlanView | None, now: float) -> None:
+        before, self._view = self._view, view
+        if before is None or view is None or before.plan_id != view.plan_id:
+            self._chosen = _recommended(view)
+            self.scroll_home(animate=False)
+        elif (before.approval, before.result) != (view.approval, view.result):
+            self.scroll_home(animate=False)
+        self._draw()
+        self.show_age(now)
+
+    def show_age(self, now: float) -> None:
+        view = self._view
+        if view is None:
+            frame(self, pane_title("4 Plan"))
+            return
+        frame(
+            self,
+            pane_title("4 Plan", ago(now - view.made_at), view.headline),
+            literal(next_step(view), "bold $accent"),
+        )
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def action_option(self, step: int) -> None:
+        if self._view is not None and self._view.options:
+            self._chosen = max(0, min(self._chosen + step, len(self._view.options) - 1))
+            self._draw()
+
+    def action_take(self) -> None:
+        if self.option is not None and self.option.candidate is not None:
+            self.post_message(self.Taken(self.option))
+
+    def action_about(self, verb: PlanVerb) -> None:
+        if self._view is not None:
+            self.post_message(self.AskedAbout(verb, self.option))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        view = self._view
+        match action:
+            case "option" | "about":
+                return view is not None and bool(view.options)
+            case "take":
+                return self.option is not None and view is not None and view.result is None
+            case _:
+                return super().check_action(action, parameters)
+
+    def action_down(self) -> None:
+        self.scroll_down(animate=False)
+
+    def action_up(self) -> None:
+        self.scroll_up(animate=False)
+
+    def action_page_down(self) -> None:
+        self.scroll_page_down(animate=False)
+
+    def action_page_up(self) -> None:
+        self.scroll_page_up(animate=False)
+
+    def action_first(self) -> None:
+        self.scroll_home(animate=False)
+
+    def action_last(self) -> None:
+        self.scroll_end(animate=False)
+
+    def _draw(self) -> None:
+        view, width = self._view, self.scrollable_content_region.width
+        if not width:
+            return
+        if view is None:
+            self.query_one("#card", Static).update(literal(_NOTHING, "$quiet"))
+            return
+        lines = [
+            *standing(view, width),
+            *bulleted(view.recommendation, width, "★", "bold"),
+            Content(""),
+            *comparison(view, self._chosen, width),
+        ]
+        if view.reasons:
+            lines += [Content(""), heading("WHY"), *reasons(view, width)]
+        self.query_one("#card", Static).update(Content("\n").join(lines))
+
+
+def _recommended(view: PlanView | None) -> int:
+    options = () if view is None else view.options
+    return next((place for place, option in enumerate(options) if option.recommended), 0)

@@ -1,0 +1,332 @@
+"""A table of fixed columns that keeps its cursor on a row's key while the rows change under it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from msgspec import Struct
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from chain.base.clean_text import DROP
+from zuno_tui.screen.keys import MOVING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.style import Style
+    from textual.binding import BindingType
+
+_GROWS_FROM = 16
+"""What a growing column has at least before others are given up."""
+_WIDEST_GAP = 2
+
+
+class ColumnPlace(NamedTuple):
+    """A column that is shown: which one it is, how wide, and where its words stand."""
+
+    column: int
+    width: int
+    right: bool
+
+
+class TableLayout(NamedTuple):
+    places: tuple[ColumnPlace, ...]
+    gap: int
+
+
+def laid_out(columns: Sequence[TableColumn], widths: Sequence[int], room: int) -> TableLayout:
+    """The columns that fit, the first ranks first, with what room is left shared out."""
+    wanted = [
+        min(width, _GROWS_FROM) if column.grows else width
+        for column, width in zip(columns, widths, strict=True)
+    ]
+    kept: list[int] = []
+    spare = room
+    for place in sorted(range(len(columns)), key=lambda place: columns[place].rank):
+        if not wanted[place]:
+            continue
+        if kept and wanted[place] + 1 > spare:
+            break
+        spare -= wanted[place] + bool(kept)
+        kept.append(place)
+    shares = dict.fromkeys(kept, 0)
+    for place in kept:
+        if columns[place].grows:
+            shares[place] = max(0, min(spare, widths[place] - wanted[place]))
+            spare -= shares[place]
+    return TableLayout(
+        tuple(
+            ColumnPlace(place, wanted[place] + shares[place], columns[place].right)
+            for place in sorted(kept)
+        ),
+        gap=1 + min(_WIDEST_GAP, max(0, spare) // len(kept)) if kept else 1,
+    )
+
+
+def fitted(text: str, width: int, *, right: bool = False) -> str:
+    """The text in exactly so many cells; an ellipsis marks what was cut."""
+    text = text.translate(DROP)
+    size = text_size(text)
+    if size > width:
+        return set_cell_size(text, width - 1) + "…"
+    return " " * (width - size) + text if right else text + " " * (width - size)
+
+
+def text_size(text: str) -> int:
+    return len(text) if text.isascii() else cell_len(text)
+
+
+_MARK = 2
+"""The cells of the cursor's mark."""
+
+
+class TableColumn(Struct, frozen=True):
+    title: str
+    rank: int
+    """The order in which columns are given up when the width is short, the highest first."""
+    most: int
+    """The widest it gets, however long its words; one without any words takes no room."""
+    least: int = 0
+    """The narrowest it gets: where words come and go, a steady width leaves the others alone."""
+    right: bool = False
+    grows: bool = False
+    """Gives up its own room before others go, and takes back what they leave."""
+
+
+class Cell(NamedTuple):
+    text: str
+    tone: str = "plain"
+
+
+class Row(NamedTuple):
+    key: str
+    cells: tuple[Cell, ...]
+    stale: bool = False
+
+
+class RowTable(ScrollView, can_focus=True):
+    """Draws the rows in sight, and of those only the ones that changed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*MOVING]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "rows--header",
+        "rows--cursor",
+        "rows--plain",
+        "rows--strong",
+        "rows--good",
+        "rows--warn",
+        "rows--bad",
+        "rows--dim",
+        "rows--stale",
+    }
+
+    class Pointed(Message):
+        """The cursor stands on another row."""
+
+        def __init__(self, table: RowTable, key: str | None) -> None:
+            self.table = table
+            self.key = key
+            super().__init__()
+
+        @property
+        def control(self) -> RowTable:
+            return self.table
+
+    class Chosen(Message):
+        """Enter was pressed on a row."""
+
+        def __init__(self, table: RowTable, key: str) -> None:
+            self.table = table
+            self.key = key
+            super().__init__()
+
+        @property
+        def control(self) -> RowTable:
+            return self.table
+
+    def __init__(
+        self,
+        columns: Sequence[TableColumn],
+        *,
+        id: str | None = None,  # noqa: A002
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._columns = tuple(columns)
+        self._rows: tuple[Row, ...] = ()
+        self._cursor = 0
+        self._widths = [0] * len(self._columns)
+        self._layouts: dict[int, TableLayout] = {}
+        self._empty: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        return self._rows
+
+    @property
+    def key(self) -> str | None:
+        """The key of the row the cursor is on."""
+        return self._rows[self._cursor].key if self._rows else None
+
+    def fill(self, rows: Sequence[Row], *, empty: Sequence[str] = (), stays: bool = True) -> None:
+        """Show these rows; the cursor stays with its key if it `stays`, else with its place."""
+        before, key = self._rows, self.key
+        self._rows, self._empty = tuple(rows), tuple(empty)
+        widths = self._widen(keep=any(row.key == key for row in self._rows))
+        same = before and [row.key for row in before] == [row.key for row in self._rows]
+        if same and widths == self._widths:
+            for place in self._in_sight:
+                if before[place] != self._rows[place]:
+                    self._refresh_changed(place, before[place])
+            return
+        places = {row.key: place for place, row in enumerate(self._rows)}
+        near = min(self._cursor, max(0, len(self._rows) - 1))
+        self._cursor = places.get(key or "", near) if stays else near
+        self._widths = widths
+        self._measure()
+        self.refresh()
+        if self.key != key:
+            self.post_message(self.Pointed(self, self.key))
+
+    def point_at(self, key: str) -> None:
+        for place, row in enumerate(self._rows):
+            if row.key == key:
+                self._move_to(place)
+
+    def on_resize(self) -> None:
+        self._measure()
+        self._keep_cursor_in_sight()
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.scrollable_content_region.width
+        if not self._rows:
+            return self._empty_line(y, width)
+        if y == 0:
+            titles = [Cell(column.title, "header") for column in self._columns]
+            return self._line(titles, self.rich_style, width, mark=" ")
+        place = y - 1 + self.scroll_offset.y
+        if place >= len(self._rows):
+            return Strip.blank(width, self.rich_style)
+        row = self._rows[place]
+        style, mark = self.rich_style, " "
+        if place == self._cursor:
+            mark = "▌" if self.has_focus else "›"
+            style += self._style("cursor")
+        cells = [Cell(cell.text, "stale") for cell in row.cells] if row.stale else row.cells
+        return self._line(cells, style, width, mark=mark)
+
+    def action_down(self) -> None:
+        self._move_to(self._cursor + 1)
+
+    def action_up(self) -> None:
+        self._move_to(self._cursor - 1)
+
+    def action_page_down(self) -> None:
+        self._move_to(self._cursor + self._page)
+
+    def action_page_up(self) -> None:
+        self._move_to(self._cursor - self._page)
+
+    def action_first(self) -> None:
+        self._move_to(0)
+
+    def action_last(self) -> None:
+        self._move_to(len(self._rows) - 1)
+
+    def action_choose(self) -> None:
+        if self.key is not None:
+            self.post_message(self.Chosen(self, self.key))
+
+    def on_focus(self) -> None:
+        self._refresh_row(self._cursor)
+
+    def on_blur(self) -> None:
+        self._refresh_row(self._cursor)
+
+    @property
+    def _in_sight(self) -> range:
+        top = self.scroll_offset.y
+        return range(top, min(len(self._rows), top + self._page))
+
+    @property
+    def _page(self) -> int:
+        return max(1, self.scrollable_content_region.height - 1)
+
+    def _move_to(self, place: int) -> None:
+        place = max(0, min(place, len(self._rows) - 1))
+        if place == self._cursor or not self._rows:
+            return
+        self._refresh_row(self._cursor)
+        self._cursor = place
+        self._refresh_row(place)
+        self._keep_cursor_in_sight()
+        self.post_message(self.Pointed(self, self.key))
+
+    def _keep_cursor_in_sight(self) -> None:
+        top = self.scroll_offset.y
+        if self._cursor < top:
+            self.scroll_to(y=self._cursor, animate=False)
+        elif self._cursor >= top + self._page:
+            self.scroll_to(y=self._cursor - self._page + 1, animate=False)
+
+    def _refresh_row(self, place: int) -> None:
+        self.refresh_line(place + 1)
+
+    def _refresh_changed(self, place: int, before: Row) -> None:
+        """The cells that changed: an age that moves on is no reason to send a line again."""
+        row = self._rows[place]
+        if row.stale != before.stale:
+            self._refresh_row(place)
+            return
+        shown, gap = self._layout(self.scrollable_content_region.width)
+        x, y = _MARK, place + 1 - self.scroll_offset.y
+        for each in shown:
+            if row.cells[each.column] != before.cells[each.column]:
+                self.refresh(Region(x, y, each.width, 1))
+            x += each.width + gap
+
+    def _widen(self, *, keep: bool) -> list[int]:
+        """The columns' widths by their words; while the rows go on they grow and never shrink."""
+        widths = []
+        for place, column in enumerate(self._columns):
+            longest = max((text_size(row.cells[place].text) for row in self._rows), default=0)
+            fit = min(column.most, max(longest, len(column.title), column.least))
+            width = fit if longest else 0
+            widths.append(max(width, self._widths[place]) if keep else width)
+        return widths
+
+    def _measure(self) -> None:
+        self._layouts.clear()
+        self.virtual_size = Size(self.scrollable_content_region.width, len(self._rows) + 1)
+
+    def _layout(self, width: int) -> TableLayout:
+        """By the width of the line: a scroll bar takes a cell without a word."""
+        if width not in self._layouts:
+            self._layouts[width] = laid_out(self._columns, self._widths, width - _MARK)
+        return self._layouts[width]
+
+    def _line(self, cells: Sequence[Cell], style: Style, width: int, *, mark: str) -> Strip:
+        segments = [Segment(f"{mark} ", style)]
+        places, gap = self._layout(width)
+        for place in places:
+            cell = cells[place.column]
+            text = fitted(cell.text, place.width, right=place.right)
+            segments.append(Segment(text + " " * gap, style + self._style(cell.tone)))
+        return Strip(segments).adjust_cell_length(width, style)
+
+    def _empty_line(self, y: int, width: int) -> Strip:
+        top = max(0, (self.scrollable_content_region.height - len(self._empty)) // 2)
+        if not top <= y < top + len(self._empty):
+            return Strip.blank(width, self.rich_style)
+        text = self._empty[y - top].translate(DROP)
+        line = set_cell_size(" " * max(0, (width - cell_len(text)) // 2) + text, width)
+        return Strip([Segment(line, self.rich_style + self._style("dim"))], width)
+
+    def _style(self, name: str) -> Style:
+        return self.get_component_rich_style(f"rows--{name}", partial=True)

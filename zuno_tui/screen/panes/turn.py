@@ -1,0 +1,94 @@
+"""One turn of a debate: who speaks, in which round, and what of it did not hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.widgets import Static
+
+from zuno_tui.screen.panes.frame import literal
+
+if TYPE_CHECKING:
+    from zuno_tui.shown.views import TurnView
+
+_FOLDED = 60
+
+
+def turn_head(role: str, round_number: int, *, live: bool = False) -> Content:
+    parts = [literal(role.upper(), f"bold $role-{role}")]
+    if round_number:
+        parts.append(literal(f"  round {round_number}", "$quiet"))
+    if live:
+        parts.append(literal("  speaking…", "$quiet"))
+    return Content("").join(parts)
+
+
+def turn_text(turn: TurnView, *, sourced: bool = False) -> Content:
+    """The words with what was struck struck through, and why, right behind it."""
+    if sourced and turn.sourced:
+        return prose(turn.sourced)
+    pieces: list[Content] = []
+    at = 0
+    for struck in sorted(turn.struck, key=lambda each: each.start):
+        if struck.start < at:
+            continue
+        pieces += (
+            prose(turn.text[at : struck.start]),
+            literal(turn.text[struck.start : struck.end], "strike $error"),
+            literal(f" [✗ {struck.why}]", "$error"),
+        )
+        at = struck.end
+    return Content("").join([*pieces, prose(turn.text[at:])])
+
+
+def prose(text: str) -> Content:
+    """Words that may run over several lines, each of them literal."""
+    return Content("\n").join(literal(line) for line in text.split("\n"))
+
+
+class TurnBlock(Static):
+    """A finished turn is drawn once; only a live one grows."""
+
+    def __init__(self, role: str, round_number: int = 0) -> None:
+        super().__init__(markup=False, classes=f"turn -{role}")
+        self.role = role
+        self._round = round_number
+        self._turn: TurnView | None = None
+        self._heard = ""
+
+    @property
+    def live(self) -> bool:
+        return self._turn is None
+
+    @property
+    def words(self) -> str:
+        return self._heard if self._turn is None else self._turn.text
+
+    def grow(self, text: str, *, folded: bool) -> None:
+        self._heard += text
+        self.draw(sourced=False, folded=folded, needle="")
+
+    def finish(self, turn: TurnView) -> None:
+        self._turn, self._heard, self._round = turn, "", turn.round
+
+    def draw(self, *, sourced: bool, folded: bool, needle: str) -> None:
+        head = turn_head(self.role, self._round, live=self.live)
+        body = prose(self._heard) if self._turn is None else turn_text(self._turn, sourced=sourced)
+        if folded:
+            line = body.plain.replace("\n", " ")
+            cut = f"{line[:_FOLDED]}…" if len(line) > _FOLDED else line
+            self.update(Content("  ").join([head, literal(cut, "$quiet")]))
+            return
+        self.update(Content("\n").join([head, _marked(body, needle)]))
+
+
+def _marked(body: Content, needle: str) -> Content:
+    """Every place where the searched words stand, turned over."""
+    if not needle:
+        return body
+    text, wanted, at = body.plain.lower(), needle.lower(), 0
+    while (at := text.find(wanted, at)) >= 0:
+        body = body.stylize("reverse", at, at + len(wanted))
+        at += len(wanted)
+    return body

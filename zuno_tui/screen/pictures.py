@@ -1,0 +1,154 @@
+"""`make screenshots`: the pictures of the README, taken from the running desk on its real chain."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+import tempfile
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.base.home import Home
+from chain.devnet.launch import running_devnet
+from zuno_tui.commands.intents import Apply, Approve, Inspect, Recommend
+from zuno_tui.desk.context import DeskOpening
+from zuno_tui.desk.thread import DeskThread
+from zuno_tui.screen.app.app import ZunoApp
+from zuno_tui.screen.screens.confirm import ConfirmScreen
+from zuno_tui.screen.screens.position import PositionScreen
+from zuno_tui.screen.themes import COLOURLESS, DEFAULT
+from zuno_tui.session.session import Session
+from zuno_tui.settings import Flags, load_settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from textual.pilot import Pilot
+
+    from chain.devnet.launch import DevnetReady
+    from zuno_tui.desk.events import Event
+
+FOLDER = Path("screenshots")
+_USUAL = (120, 36)
+_SMALL = (80, 24)
+_MOVED = 26
+"""The demo's position that has left its range."""
+_EARNING = 28
+_PATIENCE = 90.0
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    asyncio.run(_take_all())
+
+
+async def _take_all() -> None:
+    # The market stands still, so that the same pictures show the same prices.
+    async with running_devnet(speed=0, stderr=subprocess.DEVNULL) as devnet:
+        async with _sitting(devnet, _USUAL) as desk:
+            await desk.debate()
+            desk.take("desk")
+            await desk.zoomed("3", "debate")
+            await desk.zoomed("4", "plan")
+            await desk.inspected("position")
+            await desk.asked_to_sign("confirmation")
+        for name, size, theme in (
+            ("narrow", _SMALL, DEFAULT),
+            ("light", _USUAL, "zuno-light"),
+            ("colourless", _USUAL, COLOURLESS),
+        ):
+            async with _sitting(devnet, size, theme) as desk:
+                await desk.debate()
+                await desk.pilot.press("1")
+                desk.take(name)
+
+
+class _Sitting(Struct, frozen=True):
+    app: ZunoApp
+    pilot: Pilot[None]
+
+    async def debate(self) -> None:
+        await self._until(lambda: bool(self.app.told.alerts.rows), "alerts")
+        await self._until(self._all_is_told, "positions")
+        self.app.link.ask(Recommend(_MOVED))
+        await self._until(lambda: self.app.told.plan is not None, "a plan")
+        await self.pilot.pause(1.0)
+
+    async def zoomed(self, pane: str, name: str) -> None:
+        await self.pilot.press(pane, "z")
+        await self.pilot.pause(0.5)
+        self.take(name)
+        await self.pilot.press("z", "1")
+
+    async def inspected(self, name: str) -> None:
+        self.app.link.ask(Inspect(_EARNING))
+        await self._until(lambda: isinstance(self.app.screen, PositionScreen), "the position")
+        await self.pilot.pause(0.5)
+        self.take(name)
+        await self.pilot.press("escape")
+
+    async def asked_to_sign(self, name: str) -> None:
+        """The page before the signature; nothing is typed on it."""
+        self.app.link.ask(Approve())
+        await self._until(self._is_approved, "an approval")
+        self.app.link.ask(Apply())
+        await self._until(lambda: isinstance(self.app.screen, ConfirmScreen), "the confirmation")
+        await self.pilot.pause(0.5)
+        self.take(name)
+
+    def take(self, name: str) -> None:
+        picture = self.app.export_screenshot(title="zuno")
+        # The template fetches its font from a server; a picture should ask nobody for anything.
+        picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)
+        (FOLDER / f"{name}.svg").write_text(picture, "utf-8")
+        sys.stdout.write(f"{FOLDER / name}.svg\n")
+
+    def _all_is_told(self) -> bool:
+        rows = self.app.told.positions.rows
+        return bool(rows) and all(row.against_holding != "…" for row in rows)
+
+    def _is_approved(self) -> bool:
+        plan = self.app.told.plan
+        return plan is not None and plan.approval is not None
+
+    async def _until(self, there: Callable[[], bool], what: str) -> None:
+        for _ in range(int(_PATIENCE / 0.1)):
+            if there():
+                return
+            await self.pilot.pause(0.1)
+        raise TimeoutError(f"The desk did not come to show {what}.")
+
+
+@asynccontextmanager
+async def _sitting(
+    devnet: DevnetReady, size: tuple[int, int], theme: str = DEFAULT
+) -> AsyncIterator[_Sitting]:
+    def hear(event: Event) -> None:
+        app.hear(event)
+
+    with tempfile.TemporaryDirectory() as folder:
+        room = DeskThread(lambda: _opening(devnet, Path(folder)), hear)
+        app = ZunoApp(room, theme=theme, after_first_paint=room.start)
+        async with app.run_test(size=size) as pilot:
+            yield _Sitting(app, pilot)
+        room.close()
+        await asyncio.to_thread(room.wait_closed, _PATIENCE)
+
+
+@asynccontextmanager
+async def _opening(devnet: DevnetReady, folder: Path) -> AsyncIterator[DeskOpening]:
+    home = Home.locate({}, folder)
+    home.prepare()
+    flags = Flags(network="devnet", rpc=devnet.url, address=devnet.wallet)
+    settings = load_settings(home.settings, {}, flags)
+    session = Session(home, settings, settings.chosen_network(), as_json=False)
+    yield DeskOpening(session, demo=True, deterministic=True, environment={})
+
+
+if __name__ == "__main__":
+    main()

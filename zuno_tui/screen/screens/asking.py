@@ -1,0 +1,171 @@
+"""What the desk's keys and prompt ask for; what leads to a signature is only put in the prompt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from textual.screen import Screen
+from textual.widgets import Input
+
+from zuno_tui.desk.events import Said
+from zuno_tui.phrases.phrase_error import Misunderstood
+from zuno_tui.screen.panes.alerts import AlertsPane
+from zuno_tui.screen.panes.positions import PositionsPane
+from zuno_tui.screen.screens.help import active_keys
+
+if TYPE_CHECKING:
+    from zuno_tui.commands.intents import Intent, ViewName
+    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.phrases.context import PhraseContext
+    from zuno_tui.screen.last_seen import LastSeen
+    from zuno_tui.screen.panes.plan import PlanPane
+    from zuno_tui.screen.panes.prompt import PromptPane
+    from zuno_tui.screen.panes.row_table import RowTable
+
+
+class Asking(Screen[None]):
+    """The half of the desk's screen that speaks to the back room.
+
+    Intents are imported with the first request: twenty of them cost as much as a pane to paint.
+    """
+
+    link: DeskLink
+    told: LastSeen
+    context: PhraseContext
+
+    def say(self, said: Said) -> None:
+        raise NotImplementedError
+
+    def offer(self, phrase: str) -> None:
+        raise NotImplementedError
+
+    def ask(self, intent: Intent) -> None:
+        """Ask at once, and echo the command line that does the same."""
+        self.say(Said("", twin=intent.twin))
+        self.link.ask(intent)
+
+    def on_prompt_submitted(self, event: PromptPane.Submitted) -> None:
+        from zuno_tui.commands.understanding import understand
+
+        meant = understand(event.text, self.context)
+        if isinstance(meant, Misunderstood):
+            self.say(Said(meant.words, "warn"))
+        else:
+            self.ask(meant)
+
+    def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
+        from zuno_tui.commands.intents import Inspect
+
+        match event.table:
+            case PositionsPane():
+                self.ask(Inspect(int(event.key)))
+            case AlertsPane() as alerts if alerts.selected is not None:
+                if alerts.selected.next_command:
+                    self.offer(alerts.selected.next_command)
+                else:
+                    self.say(Said("That one is over: there is nothing to do about it."))
+            case _:
+                pass
+
+    def on_alerts_pane_acknowledged(self, event: AlertsPane.Acknowledged) -> None:
+        from zuno_tui.commands.intents import Acknowledge
+
+        self.ask(Acknowledge(event.alert_id))
+
+    def on_alerts_pane_muted(self, event: AlertsPane.Muted) -> None:
+        from zuno_tui.commands.intents import MuteAlert
+
+        self.ask(MuteAlert(event.alert_id, event.seconds))
+
+    def on_plan_pane_taken(self, event: PlanPane.Taken) -> None:
+        self.offer(f"approve {event.option.candidate}")
+
+    def on_plan_pane_asked_about(self, event: PlanPane.AskedAbout) -> None:
+        from zuno_tui.commands.intents import AboutPlan
+
+        plan = self.told.plan
+        candidate = None if event.option is None else event.option.candidate
+        if plan is not None:
+            self.ask(AboutPlan(event.verb, plan.plan_id, candidate))
+
+    def action_recommend(self) -> None:
+        from zuno_tui.commands.intents import Recommend
+
+        if self.context.selected is not None:
+            self.ask(Recommend(self.context.selected))
+
+    def action_collect(self) -> None:
+        if self.context.selected is not None:
+            self.offer(f"collect {self.context.selected}")
+
+    def action_approve(self) -> None:
+        self.offer("approve")
+
+    def action_show(self, view: ViewName) -> None:
+        from zuno_tui.commands.intents import Show
+
+        self.ask(Show(view))
+
+    def action_refresh_views(self) -> None:
+        from zuno_tui.commands.intents import Refresh
+
+        self.ask(Refresh())
+
+    def action_cancel_work(self) -> None:
+        from zuno_tui.commands.intents import Cancel
+
+        self.ask(Cancel())
+
+    def action_help(self) -> None:
+        self.open_help(None)
+
+    def open_help(self, topic: str | None) -> None:
+        """Help for what has the focus now; it asks nobody, so it is there at once."""
+        from zuno_tui.screen.screens.help import HelpScreen
+
+        pane = "" if self.focused is None or self.focused.id is None else self.focused.id
+        self.app.push_screen(HelpScreen(topic, pane, active_keys(self)))
+
+    def action_leave(self) -> None:
+        from zuno_tui.screen.screens.leaving import LeavingScreen
+
+        self.app.push_screen(LeavingScreen(self.told.status.jobs), self._left)
+
+    def action_copy(self) -> None:
+        """What the focused pane has selected, through the terminal to the reader's clipboard."""
+        text = self.copied()
+        if text:
+            self.app.copy_to_clipboard(text)
+            self.say(Said(f"Copied: {text.splitlines()[0][:60]}"))
+
+    def copied(self) -> str:
+        raise NotImplementedError
+
+    def _left(self, leave: bool | None) -> None:
+        if leave:
+            self.app.exit()
+
+    def action_market(self, action: Literal["pause", "step", "faster", "slower"]) -> None:
+        from zuno_tui.commands.intents import SetMarketClock
+
+        if action == "pause" and self.told.status.market_paused:
+            self.ask(SetMarketClock("resume"))
+        else:
+            self.ask(SetMarketClock(action))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what is possible now is shown and done."""
+        match action:
+            case "prompt":
+                return not isinstance(self.focused, Input)
+            case "recommend" | "collect":
+                return self.context.selected is not None
+            case "approve":
+                plan = self.told.plan
+                return plan is not None and plan.result is None
+            case "market":
+                return self.told.status.market is not None
+            case "cancel_work":
+                return any(job.cancellable for job in self.told.status.jobs)
+            case _:
+                return super().check_action(action, parameters)

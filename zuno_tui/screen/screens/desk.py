@@ -1,0 +1,260 @@
+"""The desk: four panes, one prompt, and what the back room says of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from msgspec.structs import replace
+from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
+from textual.message import Message
+
+from zuno_tui.desk.events import (
+    AlertsChanged,
+    DebateChanged,
+    HelpAsked,
+    HintChanged,
+    PlanChanged,
+    PositionsChanged,
+    ProseHeard,
+    Said,
+    StatusChanged,
+    TurnEnded,
+    ViewAsked,
+)
+from zuno_tui.desk.phrase_context import context_after
+from zuno_tui.phrases.context import PhraseContext
+from zuno_tui.screen.keys import DESK
+from zuno_tui.screen.panes.alerts import AlertsPane
+from zuno_tui.screen.panes.debate import DebatePane
+from zuno_tui.screen.panes.frame import REDRAW_SECONDS, Copied
+from zuno_tui.screen.panes.lines import HintLine, KeyLine, MessageLine, StatusLine, TabLine
+from zuno_tui.screen.panes.plan import PlanPane
+from zuno_tui.screen.panes.positions import PositionsPane
+from zuno_tui.screen.panes.prompt import PromptBar, PromptPane
+from zuno_tui.screen.screens.asking import Asking
+from zuno_tui.screen.screens.help import active_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+    from textual.widget import Widget
+
+    from zuno_tui.desk.events import Event
+    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.phrases.history import PhraseHistory
+    from zuno_tui.screen.last_seen import LastSeen
+    from zuno_tui.screen.panes.row_table import RowTable
+
+PaneName = Literal["positions", "alerts", "debate", "plan"]
+PANES: tuple[PaneName, ...] = ("positions", "alerts", "debate", "plan")
+
+
+class DeskScreen(Asking):
+    BINDINGS: ClassVar[list[BindingType]] = [*DESK]
+    AUTO_FOCUS = "#positions"
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-narrow"),
+        (100, "-close"),
+        (120, "-wide"),
+        (160, "-extra-wide"),
+    ]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (40, "-tall")]  # noqa: RUF012
+
+    class Composed(Message):
+        """There is a pane now for whatever is told."""
+
+    def __init__(
+        self,
+        link: DeskLink,
+        told: LastSeen,
+        clock: Callable[[], float],
+        history: PhraseHistory | None = None,
+        size: Size = Size(80, 24),  # noqa: B008 - frozen
+    ) -> None:
+        # Textual would find its breakpoints after a first layout, and so paint twice.
+        super().__init__(
+            classes=" ".join(
+                [name for least, name in points if length >= least][-1]
+                for points, length in (
+                    (self.HORIZONTAL_BREAKPOINTS, size.width),
+                    (self.VERTICAL_BREAKPOINTS, size.height),
+                )
+            )
+        )
+        self._history = history
+        self.link = link
+        self.told = told
+        self._clock = clock
+        self.context = PhraseContext()
+        self.front: PaneName = "positions"
+        self._pointed_at: int | None = None
+
+    def compose(self) -> ComposeResult:
+        yield TabLine(id="tabs")
+        with Horizontal(id="panes"):
+            with Vertical(id="watching", classes="column -front"):
+                yield PositionsPane()
+                yield AlertsPane()
+            with Vertical(id="thinking", classes="column"):
+                yield PlanPane()
+                yield DebatePane()
+        hint = HintLine(id="hint")
+        hint.display = False
+        yield hint
+        yield MessageLine(id="said")
+        yield PromptBar(lambda: self.context, self._history)
+        yield StatusLine(id="status")
+        yield KeyLine(id="keys")
+
+    def on_mount(self) -> None:
+        self.set_interval(REDRAW_SECONDS, self.show_ages)
+        self.show_ages()
+        self.post_message(self.Composed())
+
+    def hear(self, event: Event) -> bool:
+        """Give what the desk told to whatever draws it."""
+        now = self._clock()
+        self.context = context_after(self.context, event)
+        taken = self._tell_panes(event, now) or self._tell_lines(event, now)
+        self._show_tabs()
+        self._show_keys()
+        return taken
+
+    def _tell_panes(self, event: Event, now: float) -> bool:
+        match event:
+            case PositionsChanged(view):
+                self.query_one(PositionsPane).show(view, now)
+                self._point_at_the_new()
+            case AlertsChanged(view):
+                self.query_one(AlertsPane).show(view, now)
+            case DebateChanged(view):
+                self.query_one(DebatePane).show(view)
+                self.set_class(view.ended is None, "-speaking")
+            case ProseHeard(role, text):
+                self.query_one(DebatePane).hear_prose(role, text)
+            case TurnEnded(turn):
+                self.query_one(DebatePane).end_turn(turn)
+            case PlanChanged(view):
+                self.query_one(PlanPane).show(view, now)
+            case ViewAsked(view) if view in PANES:
+                self._come_forward(view)
+            case _:
+                return False
+        return True
+
+    def _point_at_the_new(self) -> None:
+        """Once, when a plan has made a position of its own: it is what one wants to see next."""
+        plan = self.told.plan
+        new = None if plan is None or plan.result is None else plan.result.new_token_id
+        if new is not None and new != self._pointed_at and new in self.context.positions:
+            self._pointed_at = new
+            self.query_one(PositionsPane).point_at(str(new))
+
+    def _tell_lines(self, event: Event, now: float) -> bool:
+        match event:
+            case StatusChanged(view):
+                self.query_one(StatusLine).show(view, now)
+            case Said() as said:
+                self.say(said)
+            case HintChanged(words):
+                self.query_one(HintLine).hint(words)
+            case HelpAsked(topic):
+                self.open_help(topic)
+            case _:
+                return False
+        return True
+
+    def say(self, said: Said) -> None:
+        self.query_one(MessageLine).say(said)
+
+    def offer(self, phrase: str) -> None:
+        """Put a phrase where the person can read, change and send it."""
+        prompt = self.query_one(PromptPane)
+        prompt.offer(phrase)
+        self.set_focus(prompt)
+
+    def copied(self) -> str:
+        pane = self.pane(self.front)
+        return pane.copied if isinstance(pane, Copied) else ""
+
+    def pane(self, name: PaneName) -> Widget:
+        return self.query_one(f"#{name}")
+
+    def action_front(self, name: PaneName) -> None:
+        self._bring_to_front(name)
+
+    def action_turn(self, step: int) -> None:
+        places = PANES.index(self.front)
+        self._bring_to_front(PANES[(places + step) % len(PANES)])
+
+    def action_zoom(self) -> None:
+        self.toggle_class("-zoomed")
+
+    def action_prompt(self) -> None:
+        self.set_focus(self.query_one(PromptPane))
+
+    def on_descendant_focus(self) -> None:
+        name = None if self.focused is None else self.focused.id
+        if name in PANES:
+            self._mark_front(name)
+        self._show_keys()
+
+    def on_row_table_pointed(self, event: RowTable.Pointed) -> None:
+        match event.table:
+            case PositionsPane() as positions:
+                selected = None if event.key is None else int(event.key)
+                self.context = replace(self.context, selected=selected)
+                self.query_one(PromptPane).exemplify(selected)
+                positions.show_age(self._clock())
+            case AlertsPane() as alerts:
+                self.context = replace(self.context, selected_alert=event.key)
+                if alerts.has_focus and alerts.selected is not None:
+                    self.say(Said(alerts.selected.message))
+            case _:
+                pass
+
+    def on_prompt_left(self) -> None:
+        self._bring_to_front(self.front)
+
+    def on_prompt_noticed(self, event: PromptPane.Noticed) -> None:
+        self.say(Said(event.words, "warn"))
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._show_keys)
+
+    def _come_forward(self, name: PaneName) -> None:
+        """The desk has something to show there; whoever is typing is not interrupted."""
+        if self.query_one(PromptPane).value:
+            self._mark_front(name)
+        else:
+            self._bring_to_front(name)
+
+    def _bring_to_front(self, name: PaneName) -> None:
+        self._mark_front(name)
+        self.set_focus(self.pane(name))
+
+    def _mark_front(self, name: PaneName) -> None:
+        self.front = name
+        for each in PANES:
+            self.pane(each).set_class(each == name, "-front")
+        for column in self.query(".column"):
+            column.set_class(self.pane(name) in column.children, "-front")
+        self._show_tabs()
+
+    def show_ages(self) -> None:
+        now = self._clock()
+        self.query_one(PositionsPane).show_age(now)
+        self.query_one(AlertsPane).show_age(now)
+        self.query_one(PlanPane).show_age(now)
+        self.query_one(StatusLine).show(self.told.status, now)
+
+    def _show_tabs(self) -> None:
+        self.query_one(TabLine).show(self.told, self.front)
+
+    def _show_keys(self) -> None:
+        self.query_one(KeyLine).show(
+            (told.key, told.label) for told in active_keys(self) if told.label
+        )

@@ -1,0 +1,166 @@
+"""Help for whatever has the focus: what it shows, its keys as they are now, and the phrases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from zuno_tui.commands.verbs import VERBS, verb_named
+from zuno_tui.screen.keys import HELP
+from zuno_tui.screen.panes.frame import literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+    from textual.screen import Screen
+
+    from zuno_tui.commands.verb import Verb
+
+
+class ActiveKey(NamedTuple):
+    key: str
+    """As it is named on screen; all the keys of one binding together."""
+    label: str
+    """The footer's word; empty where only the help tells it."""
+    does: str
+    id: str
+
+
+def active_keys(screen: Screen[None]) -> list[ActiveKey]:
+    """The focused widget's own first, then the screen's."""
+    found: dict[str, ActiveKey] = {}
+    for key, active in screen.active_bindings.items():
+        binding = active.binding
+        shown = screen.app.get_key_display(binding)
+        if not active.enabled or not binding.id or _typed(screen, key, shown):
+            continue
+        if binding.id in found:
+            before = found[binding.id]
+            found[binding.id] = before._replace(key=f"{before.key} {shown}")
+        else:
+            label = binding.description if binding.show else ""
+            does = binding.tooltip or binding.description
+            found[binding.id] = ActiveKey(shown, label, does, binding.id)
+    return list(found.values())
+
+
+def _typed(screen: Screen[None], key: str, shown: str) -> bool:
+    """Whether the key is a letter for the field that has the focus, and so no command."""
+    letter = shown if len(shown) == 1 else None
+    return screen.focused is not None and screen.focused.check_consume_key(key, letter)
+
+
+_ABOUT = {
+    "positions": (
+        "Each row is a position: ● in range, ▲ near an edge, ✗ out of range, · empty. The gauge is"
+        " its range, the dot in it the price. VS HOLD is what it gained or lost against keeping"
+        " the tokens; NET/DAY is fees less what arbitrage takes (LVR). Grey rows are not fresh:"
+        " the border says why."
+    ),
+    "alerts": (
+        "What the monitor found: ✗ critical, ▲ warning, · seen, muted or over. NEXT is what to"
+        " type about it; enter puts it in the prompt for you."
+    ),
+    "debate": (
+        "Scout looks, Strategist proposes, Critic recomputes and judges, Arbiter decides when they"
+        " cannot agree. A number that was not given to them is struck through, with the reason."
+    ),
+    "plan": (
+        "Hold, the moves and exit on one scale; ★ is what is advised. The bars are the chance to"
+        " stay in range for a day and a week. Approving builds and tries the transactions; only"
+        " the word apply, typed on the page that shows them, signs."
+    ),
+    "position": (
+        "The price's way through the range, the liquidity around it, what each day brought, and"
+        " everything known in words. Letters lead on: what they put in the prompt you still send."
+    ),
+    "pools": (
+        "Type words to narrow the list; enter puts a create phrase for the pool in the prompt,"
+        " where its amount is still to be written."
+    ),
+    "records": "Every debate is on record. Enter hears one again, with no model and no chain.",
+    "replay": "The debate as it was, turn by turn; struck numbers stand as they were struck.",
+    "outbox": (
+        "Every plan that was applied, and each of its transactions. What can still be done about"
+        " one is in the keys below; what signs asks for the typed word again."
+    ),
+    "settings": "What is set and where it comes from. Secrets are never shown, only that they are.",
+    "prompt": "Type what you want; tab completes, up and down bring back what you typed before.",
+}
+_KEY_CELLS = 12
+_DOES_CELLS = 48
+_USAGE_CELLS = 30
+_WITH_IDS = 86
+"""The width from which the ids have room behind their keys."""
+
+
+class HelpScreen(ModalScreen[None]):
+    BINDINGS: ClassVar[list[BindingType]] = [*HELP]
+
+    def __init__(self, topic: str | None, pane: str = "", keys: Sequence[ActiveKey] = ()) -> None:
+        super().__init__()
+        self._topic = topic
+        self._pane = pane
+        self._keys = keys
+
+    def compose(self) -> ComposeResult:
+        about = self._topic or self._pane
+        with VerticalScroll(classes="sheet", can_focus=False) as sheet:
+            sheet.border_title = literal(f"Help · {about}" if about else "Help")
+            sheet.border_subtitle = Content("j k scroll · esc closes")
+            yield Static(markup=False)
+
+    def on_resize(self) -> None:
+        with_ids = self.app.size.width >= _WITH_IDS
+        self.query_one(Static).update(Content("\n").join(self._lines(with_ids=with_ids)))
+
+    def action_scroll(self, step: int) -> None:
+        self.query_one(".sheet", VerticalScroll).scroll_relative(y=step, animate=False)
+
+    def _lines(self, *, with_ids: bool) -> Iterator[Content]:
+        verb = None if self._topic is None else verb_named(self._topic)
+        if verb is not None:
+            yield from _about_verb(verb)
+            return
+        if self._pane in _ABOUT:
+            yield literal(_ABOUT[self._pane])
+            yield Content("")
+        yield from _key_lines(_in_order(self._keys, self._pane), with_ids=with_ids)
+        yield literal("PHRASES", "bold $primary")
+        for each in VERBS:
+            yield Content.assemble((f"{each.usage:<{_USAGE_CELLS}} ", "bold"), each.does)
+
+
+def _about_verb(verb: Verb) -> Iterator[Content]:
+    yield literal(verb.usage, "bold $primary")
+    yield literal(f"{verb.does[0].upper()}{verb.does[1:]}.")
+    if verb.spoken:
+        yield Content("")
+        yield literal("Also understood:", "$quiet")
+        yield from (literal(f"  {phrase}") for phrase in verb.spoken)
+
+
+def _in_order(keys: Iterable[ActiveKey], pane: str) -> list[ActiveKey]:
+    """The pane's own keys, then the desk's, and how to move last, since everyone tries that."""
+    rooms = {pane: 0, "desk": 1, "market": 2}
+    return sorted(keys, key=lambda key: rooms.get(key.id.partition(".")[0], len(rooms)))
+
+
+def _key_lines(keys: Sequence[ActiveKey], *, with_ids: bool) -> Iterator[Content]:
+    if not keys:
+        return
+    by_ids = ("  by their ids, as settings take them in [keys]", "$quiet")
+    yield Content.assemble(("KEYS", "bold $primary"), by_ids if with_ids else "")
+    for key in keys:
+        yield Content.assemble(
+            (f"{key.key:<{_KEY_CELLS}} ", "bold"),
+            f"{key.does:<{_DOES_CELLS}} ",
+            (key.id, "$quiet") if with_ids else "",
+        )
+    yield Content("")

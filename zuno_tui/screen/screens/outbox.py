@@ -1,0 +1,130 @@
+"""What was sent and where it stands; what can be done about it is asked at the desk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from zuno_tui.commands.intents import OpenOutbox
+from zuno_tui.desk.events import OutboxReady
+from zuno_tui.screen.keys import SENT
+from zuno_tui.screen.panes.frame import heading, literal
+from zuno_tui.screen.panes.lines import KeyLine
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
+from zuno_tui.screen.screens.sub_screen import SubScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from zuno_tui.desk.events import Event
+    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.shown.views import DispatchView
+
+_COLUMNS = (
+    TableColumn("PLAN", 1, 22),
+    TableColumn("WHAT", 0, 60, grows=True),
+    TableColumn("WHERE IT STANDS", 2, 34),
+)
+_NOTHING = ("Nothing was sent yet.", "A plan comes here when it is applied.")
+_STEP_CELLS = 26
+_STATE_CELLS = 12
+
+
+class OutboxScreen(SubScreen):
+    BINDINGS: ClassVar[list[BindingType]] = [*SENT]
+    ABOUT = "outbox"
+
+    def __init__(self, link: DeskLink, rows: Sequence[DispatchView]) -> None:
+        super().__init__(link)
+        self._sent = tuple(rows)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="outbox", classes="visit") as page:
+            page.border_title = literal("Outbox · what was sent")
+            yield RowTable(_COLUMNS, id="outbox-rows")
+            with VerticalScroll(id="outbox-steps", can_focus=False):
+                yield Static(markup=False)
+        yield KeyLine(id="keys")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._fill()
+        self.query_one(RowTable).focus()
+
+    def hear(self, event: Event) -> bool:
+        match event:
+            case OutboxReady(rows):
+                self._sent = rows
+                self._fill()
+                return True
+            case _:
+                return False
+
+    def on_row_table_pointed(self) -> None:
+        self._show_steps()
+
+    def action_look(self) -> None:
+        self.link.ask(OpenOutbox("look"))
+
+    def action_offer(self, action: str) -> None:
+        if self._chosen is not None:
+            self.leave_with(f"outbox {action} {self._chosen.plan_id}")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What the chain and the journal leave to be done with the plan under the cursor."""
+        if action == "offer":
+            return self._chosen is not None and parameters[0] in self._chosen.actions
+        return super().check_action(action, parameters)
+
+    @property
+    def _chosen(self) -> DispatchView | None:
+        tables = self.query(RowTable)
+        key = tables.first().key if tables else None
+        return next((one for one in self._sent if _key(one) == key), None)
+
+    def _fill(self) -> None:
+        self.query_one(RowTable).fill([_row(one) for one in self._sent], empty=_NOTHING)
+        self._show_steps()
+
+    def _show_steps(self) -> None:
+        chosen = self._chosen
+        lines = [] if chosen is None else list(_steps(chosen))
+        self.query_one("#outbox-steps Static", Static).update(Content("\n").join(lines))
+        self.refresh_bindings()
+        self._show_keys()
+
+
+def _key(one: DispatchView) -> str:
+    """A plan may have been sent more than once: its transactions tell them apart."""
+    return "|".join((one.plan_id, one.headline, *(sent for _, _, sent in one.steps)))
+
+
+def _row(one: DispatchView) -> Row:
+    return Row(
+        _key(one),
+        (
+            Cell(one.plan_id, "strong"),
+            Cell(one.headline),
+            Cell(one.state, "warn" if one.actions else "plain"),
+        ),
+    )
+
+
+def _steps(one: DispatchView) -> Iterator[Content]:
+    yield heading("STEPS", one.headline)
+    for place, (name, state, sent) in enumerate(one.steps, 1):
+        yield Content.assemble(
+            literal(f"{place}. {name}".ljust(_STEP_CELLS)),
+            literal(state.ljust(_STATE_CELLS), "bold"),
+            literal(sent, "$quiet"),
+        )
+    if one.advice:
+        yield Content("")
+        yield heading("NOW")
+        yield from (literal(sentence, "$warning") for sentence in one.advice)

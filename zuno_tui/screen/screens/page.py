@@ -1,0 +1,83 @@
+"""A command's printed answer on a page of its own: read, scrolled, copied, closed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import ScrollableContainer
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Static
+
+from zuno_tui.desk.events import PageReady
+from zuno_tui.screen.keys import PAGE
+from zuno_tui.screen.panes.frame import literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from zuno_tui.desk.events import Event
+
+_NOTHING = "It printed nothing."
+
+
+class PageScreen(Screen[None]):
+    BINDINGS: ClassVar[list[BindingType]] = [*PAGE]
+    CSS = """
+    PageScreen { background: $background; }
+    #page {
+        border: round $primary; padding: 0 1; height: 1fr; background: $background;
+        border-title-style: bold; border-title-color: $primary; border-subtitle-color: $quiet;
+        scrollbar-size: 1 1; scrollbar-color: $line; scrollbar-background: $background;
+    }
+    #page-lines { width: auto; min-width: 100%; height: auto; }
+    """
+
+    def __init__(self, title: str, lines: Sequence[str]) -> None:
+        super().__init__()
+        self._title = title
+        self._lines = tuple(lines)
+
+    def compose(self) -> ComposeResult:
+        with ScrollableContainer(id="page") as page:
+            page.border_title = literal(self._title)
+            page.border_subtitle = Content("escape closes · space and b turn the page · y copies")
+            yield Static(self._text(), markup=False, id="page-lines")
+
+    def hear(self, event: Event) -> bool:
+        """The same page, printed anew, takes this one's place."""
+        match event:
+            case PageReady(title, lines) if title == self._title:
+                self._lines = lines
+                self.query_one("#page-lines", Static).update(self._text())
+                return True
+            case _:
+                return False
+
+    def action_scroll(self, step: int) -> None:
+        self._page.scroll_relative(y=step, animate=False)
+
+    def action_page(self, direction: int) -> None:
+        self._page.scroll_relative(y=direction * max(1, self._page.size.height - 1), animate=False)
+
+    def action_edge(self, last: int) -> None:
+        self._page.scroll_to(y=self._page.max_scroll_y * last, animate=False)
+
+    def action_sideways(self, direction: int) -> None:
+        self._page.scroll_relative(x=direction * 8, animate=False)
+
+    def action_copy_page(self) -> None:
+        self.app.copy_to_clipboard("\n".join(line.plain for line in self._drawn()))
+
+    @property
+    def _page(self) -> ScrollableContainer:
+        return self.query_one("#page", ScrollableContainer)
+
+    def _text(self) -> Content:
+        return Content("\n").join(self._drawn())
+
+    def _drawn(self) -> list[Content]:
+        return [literal(line) for line in self._lines or (_NOTHING,)]

@@ -1,0 +1,110 @@
+"""The pools a position could be opened in: type to narrow them, enter to go on from one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import Vertical
+from textual.widgets import Input
+
+from zuno_tui.desk.events import PoolsReady
+from zuno_tui.screen.keys import NARROWING
+from zuno_tui.screen.panes.frame import literal
+from zuno_tui.screen.panes.lines import KeyLine
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
+from zuno_tui.screen.screens.sub_screen import SubScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from zuno_tui.desk.events import Event
+    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.shown.views import PoolRow
+
+_COLUMNS = (
+    TableColumn("POOL", 0, 24),
+    TableColumn("FEE", 1, 13, right=True),
+    TableColumn("PRICE", 2, 14, right=True),
+    TableColumn("LIQUIDITY", 3, 16, right=True),
+    TableColumn("HOOK", 4, 40, grows=True),
+    TableColumn("ID", 5, 12),
+)
+_ID_CELLS = 12
+
+
+class PoolsScreen(SubScreen):
+    BINDINGS: ClassVar[list[BindingType]] = [*NARROWING]
+    ABOUT = "pools"
+
+    def __init__(self, link: DeskLink, rows: Sequence[PoolRow]) -> None:
+        super().__init__(link)
+        self._pools = tuple(rows)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="pools", classes="visit") as page:
+            page.border_title = literal("Pools to provide liquidity in")
+            yield Input(placeholder="narrow them: weth usdc 0.05", id="narrow")
+            yield RowTable(_COLUMNS, id="pool-rows")
+        yield KeyLine(id="keys")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._fill("")
+        self.query_one(Input).focus()
+
+    def hear(self, event: Event) -> bool:
+        match event:
+            case PoolsReady(rows):
+                self._pools = rows
+                self._fill(self.query_one(Input).value)
+                return True
+            case _:
+                return False
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self._fill(event.value)
+
+    def on_input_submitted(self) -> None:
+        chosen = self.query_one(RowTable).key
+        for pool in self._pools:
+            if pool.pool_id == chosen:
+                self.leave_with(pool.phrase)
+
+    def action_move(self, step: int) -> None:
+        table = self.query_one(RowTable)
+        if step > 0:
+            table.action_down()
+        else:
+            table.action_up()
+
+    def _fill(self, typed: str) -> None:
+        wanted = typed.lower().split()
+        kept = [pool for pool in self._pools if all(word in _searched(pool) for word in wanted)]
+        self.query_one(RowTable).fill(
+            [_row(pool) for pool in kept],
+            empty=("No pool has all of these words.",) if wanted else ("No pool was found.",),
+        )
+        self.query_one("#pools").border_subtitle = literal(
+            f"{len(kept)} of {len(self._pools)} · enter goes on from one"
+        )
+
+
+def _searched(pool: PoolRow) -> str:
+    return f"{pool.pair} {pool.fee} {pool.hook} {pool.pool_id}".lower()
+
+
+def _row(pool: PoolRow) -> Row:
+    return Row(
+        pool.pool_id,
+        (
+            Cell(pool.pair, "strong"),
+            Cell(pool.fee),
+            Cell(pool.price),
+            Cell(pool.liquidity),
+            Cell(pool.hook, "warn" if pool.hook else "dim"),
+            Cell(pool.pool_id[:_ID_CELLS], "dim"),
+        ),
+    )

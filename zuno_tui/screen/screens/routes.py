@@ -1,0 +1,85 @@
+"""Which event opens which screen; each is imported when its door is first opened."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import TYPE_CHECKING
+
+from zuno_tui.desk.events import (
+    ConfirmationAsked,
+    DetailReady,
+    Event,
+    HelpAsked,
+    OutboxReady,
+    PageReady,
+    PoolsReady,
+    RecordsReady,
+    SettingsReady,
+)
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from zuno_tui.desk.link import DeskLink
+
+
+@singledispatch
+def screen_for(_event: Event, _link: DeskLink) -> Screen[None] | None:
+    """The screen that shows what was told; None where the desk's panes do."""
+    return None
+
+
+@screen_for.register(HelpAsked)
+def _help(event: HelpAsked, _link: DeskLink) -> Screen[None]:
+    from zuno_tui.screen.screens.help import HelpScreen
+
+    return HelpScreen(event.topic)
+
+
+@screen_for.register(ConfirmationAsked)
+def _confirmation(event: ConfirmationAsked, link: DeskLink) -> Screen[None]:
+    from zuno_tui.screen.screens.confirm import ConfirmScreen
+
+    return ConfirmScreen(link, event.approval)
+
+
+@screen_for.register(PageReady)
+def _page(event: PageReady, _link: DeskLink) -> Screen[None]:
+    from zuno_tui.screen.screens.page import PageScreen
+
+    return PageScreen(event.title, event.lines)
+
+
+@screen_for.register(DetailReady)
+def _position(event: DetailReady, link: DeskLink) -> Screen[None]:
+    from zuno_tui.screen.screens.position import PositionScreen
+
+    return PositionScreen(link, event.view)
+
+
+@screen_for.register(PoolsReady)
+def _pools(event: PoolsReady, link: DeskLink) -> Screen[None]:
+    from zuno_tui.screen.screens.pools import PoolsScreen
+
+    return PoolsScreen(link, event.rows)
+
+
+@screen_for.register(RecordsReady)
+def _records(event: RecordsReady, link: DeskLink) -> Screen[None]:
+    from zuno_tui.screen.screens.records import RecordsScreen
+
+    return RecordsScreen(link, event.rows)
+
+
+@screen_for.register(OutboxReady)
+def _outbox(event: OutboxReady, link: DeskLink) -> Screen[None]:
+    from zuno_tui.screen.screens.outbox import OutboxScreen
+
+    return OutboxScreen(link, event.rows)
+
+
+@screen_for.register(SettingsReady)
+def _settings(event: SettingsReady, link: DeskLink) -> Screen[None]:
+    from zuno_tui.screen.screens.settings import SettingsScreen
+
+    return SettingsScreen(link, event.rows, event.path)

@@ -1,0 +1,1 @@
+"""What every command stands on: home, settings, connections, debates held and replayed."""

@@ -1,0 +1,56 @@
+"""A record replayed and judged, as the command line and the desk both need it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from agents.bus.record import running_versions
+from agents.bus.replay import (
+    RecordBrokenError,
+    ReplayJudgment,
+    ReplayReport,
+    judge_replay,
+    judgment_words,
+    read_record,
+)
+from agents.lp.debate import DebateEnd, replay_debate
+from agents.lp.plan_store import PlanStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agents.bus.replay import Record
+    from chain.base.home import Home
+
+
+class Replayed(Struct, frozen=True):
+    record: Record
+    judged: ReplayJudgment
+    report: ReplayReport | None
+    """None where what is recorded is of a form that this version cannot run again."""
+    ended: DebateEnd | None
+
+    @property
+    def words(self) -> str:
+        lines = len(self.record.lines) if self.report is None else self.report.compared
+        return judgment_words(self.judged, lines)
+
+
+async def replayed(home: Home, path: Path) -> Replayed:
+    """Read, run again with no model and no chain, and held against the plan that came of it."""
+    record = read_record(path)
+    planned = PlanStore(home.plans).record_hash(record.request_id)
+    running = running_versions()
+    report: ReplayReport | None = None
+    ended: DebateEnd | None = None
+    try:
+        report, ended = await replay_debate(record)
+    except (ValueError, TypeError, LookupError) as error:
+        if dict(record.versions) == running:
+            raise RecordBrokenError(
+                f"{path.name} cannot be run again ({type(error).__name__}): what it holds was "
+                "never written by this version of zuno."
+            ) from error
+    return Replayed(record, judge_replay(record, report, planned, running), report, ended)

@@ -1,0 +1,135 @@
+"""Lets go of old plans, records and memory, once a day, and never of what is still needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.base import strict_json
+from chain.base.store import StoreError
+from chain.execution.outbox.journal import OutboxError
+from chain.execution.outbox.outbox import Outbox
+from chain.history.memory import forget_swaps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from chain.base.home import Home
+    from chain.base.store import Store
+    from chain.execution.outbox.records import Dispatch
+    from zuno_tui.settings.retention import RetentionSettings
+
+_DAY = 86_400.0
+_MEGABYTE = 1_000_000
+_NAMESPACE, _KEY = "retention", "last"
+
+
+class KeptFile(Struct, frozen=True):
+    path: Path
+    modified: float
+    size: int
+
+
+class LetGo(Struct, frozen=True):
+    plans: int
+    records: int
+    pools: int
+    """Whose swaps were forgotten."""
+
+
+def let_go_when_due(
+    home: Home, store: Store, settings: RetentionSettings, *, now: float
+) -> str | None:
+    """At most once a day; what was let go in a sentence, None where nothing was.
+
+    To be called where something was just written, never by what only reads.
+    """
+    try:
+        if not _due(store, now):
+            return None
+        store.put(_NAMESPACE, _KEY, now, now=now)
+        gone = let_go(home, store, settings, now=now)
+    except (OutboxError, StoreError, OSError) as error:
+        # Without the journal nobody knows what is still needed, so nothing is let go.
+        return f"Old plans and records were not looked through: {error}"
+    if not gone.plans and not gone.records:
+        return None
+    return (
+        f"Let go of {gone.plans} plans and {gone.records} records, as [retention] in "
+        f"{home.settings} says."
+    )
+
+
+def let_go(home: Home, store: Store, settings: RetentionSettings, *, now: float) -> LetGo:
+    """Delete what is older or more than the settings say; what is unfinished stays."""
+    needed = _needed(home)
+    records = surplus(
+        _files(home.records, "*.jsonl"),
+        before=now - settings.days * _DAY,
+        most_bytes=settings.megabytes * _MEGABYTE,
+        needed=needed,
+    )
+    plans = surplus(
+        _files(home.plans, "plan_*.json"),
+        before=now - settings.days * _DAY,
+        most_bytes=None,
+        needed=needed,
+    )
+    for one in (*records, *plans):
+        one.path.unlink(missing_ok=True)
+    pools = forget_swaps(store, before=now - settings.memory_days * _DAY)
+    return LetGo(len(plans), len(records), pools)
+
+
+def surplus(
+    files: Iterable[KeptFile], *, before: float, most_bytes: int | None, needed: frozenset[Path]
+) -> tuple[KeptFile, ...]:
+    """Those from before a moment, and the oldest of those beyond so many bytes in all."""
+    gone: list[KeptFile] = []
+    total = 0
+    for one in sorted(files, key=lambda file: file.modified, reverse=True):
+        total += one.size
+        too_many = most_bytes is not None and total > most_bytes
+        if (one.modified < before or too_many) and one.path not in needed:
+            gone.append(one)
+    return tuple(gone)
+
+
+def _needed(home: Home) -> frozenset[Path]:
+    """The plans of everything approved or sent that can still change, and their records."""
+    if not home.outbox.exists():
+        return frozenset()
+    with Outbox.open(home.outbox) as outbox:
+        open_ids = [one.plan_id for one in outbox.dispatches() if _open(one)]
+    open_plans = [home.plans / f"{plan_id}.json" for plan_id in open_ids]
+    records = (home.records / f"{_request_of(path)}.jsonl" for path in open_plans)
+    return frozenset((*open_plans, *records))
+
+
+def _open(dispatch: Dispatch) -> bool:
+    return not dispatch.finished or dispatch.needs_attention
+
+
+def _request_of(plan: Path) -> str:
+    try:
+        document = strict_json.loads(plan.read_bytes())
+    except (OSError, strict_json.InvalidJsonError):
+        return ""
+    return str(document.get("requestId")) if isinstance(document, dict) else ""
+
+
+def _files(folder: Path, pattern: str) -> list[KeptFile]:
+    found = []
+    for path in folder.glob(pattern):
+        if path.is_file() and not path.is_symlink():
+            status = path.stat()
+            found.append(KeptFile(path, status.st_mtime, status.st_size))
+    return found
+
+
+def _due(store: Store, now: float) -> bool:
+    last = store.get(_NAMESPACE, _KEY)
+    # A clock that was set back must not stop it for good.
+    return not isinstance(last, int | float) or not 0 <= now - last < _DAY

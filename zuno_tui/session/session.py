@@ -1,0 +1,123 @@
+"""What a command or a desk works with: settings, home, memory and the way to a network."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.base.home import Home
+from chain.base.store import Store
+from chain.wallet.address_book import read_book
+from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import AsyncIterator, Callable
+
+    from chain.contracts.networks import Address, Network
+    from chain.positions.overview import Sources
+    from chain.prices.coingecko import CoinGecko
+    from chain.rpc.client import RpcClient
+    from zuno_tui.gate.connections import Connections
+
+
+def say(words: str) -> None:
+    """Narration goes to stderr, so that stdout stays data."""
+    sys.stderr.write(words + "\n")
+    sys.stderr.flush()
+
+
+def flags_of(arguments: Namespace) -> Flags:
+    return Flags(
+        arguments.network,
+        arguments.rpc,
+        arguments.address,
+        arguments.unit,
+        alone=bool(arguments.alone),
+    )
+
+
+class Session(Struct, frozen=True):
+    home: Home
+    settings: Settings
+    network: Network
+    as_json: bool
+    narrate: Callable[[str], None] = say
+    """Where words go that are not the answer; a screen has no stderr to write on."""
+
+    @classmethod
+    def start(cls, arguments: Namespace) -> Session:
+        home = Home.locate(os.environ, arguments.home)
+        home.require_own()
+        settings = load_settings(home.settings, os.environ, flags_of(arguments))
+        return cls(home, settings, settings.chosen_network(), bool(arguments.json))
+
+    @property
+    def address(self) -> Address:
+        """Whose positions are meant: the one named, the current wallet, or the network's own."""
+        address = self.settings.address or read_book(self.home.keystore).current
+        address = address or self.network.default_address
+        if address is None:
+            raise SettingsError(
+                "No wallet is chosen. Name one with --address 0x…, or keep one in mind: "
+                "zuno wallet import 0x…"
+            )
+        return address
+
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        endpoints = self.settings.endpoints_for(self.network)
+        if not endpoints:
+            raise SettingsError(
+                f"No RPC endpoint is known for {self.network.title}. Give one with --rpc URL, "
+                f'or write {self.network.name} = "URL" under [rpc] in {self.home.settings}.'
+            )
+        return endpoints
+
+    def open_store(self) -> Store:
+        self.home.prepare()
+        store, aside = Store.open(self.home.database, now=time.time())
+        if aside is not None:
+            self.narrate(
+                f"{self.home.database} was damaged. It is kept as {aside.name}; a new one is begun."
+            )
+        return store
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[RpcClient]:
+        from chain.rpc.client import RpcClient
+
+        async with RpcClient(self.network, self.endpoints) as client:
+            yield client
+
+    @asynccontextmanager
+    async def market(self) -> AsyncIterator[CoinGecko | None]:
+        """Market data, where the network's tokens are traded anywhere but on itself."""
+        from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
+
+        if self.network.testnet:
+            yield None
+            return
+        chosen = CoinGeckoSettings(self.settings.coingecko_url, self.settings.coingecko_key)
+        async with CoinGecko(chosen) as coingecko:
+            yield coingecko
+
+    def connections(self, sources: Sources) -> AbstractAsyncContextManager[Connections]:
+        """Where sends go and who else is asked, for what approves, signs or sends."""
+        from zuno_tui.gate.connections import open_connections
+
+        return open_connections(self.settings, self.network, sources.client)
+
+    @asynccontextmanager
+    async def sources(self) -> AsyncIterator[Sources]:
+        """Everything that reads, for as long as the block lasts."""
+        from chain.positions.overview import Sources
+
+        with self.open_store() as store:
+            async with self.connect() as client, self.market() as coingecko:
+                yield Sources(client, self.network, store, coingecko, time.time)

@@ -1,0 +1,83 @@
+"""What a drawing is made of: lines of pieces, each with the tone it is drawn in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from zuno_tui.shown.words import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from zuno_tui.shown.views import Tone
+
+WIDTH = 14
+_OUTSIDE = 2
+"""Cells left on each side for a price that has gone beyond the edge."""
+
+
+def range_gauge(progress: float, *, ascii_only: bool = False) -> str:
+    """`├───●─────┤` with the price at `progress`, 0 the lower edge and 1 the upper one."""
+    line, left, right, mark = ("-", "[", "]", "o") if ascii_only else ("─", "├", "┤", "●")
+    inner = WIDTH - 2 * _OUTSIDE
+    cells = [" "] * _OUTSIDE + [left, *line * (inner - 2), right] + [" "] * _OUTSIDE
+    cells[_place(progress, inner)] = mark
+    return "".join(cells)
+
+
+def _place(progress: float, inner: int) -> int:
+    if progress < 0:
+        return 0
+    if progress >= 1:
+        return WIDTH - 1
+    # The edges themselves stay drawn: a price just inside stands beside them, not on them.
+    return _OUTSIDE + 1 + min(inner - 3, int(progress * (inner - 2)))
+
+
+def survival_bar(part: float | None, cells: int) -> str:
+    """`██████░░ 84%`: the chance to stay in range; a dash where there is no range."""
+    return "–" if part is None else f"{bar(part, cells)} {percent(part):>5}"
+
+
+def bar(part: float, cells: int) -> str:
+    """Rounded down: a chance of 97% must not look like certainty."""
+    full = int(part * cells)
+    return "█" * full + "░" * (cells - full)
+
+
+class StyledText(NamedTuple):
+    text: str
+    tone: Tone = "plain"
+
+
+Line = tuple[StyledText, ...]
+
+
+def plain(line: Iterable[StyledText]) -> str:
+    return "".join(piece.text for piece in line)
+
+
+def merged(pieces: Iterable[StyledText]) -> Line:
+    """Neighbours of one tone joined, so that a line of cells costs a few pieces."""
+    joined: list[StyledText] = []
+    for piece in pieces:
+        if joined and joined[-1].tone == piece.tone:
+            joined[-1] = StyledText(joined[-1].text + piece.text, piece.tone)
+        elif piece.text:
+            joined.append(piece)
+    return tuple(joined)
+
+
+def figure(value: float) -> str:
+    """A price or an amount in five digits, as short as it can be said: `3,094.9`, `0.00012`."""
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size >= 1e15 or size < 1e-9:
+        return f"{value:.3g}"
+    whole = len(str(int(size))) if size >= 1 else 0
+    if whole:
+        return f"{value:,.{max(0, 5 - whole)}f}"
+    text = f"{value:.12f}".rstrip("0")
+    lead = len(text) - len(text.lstrip("-0."))
+    return text[: lead + 4]

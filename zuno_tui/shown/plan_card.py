@@ -1,0 +1,177 @@
+"""The plan card in text: hold, the moves and exit side by side, and what was decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.lp.plan_store import plan_in, record_hash, was_edited
+from chain.base.number_words import UNKNOWN, hours, percent, usd
+from zuno_tui.session.session import say
+from zuno_tui.shown.drawing.pieces import bar
+from zuno_tui.shown.exit_codes import DONE, FAILED
+from zuno_tui.shown.output import OutputColumn, print_json, print_lines, table
+from zuno_tui.shown.transcript import wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from agents.lp.plan import Candidate, Plan
+    from agents.lp.plan_store import PlanDocument
+    from zuno_tui.session.session import Session
+
+_BAR_CELLS = 8
+
+
+def show_plan(session: Session, document: PlanDocument) -> int:
+    """Print it; what was edited since it was made is said to be, and is no success."""
+    edited = was_edited(plan_in(document))
+    if session.as_json:
+        shown = {**document, "edited": True} if edited else document
+        print_json(shown)  # type: ignore[arg-type]
+    else:
+        print_lines(plan_lines(document))
+    if not edited:
+        return DONE
+    say(edited_words(document))
+    return FAILED
+
+
+def plan_lines(document: PlanDocument) -> Iterator[str]:
+    plan = plan_in(document)
+    yield f"{plan.plan_id} · {headline(plan)}"
+    yield recommendation(plan)
+    yield ""
+    options = {
+        "HOLD": plan.hold,
+        **{_move_name(move): move for move in plan.candidates},
+        **({} if plan.exit is None else {"EXIT": plan.exit}),
+    }
+    columns = [OutputColumn(""), *(OutputColumn(name, "right") for name in options)]
+    rows = [[label, *(tell(one) for one in options.values())] for label, tell in FIGURES.items()]
+    yield from table(columns, rows)
+    yield ""
+    for sentence in (*reasons(plan), *model_talk(document), *record_words(document)):
+        yield wrapped(f"  {sentence}", indent=2)
+
+
+def edited_words(document: PlanDocument) -> str:
+    return (
+        f"The file of {document['planId']} was changed since it was made: nobody argued for what "
+        "it says now, and it cannot be approved. Ask for a new plan: zuno recommend ID"
+    )
+
+
+def record_words(document: PlanDocument) -> Iterator[str]:
+    """Where it was argued, and the hash that tells whether that record is still the same."""
+    noted = record_hash(document)
+    if noted is not None:
+        yield f"Argued on the record {document['requestId']}, whose last hash is {noted}."
+
+
+def reasons(plan: Plan) -> Iterator[str]:
+    """Why this was chosen, and what the rules alone would have."""
+    for reason in plan.choice.reasons:
+        yield f"{reason[0].upper()}{reason[1:]}."
+    alone = plan.rules_alone
+    same = (alone.kind, alone.index) == (plan.choice.kind, plan.choice.index)
+    words = "the same" if same else _named(alone.kind, alone.index)
+    yield f"The rules alone, with nobody arguing, would have chosen {words}."
+
+
+def model_talk(document: PlanDocument) -> Iterator[str]:
+    """What the model took and how it kept to its numbers, where there was one."""
+    match document:
+        case {
+            "claims": {"cited": int(cited), "struck": int(struck)},
+            "budget": {"tokens": int(tokens), "debateLimit": limit, "dollars": dollars},
+        }:
+            most = f" of {limit:,}" if isinstance(limit, int) else ""
+            price = f", ${dollars:.4f}" if isinstance(dollars, float) and tokens else ""
+            yield f"The model took {tokens:,}{most} tokens{price}."
+            yield f"Of the numbers it cited {cited} were given to it; {struck} were struck."
+
+
+def headline(plan: Plan) -> str:
+    what = f"position #{plan.position}" if plan.position is not None else "a new position"
+    return f"{what} · {circumstances(plan)}"
+
+
+def circumstances(plan: Plan) -> str:
+    """For whom, in what market and when it was argued."""
+    return f"{plan.profile.value} · {plan.regime.value} market · block {plan.block:,}"
+
+
+def recommendation(plan: Plan) -> str:
+    """The choice in a line: what, how sure, and who decided it."""
+    rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
+    return (
+        f"{_named(plan.choice.kind, plan.choice.index).upper()}"
+        f" · {plan.verdict.value.replace('_', ' ')} · confidence {percent(plan.confidence)}"
+        f" · decided by {plan.decided_by} in {rounds}"
+    )
+
+
+def _named(kind: str, index: int | None) -> str:
+    return kind if index is None else f"move {index}"
+
+
+def _move_name(move: Candidate) -> str:
+    return f"{move.index} {move.kind.upper()}"
+
+
+def _ticks(one: Candidate) -> str:
+    return "–" if one.tick_lower is None else f"{one.tick_lower}…{one.tick_upper}"
+
+
+def _buffer(multiple: int) -> Callable[[Candidate], str]:
+    def tell(one: Candidate) -> str:
+        if one.buffer_hours is None:
+            return "–"
+        buffers = (one.buffer_hours.at_1x, one.buffer_hours.at_2x, one.buffer_hours.at_3x)
+        return hours(buffers[multiple - 1])
+
+    return tell
+
+
+def _day(one: Candidate) -> str:
+    if one.survival is None:
+        return "–"
+    return f"{bar(one.survival.day, _BAR_CELLS)} {percent(one.survival.day)}"
+
+
+def _week(one: Candidate) -> str:
+    if one.survival is None:
+        return "–"
+    return f"{bar(one.survival.week, _BAR_CELLS)} {percent(one.survival.week)}"
+
+
+def _swap(one: Candidate) -> str:
+    if one.prep_action is None:
+        return "–"
+    return f"costs {usd(one.prep_action.cost_usd)}"
+
+
+def _break_even(one: Candidate) -> str:
+    if one.index is None:
+        return "–"
+    return "never" if one.break_even_hours is None else hours(one.break_even_hours)
+
+
+def _judged(one: Candidate) -> str:
+    return "–" if one.judgment is None else one.judgment.verdict.value
+
+
+FIGURES: dict[str, Callable[[Candidate], str]] = {
+    "ticks": _ticks,
+    "buffer at 1×": _buffer(1),
+    "buffer at 2×": _buffer(2),
+    "buffer at 3×": _buffer(3),
+    "stays 24 h": _day,
+    "stays 7 d": _week,
+    "fees a day": lambda one: usd(one.fee_yield_24h),
+    "LVR a day": lambda one: usd(one.lvr_24h),
+    "swap": _swap,
+    "cost": lambda one: UNKNOWN if one.cost_usd is None else usd(one.cost_usd),
+    "break-even": _break_even,
+    "judged": _judged,
+}

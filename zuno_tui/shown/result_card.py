@@ -1,0 +1,108 @@
+"""What an applied plan did: per token what came or left, against what was shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.execution.outbox.rules import END_WORDS
+from zuno_tui.shown.aftermath_document import aftermath_document
+from zuno_tui.shown.allowance_lines import allowance_document, leftover_lines
+from zuno_tui.shown.output import OutputColumn, print_json, print_lines, table
+from zuno_tui.shown.words import UNKNOWN, signed_amount
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from chain.contracts.networks import Address
+    from chain.tokens import Token
+    from zuno_tui.gate.results import ApplyResult
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.output import Json
+
+_COLUMNS = (
+    OutputColumn("TOKEN"),
+    OutputColumn("SHOWN", "right"),
+    OutputColumn("REALISED", "right"),
+    OutputColumn("DIFFERENCE", "right"),
+)
+
+
+def show_result(session: Session, result: ApplyResult, tokens: Mapping[Address, Token]) -> None:
+    if session.as_json:
+        print_json(_document(result))
+    else:
+        print_lines(result_lines(result, tokens))
+
+
+def result_lines(result: ApplyResult, tokens: Mapping[Address, Token]) -> Iterator[str]:
+    yield f"{result.approval.headline} · {result.approval.plan_id} · {result.state}"
+    yield from _stopped_lines(result)
+    yield ""
+    quoted = result.approval.quoted or {}
+    rows = []
+    for token, realised in result.realised.items():
+        shown, known = quoted.get(token), tokens[token]
+        if not shown and not realised and token not in result.approval.tokens[:2]:
+            continue
+        difference = None if shown is None or realised is None else realised - shown
+        amounts = (
+            UNKNOWN if amount is None else signed_amount(amount, known)
+            for amount in (shown, realised, difference)
+        )
+        rows.append((known.label, *amounts))
+    yield from table(_COLUMNS, rows)
+    yield ""
+    cost = sum(step.gas_cost for step in result.steps)
+    used = sum(step.gas_used for step in result.steps)
+    yield f"  Gas: {used:,} for {cost / 10**18:.6f} of the chain's coin."
+    for token_id in result.minted:
+        yield f"  The new position is #{token_id}."
+    yield from leftover_lines(result.allowances, tokens)
+
+
+def _stopped_lines(result: ApplyResult) -> Iterator[str]:
+    """Why it is not done, and where the tokens are, by the chain as it is now."""
+    if result.unclear:
+        yield "  What happened is unclear: do not repeat it. Look again: zuno outbox"
+        for name in result.contradicted:
+            yield f"  {name}: its status and the balances cannot both be true."
+    elif result.dispatch.ended is not None:
+        words = END_WORDS[result.dispatch.ended.code]
+        yield f"  It is over: {words}. Nothing of it is sent any more."
+    elif result.safe_state is not None:
+        yield f"  It stopped on the way. You stand here: {result.safe_state}."
+        yield "  Go on from there with a new plan: zuno recommend ID"
+    if result.aftermath is not None:
+        yield from (f"  {sentence}" for sentence in result.aftermath.sentences)
+
+
+def _document(result: ApplyResult) -> Json:
+    quoted = result.approval.quoted
+    return {
+        "planId": result.approval.plan_id,
+        "hash": result.approval.hash,
+        "state": result.state,
+        "safeState": result.safe_state,
+        "where": aftermath_document(result.aftermath),
+        "transactions": [
+            {
+                "hash": one.step.inclusion.transaction_hash,
+                "step": one.step.name,
+                "state": one.step.state,
+                "block": one.step.inclusion.block_number,
+                "gasUsed": one.gas_used,
+                "gasCost": str(one.gas_cost),
+            }
+            for one in result.steps
+            if one.step.inclusion is not None
+        ],
+        "quoted": None
+        if quoted is None
+        else {token: str(amount) for token, amount in quoted.items()},
+        "realised": {
+            token: None if amount is None else str(amount)
+            for token, amount in result.realised.items()
+        },
+        "newTokenId": str(result.minted[0]) if result.minted else None,
+        "allowances": allowance_document(result.allowances),
+    }

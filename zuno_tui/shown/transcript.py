@@ -1,0 +1,83 @@
+"""A debate in lines of text: who spoke, in which round, and which numbers were struck."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+from agents.model.claims import ClaimFlag, FlagKind, without_ids
+
+if TYPE_CHECKING:
+    from agents.bus.envelope import Role
+    from agents.lp.debate import SpokenTurn
+    from agents.lp.payloads import Thought
+
+_ROLE_WIDTH = 10
+_NARROWEST = 40
+WHY_STRUCK = {
+    FlagKind.MISMATCH: "not the number given",
+    FlagKind.UNKNOWN: "no such number",
+    FlagKind.UNCITED: "uncited",
+}
+
+
+def turn_line(role: str, thought: Thought) -> str:
+    """One turn, wrapped under itself where the lines have an end."""
+    head = _head(role, thought.round)
+    return wrapped(head + readable(thought), indent=len(head))
+
+
+def wrapped(text: str, *, indent: int) -> str:
+    """Text broken to the width of the terminal; whole when there is none to see it."""
+    if not sys.stderr.isatty() and "COLUMNS" not in os.environ:
+        return text
+    width = max(_NARROWEST, shutil.get_terminal_size().columns)
+    return textwrap.fill(text, width, subsequent_indent=" " * indent, break_on_hyphens=False)
+
+
+def readable(thought: Thought) -> str:
+    """The words without their ids, a struck number followed by why it is."""
+    flags = tuple(
+        ClaimFlag(struck.start, struck.end, FlagKind(struck.why), ()) for struck in thought.struck
+    )
+    text, moved = without_ids(thought.text, flags)
+    for flag in sorted(moved, key=lambda flag: flag.start, reverse=True):
+        text = f"{text[: flag.end]} [✗{WHY_STRUCK[flag.kind]}]{text[flag.end :]}"
+    return text
+
+
+class LiveTranscript:
+    """The debate on stderr while it runs: a model's words as they are written, then the rest."""
+
+    def __init__(self) -> None:
+        self._speaking: Role | None = None
+        self._words = ""
+
+    def on_prose(self, role: Role, text: str) -> None:
+        if self._speaking is not role:
+            self._end_line()
+            sys.stderr.write(_head(role.value, 0))
+            self._speaking = role
+        self._words += text
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+    def on_turn(self, turn: SpokenTurn) -> None:
+        streamed = self._speaking is turn.role and self._words == turn.thought.text
+        self._end_line()
+        # What was just read as it was written is not printed again; what was struck in it is.
+        if not streamed or turn.thought.struck:
+            sys.stderr.write(turn_line(turn.role.value, turn.thought) + "\n")
+            sys.stderr.flush()
+
+    def _end_line(self) -> None:
+        if self._speaking is not None:
+            sys.stderr.write("\n")
+            self._speaking, self._words = None, ""
+
+
+def _head(role: str, round_number: int) -> str:
+    return f"{role:<{_ROLE_WIDTH}} {round_number or ' '} ▸ "

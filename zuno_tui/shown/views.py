@@ -1,0 +1,250 @@
+"""What the panes draw: frozen, cleaned, already in words; no pane computes a number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Standing = Literal["in range", "near edge", "out of range", "empty"]
+Tone = Literal["plain", "good", "warn", "bad", "dim"]
+
+
+class PositionRow(Struct, frozen=True):
+    token_id: int
+    pair: str
+    fee: str
+    standing: Standing
+    notes: tuple[str, ...]
+    """What else must be known at a glance: hook, approved, subscribed."""
+    progress: float
+    """Where the price is: 0 the lower edge, 1 the upper one, beyond them outside."""
+    low: str
+    high: str
+    price: str
+    value: str
+    fees: str
+    against_holding: str
+    against_holding_tone: Tone
+    net_a_day: str
+    """Fees less LVR, a day."""
+
+
+class PositionsView(Struct, frozen=True):
+    rows: tuple[PositionRow, ...] = ()
+    total: str = ""
+    fees: str = ""
+    found: str = ""
+    """Proof that discovery was complete: "11 of 11 found"."""
+    block: int | None = None
+    read_at: float | None = None
+    """Wall clock; a pane shows the age of data coarsely."""
+    stale: str | None = None
+    """Why nothing newer could be read; the rows are then drawn grey."""
+    remembered: bool = False
+    """Painted from what the last run knew."""
+
+
+class AlertRow(Struct, frozen=True):
+    alert_id: str
+    severity: Literal["info", "warning", "critical"]
+    state: Literal["open", "acked", "resolved", "reopened"]
+    token_id: int | None
+    since: float
+    message: str
+    next_command: str
+    """As the prompt takes it: "recommend 7"."""
+    muted_until: float | None = None
+    place: str = ""
+    """Network and wallet, where they are not the desk's own."""
+
+
+class AlertsView(Struct, frozen=True):
+    rows: tuple[AlertRow, ...] = ()
+    revision: int = 0
+    watched_by: Literal["desk", "daemon", "nobody"] = "nobody"
+    last_seen: float | None = None
+    trouble: str | None = None
+    unseen: str | None = "Nothing was looked at yet."
+    """Why an empty list does not mean that all is well; None when everything was seen."""
+
+
+class Struck(Struct, frozen=True):
+    start: int
+    end: int
+    why: str
+
+
+class TurnView(Struct, frozen=True):
+    role: Literal["scout", "strategist", "critic", "arbiter"]
+    round: int
+    text: str
+    struck: tuple[Struck, ...] = ()
+    sourced: str = ""
+    """The same words with the ids of their numbers, for who wants to see the sources."""
+
+
+class DebateView(Struct, frozen=True):
+    request_id: str
+    subject: str
+    turns: tuple[TurnView, ...] = ()
+    ended: str | None = None
+    """How it ended, in a sentence; None while it runs."""
+
+
+class OptionView(Struct, frozen=True):
+    """One column of the plan card: hold, a move, or exit."""
+
+    name: str
+    candidate: str | None
+    """What `approve` takes for it; None for hold, which has nothing to approve."""
+    recommended: bool
+    verdict: str
+    low: str
+    high: str
+    progress: float | None
+    survives_day: float | None
+    survives_week: float | None
+    figures: Mapping[str, str] = field(default_factory=dict)
+    """Label to words, the same labels in the same order for every option."""
+    edges: tuple[int, int] | None = None
+    """The range's edges in ticks from the price, the lower first in the pair's shown direction;
+    what puts every option's range on one scale. None where there is no range."""
+
+
+class StepView(Struct, frozen=True):
+    name: str
+    sentences: tuple[str, ...]
+    """Drawn from the decoder, never from the plan."""
+
+
+class ApprovalView(Struct, frozen=True):
+    plan_id: str
+    headline: str
+    hash: str
+    expires_at: float
+    """By the network's clock."""
+    steps: tuple[StepView, ...]
+    outcome: tuple[str, ...]
+    """What leaves, what comes, within which bounds, at what cost."""
+    wallet: str
+    """Who signs and sends."""
+    signs_with: str
+    """Which store holds the key, or why nothing here can sign."""
+    can_sign: bool
+    needs_passphrase: bool
+    word: str = "apply"
+    """What must be typed; what waits in the outbox is cancelled or sped up by other words."""
+    recipients: tuple[str, ...] = ()
+    """Everybody the bytes give tokens or a position to."""
+    terms: tuple[tuple[str, str], ...] = ()
+    """Labels and words out of the bytes: spenders, contracts called, ends, gas."""
+
+
+class ResultView(Struct, frozen=True):
+    plan_id: str
+    state: str
+    lines: tuple[str, ...]
+    new_token_id: int | None
+    done: bool = False
+    """Whether every step did what it was made for."""
+
+
+class PlanView(Struct, frozen=True):
+    plan_id: str
+    headline: str
+    recommendation: str
+    """The choice in a line: what, verdict, confidence, who decided."""
+    options: tuple[OptionView, ...]
+    reasons: tuple[str, ...]
+    made_at: float
+    token_id: int | None
+    approval: ApprovalView | None = None
+    progress: tuple[str, ...] = ()
+    """What an apply has done so far, a line a step."""
+    result: ResultView | None = None
+
+
+class JobView(Struct, frozen=True):
+    name: str
+    words: str
+    cancellable: bool = True
+
+
+class StatusView(Struct, frozen=True):
+    network: str
+    wallet: str
+    block: int | None = None
+    seen_at: float | None = None
+    model: str = "rules"
+    """The model's name with its budget, or that the rules speak alone."""
+    market: str | None = None
+    """The embedded chain's clock in words; None on a real network."""
+    market_paused: bool = False
+    trouble: str | None = None
+    jobs: tuple[JobView, ...] = ()
+
+
+class ChartView(Struct, frozen=True):
+    """A line of prices through time with a range across it."""
+
+    times: tuple[float, ...]
+    prices: tuple[float, ...]
+    low: float
+    high: float
+
+
+class DetailView(Struct, frozen=True):
+    """One position with everything that is known of it."""
+
+    token_id: int
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    """Label and words, in reading order."""
+    price: ChartView | None
+    liquidity: tuple[tuple[float, float], ...]
+    """Price and the liquidity active there, around the current price."""
+    fees_by_day: tuple[tuple[str, float, float], ...]
+    """Day, fees, LVR, in the unit the desk counts in."""
+    history: tuple[str, ...]
+    hook: tuple[str, ...]
+
+
+class RecordRow(Struct, frozen=True):
+    request_id: str
+    when: float
+    subject: str
+    outcome: str
+
+
+class PoolRow(Struct, frozen=True):
+    pool_id: str
+    pair: str
+    fee: str
+    price: str
+    liquidity: str
+    hook: str
+    phrase: str
+    """A create phrase to go on from: "create … WETH/USDC 0.05%"."""
+
+
+class DispatchView(Struct, frozen=True):
+    """One plan in the outbox and where it stands."""
+
+    plan_id: str
+    headline: str
+    state: str
+    steps: tuple[tuple[str, str, str], ...]
+    """Name, state, transaction hash."""
+    advice: tuple[str, ...]
+    actions: tuple[Literal["resume", "cancel", "speed-up", "resolve"], ...]
+
+
+class SettingRow(Struct, frozen=True):
+    name: str
+    value: str
+    """In words; of a secret only that it is set."""
+    origin: str

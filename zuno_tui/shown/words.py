@@ -1,0 +1,103 @@
+"""Numbers as people read them: dollars, percents, fees, and `unknown` in words."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from chain.base.quantity import Quantity, Unknown
+from chain.math.price import format_amount
+from chain.prices.price import WorthUnit
+
+if TYPE_CHECKING:
+    from chain.tokens import Token
+
+UNKNOWN = "unknown"
+NOBODY = "nobody: nothing leaves the wallet"
+"""Where the bytes name no recipient."""
+_SMALL_ETHER_PLACES = 6
+_JSON_PLACES = 8
+_CENT = Fraction(1, 100)
+
+
+def amount_of(units: int, token: Token) -> str:
+    """An amount without its symbol, as `1.25`; raw units where decimals are unknown."""
+    if token.decimals is None:
+        return f"{units} raw"
+    return format_amount(units, token.decimals)
+
+
+def signed_amount(units: int, token: Token) -> str:
+    """What came or left, as `+1.25` or `−1.25`."""
+    sign = "−" if units < 0 else "+" if units else ""
+    return sign + amount_of(abs(units), token)
+
+
+def worth(value: Quantity[Fraction], unit: WorthUnit) -> str:
+    """A value in the unit a person counts in, as `$1,204.50` or `0.4013 ETH`."""
+    if isinstance(value, Unknown):
+        return UNKNOWN
+    return money(value.value, unit)
+
+
+def money(value: Fraction, unit: WorthUnit) -> str:
+    sign = "−" if value < 0 else ""
+    size = abs(value)
+    if unit is WorthUnit.ETH:
+        places = 4 if size >= 1 else _SMALL_ETHER_PLACES
+        return f"{sign}{_fixed(size, places)} ETH"
+    # Below a cent two decimals would call something nothing.
+    places = 2 if size >= _CENT or size == 0 else 6
+    return f"{sign}${_fixed(size, places)}"
+
+
+def signed_money(value: Quantity[Fraction], unit: WorthUnit) -> str:
+    """A gain or a loss, its sign always shown."""
+    if isinstance(value, Unknown):
+        return UNKNOWN
+    text = money(value.value, unit)
+    return text if value.value < 0 else f"+{text}"
+
+
+def short_gain(value: Quantity[Fraction], unit: WorthUnit) -> str:
+    """As `signed_money`, for a column: parts of a cent would push others off the pane."""
+    if unit is WorthUnit.USD and not isinstance(value, Unknown) and 0 < abs(value.value) < _CENT:
+        return "−<$0.01" if value.value < 0 else "+<$0.01"
+    return signed_money(value, unit)
+
+
+def fee_text(pips: int) -> str:
+    """A fee as pools quote it: `0.05%`."""
+    return f"{_fixed(Fraction(pips, 10_000), 4).rstrip('0').rstrip('.')}%"
+
+
+def percent(part: Fraction | float) -> str:
+    size = float(part) * 100
+    if 0 < size < 0.01:
+        return "<0.01%"
+    return f"{size:.3g}%" if size < 100 else f"{size:.0f}%"
+
+
+def age_text(seconds: int) -> str:
+    """A length of time, as coarse as people say it."""
+    for name, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {name}"
+    return f"{seconds} s"
+
+
+def number(value: Quantity[Fraction]) -> float | None:
+    """A value for programs; None where it is unknown."""
+    return None if isinstance(value, Unknown) else round(float(value.value), _JSON_PLACES)
+
+
+def units(value: Quantity[int]) -> str | None:
+    """Smallest units for programs, as text because they may pass 2^53."""
+    return None if isinstance(value, Unknown) else str(value.value)
+
+
+def _fixed(value: Fraction, places: int) -> str:
+    """A positive fraction with so many decimals, rounded half up, exactly."""
+    scaled = (value * 10**places * 2 + 1) // 2
+    whole, rest = divmod(scaled, 10**places)
+    return f"{whole:,}.{rest:0{places}d}"
