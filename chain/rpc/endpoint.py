@@ -91,7 +91,7 @@ class Breaker:
 _SECRET_LENGTH = 8
 
 
-class Endpoint(Struct):
+class Endpoint(Struct, eq=False):
     label: str
     host: str
     url: str
