@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from contextlib import suppress
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.clean_text import clean_text
-from chain.base.home import FILE_MODE
+from chain.base.locks import holders_note, take_lock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,18 +46,12 @@ class PollingLock:
         """Hold it from now on, if nobody else does; OSError where there can be no such file."""
         if self._descriptor is not None:
             return True
-        descriptor = os.open(
-            self._path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE
-        )
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
+        self._descriptor = take_lock(self._path)
+        if self._descriptor is None:
             return False
-        self._descriptor = descriptor
         # Who holds it is a courtesy to readers; on a full disk the lock holds without it.
         with suppress(OSError):
-            os.pwrite(descriptor, _written(self._me), 0)
+            os.pwrite(self._descriptor, _written(self._me), 0)
         return True
 
     def release(self) -> None:
@@ -69,18 +62,8 @@ class PollingLock:
 
 def current_holder(path: Path) -> Holder | None:
     """Who polls now; None when nobody does, whatever an earlier holder left in the file."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        # Shared and for a moment: readers do not disturb each other, a taker tries again anyway.
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return _read(os.pread(descriptor, _LENGTH, 0))
-    finally:
-        os.close(descriptor)
-    return None
+    note = holders_note(path, _LENGTH)
+    return None if note is None else _read(note)
 
 
 def _written(holder: Holder) -> bytes:

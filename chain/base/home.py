@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import tempfile
 from contextlib import suppress
@@ -137,18 +136,6 @@ def cache_folder(environment: Mapping[str, str]) -> Path:
         return Path(chosen).expanduser().absolute()
     base = environment.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "zuno"
-
-
-def begin_database(path: Path) -> None:
-    """Create a database's file for its owner alone; one that is there is left untouched.
-
-    Closing any descriptor of a file drops all locks this process has on it, and without them
-    another process takes the log away that the database's writes are still in.
-    """
-    if path.is_symlink():
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-    with suppress(FileExistsError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW, FILE_MODE))
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int = FILE_MODE) -> None:

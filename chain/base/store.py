@@ -6,7 +6,13 @@ import json
 import sqlite3
 from typing import TYPE_CHECKING
 
-from chain.base.home import begin_database, set_aside
+from chain.base.sqlite import (
+    connect,
+    is_damage,
+    open_database,
+    set_database_aside,
+    transaction,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,7 +20,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 SCHEMA_VERSION = 1
-BUSY_MILLISECONDS = 5_000
 
 TABLE = """
 CREATE TABLE IF NOT EXISTS remembered (
@@ -46,16 +51,14 @@ class Store:
         try:
             return cls(_connect(path)), None
         except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
+            if not is_damage(error):
                 raise StoreError(f"{path} cannot be opened: {error}. Choose --home DIR.") from error
-            aside = set_aside(path, now=now)
-            for suffix in ("-wal", "-shm"):
-                path.with_name(path.name + suffix).unlink(missing_ok=True)
+            aside = set_database_aside(path, now=now)
             return cls(_connect(path)), aside
 
     @classmethod
     def in_memory(cls) -> Store:
-        connection = sqlite3.connect(":memory:", isolation_level=None)
+        connection = connect(":memory:")
         connection.execute(TABLE)
         return cls(connection)
 
@@ -110,16 +113,13 @@ class Store:
             return
         rows = [(namespace, key, json.dumps(value), now) for key, value in values.items()]
         try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.executemany(
-                "INSERT INTO remembered VALUES (?, ?, ?, ?) ON CONFLICT (namespace, key)"
-                " DO UPDATE SET value = excluded.value, written_at = excluded.written_at",
-                rows,
-            )
-            self._connection.execute("COMMIT")
+            with transaction(self._connection):
+                self._connection.executemany(
+                    "INSERT INTO remembered VALUES (?, ?, ?, ?) ON CONFLICT (namespace, key)"
+                    " DO UPDATE SET value = excluded.value, written_at = excluded.written_at",
+                    rows,
+                )
         except sqlite3.Error as error:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
             raise StoreError(f"Nothing could be saved: {error}.") from error
 
     def absorb(self, other: Store, *, now: float) -> None:
@@ -152,12 +152,8 @@ class Store:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    # sqlite would create the file readable by all under a lax umask.
-    begin_database(path)
-    connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MILLISECONDS / 1000)
+    connection = open_database(path)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > SCHEMA_VERSION:
             raise StoreError(f"{path} was written by a newer zuno. Update zuno to read it.")

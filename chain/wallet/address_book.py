@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
-from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.home import FILE_MODE, FOLDER_MODE, write_atomically
+from chain.base.home import write_atomically
+from chain.base.locks import locked
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.contracts.checksum import checksummed
 from chain.wallet.errors import NoSuchWalletError, WalletError
 from chain.wallet.private_files import read_bounded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from chain.contracts.networks import Address
@@ -109,7 +107,7 @@ def read_book(folder: Path) -> AddressBook:
 
 def change_book(folder: Path, change: Callable[[AddressBook], AddressBook]) -> AddressBook:
     """Read, change and write the book while no other process does."""
-    with _alone(folder):
+    with locked(folder / _LOCK_NAME):
         book = change(read_book(folder))
         content = {
             "version": _VERSION,
@@ -132,17 +130,6 @@ def parsed_address(text: str) -> Address:
     if digits not in (digits.lower(), digits.upper()) and digits != checksummed(lowered)[2:]:
         raise WalletError("That address has a typing error: its capitals do not fit its digits.")
     return lowered
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-    descriptor = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, FILE_MODE)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _parsed(document: object) -> AddressBook:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.home import cache_folder
-from chain.devnet.world.locking import locked
+from chain.base.locks import locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

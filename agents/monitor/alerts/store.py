@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor.alerts import store_tables as tables
 from agents.monitor.alerts.alert_reading import AlertDocumentError
-from agents.monitor.alerts.store_disk import abandon, is_damage, open_tables, renew_view
+from agents.monitor.alerts.store_disk import abandon, open_tables, renew_view
 from agents.monitor.alerts.store_page import StorePage, View, in_order, read_view
+from chain.base.sqlite import is_damage, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -247,7 +248,7 @@ class AlertStore:
         connection = self._connected(now)
         events: tuple[AlertEvent, ...] = ()
         if self._waiting:
-            with tables.transaction(connection):
+            with transaction(connection):
                 self._load(connection)
                 page = _copy(self._truth)
                 for writing in self._waiting:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import sqlite3
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor.alerts import store_tables as tables
 from agents.monitor.alerts.alert_reading import AlertDocumentError
 from agents.monitor.alerts.store_page import drop_leftovers, read_view
 from chain.base.home import set_aside, write_atomically
+from chain.base.locks import locked
+from chain.base.sqlite import is_damage, set_database_aside, transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
     from pathlib import Path
 
     from agents.monitor.alerts.alert import Alert
@@ -46,16 +45,9 @@ def open_tables(database: Path, view: Path, known: Collection[Alert], *, now: fl
     return OpenedStore(connection, tuple(notices))
 
 
-def is_damage(error: Exception) -> bool:
-    """Whether the file itself is broken, not the disk full, the folder locked or the like."""
-    return isinstance(error, sqlite3.DatabaseError) and not isinstance(
-        error, sqlite3.OperationalError
-    )
-
-
 def abandon(database: Path, inode: int, *, now: float) -> str | None:
     """Set a damaged database aside, unless somebody already has; says where it is kept."""
-    with _alone_in(database.parent):
+    with locked(database.parent):
         if not database.exists() or database.stat().st_ino != inode:
             return None
         return _set_aside(database, now)
@@ -68,7 +60,7 @@ def renew_view(
 
     The page is what they told at that revision; if somebody wrote since, they are read again.
     """
-    with tables.transaction(connection):
+    with transaction(connection):
         if tables.read_revision(connection) != revision:
             page = tables.read_page(connection)
         drop_leftovers(path)
@@ -79,7 +71,7 @@ def renew_view(
 
 
 def _anew(database: Path, notices: list[str], now: float) -> sqlite3.Connection:
-    with _alone_in(database.parent):
+    with locked(database.parent):
         # Another process may have seen the same damage and mended it meanwhile.
         try:
             return tables.connect(database)
@@ -91,9 +83,7 @@ def _anew(database: Path, notices: list[str], now: float) -> sqlite3.Connection:
 
 
 def _set_aside(database: Path, now: float) -> str:
-    aside = set_aside(database, now=now)
-    for suffix in ("-wal", "-shm"):
-        database.with_name(database.name + suffix).unlink(missing_ok=True)
+    aside = set_database_aside(database, now=now)
     return f"zuno.db was damaged. It was kept as {aside.name} and begun anew."
 
 
@@ -109,7 +99,7 @@ def _told(view: Path, notices: list[str], now: float) -> list[Alert]:
 def _put_back(
     connection: sqlite3.Connection, alerts: Collection[Alert], notices: list[str]
 ) -> None:
-    with tables.transaction(connection):
+    with transaction(connection):
         page = tables.read_page(connection)
         if page.alerts or page.next_id > 1:
             return
@@ -117,13 +107,3 @@ def _put_back(
         page.next_id = 1 + max(one.id for one in alerts)
         tables.write_page(connection, page, 0.0)
     notices.append(f"{len(alerts)} alerts that zuno.db had lost were put back.")
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor.alerts.alert import (
@@ -17,16 +16,15 @@ from agents.monitor.alerts.alert import (
 from agents.monitor.alerts.alert_reading import AlertDocumentError, read_alert
 from agents.monitor.alerts.lifecycle import AlertMute
 from agents.monitor.alerts.store_page import Failures, StorePage, WatchCursor, WatchPlace
-from chain.base.home import begin_database
+from chain.base.sqlite import open_database, transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
     from agents.monitor.alerts.alert import Alert
 
 ALERTS_VERSION = 1
-BUSY_SECONDS = 5.0
 MOST_EVENTS = 200_000
 """Older events are forgotten: months of a large service, years of a person."""
 
@@ -84,15 +82,9 @@ class NewerStoreError(Exception):
 
 def connect(path: Path) -> sqlite3.Connection:
     """Open or create the tables; every commit is on disk before it returns."""
-    # sqlite would create the file readable by all under a lax umask.
-    begin_database(path)
     # The desk writes from worker threads; the book's own lock keeps them one at a time.
-    connection = sqlite3.connect(
-        path, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False
-    )
+    connection = open_database(path, any_thread=True)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
         with transaction(connection):
             for statement in _SCHEMA:
                 connection.execute(statement)
@@ -105,19 +97,6 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of it or nothing, and no other writer in between."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def read_revision(connection: sqlite3.Connection) -> int:

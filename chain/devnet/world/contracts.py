@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from msgspec import Struct
 
 from chain.base.home import cache_folder, write_atomically
-from chain.devnet.world.locking import locked
+from chain.base.locks import locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from chain.base.home import cache_folder, write_atomically
+from chain.base.locks import locked
 from chain.devnet.node.archive import ArchiveError
 from chain.devnet.node.ledger import ChainLedger
 from chain.devnet.world.contracts import bundled_lock, contract_codes
 from chain.devnet.world.demo_life import DemoLife
 from chain.devnet.world.draws import Draws
 from chain.devnet.world.founding import found
-from chain.devnet.world.locking import locked
 from chain.devnet.world.market import SimulatedMarket
 from chain.devnet.world.phases import Calendar
 from chain.devnet.world.pools import POOLS

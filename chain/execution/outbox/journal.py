@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from chain.base.sqlite import connect, transaction
 from chain.base.store import TABLE
 from chain.execution.outbox.records import (
     Anchor,
@@ -126,7 +127,7 @@ class OutboxError(Exception):
 
 
 def journal_in_memory() -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection = connect(":memory:")
     prepare(connection)
     return connection
 
@@ -135,18 +136,13 @@ def journal_in_memory() -> sqlite3.Connection:
 def one_transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     """All of it or nothing, and nobody else in between."""
     try:
-        connection.execute("BEGIN IMMEDIATE")
-        yield connection
-        connection.execute("COMMIT")
-    except BaseException as error:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        if isinstance(error, sqlite3.Error):
-            raise OutboxError(
-                f"The journal could not be written: {error}. Nothing was sent because of it.",
-                "Free some disk space or close the other zuno, then: zuno outbox",
-            ) from error
-        raise
+        with transaction(connection):
+            yield connection
+    except sqlite3.Error as error:
+        raise OutboxError(
+            f"The journal could not be written: {error}. Nothing was sent because of it.",
+            "Free some disk space or close the other zuno, then: zuno outbox",
+        ) from error
 
 
 def read_dispatch(connection: sqlite3.Connection, dispatch_hash: str) -> Dispatch | None:
@@ -211,19 +207,17 @@ def prepare(connection: sqlite3.Connection) -> None:
     """Make the tables where they are missing; refuse those of another version."""
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("BEGIN IMMEDIATE")
-    for statement in _SCHEMA:
-        connection.execute(statement)
-    row = connection.execute("SELECT version FROM outbox_version").fetchone()
-    if row is None:
-        connection.execute("INSERT INTO outbox_version VALUES (?)", (JOURNAL_VERSION,))
-    elif row[0] != JOURNAL_VERSION:
-        connection.execute("ROLLBACK")
-        raise OutboxError(
-            "The journal of sent transactions was written by another version of zuno.",
-            "Update zuno to read it.",
-        )
-    connection.execute("COMMIT")
+    with transaction(connection):
+        for statement in _SCHEMA:
+            connection.execute(statement)
+        row = connection.execute("SELECT version FROM outbox_version").fetchone()
+        if row is None:
+            connection.execute("INSERT INTO outbox_version VALUES (?)", (JOURNAL_VERSION,))
+        elif row[0] != JOURNAL_VERSION:
+            raise OutboxError(
+                "The journal of sent transactions was written by another version of zuno.",
+                "Update zuno to read it.",
+            )
 
 
 def _read_steps(connection: sqlite3.Connection, dispatch_hash: str) -> tuple[PlanStep, ...]:

@@ -6,7 +6,6 @@ It is never set aside and begun anew: it may hold the only copy of signed bytes.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import sqlite3
 import stat
@@ -15,34 +14,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chain.base.home import FILE_MODE, sync_folder
+from chain.base.home import sync_folder
+from chain.base.locks import locked_if_free
+from chain.base.sqlite import connect, make_durable
 from chain.execution.outbox.journal import OutboxError, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
 
-@contextmanager
-def applying(database: Path) -> Iterator[bool]:
+def applying(database: Path) -> AbstractContextManager[bool]:
     """Whether we are the only process applying on this home, for as long as the block lasts.
 
     An approved step that nobody signs is either about to be signed by a living process, or was
     left by a dead one; only whoever holds this lock may tell them apart and discard it.
     """
-    path = database.with_name(database.name + ".applying")
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-    finally:
-        os.close(descriptor)
+    return locked_if_free(database.with_name(database.name + ".applying"))
 
 
-BUSY_SECONDS = 5.0
 _WAY_ON = (
     "What was sent is written there, so it is left as it is. Put a good copy in its place; or, "
     "when nothing of this wallet waits for a block, move the file away yourself and go on."
@@ -55,7 +45,7 @@ def open_journal(path: Path) -> sqlite3.Connection:
         if not path.exists() and not path.is_symlink():
             _begin(path)
         size = _size(path)
-        connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS)
+        connection = connect(path)
     except (OSError, sqlite3.Error) as error:
         raise OutboxError(
             f"The journal in {path} cannot be opened: {error}.", "Choose another: --home DIR"
@@ -64,7 +54,7 @@ def open_journal(path: Path) -> sqlite3.Connection:
         # sqlite would take a file that was cut to nothing for a new one.
         if not size:
             raise _damaged(path, "it is empty")
-        connection.execute("PRAGMA journal_mode = WAL")
+        make_durable(connection)
         [verdict] = connection.execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":
             raise _damaged(path, verdict)
@@ -105,7 +95,7 @@ def _begin(path: Path) -> None:
     os.close(descriptor)
     begun = Path(temporary)
     try:
-        connection = sqlite3.connect(begun, isolation_level=None)
+        connection = connect(begun)
         try:
             prepare(connection)
         finally:
