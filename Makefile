@@ -1,7 +1,9 @@
 PYTHON ?= python3
-VENV := .venv
+# Every Python that is named has an environment of its own.
+SUFFIX := $(if $(filter python3,$(PYTHON)),,-$(subst /,-,$(patsubst /%,%,$(PYTHON))))
+VENV := .venv$(SUFFIX)
 BIN := $(VENV)/bin
-STAMPS := .setup
+STAMPS := .setup$(SUFFIX)
 
 .PHONY: run test check bench soak mutants screenshots sbom setup world lock clean
 
@@ -49,9 +51,9 @@ $(STAMPS)/contracts: $(STAMPS)/packages chain/devnet/world/contracts.lock.json
 world: setup  ## the demo's week of market history, made once per seed
 	$(BIN)/zuno devnet --build-only
 
-lock:  ## resolve pyproject.toml anew into requirements.lock
+lock:  ## resolve pyproject.toml into requirements.lock; UPGRADE=--upgrade takes newer versions
 	$(BIN)/pip install --quiet --require-hashes -r requirements-uv.lock
-	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-header --quiet --upgrade --output-file requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra dev --extra demo --universal --python-version 3.11 --generate-hashes --no-header --quiet $(UPGRADE) --output-file requirements.lock
 
 clean:
-	rm -rf $(VENV) $(STAMPS) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-* .setup .setup-* .mypy_cache .ruff_cache .pytest_cache

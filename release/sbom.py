@@ -34,10 +34,11 @@ def bill_of_materials(root: Path) -> dict[str, Json]:
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
     packages = read_lock((root / _PYTHON_LOCK).read_text("utf-8"))
     contracts = json.loads((root / _CONTRACTS_LOCK).read_text("utf-8"))["packages"]
-    needed = _reachable(packages, project["dependencies"])
+    required = _reachable(packages, project["dependencies"])
+    optional = _reachable(packages, project["optional-dependencies"]["demo"])
     ours = f"{project['name']}@{project['version']}"
     components = [
-        *(_python_component(one, needed=one.name in needed) for one in packages),
+        *(_python_component(one, _scope(one.name, required, optional)) for one in packages),
         *map(_contract_component, contracts),
     ]
     document: dict[str, Json] = {
@@ -62,7 +63,13 @@ def bill_of_materials(root: Path) -> dict[str, Json]:
     return {**document, "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_OID, content)}"}
 
 
-def _python_component(package: LockedPackage, *, needed: bool) -> Json:
+def _scope(name: str, required: frozenset[str], optional: frozenset[str]) -> str:
+    if name in required:
+        return "required"
+    return "optional" if name in optional else "excluded"
+
+
+def _python_component(package: LockedPackage, scope: str) -> Json:
     told: dict[str, Json] = {
         "type": "library",
         "bom-ref": _python_purl(package),
@@ -71,7 +78,7 @@ def _python_component(package: LockedPackage, *, needed: bool) -> Json:
         "purl": _python_purl(package),
         # Of its source and of every wheel: which of them is installed depends on the machine.
         "hashes": [{"alg": "SHA-256", "content": digest} for digest in package.hashes],
-        "scope": "required" if needed else "excluded",
+        "scope": scope,
     }
     if package.marker:
         told["properties"] = [{"name": "python:marker", "value": package.marker}]
@@ -126,7 +133,7 @@ def _dependencies(
 
 
 def _reachable(packages: Sequence[LockedPackage], dependencies: Sequence[str]) -> frozenset[str]:
-    """What the program needs when it runs; the rest is for whoever develops it."""
+    """These requirements, and everything that they need in turn."""
     found = {_requirement_name(one) for one in dependencies}
     while True:
         more = {one.name for one in packages if not found.isdisjoint(one.needed_by)} | found

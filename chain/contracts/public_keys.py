@@ -7,24 +7,32 @@ from typing import TYPE_CHECKING
 from chain.contracts.keccak import keccak
 
 if TYPE_CHECKING:
-    from coincurve import PublicKey
-
     from chain.contracts.networks import Address
 
 
 def address_of(private_key: bytes) -> Address:
-    from coincurve import PublicKey
+    try:
+        from coincurve import PublicKey
+    except ImportError:  # it has no wheel for every Python, and then eth-keys computes the same
+        from eth_keys.datatypes import PrivateKey
 
-    return _address(PublicKey.from_valid_secret(private_key))
+        return _address(PrivateKey(private_key).public_key.to_bytes())
+    return _address(PublicKey.from_valid_secret(private_key).format(compressed=False)[1:])
 
 
 def recovered_address(digest: bytes, *, parity: int, r: int, s: int) -> Address:
     """Whose signature of this digest it is."""
-    from coincurve import PublicKey
+    try:
+        from coincurve import PublicKey
+    except ImportError:
+        from eth_keys.datatypes import Signature
 
-    signature = r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes([parity])
-    return _address(PublicKey.from_signature_and_message(signature, digest, hasher=None))
+        signature = Signature(vrs=(parity, r, s))
+        return _address(signature.recover_public_key_from_msg_hash(digest).to_bytes())
+    signed = r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes([parity])
+    public = PublicKey.from_signature_and_message(signed, digest, hasher=None)
+    return _address(public.format(compressed=False)[1:])
 
 
-def _address(public: PublicKey) -> Address:
-    return "0x" + keccak(public.format(compressed=False)[1:])[-20:].hex()
+def _address(point: bytes) -> Address:
+    return "0x" + keccak(point)[-20:].hex()

@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from contextlib import asynccontextmanager, contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from subprocess import PIPE, Popen, TimeoutExpired
 from typing import TYPE_CHECKING, Literal
@@ -26,6 +27,16 @@ _PATIENCE = 10.0
 
 class DevnetError(Exception):
     """The embedded chain did not start; what it said stands on stderr."""
+
+
+def require_demo_packages() -> None:
+    """Say which command installs what the embedded chain needs and nothing else does."""
+    if find_spec("eth") is None:
+        raise DevnetError(
+            "The embedded chain needs packages that are not installed: the extra `demo`.\n"
+            "In a checkout run: make setup. As an application: pipx install --force '.[demo]', or "
+            "uv tool install --force '.[demo]', in the folder of the source."
+        )
 
 
 class DevnetReady(Struct, frozen=True):

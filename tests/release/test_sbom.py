@@ -86,6 +86,7 @@ def test_what_runs_is_told_from_what_develops(bill: dict[str, Any]) -> None:
     scopes = {one["name"]: one["scope"] for one in bill["components"]}
 
     assert (scopes["textual"], scopes["yarl"]) == ("required", "required")
+    assert (scopes["py-evm"], scopes["trie"]) == ("optional", "optional")
     assert (scopes["pytest"], scopes["ruff"], scopes["mypy"]) == ("excluded",) * 3
 
 

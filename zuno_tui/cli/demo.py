@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING
 from chain.base.clean_text import clean_text
 from chain.base.home import Home
 from chain.devnet.defaults import DEMO_SPEED
-from chain.devnet.launch import DevnetError, devnet_process, running_devnet
+from chain.devnet.launch import (
+    DevnetError,
+    devnet_process,
+    require_demo_packages,
+    running_devnet,
+)
 from zuno_tui.cli.terminal_check import no_desk_here
 from zuno_tui.session.session import Session, say
 from zuno_tui.shown.exit_codes import DONE, FAILED
@@ -36,6 +41,7 @@ _RUNNING = "The embedded chain runs, and its market moves a minute every second.
 
 
 def run(arguments: Namespace) -> int:
+    require_demo_packages()
     if arguments.text or arguments.json or no_desk_here() is not None:
         return _print(arguments)
     from zuno_tui.screen.app.running import run_desk
@@ -65,6 +71,7 @@ def demo_opening(arguments: Namespace) -> Opening:
         from zuno_tui.desk.context import DeskOpening
         from zuno_tui.desk.events import Said
 
+        require_demo_packages()
         tell(Said(_STARTING))
         with _home_of_its_own(arguments.home) as home:
             async with _devnet(home / "devnet.log") as devnet:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.devnet.defaults import DEMO_SEED, DEMO_SPEED
+from chain.devnet.launch import require_demo_packages
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
 
 def run(arguments: Namespace) -> int:
+    require_demo_packages()
     from chain.devnet import process
 
     return process.run(

@@ -1,0 +1,92 @@
+"""What is declared is imported by the product, and what is imported is declared."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from chain.contracts.public_keys import address_of, recovered_address
+from chain.devnet import launch
+from zuno_tui.cli import main
+from zuno_tui.shown.exit_codes import FAILED
+
+ROOT = Path(__file__).parent.parent
+ROOMS = ("zuno_tui", "agents", "chain")
+DEVNET = ROOT / "chain" / "devnet"
+
+KEY = bytes(31) + b"\x01"
+ADDRESS = "0x7e5f4552091a69125d5dfcb7b8c2659029395bdf"
+"""Of the key one, as every Ethereum library computes it."""
+
+
+def test_what_is_declared_is_imported_and_the_other_way_round() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    sources = {path for room in ROOMS for path in (ROOT / room).rglob("*.py")}
+    embedded_chain = {path for path in sources if path.is_relative_to(DEVNET)}
+
+    needed = _distributions(sources - embedded_chain)
+
+    assert needed == _names(project["dependencies"])
+    assert _distributions(embedded_chain) - needed == _names(
+        project["optional-dependencies"]["demo"]
+    )
+
+
+def _names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[<>=!~;\[ ]", requirement, maxsplit=1)[0] for requirement in requirements}
+
+
+def _distributions(sources: set[Path]) -> set[str]:
+    """The packages these files import, early or late, by the names they are installed by."""
+    known = packages_distributions()
+    outside = {
+        module
+        for path in sources
+        for module in _imported(path)
+        if module not in sys.stdlib_module_names and module not in ROOMS
+    }
+    # What is not installed here, as coincurve on the newest Python, is called by its module.
+    return {known.get(module, [module])[0].lower().replace("_", "-") for module in outside}
+
+
+def _imported(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("command", [("demo", "--text"), ("devnet", "--build-only")])
+def test_without_the_extra_the_embedded_chain_says_what_installs_it(
+    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(launch, "find_spec", lambda _name: None)
+
+    assert main(command) == FAILED
+    assert "[demo]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_keys_and_signatures_have_the_same_address_without_the_compiled_module(
+    compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from eth_keys.datatypes import PrivateKey
+
+    signature = PrivateKey(KEY).sign_msg_hash(bytes(32))
+    if compiled:
+        pytest.importorskip("coincurve", reason="it has no wheel for this Python")
+    else:
+        monkeypatch.setitem(sys.modules, "coincurve", None)
+
+    recovered = recovered_address(bytes(32), parity=signature.v, r=signature.r, s=signature.s)
+
+    assert (address_of(KEY), recovered) == (ADDRESS, ADDRESS)
