@@ -85,7 +85,7 @@ def test_each_package_of_contracts_is_in_it_with_its_files(bill: dict[str, Any])
 def test_what_runs_is_told_from_what_develops(bill: dict[str, Any]) -> None:
     scopes = {one["name"]: one["scope"] for one in bill["components"]}
 
-    assert (scopes["textual"], scopes["yarl"]) == ("required", "required")
+    assert (scopes["textual"], scopes["httpcore2"]) == ("required", "required")
     assert (scopes["py-evm"], scopes["trie"]) == ("optional", "optional")
     assert (scopes["pytest"], scopes["ruff"], scopes["mypy"]) == ("excluded",) * 3
 
