@@ -38,6 +38,32 @@ TEXT_ERROR = abi.selector("Error(string)") + abi.encode(["string"], ["no \x1b[31
 PANIC = abi.selector("Panic(uint256)") + abi.encode(["uint256"], [0x11])
 
 
+def _pairs(*points: tuple[int, ...]) -> str:
+    return "0x" + "".join(f"{number:0128x}" for point in points for number in point)
+
+
+def test_the_pairing_of_bls12_381_is_there_when_a_contract_asks_for_it(rpc: Client) -> None:
+    g1 = (
+        0x17F1D3A73197D7942695638C4FA9AC0FC3688C4F9774B905A14E3A3F171BAC586C55E83FF97A1AEFFB3AF00ADB22C6BB,
+        0x08B3F481E3AAA0F1A09E30ED741D8AE4FCF5E095D5D00AF600DB18CB2C04B3EDD03CC744A2888AE40CAA232946C5E7E1,
+    )
+    field = 0x1A0111EA397FE69A4B1BA7B6434BACD764774B84F38512BF6730D2A0F6B0F6241EABFFFEB153FFFFB9FEFFFFFFFFAAAB  # noqa: E501
+    g2 = (
+        0x024AA2B2F08F0A91260805272DC51051C6E47AD4FA403B02B4510B647AE3D1770BAC0326A805BBEFD48056C8C121BDB8,
+        0x13E02B6052719F607DACD3A088274F65596BD0D09920B61AB5DA61BBDC7F5049334CF11213945D57E5AC7D055D042B7E,
+        0x0CE5D527727D6E118CC9CDC6DA2E351AADFD9BAA8CBDD3A76D429A695160D12C923AC9CC3BACA289E193548608B82801,
+        0x0606C4A02EA734CC32ACD2B02BC28B99CB3E287E85A763AF267492AB572E99AB3F370D275CEC1DA1AAA9075FF05F79BE,
+    )
+    negative = (g1[0], field - g1[1])
+    precompile = "0x000000000000000000000000000000000000000f"
+
+    one = rpc("eth_call", {"to": precompile, "data": _pairs(g1, g2)}, "latest")
+    cancelled = rpc("eth_call", {"to": precompile, "data": _pairs(g1, g2, negative, g2)}, "latest")
+
+    assert int(one, 16) == 0
+    assert int(cancelled, 16) == 1
+
+
 def test_calls_take_data_or_input(rpc: Client) -> None:
     assert rpc("eth_call", {"to": ECHO, "data": "0x1234"}) == "0x1234"
     assert rpc("eth_call", {"to": ECHO, "input": "0x1234"}) == "0x1234"
