@@ -158,7 +158,7 @@ def position_of(alert: Alert) -> str:
 
 
 def read_ledger(document: object) -> DeliveryLedger:
-    """From what `dataclasses.asdict` made of it; JSON knows no numbers as keys."""
+    """From what `to_builtins` made of it; JSON knows no numbers as keys."""
     match document:
         case {"told": dict() as told, "messages": dict() as messages, "merged_at": merged_at}:
             return DeliveryLedger(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from fractions import Fraction
 from math import isqrt
 
 import pytest
+from msgspec.structs import replace
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.store import Store
@@ -272,9 +272,7 @@ def test_a_depth_is_remembered_while_the_pool_is_as_it_was(
 ) -> None:
     state = pool(WETH, USDC, 3000)
     depth = Amounts(7, 10**30)
-    now = dataclasses.replace(
-        state, tick=state.tick + ticks, liquidity=int(state.liquidity * share)
-    )
+    now = replace(state, tick=state.tick + ticks, liquidity=int(state.liquidity * share))
     with Store.in_memory() as store:
         DepthMemory(store, ETHEREUM, 1000.0).remember([state], {state.pool_id: depth})
         found = DepthMemory(store, ETHEREUM, 1000.0 + later).known([now])
