@@ -4,62 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
 from typing import TYPE_CHECKING
 
-import httpx2
+from chain.base.http import is_secure, open_transport
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from types import TracebackType
 
     import openai
 
     from agents.model.settings import ModelSettings
-
-
-class ReplyTooLargeError(Exception):
-    """More bytes came than anyone asked for."""
-
-
-class CompressedReplyError(Exception):
-    """A compressed reply: how large it becomes is not known until it is."""
-
-
-class CappedTransport(httpx2.AsyncBaseTransport):
-    def __init__(self, inner: httpx2.AsyncBaseTransport, most_bytes: int) -> None:
-        self._inner = inner
-        self._most_bytes = most_bytes
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        response = await self._inner.handle_async_request(request)
-        encoding = response.headers.get("content-encoding", "identity").strip().lower()
-        if encoding not in ("", "identity"):
-            await response.aclose()
-            raise CompressedReplyError
-        body = response.stream
-        assert isinstance(body, httpx2.AsyncByteStream)
-        response.stream = _CappedStream(body, self._most_bytes)
-        return response
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
-
-
-class _CappedStream(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream, most_bytes: int) -> None:
-        self._inner = inner
-        self._left = most_bytes
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for piece in self._inner:
-            self._left -= len(piece)
-            if self._left < 0:
-                raise ReplyTooLargeError
-            yield piece
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
 
 
 class Connection:
@@ -98,14 +52,12 @@ def _connect(settings: ModelSettings) -> openai.AsyncOpenAI:
     import httpx2
     import openai
 
-    # At INFO they log whole URLs, at DEBUG headers and prompts.
-    for name in ("openai", "httpx2", "httpcore2"):
-        logging.getLogger(name).setLevel(logging.WARNING)
+    from agents.model.capped_transport import CappedTransport
+
+    # At DEBUG it logs headers and prompts.
+    logging.getLogger("openai").setLevel(logging.WARNING)
     limits = settings.limits
-    secure = settings.base_url.lower().startswith("https:")
-    # Without https the system's certificates are not needed; this context trusts nobody.
-    trust = True if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    transport = httpx2.AsyncHTTPTransport(verify=trust, trust_env=False)
+    transport = open_transport(secure=is_secure([settings.base_url]))
     return openai.AsyncOpenAI(
         api_key=settings.api_key,
         base_url=settings.base_url,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from contextlib import asynccontextmanager
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
@@ -16,6 +14,7 @@ from agents.model.budget import estimated_tokens
 from agents.model.interface import ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import whole_text
 from chain.base.canonical import canonical
+from chain.base.http import seconds_asked
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -179,7 +178,7 @@ class ModelExchange:
         """What to say instead: a sentence of ours, with nothing the endpoint or library wrote."""
         import openai
 
-        from agents.model.connection import CompressedReplyError, ReplyTooLargeError
+        from agents.model.capped_transport import CompressedReplyError, ReplyTooLargeError
 
         match error:
             case openai.APIStatusError():
@@ -225,7 +224,7 @@ class ModelExchange:
                 f"The model's endpoint does not accept {hint} (HTTP {status}).",
             )
         return TryLaterError(
-            ModelUnavailable(reason, sentence), _wait(error.response.headers, self._clock)
+            ModelUnavailable(reason, sentence), _wait(error.response.headers, self._clock())
         )
 
     @staticmethod
@@ -268,25 +267,12 @@ def _count(value: object) -> int | None:
     return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None
 
 
-def _wait(headers: Mapping[str, str], clock: Callable[[], float]) -> float | None:
-    """How long a busy endpoint asks us to stay away: seconds, milliseconds or a date."""
-    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+def _wait(headers: Mapping[str, str], now: float) -> float | None:
+    """How long a busy endpoint asks us to stay away: milliseconds, seconds or a date."""
+    milliseconds = seconds_asked(headers.get("retry-after-ms"), now)
+    if milliseconds is not None:
         return milliseconds / 1000
-    after = headers.get("retry-after", "")
-    if (seconds := _number(after)) is not None:
-        return seconds
-    try:
-        return max(0.0, parsedate_to_datetime(after).timestamp() - clock())
-    except ValueError:
-        return None
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        number = float(text or "none")
-    except ValueError:
-        return None
-    return max(0.0, number) if math.isfinite(number) else None
+    return seconds_asked(headers.get("retry-after"), now)
 
 
 def _message(role: str, text: str) -> ChatCompletionMessageParam:

@@ -9,16 +9,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.secret_struct import SecretStruct
-from chain.prices.market_http import MarketError, MarketHttp, MarketLimits
+from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
 
+    from chain.base.http import HttpLimits
     from chain.contracts.networks import Address
 
 SOURCE = "CoinGecko"
@@ -42,7 +43,7 @@ _LEAST_DOLLARS = 1e-24
 class CoinGeckoSettings(SecretStruct, frozen=True):
     base_url: str = "https://api.coingecko.com/api/v3"
     api_key: str | None = None
-    limits: MarketLimits = field(default_factory=MarketLimits)
+    limits: HttpLimits = MARKET_LIMITS
 
 
 class MarketPoint(Struct, frozen=True):

@@ -18,7 +18,6 @@ from chain.rpc.errors import (
     WrongChain,
 )
 from chain.rpc.requests import chain_id
-from chain.rpc.retry_after import seconds_asked
 from chain.rpc.server_errors import is_rate_limit, smaller_batch, typed_error
 from chain.rpc.values import InvalidValueError
 
@@ -26,11 +25,12 @@ if TYPE_CHECKING:
     import itertools
     from collections.abc import Callable, Sequence
 
+    from chain.base.http import HttpAnswer
     from chain.contracts.networks import Network
     from chain.rpc.endpoint import Endpoint
     from chain.rpc.recent_blocks import RecentBlocks
     from chain.rpc.requests import Request, RequestLimits
-    from chain.rpc.transport import HttpAnswer, HttpTransport
+    from chain.rpc.transport import HttpTransport
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -179,7 +179,7 @@ class RpcExchange(Struct, frozen=True):
         return HttpFault(answer.status, endpoint=endpoint.label, retry_after=wait)
 
     def _wait(self, answer: HttpAnswer) -> float | None:
-        return seconds_asked(answer.retry_after, self.wall_clock())
+        return answer.wait(self.wall_clock())
 
     def _most_bytes(self, questions: Sequence[Request[object]]) -> int:
         wanted = max(question.answer_bytes or 0 for question in questions)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from msgspec import Struct
 
 from agents.monitor.alerts.alert import EventKind
+from chain.base.http import HttpLimits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from agents.monitor.alerts.alert import AlertEvent
     from agents.monitor.deliver.ledger import Pace
 
+DELIVERY_LIMITS = HttpLimits(connect_seconds=5.0, answer_seconds=15.0, most_bytes=64_000, cut=True)
 RAISING = frozenset((EventKind.OPENED, EventKind.REOPENED, EventKind.RISEN, EventKind.UNMUTED))
 """After these an alert needs the person."""
 _NEWS = RAISING | {EventKind.RESOLVED}

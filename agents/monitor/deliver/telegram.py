@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from agents.monitor.deliver.channel import (
+    DELIVERY_LIMITS,
     ChannelRefused,
     Delayed,
     Delivered,
@@ -14,9 +15,9 @@ from agents.monitor.deliver.channel import (
     is_news,
 )
 from agents.monitor.deliver.delivery import announcement
-from agents.monitor.deliver.http_post import Poster, PostError
 from agents.monitor.deliver.ledger import FOR_PEOPLE
 from chain.base.clean_text import clean_text, quoted, without_own_marks
+from chain.base.http import HttpClient, HttpError
 from chain.base.redaction import Redactor
 from chain.base.secret_struct import SecretStruct
 from chain.base.strict_json import InvalidJsonError, loads
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
     from agents.monitor.alerts.alert import AlertEvent
     from agents.monitor.deliver.channel import Outcome
-    from agents.monitor.deliver.http_post import Posted, PostLimits
     from agents.monitor.deliver.ledger import Pace
+    from chain.base.http import HttpAnswer, HttpLimits
 
 TELEGRAM_URL = "https://api.telegram.org"
 MOST_UNITS = 4096
@@ -59,11 +60,13 @@ class TelegramSettings(SecretStruct, frozen=True):
 class Telegram:
     name = "Telegram"
 
-    def __init__(self, settings: TelegramSettings, limits: PostLimits | None = None) -> None:
+    def __init__(self, settings: TelegramSettings, limits: HttpLimits = DELIVERY_LIMITS) -> None:
         self._chat = settings.chat
         self.pace = settings.pace
         base = settings.url.rstrip("/")
-        self._poster = Poster(f"{base}/bot{settings.token}/sendMessage", limits)
+        self._url = f"{base}/bot{settings.token}/sendMessage"
+        self._limits = limits
+        self._http = HttpClient(base)
         self._redactor = Redactor([settings.token])
         self.fingerprint = fingerprint(base, settings.token, settings.chat)
         alone = settings.chat.isdigit()  # only a person's own chat has a positive number
@@ -87,20 +90,20 @@ class Telegram:
 
     async def send(self, letter: Notification, *, now: float) -> Outcome:
         try:
-            posted = await self._poster.post(letter.body, {}, now=now)
-        except PostError as error:
-            return Delayed(str(error))
-        return self._outcome(posted)
+            posted = await self._http.post(self._url, letter.body, self._limits)
+        except HttpError as error:
+            return Delayed(f"it {error}")
+        return self._outcome(posted, now)
 
     async def close(self) -> None:
-        await self._poster.close()
+        await self._http.close()
 
     def _body(self, text: str) -> bytes:
         preview = {"is_disabled": True}
         body = {"chat_id": self._chat, "text": text, "link_preview_options": preview}
         return json.dumps(body).encode()
 
-    def _outcome(self, posted: Posted) -> Outcome:
+    def _outcome(self, posted: HttpAnswer, now: float) -> Outcome:
         answer = _answer(posted.body)
         if posted.status == _OK:
             if answer.get("ok") is True:
@@ -111,7 +114,7 @@ class Telegram:
         said = quoted(self._redactor.text(words))
         reason = f"HTTP {posted.status}, {said or 'no reason given'}"
         if posted.status == _BUSY:
-            return Delayed(reason, _asked(answer) or posted.retry_after)
+            return Delayed(reason, _asked(answer) or posted.wait(now))
         if 400 <= posted.status < 500:
             return ChannelRefused(f"{reason}. {_ADVICE.get(posted.status, 'Check [telegram].')}")
         if 300 <= posted.status < 400:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agents.monitor.alerts.alert import event_document
 from agents.monitor.deliver.channel import (
+    DELIVERY_LIMITS,
     ChannelRefused,
     Delayed,
     Delivered,
@@ -17,8 +18,8 @@ from agents.monitor.deliver.channel import (
     fingerprint,
     is_news,
 )
-from agents.monitor.deliver.http_post import Poster, PostError
 from agents.monitor.deliver.ledger import EVERYTHING
+from chain.base.http import HttpClient, HttpError
 from chain.base.secret_struct import SecretStruct
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
     from agents.monitor.alerts.alert import AlertEvent
     from agents.monitor.deliver.channel import Outcome
-    from agents.monitor.deliver.http_post import PostLimits
     from agents.monitor.deliver.ledger import Pace
+    from chain.base.http import HttpLimits
 
 SIGNATURE_HEADER = "x-zuno-signature"
 EVENT_HEADER = "x-zuno-event"
@@ -46,8 +47,10 @@ class Webhook:
     name = "webhook"
     pause_seconds = 0.0
 
-    def __init__(self, settings: WebhookSettings, limits: PostLimits | None = None) -> None:
-        self._poster = Poster(settings.url, limits)
+    def __init__(self, settings: WebhookSettings, limits: HttpLimits = DELIVERY_LIMITS) -> None:
+        self._url = settings.url
+        self._limits = limits
+        self._http = HttpClient(settings.url)
         self._secret = settings.secret
         self.pace = settings.pace
         self.fingerprint = fingerprint(settings.url, settings.secret or "")
@@ -71,14 +74,14 @@ class Webhook:
         if self._secret is not None:
             headers[SIGNATURE_HEADER] = signature(self._secret, letter.body)
         try:
-            posted = await self._poster.post(letter.body, headers, now=now)
-        except PostError as error:
-            return Delayed(str(error))
+            posted = await self._http.post(self._url, letter.body, self._limits, headers)
+        except HttpError as error:
+            return Delayed(f"it {error}")
         if 200 <= posted.status < 300:
             return Delivered()
         reason = f"HTTP {posted.status}"
         if posted.status in _LATER or posted.status >= 500:
-            return Delayed(reason, posted.retry_after, answered=posted.status >= 500)
+            return Delayed(reason, posted.wait(now), answered=posted.status >= 500)
         if 300 <= posted.status < 400:
             return ChannelRefused(
                 f"{reason}, it points elsewhere. Set [webhook] url to where that is."
@@ -86,7 +89,7 @@ class Webhook:
         return ChannelRefused(f"{reason}. Check [webhook] url and secret in the settings.")
 
     async def close(self) -> None:
-        await self._poster.close()
+        await self._http.close()
 
 
 def signature(secret: str, body: bytes) -> str:

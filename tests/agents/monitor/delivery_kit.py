@@ -9,11 +9,12 @@ from agents.monitor.alerts.alert import AlertKind, AlertSubject, Finding, Severi
 from agents.monitor.alerts.lifecycle import Cleared, Raised
 from agents.monitor.alerts.state import MonitorState
 from agents.monitor.alerts.store_page import Poll, WatchPlace
+from agents.monitor.deliver.channel import DELIVERY_LIMITS
 from agents.monitor.deliver.channel_worker import ChannelWorker, Stopped
-from agents.monitor.deliver.http_post import PostLimits
 from agents.monitor.deliver.ledger import EVERYTHING
 from agents.monitor.deliver.telegram import Telegram, TelegramSettings
 from chain.base.home import Home
+from chain.base.http import HttpLimits
 from tests.fakes.telegram import CHAT, TOKEN
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 WALLET = "0x" + "ab" * 20
 START = 1_800_000_000.0
-IMPATIENT = PostLimits(connect_seconds=1.0, answer_seconds=1.0)
+IMPATIENT = HttpLimits(connect_seconds=1.0, answer_seconds=1.0, most_bytes=64_000, cut=True)
 """For servers that stay silent; long enough for an honest one on a busy machine."""
 
 
@@ -78,7 +79,7 @@ def telegram(
     *,
     token: str = TOKEN,
     chat: str = CHAT,
-    limits: PostLimits | None = None,
+    limits: HttpLimits = DELIVERY_LIMITS,
     pace: Pace = EVERYTHING,
 ) -> Telegram:
     """That tells every event at once, unless a pace is given."""

@@ -14,6 +14,7 @@ import pytest
 from agents.monitor.alerts.alert import AlertKind, Severity
 from agents.monitor.alerts.lifecycle import AlertMute
 from agents.monitor.alerts.store import AlertStore
+from agents.monitor.deliver.channel import DELIVERY_LIMITS
 from agents.monitor.deliver.channel_worker import (
     MOST_REST_SECONDS,
     REFUSED_REST_SECONDS,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.monitor.deliver.channel_worker import ChannelWorker
-    from agents.monitor.deliver.http_post import PostLimits
+    from chain.base.http import HttpLimits
     from tests.fakes.telegram import Heard
 
 ALERTS = 1_000
@@ -70,7 +71,7 @@ class Bench:
         self.book = AlertStore.open(self.home, now=clock())
 
     def channel_worker(
-        self, *, token: str = TOKEN, chat: str = CHAT, limits: PostLimits | None = None
+        self, *, token: str = TOKEN, chat: str = CHAT, limits: HttpLimits = DELIVERY_LIMITS
     ) -> ChannelWorker:
         channel = telegram(self.url, token=token, chat=chat, limits=limits)
         return channel_worker_of(self.home, self.book, channel, self.clock)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.base.http import HttpLimits
 from chain.base.quantity import Known, Unknown
 from chain.prices.coingecko import KEPT_SECONDS, CoinGecko, CoinGeckoSettings
-from chain.prices.market_http import MarketError, MarketLimits
+from chain.prices.market_http import MarketError
 from tests.fakes.coingecko import Answer, CoinGeckoDouble
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 NOW = 1_760_000_000
 TOKEN = "0x" + "5a" * 20
-QUICK = MarketLimits(connect_seconds=0.5, answer_seconds=0.3, most_bytes=100_000)
+QUICK = HttpLimits(connect_seconds=0.5, answer_seconds=0.3, most_bytes=100_000)
 
 
 class Clock:
@@ -150,7 +151,7 @@ async def test_a_server_that_fails_is_a_reason(fault: Answer, reason: str) -> No
 
 async def test_a_server_that_is_not_there_is_a_reason() -> None:
     async with CoinGecko(CoinGeckoSettings("http://127.0.0.1:1/api", None, QUICK)) as coingecko:
-        with pytest.raises(MarketError, match="could not be asked"):
+        with pytest.raises(MarketError, match="is not reachable"):
             await coingecko.usd_by_coin(["ethereum"])
 
 

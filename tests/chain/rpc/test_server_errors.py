@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from chain.base.http import seconds_asked
 from chain.rpc.endpoint import endpoints_of
 from chain.rpc.errors import ErrorKind, RangeTooWide, RateLimited, Reverted, RpcRefused
 from chain.rpc.requests import RequestLimits
-from chain.rpc.retry_after import seconds_asked
 from chain.rpc.server_errors import smaller_batch, typed_error
 from chain.rpc.wire import ServerError
 from tests.chain.rpc.conftest import assert_fit_to_show
@@ -210,7 +210,8 @@ def test_the_next_batch_is_smaller(message: str, size: int, next_size: int) -> N
         ("Tue, 14 Nov 2023 22:13:00 GMT", 0.0),
         ("soon", None),
         ("-5", None),
-        ("1.5", None),
+        ("1.5", 1.5),
+        ("1e3", None),
         ("٧", None),
         ("Fri, 99 Foo 99999 99:99:99 GMT", None),
     ],

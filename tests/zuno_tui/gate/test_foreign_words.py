@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.monitor.deliver.channel import ChannelRefused, Delayed
-from agents.monitor.deliver.http_post import Posted
 from agents.monitor.deliver.telegram import Telegram, TelegramSettings
 from chain.base.clean_text import OWN_MARKS, QUOTE_LIMIT
+from chain.base.http import HttpAnswer
 from chain.contracts.abi import encode, selector
 from chain.devnet.world.deployment import WETH
 from chain.rpc.endpoint import endpoints_of
@@ -120,7 +120,7 @@ def test_telegrams_words_are_quoted(status: int) -> None:
     telegram = Telegram(TelegramSettings("123:token", "7"))
 
     outcome = telegram._outcome(
-        Posted(status, json.dumps({"ok": False, "description": PADDED}).encode(), None)
+        HttpAnswer(status, json.dumps({"ok": False, "description": PADDED}).encode()), now=0.0
     )
 
     assert isinstance(outcome, ChannelRefused | Delayed)

@@ -10,10 +10,17 @@ from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import AlertEvent, EventKind
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.deliver.channel import ChannelRefused, Delayed, Delivered, event_id, is_news
-from agents.monitor.deliver.http_post import Posted, Poster, PostError
+from agents.monitor.deliver.channel import (
+    DELIVERY_LIMITS,
+    ChannelRefused,
+    Delayed,
+    Delivered,
+    event_id,
+    is_news,
+)
 from agents.monitor.deliver.telegram import Telegram, TelegramSettings
 from agents.monitor.deliver.webhook import Webhook, WebhookSettings
+from chain.base.http import HttpAnswer, HttpClient, HttpError, HttpFailure, HttpLimits
 from tests.agents.monitor.delivery_kit import START, happen, home_in, raised
 
 if TYPE_CHECKING:
@@ -32,20 +39,23 @@ def event(tmp_path: Path) -> AlertEvent:
 
 
 def answering(
-    monkeypatch: pytest.MonkeyPatch, answer: Posted | PostError
+    monkeypatch: pytest.MonkeyPatch, answer: HttpAnswer | HttpError
 ) -> list[Mapping[str, str]]:
     """Every post is answered so; the headers it was sent with."""
     sent: list[Mapping[str, str]] = []
 
-    async def post(_: Poster, body: bytes, headers: Mapping[str, str], *, now: float) -> Posted:
+    async def post(
+        _: HttpClient, url: str, body: bytes, limits: HttpLimits, headers: Mapping[str, str] = {}
+    ) -> HttpAnswer:
+        assert url
         assert body
-        assert now == START
+        assert limits == DELIVERY_LIMITS
         sent.append(headers)
-        if isinstance(answer, PostError):
+        if isinstance(answer, HttpError):
             raise answer
         return answer
 
-    monkeypatch.setattr(Poster, "post", post)
+    monkeypatch.setattr(HttpClient, "post", post)
     return sent
 
 
@@ -75,7 +85,7 @@ async def test_a_webhook(
     kind: type[Outcome],
     answered: bool | None,
 ) -> None:
-    sent = answering(monkeypatch, Posted(status, b"", 40.0))
+    sent = answering(monkeypatch, HttpAnswer(status, b"", "40"))
     hook = Webhook(WebhookSettings("http://127.0.0.1:9"))
     outcome = await hook.send(hook.letter([event]), now=START)
 
@@ -114,7 +124,7 @@ async def test_telegram(
     seconds: float | None,
     answered: bool | None,
 ) -> None:
-    answering(monkeypatch, Posted(status, json.dumps(body).encode(), 40.0))
+    answering(monkeypatch, HttpAnswer(status, json.dumps(body).encode(), "40"))
     channel = Telegram(TelegramSettings("1:TOKEN", "42", "http://127.0.0.1:9"))
     outcome = await channel.send(channel.letter([event]), now=START)
 
@@ -126,13 +136,13 @@ async def test_telegram(
 
 
 async def test_silence_is_no_answer(monkeypatch: pytest.MonkeyPatch, event: AlertEvent) -> None:
-    answering(monkeypatch, PostError("no answer within 15 s"))
+    answering(monkeypatch, HttpError(HttpFailure.TIMED_OUT, "within 15 s"))
     for channel in (
         Webhook(WebhookSettings("http://127.0.0.1:9")),
         Telegram(TelegramSettings("1:TOKEN", "42", "http://127.0.0.1:9")),
     ):
         outcome = await channel.send(channel.letter([event]), now=START)
-        assert outcome == Delayed("no answer within 15 s")
+        assert outcome == Delayed("it did not answer within 15 s")
         assert not outcome.answered
 
 

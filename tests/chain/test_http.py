@@ -1,4 +1,4 @@
-"""One POST over real HTTP: how much of an answer is read, how long one is waited for."""
+"""One request over real HTTP: how much of an answer is read, how long one is waited for."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from agents.monitor.deliver.http_post import Posted, Poster, PostError, PostLimits
+from chain.base.http import HttpAnswer, HttpClient, HttpError, HttpFailure, HttpLimits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
 NOW = 1_800_000_000.0
 MOST = 64_000
+FIRST_PART = HttpLimits(connect_seconds=5.0, answer_seconds=5.0, most_bytes=MOST, cut=True)
 
 
 @asynccontextmanager
@@ -39,12 +41,12 @@ async def answering(*pieces: bytes, endless: bool = False) -> AsyncIterator[str]
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/CANARY"
 
 
-async def posted(url: str, limits: PostLimits | None = None) -> Posted:
-    poster = Poster(url, limits)
+async def posted(url: str, limits: HttpLimits = FIRST_PART) -> HttpAnswer:
+    client = HttpClient(url)
     try:
-        return await poster.post(b"{}", {}, now=NOW)
+        return await client.post(url, b"{}", limits)
     finally:
-        await poster.close()
+        await client.close()
 
 
 def head(status: str, *fields: str) -> bytes:
@@ -53,7 +55,7 @@ def head(status: str, *fields: str) -> bytes:
 
 async def test_an_answer_in_pieces_is_read_whole() -> None:
     async with answering(head("200 OK", "content-length: 6"), b"abc", b"def") as url:
-        assert await posted(url) == Posted(200, b"abcdef", None)
+        assert await posted(url) == HttpAnswer(200, b"abcdef")
 
 
 @pytest.mark.parametrize(
@@ -71,31 +73,51 @@ async def test_of_a_long_answer_only_the_first_part_is_kept(
 async def test_an_answer_without_end_is_left_when_it_is_too_long() -> None:
     long = b"x" * (MOST + 1)
     async with answering(head("200 OK", f"content-length: {10**9}"), long, endless=True) as url:
-        answer = await posted(url, PostLimits(answer_seconds=5))
+        answer = await posted(url)
 
     assert (answer.status, len(answer.body)) == (200, MOST)
 
 
+async def test_an_answer_that_is_wanted_whole_is_refused_when_it_is_too_long() -> None:
+    async with answering(head("200 OK", f"content-length: {MOST + 1}"), b"x" * (MOST + 1)) as url:
+        with pytest.raises(HttpError) as refused:
+            await posted(url, replace(FIRST_PART, cut=False))
+
+    assert refused.value.failure is HttpFailure.TOO_LARGE
+
+
+async def test_an_unknown_compression_is_not_read() -> None:
+    async with answering(head("200 OK", "content-encoding: br", "content-length: 1"), b"x") as url:
+        with pytest.raises(HttpError) as refused:
+            await posted(url)
+
+    assert refused.value.failure is HttpFailure.UNKNOWN_COMPRESSION
+
+
 async def test_who_stays_silent_is_left_in_time_and_not_named() -> None:
     async with answering(endless=True) as url:
-        with pytest.raises(PostError, match=r"no answer within 0\.2 s") as refused:
-            await posted(url, PostLimits(answer_seconds=0.2))
+        with pytest.raises(HttpError) as refused:
+            await posted(url, replace(FIRST_PART, answer_seconds=0.2))
 
+    assert refused.value.failure is HttpFailure.TIMED_OUT
     assert "CANARY" not in repr(refused.value)
     assert refused.value.__context__ is None
 
 
 async def test_who_is_not_there_is_not_named() -> None:
-    with pytest.raises(PostError, match="could not be reached") as refused:
+    with pytest.raises(HttpError) as refused:
         await posted("http://127.0.0.1:9/CANARY")
 
+    assert refused.value.failure is HttpFailure.NOT_REACHABLE
     assert "CANARY" not in repr(refused.value)
 
 
 async def test_a_redirect_is_an_answer_and_a_wait_is_read() -> None:
     fields = ("location: /elsewhere", "retry-after: 40", "content-length: 0")
     async with answering(head("302 There", *fields)) as url:
-        assert await posted(url) == Posted(302, b"", 40.0)
+        answer = await posted(url)
+
+    assert (answer.status, answer.body, answer.wait(NOW)) == (302, b"", 40.0)
 
 
 async def test_nothing_is_taken_from_the_environment_or_logged(

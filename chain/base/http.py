@@ -1,0 +1,246 @@
+"""One HTTP request and its answer, within limits of time and size; no redirects, no proxies."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import socket
+import ssl
+import threading
+from contextlib import suppress
+from enum import StrEnum
+from ipaddress import ip_address
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import httpx2
+
+_HEADERS = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": "zuno"}
+_ENCODINGS = frozenset(("", "identity", "gzip"))
+_SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?")
+_MOST_SECONDS_ASKED = 999_999_999.0
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+class HttpFailure(StrEnum):
+    """What went wrong before there was a whole answer; each can stand after the server's name."""
+
+    NO_ADDRESS = "is a name that leads to no address"
+    NOT_REACHABLE = "is not reachable"
+    NOT_TRUSTED = "has a certificate that is not trusted"
+    NOT_CONNECTED = "could not be connected to"
+    TIMED_OUT = "did not answer"
+    BROKEN_OFF = "broke the connection off"
+    TOO_LARGE = "sent more"
+    UNKNOWN_COMPRESSION = "compressed its answer in an unknown way"
+    BROKEN_COMPRESSION = "sent an answer whose compression is broken"
+    FAILED = "could not be asked"
+
+
+class HttpError(Exception):
+    """No whole answer came: a phrase without the URL, which may hold a key."""
+
+    def __init__(self, failure: HttpFailure, detail: str = "") -> None:
+        super().__init__(f"{failure} {detail}".strip())
+        self.failure = failure
+
+
+class HttpLimits(Struct, frozen=True):
+    connect_seconds: float
+    answer_seconds: float
+    """From the request to the last byte, however slowly the bytes drip."""
+    most_bytes: int
+    """After decompression."""
+    cut: bool = False
+    """Whether of a longer answer the first bytes will do."""
+
+
+class HttpAnswer(Struct, frozen=True):
+    status: int
+    body: bytes
+    retry_after: str | None = None
+
+    def wait(self, now: float) -> float | None:
+        """Seconds the server asked to be left alone."""
+        return seconds_asked(self.retry_after, now)
+
+
+class HttpClient:
+    """Connections to the servers of these URLs; the HTTP library is loaded at the first request."""
+
+    def __init__(self, *urls: str) -> None:
+        self._secure = is_secure(urls)
+        self._transport: httpx2.AsyncHTTPTransport | None = None
+        self._met: set[str] = set()
+
+    async def close(self) -> None:
+        if self._transport is not None:
+            await self._transport.aclose()
+            self._transport = None
+
+    async def get(self, url: str, headers: Mapping[str, str], limits: HttpLimits) -> HttpAnswer:
+        return await self._bounded("GET", url, b"", headers, limits)
+
+    async def post(
+        self, url: str, body: bytes, limits: HttpLimits, headers: Mapping[str, str] = _NO_HEADERS
+    ) -> HttpAnswer:
+        """Send JSON once; whatever goes wrong is raised as an error that holds no URL."""
+        content = {"content-type": "application/json", **headers}
+        return await self._bounded("POST", url, body, content, limits)
+
+    async def _bounded(
+        self, method: str, url: str, body: bytes, headers: Mapping[str, str], limits: HttpLimits
+    ) -> HttpAnswer:
+        try:
+            async with asyncio.timeout(limits.answer_seconds):
+                await self._meet(url, limits)
+                return await self._exchange(method, url, body, headers, limits)
+        except HttpError as error:
+            fault = error
+        except TimeoutError:
+            fault = HttpError(HttpFailure.TIMED_OUT, f"within {limits.answer_seconds:g} s")
+        except Exception as error:
+            fault = _fault(error, limits)
+        # Raised out here because the library's exception, as context, would show the URL.
+        raise fault
+
+    async def _meet(self, url: str, limits: HttpLimits) -> None:
+        """Look a new host up where a resolver that never answers holds nobody up."""
+        host = urlsplit(url).hostname or ""
+        if host in self._met:
+            return
+        try:
+            async with asyncio.timeout(limits.connect_seconds):
+                found = await has_address(host)
+        except TimeoutError:
+            found = None
+        if not found:
+            failure = HttpFailure.NOT_CONNECTED if found is None else HttpFailure.NO_ADDRESS
+            raise HttpError(failure, "" if found is False else _connecting(limits))
+        self._met.add(host)
+
+    async def _exchange(
+        self, method: str, url: str, body: bytes, headers: Mapping[str, str], limits: HttpLimits
+    ) -> HttpAnswer:
+        import httpx2  # a tenth of a second that `zuno --help` must not pay
+
+        if self._transport is None:
+            self._transport = open_transport(secure=self._secure)
+        seconds = limits.answer_seconds
+        patience = {"read": seconds, "write": seconds, "pool": seconds}
+        patience["connect"] = min(seconds, limits.connect_seconds)
+        # The bare transport: the library's client would add redirects, cookies and logging.
+        response = await self._transport.handle_async_request(
+            httpx2.Request(
+                method,
+                url,
+                headers={**_HEADERS, **headers},
+                content=body,
+                extensions={"timeout": patience},
+            )
+        )
+        try:
+            encoding = response.headers.get("content-encoding", "").strip().lower()
+            if encoding not in _ENCODINGS:
+                raise HttpError(HttpFailure.UNKNOWN_COMPRESSION)
+            content = await _read(response, limits)
+        finally:
+            await response.aclose()
+        return HttpAnswer(response.status_code, content, response.headers.get("retry-after"))
+
+
+def is_secure(urls: Iterable[str]) -> bool:
+    return any(url.lower().startswith("https:") for url in urls)
+
+
+def open_transport(*, secure: bool) -> httpx2.AsyncHTTPTransport:
+    """The library's connections, with what it would log and trust by itself switched off."""
+    import httpx2
+
+    # At INFO its client logs whole URLs, at DEBUG both log hosts and headers.
+    for name in ("httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    # Without https the certificates of the system, 60 ms of reading, are not needed; a context
+    # that trusts nobody stands in for them.
+    trust = True if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return httpx2.AsyncHTTPTransport(verify=trust, trust_env=False)
+
+
+async def has_address(host: str) -> bool:
+    """Whether the name leads anywhere; may take as long as the resolver does, so limit the time."""
+    with suppress(ValueError):
+        return bool(ip_address(host))
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[bool] = loop.create_future()
+
+    def tell(answer: bool) -> None:
+        if not found.done():
+            found.set_result(answer)
+
+    def look_up() -> None:
+        try:
+            answer = bool(socket.getaddrinfo(host, None))
+        except OSError:
+            answer = False
+        with suppress(RuntimeError):  # the loop is closed when the answer came too late
+            loop.call_soon_threadsafe(tell, answer)
+
+    threading.Thread(target=look_up, name="name look-up", daemon=True).start()
+    return await found
+
+
+def seconds_asked(header: str | None, now: float) -> float | None:
+    """What a Retry-After header asks for, by the wall's clock; None where it says nothing clear."""
+    if header is None:
+        return None
+    given = header.strip()
+    if _SECONDS.fullmatch(given):
+        return min(float(given), _MOST_SECONDS_ASKED)
+    from email.utils import parsedate_to_datetime  # 15 ms that only a rate limit is worth
+
+    try:
+        moment = parsedate_to_datetime(given).timestamp()
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, moment - now)
+
+
+async def _read(response: httpx2.Response, limits: HttpLimits) -> bytes:
+    content = bytearray()
+    async for piece in response.aiter_bytes():
+        content += piece
+        if len(content) > limits.most_bytes:
+            if limits.cut:
+                return bytes(content[: limits.most_bytes])
+            raise HttpError(HttpFailure.TOO_LARGE, f"than {limits.most_bytes / 10**6:g} MB")
+    return bytes(content)
+
+
+def _connecting(limits: HttpLimits) -> str:
+    return f"within {min(limits.connect_seconds, limits.answer_seconds):g} s"
+
+
+def _fault(error: Exception, limits: HttpLimits) -> HttpError:
+    import httpx2
+
+    match error:
+        case httpx2.ConnectTimeout():
+            return HttpError(HttpFailure.NOT_CONNECTED, _connecting(limits))
+        case httpx2.TimeoutException():
+            return HttpError(HttpFailure.TIMED_OUT, f"within {limits.answer_seconds:g} s")
+        case httpx2.ConnectError():
+            untrusted = "certificate" in str(error).lower()
+            return HttpError(HttpFailure.NOT_TRUSTED if untrusted else HttpFailure.NOT_REACHABLE)
+        case httpx2.DecodingError():
+            return HttpError(HttpFailure.BROKEN_COMPRESSION)
+        case httpx2.NetworkError() | httpx2.ProtocolError():
+            return HttpError(HttpFailure.BROKEN_OFF)
+        case _:
+            return HttpError(HttpFailure.FAILED, f"({type(error).__name__})")
