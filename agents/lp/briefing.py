@@ -21,6 +21,7 @@ from agents.numbers.shapes import (
     MAX_WIDTH_MULTIPLIER,
     MIN_WIDTH_MULTIPLIER,
 )
+from chain.base.units import GWEI
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     Context = MarketContext | CreateContext
 
-GWEI = 10**9
 STRUCK = "[struck]"
 _AXES = {
     Tiebreak.STRESSED_BUFFER: "the largest buffer at twice the volatility",

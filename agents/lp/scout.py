@@ -11,6 +11,7 @@ from agents.lp.payloads import ContextObserved, FlowCreateStart, FlowStart, cont
 from agents.lp.replies import ScoutReply
 from agents.lp.speaking import ask, briefed, model_thought, thought
 from chain.base.number_words import percent, usd
+from chain.base.units import GWEI
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -76,7 +77,7 @@ def _findings(seen: MarketContext | CreateContext) -> Iterator[Outgoing]:
         )
         yield thought(0, "regime", f"{where}{observed.regime.value}: {observed.regime_reason}")
         yield from _hook(observed, where)
-    gwei = seen.gas.wei_per_gas / 10**9
+    gwei = seen.gas.wei_per_gas / GWEI
     yield thought(0, "gas", f"Gas is {gwei:.3g} gwei.")
 
 

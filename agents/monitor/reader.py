@@ -13,6 +13,7 @@ from agents.monitor.rules.depths import read_reference_depths
 from agents.monitor.rules.worth_risks import Losses, LossReader
 from agents.numbers.costs import GAS_UNITS, CostedRecipe
 from chain.base.quantity import Unknown
+from chain.base.units import HOUR
 from chain.contracts.networks import NATIVE
 from chain.history.block_times import first_block_since, interpolated, read_headers, spread
 from chain.history.candle_volatility import DAY_HOURS, VolatilityStep, read_volatility
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from chain.tokens import Token
 
 GAS_KEPT_SECONDS = 300.0
-VOLATILITY_KEPT_SECONDS = 3_600.0
+VOLATILITY_KEPT_SECONDS = HOUR
 MOST_TIMES = 100
 """Blocks whose time is asked for; between them it is interpolated."""
 
@@ -242,7 +243,7 @@ class WatchReader:
         }
         unmarketed = [pool for pool, one in found.items() if one.step is not VolatilityStep.MARKET]
         if unmarketed:
-            since = head.timestamp - DAY_HOURS * 3600
+            since = head.timestamp - DAY_HOURS * HOUR
             start = await first_block_since(sources.client, network, since, head)
             memory = SwapMemory(sources.store, network, sources.clock)
             histories = await read_swaps_of(

@@ -7,7 +7,7 @@ from math import inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.numbers.survival import HOURS_PER_DAY
-from chain.math.fees import PIPS
+from chain.base.units import PIPS
 
 if TYPE_CHECKING:
     from agents.numbers.swap import PrepSwap

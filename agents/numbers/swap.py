@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from chain.math.fees import PIPS, swap_fee, unpack_protocol_fee
+from chain.base.units import PIPS
+from chain.math.fees import swap_fee, unpack_protocol_fee
 from chain.math.liquidity import Amounts
 from chain.math.sqrt_price import Q96
 from chain.math.swap_step import swap_step

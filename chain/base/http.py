@@ -17,6 +17,8 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from chain.base.units import MEGABYTE
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -219,7 +221,7 @@ async def _read(response: httpx2.Response, limits: HttpLimits) -> bytes:
         if len(content) > limits.most_bytes:
             if limits.cut:
                 return bytes(content[: limits.most_bytes])
-            raise HttpError(HttpFailure.TOO_LARGE, f"than {limits.most_bytes / 10**6:g} MB")
+            raise HttpError(HttpFailure.TOO_LARGE, f"than {limits.most_bytes / MEGABYTE:g} MB")
     return bytes(content)
 
 

@@ -7,20 +7,18 @@ Text decodes to raw bytes, because what a contract calls a string is not text un
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from chain.base.units import ADDRESS
 from chain.contracts.keccak import keccak
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 WORD = 32
-
-_ADDRESS = re.compile("0x[0-9a-fA-F]{40}")
 
 
 class AbiError(ValueError):
@@ -196,7 +194,7 @@ class _Array(_Type):
 
 def address_bytes(value: object) -> bytes:
     """The 20 bytes of an address written as `0x` hex in any case."""
-    if isinstance(value, str) and _ADDRESS.fullmatch(value):
+    if isinstance(value, str) and ADDRESS.fullmatch(value):
         return bytes.fromhex(value[2:])
     raise AbiError(f"{value!r:.60} is not an address.")
 

@@ -9,13 +9,14 @@ from typing import Literal
 
 from msgspec import Struct
 
+from chain.base.units import GWEI
+
 Address = str
 """A 20-byte address as lower-case `0x` hex; checksums are for people and belong to the screen."""
 
 NATIVE: Address = "0x" + "00" * 20
 """Uniswap v4 writes a chain's own coin as the zero address, hence always currency0."""
 
-_GWEI = 10**9
 _COINS_WITHOUT_PRICE = 100
 
 
@@ -98,7 +99,7 @@ def _network(name: str, entry: dict[str, object], common: dict[str, str]) -> Net
         stable=_optional(entry.get("stable")),
         first_block=_integer(entry.get("first_block", 0)),
         block_seconds=float(str(entry["block_seconds"])),
-        max_fee_per_gas=_integer(entry["max_fee_gwei"]) * _GWEI,
+        max_fee_per_gas=_integer(entry["max_fee_gwei"]) * GWEI,
         value_without_price=_integer(entry.get("value_without_price", _COINS_WITHOUT_PRICE)),
         clock="head" if entry.get("clock") == "head" else "wall",
         stack=_stack(str(entry.get("stack", "plain"))),

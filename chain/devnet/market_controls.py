@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chain.base.units import DAY
 from chain.devnet.node.rpc.faults import invalid
 from chain.devnet.node.rpc.fields import flag, number, shown
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from chain.devnet.node.rpc.faults import Json
 
 FASTEST = 100_000
-LONGEST_STEP = 7 * 24 * 3600
+LONGEST_STEP = 7 * DAY
 
 
 def market_controls(live: LiveWorld, changed: Callable[[], object]) -> Mapping[str, Method]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.base.units import MICRO
 from chain.contracts.hooks import hook_passport
 from chain.execution.build.facts import Span
 from chain.execution.decode.records import (
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from chain.execution.simulate import Simulation
 
 _NOTHING = Amounts(0, 0)
-_MILLION = 10**6
 _SLACK, _UNITS = 10, 2
 """Millionths and units by which a fixed share of another amount may come out differently."""
 
@@ -46,11 +46,11 @@ class ExitTax(Struct, frozen=True):
     @property
     def millionths(self) -> int:
         """The share of what is owed that is kept, rounded up."""
-        return -(-(self.owed - self.arrived) * _MILLION // self.owed)
+        return -(-(self.owed - self.arrived) * MICRO // self.owed)
 
     def exceeds(self, told: int) -> bool:
         """Whether more is kept than the share that was told, by more than rounding explains."""
-        return self.owed - self.arrived > self.owed * (told + _SLACK) // _MILLION + _UNITS
+        return self.owed - self.arrived > self.owed * (told + _SLACK) // MICRO + _UNITS
 
     def words(self, names: Names) -> str:
         who = "The pool's hook" if self.by_hook else f"The token {names.currency(self.token)}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from chain.base.units import PIPS
 from chain.contracts.pool_key import DYNAMIC_FEE
-from chain.math.fees import PIPS, ProtocolFee, protocol_fee_within, swap_fee
+from chain.math.fees import ProtocolFee, protocol_fee_within, swap_fee
 from chain.math.sqrt_price import divide_up
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.units import HOUR
 
 if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolId
     from chain.history.swaps import SwapHistory
 
-HOUR = 3600
 
 LEAST_COVERED = 0.9
 """A figure over some hours needs prices for this share of them, or it is unknown."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from chain.base.units import PIPS
 from chain.history.flows import FeeTerms, protocol_fee_of
-from chain.math.fees import PIPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

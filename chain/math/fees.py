@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from chain.base.units import PIPS
+
 _WORD = 1 << 256
 
 
@@ -47,7 +49,6 @@ def fees_owed(inside_now: FeeGrowth, inside_last: FeeGrowth, liquidity: int) -> 
     )
 
 
-PIPS = 1_000_000
 """Fees are counted in hundredths of a basis point, pips: a million is the whole."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from chain.math.fees import PIPS
+from chain.base.units import PIPS
 from chain.math.sqrt_price import (
     SqrtPriceError,
     amount0_delta,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown, combine
+from chain.base.units import DAY, HOUR
 from chain.contracts.storage import decode_slot0
 from chain.history.block_times import first_block_since, read_headers
 from chain.history.events import InitializeEvent, SwapEvent
@@ -145,9 +146,6 @@ def _day(
 
 
 T = TypeVar("T")
-
-HOUR = 3600
-DAY = 24 * HOUR
 
 
 class DailyResult(Struct, frozen=True):

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.secret_struct import SecretStruct
+from chain.base.units import HOUR
 from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class CoinGecko:
         if age < -AHEAD_SECONDS:
             return Unknown(f"{SOURCE}'s price for it is from the future")
         if age > OLDEST_SECONDS:
-            return Unknown(f"{SOURCE}'s price for it is {age / 3600:.1f} h old")
+            return Unknown(f"{SOURCE}'s price for it is {age / HOUR:.1f} h old")
         return Known(usd, SOURCE, time=float(updated))
 
 

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from chain.base.quantity import Known, Quantity, Unknown
+from chain.base.units import HOUR
 from chain.prices.coingecko import SOURCE
 from chain.prices.market_http import MarketError
 from chain.tokens.listed import TokenClass, listed_token
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network
     from chain.prices.coingecko import CoinGecko, PriceSeries
 
-HOUR = 3600
 SERIES_DAYS = 8
 """A week, and a day more so that the week's first hour has a price before it."""
 LEAST_COVERED = 0.9

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
 from chain.base.clean_text import quoted
+from chain.base.units import MEGABYTE
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Network
@@ -138,7 +139,7 @@ class TooLarge(RpcError):
 
     def __init__(self, limit: int, *, endpoint: str) -> None:
         super().__init__(
-            f"{endpoint} sent more than {limit / 1_000_000:g} MB, and was cut off.",
+            f"{endpoint} sent more than {limit / MEGABYTE:g} MB, and was cut off.",
             _SET_URL,
             endpoint=endpoint,
         )

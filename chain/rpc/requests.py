@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.clean_text import clean_text
+from chain.base.units import MEGABYTE
 from chain.rpc import records, values
 from chain.rpc.records import (
     BLOCK_TAGS,
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
     from chain.contracts.networks import Address
     from chain.rpc.values import Hash
-
-MEGABYTE = 1_000_000
 
 
 class RequestLimits(Struct, frozen=True):

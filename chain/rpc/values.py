@@ -6,6 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
+from chain.base.units import ADDRESS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -16,7 +18,6 @@ Hash: TypeAlias = str
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]*)", re.ASCII)
 _DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 
 
 class InvalidValueError(ValueError):
@@ -56,7 +57,7 @@ def hash32(value: object) -> Hash:
 
 
 def address(value: object) -> Address:
-    if not isinstance(value, str) or not _ADDRESS.fullmatch(value):
+    if not isinstance(value, str) or not ADDRESS.fullmatch(value):
         raise InvalidValueError("an address of 20 bytes was expected")
     return value.lower()
 

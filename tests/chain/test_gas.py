@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from chain.base.quantity import Known, Unknown
+from chain.base.units import GWEI
 from chain.contracts.abi import encode_call, selector
 from chain.contracts.networks import network_named
-from chain.devnet.node.fees import GWEI
 from chain.devnet.node.ledger import ChainLedger
 from chain.devnet.node.node import Node
 from chain.devnet.node.records import GenesisAccount

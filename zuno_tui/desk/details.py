@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from chain.base.quantity import Unknown
+from chain.base.units import DAY
 from chain.history.memory import SwapMemory
 from chain.history.swaps import read_recent_swaps
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 from chain.pools.depth import read_depths
 from chain.pools.state import pool_state_slots, pool_states
-from chain.positions.daily import DAY, days_of_range
+from chain.positions.daily import days_of_range
 from chain.positions.overview import read_one
 from chain.positions.performance import read_performance
 from chain.read.block_reader import OneBlock

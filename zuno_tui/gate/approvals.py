@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from chain.base.canonical import canonical, digest
+from chain.base.units import DAY
 from chain.contracts.pool_key import PoolKey
 from chain.execution.decode.abi import DecodingError
 from chain.execution.decode.decoder import decode
@@ -130,7 +131,6 @@ def simulation_digest(simulation: Simulation) -> str:
 _APPROVALS = "approvals"
 _NEWEST = "approved-plans"
 _ANY = "newest"
-_DAY = 86_400
 _WHOLE_NUMBERS = frozenset(
     name
     for record in (ChainState, DriftLimits)
@@ -297,7 +297,7 @@ def notional_of_today(outbox: Outbox, now: float) -> int:
     applied = [
         read_approval(outbox.kept, one.hash)
         for one in outbox.dispatches()
-        if one.consumed_at is not None and now - one.consumed_at < _DAY
+        if one.consumed_at is not None and now - one.consumed_at < DAY
     ]
     return sum(approval.notional for approval in applied if approval is not None)
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.base.quantity import Unknown
+from chain.base.units import COIN
 from chain.contracts.hooks import NO_HOOK
 from chain.contracts.networks import NATIVE
 from chain.execution.build.builder import build, with_gas
@@ -195,7 +196,7 @@ async def _payable(
 
 
 def _coins(wei: int, network: Network) -> str:
-    return f"{wei / 10**18:.6g} {network.native_symbol}"
+    return f"{wei / COIN:.6g} {network.native_symbol}"
 
 
 def refuse_failing(simulation: Simulation) -> None:

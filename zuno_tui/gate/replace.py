@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.quantity import Unknown
+from chain.base.units import COIN
 from chain.execution.build.facts import FactsUnknownError
 from chain.execution.build.gas_bill import GasBill
 from chain.execution.decode.parties import Parties, parties_of
@@ -61,7 +62,7 @@ class Replacement(Struct, frozen=True):
     @property
     def words(self) -> str:
         step, fee = self.step, self.transaction.max_fee_per_gas
-        paying = f"paying at most {fee} wei a gas, {fee * self.transaction.gas / 10**18:.6f} in all"
+        paying = f"paying at most {fee} wei a gas, {fee * self.transaction.gas / COIN:.6f} in all"
         if self.action == SPEED_UP:
             return (
                 f"Send {step.name} of {self.dispatch.plan_id} again with the same bytes, {paying}."

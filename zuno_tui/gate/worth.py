@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from chain.base.quantity import Unknown
+from chain.base.units import MICRO
 from chain.contracts.networks import NATIVE
 from chain.positions.overview import tokens_at
 from chain.prices.ladder import read_prices
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from chain.positions.overview import Sources
     from chain.rpc.records import Block
     from chain.tokens import Token
-
-
-_MICRO = 10**6
 
 
 class OrderWorth(NamedTuple):
@@ -37,7 +35,7 @@ class OrderWorth(NamedTuple):
 
 def micro_dollars(usd_per_unit: Mapping[Address, float]) -> dict[Address, Fraction]:
     """For one unit of each token, exactly."""
-    return {token: Fraction(usd) * _MICRO for token, usd in usd_per_unit.items()}
+    return {token: Fraction(usd) * MICRO for token, usd in usd_per_unit.items()}
 
 
 async def read_worth(sources: Sources, tokens: tuple[Address, ...], block: Block) -> OrderWorth:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.base.numerals import NumeralError, read_numeral
-from chain.math.fees import PIPS
+from chain.base.units import PIPS
 from chain.tokens.listed import all_listed_symbols
 from zuno_tui.phrases.create_parts import (
     Exposure,

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from chain.base import strict_json
 from chain.base.store import StoreError
+from chain.base.units import DAY, MEGABYTE
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
 from chain.history.memory import forget_swaps
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from chain.execution.outbox.records import Dispatch
     from zuno_tui.settings.retention import RetentionSettings
 
-_DAY = 86_400.0
-_MEGABYTE = 1_000_000
 _NAMESPACE, _KEY = "retention", "last"
 
 
@@ -67,19 +66,19 @@ def let_go(home: Home, store: Store, settings: RetentionSettings, *, now: float)
     needed = _needed(home)
     records = surplus(
         _files(home.records, "*.jsonl"),
-        before=now - settings.days * _DAY,
-        most_bytes=settings.megabytes * _MEGABYTE,
+        before=now - settings.days * DAY,
+        most_bytes=settings.megabytes * MEGABYTE,
         needed=needed,
     )
     plans = surplus(
         _files(home.plans, "plan_*.json"),
-        before=now - settings.days * _DAY,
+        before=now - settings.days * DAY,
         most_bytes=None,
         needed=needed,
     )
     for one in (*records, *plans):
         one.path.unlink(missing_ok=True)
-    pools = forget_swaps(store, before=now - settings.memory_days * _DAY)
+    pools = forget_swaps(store, before=now - settings.memory_days * DAY)
     return LetGo(len(plans), len(records), pools)
 
 
@@ -132,4 +131,4 @@ def _files(folder: Path, pattern: str) -> list[KeptFile]:
 def _due(store: Store, now: float) -> bool:
     last = store.get(_NAMESPACE, _KEY)
     # A clock that was set back must not stop it for good.
-    return not isinstance(last, int | float) or not 0 <= now - last < _DAY
+    return not isinstance(last, int | float) or not 0 <= now - last < DAY

@@ -11,9 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import Severity
-from agents.monitor.deliver.ledger import EVERYTHING, FOR_PEOPLE, HOUR_SECONDS, QuietHours
+from agents.monitor.deliver.ledger import EVERYTHING, FOR_PEOPLE, QuietHours
 from agents.monitor.deliver.telegram import TELEGRAM_URL, Telegram, TelegramSettings
 from agents.monitor.deliver.webhook import Webhook, WebhookSettings
+from chain.base.units import HOUR
 from zuno_tui.settings.load import SettingsError, checked_text, checked_url
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def checked_pace(name: str, table: Mapping[str, object], default: Pace) -> Pace:
         pace = replace(pace, cooldown_seconds=minutes * 60)
     if "remind_hours" in table:
         hours = _number(f"{name}.remind_hours", table["remind_hours"], _MOST_HOURS)
-        pace = replace(pace, remind_seconds=hours * HOUR_SECONDS)
+        pace = replace(pace, remind_seconds=hours * HOUR)
     if "most_a_day" in table:
         most = _number(f"{name}.most_a_day", table["most_a_day"], _MOST_A_DAY)
         if most != int(most):

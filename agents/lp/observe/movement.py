@@ -17,9 +17,10 @@ from agents.numbers.fees import full_range_value, implied_daily_sigma
 from agents.numbers.regime import RegimeReading, read_regime
 from agents.numbers.rounding import significant
 from chain.base.quantity import Known, Quantity, Unknown, combine
+from chain.base.units import HOUR
 from chain.history.candle_volatility import PairClass, Volatility, VolatilityStep, volatility
 from chain.history.flows import FeeTerms, SwapFees, fees
-from chain.history.path import HOUR, LEAST_COVERED
+from chain.history.path import LEAST_COVERED
 from chain.history.volatility import DAY, WEEK, path_efficiency, realised_volatility
 from chain.prices.pair_series import market_closes
 

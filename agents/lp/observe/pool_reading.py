@@ -16,10 +16,11 @@ from agents.lp.observe.movement import (
     read_market_closes,
 )
 from agents.lp.observe.pool_facts import REACH, figure, pool_facts, said, valued_token
+from chain.base.units import HOUR
 from chain.history.block_times import MOST_EXACT, first_block_since
 from chain.history.candle_volatility import class_of
 from chain.history.memory import SwapMemory
-from chain.history.path import HOUR, price_path
+from chain.history.path import price_path
 from chain.history.swaps import read_swaps_of
 from chain.history.volatility import DAY, WEEK
 from chain.pools.depth import read_depths

@@ -23,6 +23,7 @@ from agents.monitor.deliver.ledger import (
     read_progress,
 )
 from agents.monitor.deliver.schedule import no_longer_needed, plan, taken_in, without_stale
+from chain.base.units import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -37,7 +38,7 @@ MOST_REST_SECONDS = 300.0
 """Between two tries of our own accord; an alert an hour late is no alert."""
 REFUSED_REST_SECONDS = 900.0
 """Between two tries of a channel that refuses: its other side may be mended without a word."""
-LONGEST_REST_SECONDS = 86_400.0
+LONGEST_REST_SECONDS = DAY
 """However long the other side asks for."""
 SUSPECT_AFTER = 8
 REFUSALS_BEFORE_SUSPECT = 2

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import EventKind, Severity
+from chain.base.units import DAY, HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from agents.monitor.alerts.alert import Alert, AlertEvent
     from chain.base.store import Store
 
-HOUR_SECONDS = 3_600.0
-DAY_SECONDS = 86_400.0
 _LEAST_WAIT = 1.0
 
 
@@ -73,9 +72,9 @@ class Pace(Struct, frozen=True):
 EVERYTHING = Pace()
 FOR_PEOPLE = Pace(
     least_severity=Severity.WARNING,
-    cooldown_seconds=HOUR_SECONDS,
+    cooldown_seconds=HOUR,
     most_a_day=3,
-    remind_seconds=12 * HOUR_SECONDS,
+    remind_seconds=12 * HOUR,
     for_people=True,
 )
 
@@ -108,12 +107,12 @@ class DeliveryLedger(Struct, frozen=True):
         told = {
             number: replace(one, at=min(one.at, now))
             for number, one in self.told.items()
-            if not one.over or now - one.at < DAY_SECONDS
+            if not one.over or now - one.at < DAY
         }
         messages = {
             position: kept
             for position, times in self.messages.items()
-            if (kept := tuple(min(one, now) for one in times if now - one < DAY_SECONDS))
+            if (kept := tuple(min(one, now) for one in times if now - one < DAY))
         }
         merged_at = None if self.merged_at is None else min(self.merged_at, now)
         return DeliveryLedger(told, messages, merged_at)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor.alerts.alert import EventKind, Severity
 from agents.monitor.deliver.channel import RAISING
-from agents.monitor.deliver.ledger import DAY_SECONDS, HOUR_SECONDS, position_of
+from agents.monitor.deliver.ledger import position_of
+from chain.base.units import DAY, HOUR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from agents.monitor.alerts.alert import AlertEvent
     from agents.monitor.deliver.ledger import DeliveryLedger, LastMessage, Pace
 
-MERGED_SECONDS = 6 * HOUR_SECONDS
+MERGED_SECONDS = 6 * HOUR
 """Between two messages with what is critical beyond a position's messages of the day."""
 
 
@@ -56,9 +57,7 @@ def without_stale(waiting: tuple[AlertEvent, ...], now: float) -> tuple[AlertEve
     return tuple(
         one
         for one in waiting
-        if one.kind is not EventKind.RESOLVED
-        or now - one.at < DAY_SECONDS
-        or _has_rise(one, waiting)
+        if one.kind is not EventKind.RESOLVED or now - one.at < DAY or _has_rise(one, waiting)
     )
 
 
@@ -148,7 +147,7 @@ def _reminded_at(
 
 def _free_at(spoken: Sequence[float], most: int) -> float:
     """When a position may be spoken of again; 0 for now."""
-    return spoken[-most] + DAY_SECONDS if most and len(spoken) >= most else 0.0
+    return spoken[-most] + DAY if most and len(spoken) >= most else 0.0
 
 
 def _is_beyond(event: AlertEvent, pace: Pace, ledger: DeliveryLedger) -> bool:
@@ -156,7 +155,7 @@ def _is_beyond(event: AlertEvent, pace: Pace, ledger: DeliveryLedger) -> bool:
     if not pace.most_a_day or not _is_critical(event):
         return False
     told = ledger.told.get(event.alert.id)
-    known = told is not None and told.critical and event.at - told.at < DAY_SECONDS
+    known = told is not None and told.critical and event.at - told.at < DAY
     return known and len(ledger.spoken_of(event.alert)) >= pace.most_a_day
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agents.monitor.rules.excursions import RangeState
+from chain.base.units import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Address
     from chain.positions.snapshot import PositionSnapshot
 
-DAY_SECONDS = 86_400
 _GROWN = 5 / 4
 """A pool this much deeper than its reference is a new reference."""
 _UNCHANGED = 9 / 10
@@ -73,7 +73,7 @@ class Baseline(Struct, frozen=True):
         do from now on shows at the new price.
         """
         depth, time = others_in(position), position.block.timestamp
-        old = time - self.others_time >= DAY_SECONDS and not drained
+        old = time - self.others_time >= DAY and not drained
         moved = others_there is not None and others_there >= self.others * _UNCHANGED
         new = old or moved or self.others_tick is None
         if not new and depth <= self.others * _GROWN:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from agents.monitor.alerts.alert import AlertKind, Finding, Severity
 from agents.monitor.rules.baseline import protocol_fee_of
 from chain.base.number_words import percent
+from chain.base.units import PIPS
 from chain.contracts.checksum import shortened
-from chain.math.fees import PIPS
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -9,6 +9,7 @@ from agents.monitor.alerts.alert import AlertKind, Finding, Severity
 from agents.monitor.freshness import still_fresh
 from chain.base.number_words import percent, usd
 from chain.base.quantity import Unknown
+from chain.base.units import HOUR
 from chain.positions.change_memory import ChangeMemory
 from chain.positions.change_reader import ChangeReader
 from chain.positions.profit import since_entry, worth
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from chain.positions.profit import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
 
-KEPT_SECONDS = 3_600.0
+KEPT_SECONDS: float = HOUR
 """What went in is read again this often, though nothing seems to have changed."""
 RETRY_SECONDS = 300.0
 """After a read that failed, or that could not tell."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chain.base.units import GWEI
+
 if TYPE_CHECKING:
     from chain.devnet.node.records import Header
 
-GWEI = 10**9
 
 BLOCK_GAS_LIMIT = 30_000_000
 ELASTICITY = 2

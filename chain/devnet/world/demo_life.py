@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
 
+from chain.base.units import DAY, HOUR
 from chain.contracts.abi import encode_call
 from chain.devnet.world.accounts import DEMO_WALLET, NEIGHBOUR, STRANGER
 from chain.devnet.world.deployment import CONTRACTS
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 
     Event = tuple[int, Callable[[BlockDraft], None]]
 
-HOUR = 3600
-DAY = 24 * HOUR
 _EDGE_WIDTH = 700
 
 

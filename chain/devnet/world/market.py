@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
+from chain.base.units import DAY, HOUR
 from chain.contracts.abi import encode_call
 from chain.contracts.calldata import SwapExactIn, execute, swap_exact_in
 from chain.contracts.networks import NATIVE
@@ -38,9 +39,9 @@ class Storage(Protocol):
     def storage(self, address: Address, slot: int) -> int: ...
 
 
-MARKET_OPENS = GENESIS_TIME + 3600
+MARKET_OPENS = GENESIS_TIME + HOUR
 MINUTE = 60
-WEEK = 7 * 24 * 3600
+WEEK = 7 * DAY
 HISTORY_ENDS = MARKET_OPENS + WEEK
 
 STEWARD_FEES = {Mood.CALM: 1000, Mood.TREND: 3000, Mood.SHOCK: 10_000}
@@ -49,7 +50,7 @@ STEWARD_FEES = {Mood.CALM: 1000, Mood.TREND: 3000, Mood.SHOCK: 10_000}
 # A tick is a hundred pips, so a fee of one pip is a band of ten milliticks.
 _MILLITICKS_PER_PIP = 10
 _LARGEST_SLACK = 6 * MILLITICKS
-_DEADLINE_SECONDS = 3600
+_DEADLINE_SECONDS = HOUR
 _SWAP_GAS = 600_000
 
 

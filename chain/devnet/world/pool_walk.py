@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chain.base.units import PIPS
 from chain.contracts.storage import (
     bitmap_slot,
     decode_slot0,
@@ -22,7 +23,6 @@ from chain.math.ticks import sqrt_price_at_tick, tick_at_sqrt_price
 if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolId
 
-_PIPS = 1_000_000
 _WORD_BITS = 256
 
 ReadWord = Callable[[int], int]
@@ -94,7 +94,7 @@ def walk_to(read: ReadWord, start: PoolPoint, target: int) -> Walk:
 def _step_input(point: PoolPoint, stop: int, fee: int, *, zero_for_one: bool) -> int:
     delta = amount0_delta if zero_for_one else amount1_delta
     amount = delta(point.sqrt_price_x96, stop, point.liquidity, round_up=True)
-    return amount + divide_up(amount * fee, _PIPS - fee)
+    return amount + divide_up(amount * fee, PIPS - fee)
 
 
 def _step_output(point: PoolPoint, stop: int, *, zero_for_one: bool) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.base.units import DAY
 from chain.devnet.world.market import HISTORY_ENDS, MARKET_OPENS, MINUTE, MarketVisit
 from chain.devnet.world.phases import Mood
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from chain.devnet.world.market import SimulatedMarket
 
-DENSE_SECONDS = 24 * 3600
+DENSE_SECONDS = DAY
 _DENSE_BEGINS = HISTORY_ENDS - DENSE_SECONDS
 
 LIVE_BEAT = 120

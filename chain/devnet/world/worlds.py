@@ -109,6 +109,7 @@ _SIZES = {"week": WEEK_SIZE, "small": SMALL_SIZE}
 
 # Whatever decides a single byte of the chain. A change in any of these makes worlds anew.
 DECIDING_MODULES = (
+    "base/units",
     "contracts/abi",
     "contracts/calldata",
     "contracts/keccak",

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolKey
     from chain.positions.snapshot import PositionSnapshot
 
-BIPS = 10_000
 
 DEADLINE_SECONDS = 15 * 60
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from math import isqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from chain.execution.build.facts import BIPS, BuildError
+from chain.base.units import BIPS
+from chain.execution.build.facts import BuildError
 from chain.math.liquidity import Amounts, liquidity_for_amounts
 from chain.math.ticks import MAX_SQRT_PRICE, MIN_SQRT_PRICE
 

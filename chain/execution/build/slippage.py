@@ -12,8 +12,9 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
 
+from chain.base.units import BIPS
 from chain.contracts.networks import NATIVE
-from chain.execution.build.facts import BIPS, BuildError, Tolerance
+from chain.execution.build.facts import BuildError, Tolerance
 from chain.execution.build.requests import CreateRequest, QuotedSwap, ReRangeRequest
 from chain.execution.build.sizing import (
     after_swap,

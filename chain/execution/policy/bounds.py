@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+from chain.base.units import BIPS, PIPS
 from chain.contracts.hooks import NO_HOOK, Danger, hook_passport
-from chain.execution.build.facts import BIPS, Span
+from chain.execution.build.facts import Span
 from chain.execution.build.sizing import least_paid, most_taken, narrowed, price_band
 from chain.execution.decode.records import (
     DecodedBurn,
@@ -18,7 +19,6 @@ from chain.execution.decode.records import (
 )
 from chain.execution.policy.context import key_of
 from chain.execution.policy.shapes import swap_and_enter
-from chain.math.fees import PIPS
 from chain.math.ticks import MAX_TICK
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from chain.base.units import COIN
 from chain.execution.decode.records import DecodedPoolKey
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class PolicyLimits(Struct, frozen=True):
     max_fee_per_gas: int
     gas: int = 2_000_000
     """Of one step."""
-    value: int = 100 * 10**18
+    value: int = 100 * COIN
     """Of the chain's own coin sent along with one step."""
     slippage_bips: int = 100
     deadline_seconds: int = 15 * 60

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.base.units import COIN
 from chain.contracts.networks import NATIVE
 from chain.execution.decode.records import (
     DecodedIncrease,
@@ -124,8 +125,8 @@ def _envelope_faults(step: DecodedStep, place: int, context: PolicyContext) -> I
     if not 0 <= transaction.value <= limits.value:
         coin = context.network.native_symbol
         yield (
-            f"it sends {transaction.value / 10**18:.6g} {coin} along, over the"
-            f" {limits.value / 10**18:.6g} {coin} that limits.value_usd in the settings lets go"
+            f"it sends {transaction.value / COIN:.6g} {coin} along, over the"
+            f" {limits.value / COIN:.6g} {coin} that limits.value_usd in the settings lets go"
         )
 
 

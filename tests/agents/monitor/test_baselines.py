@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from agents.monitor.alerts.store import WatchState
 from agents.monitor.judge import depth_references
-from agents.monitor.rules.baseline import DAY_SECONDS, WALLET, Baseline, Baselines, read_baseline
+from agents.monitor.rules.baseline import WALLET, Baseline, Baselines, read_baseline
 from agents.monitor.rules.depths import DepthReference
 from agents.monitor.rules.excursions import INSIDE, OUTSIDE
 from agents.monitor.rules.thresholds import LEAST_INTERVAL_SECONDS, Thresholds, WatchSettings
+from chain.base.units import DAY
 from tests.agents.monitor.made_up_positions import NETWORK, block, position
 
 if TYPE_CHECKING:
@@ -46,9 +47,9 @@ def test_it_is_read_back_as_it_was_written(before: Baseline) -> None:
     ("seconds", "drained", "others_there", "depth", "anew"),
     [
         (0, False, None, OTHERS, False),
-        (DAY_SECONDS - 1, False, None, OTHERS // 2, False),
-        (DAY_SECONDS, False, None, OTHERS // 2, True),
-        (DAY_SECONDS, True, None, OTHERS // 2, False),
+        (DAY - 1, False, None, OTHERS // 2, False),
+        (DAY, False, None, OTHERS // 2, True),
+        (DAY, True, None, OTHERS // 2, False),
         (0, True, 900, OTHERS // 2, True),
         (0, True, 899, OTHERS // 2, False),
         (0, False, None, 1_250, False),

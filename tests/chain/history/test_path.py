@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from math import exp, log, sqrt
+from typing import TYPE_CHECKING
 
 import pytest
 
 from chain.base.quantity import Known, Quantity, Unknown
-from chain.history.path import HOUR, PricePath
+from chain.base.units import HOUR
 from chain.history.volatility import (
     ewma_volatility,
     extremes,
@@ -16,6 +17,9 @@ from chain.history.volatility import (
     realised_volatility,
 )
 from tests.chain.history.market import path_of
+
+if TYPE_CHECKING:
+    from chain.history.path import PricePath
 
 NOW = 1_000_000_000
 

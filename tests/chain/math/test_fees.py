@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chain.base.units import PIPS
 from chain.math.fees import (
-    PIPS,
     FeeSplit,
     ProtocolFee,
     protocol_fee_within,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.base.quantity import Known
+from chain.base.units import DAY
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.history.flows import FeeTerms
 from chain.history.ranges import LiquidityRange, range_fees
@@ -14,7 +15,7 @@ from chain.history.swaps import read_recent_swaps
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.change_reader import ChangeReader
-from chain.positions.daily import DAY, days_of_range, read_daily_results
+from chain.positions.daily import days_of_range, read_daily_results
 from chain.positions.profit import worth
 
 if TYPE_CHECKING:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.base.quantity import Known, Unknown
+from chain.base.units import DAY
 from chain.contracts.storage import decode_slot0
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER
 from chain.devnet.world.pools import STABLE
 from chain.positions.archive import read_past_words
 from chain.positions.batch_reader import read_positions
 from chain.positions.change_reader import ChangeReader
-from chain.positions.daily import DAY, read_daily_results
+from chain.positions.daily import read_daily_results
 from chain.positions.identity import layout_of
 from chain.positions.profit import worth
 from chain.rpc import requests

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from chain.execution.build.facts import BIPS, PoolFacts, Span, position_facts
+from chain.base.units import BIPS
+from chain.execution.build.facts import PoolFacts, Span, position_facts
 from chain.execution.build.requests import CloseRequest, CreateRequest, QuotedSwap, ReRangeRequest
 from chain.execution.build.slippage import RE_RANGE_IDLE_BIPS
 from chain.math.fees import swap_fee

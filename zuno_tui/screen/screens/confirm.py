@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
+from chain.base.units import ADDRESS
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, PlanChanged, Said
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.hidden_field import HiddenField
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.shown.views import ApprovalView, PlanView
 
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _WORD = re.compile(r"[a-z][a-z-]{3,15}", re.ASCII)
 _APPROVAL_SECONDS = 600.0
 _LEAVES = "escape leaves, and nothing is signed"
@@ -264,14 +264,14 @@ def _can_confirm(approval: ApprovalView) -> bool:
     # The line that names the recipient is the one line that must never be somebody's prose.
     return (
         approval.can_sign
-        and _ADDRESS.fullmatch(approval.wallet) is not None
+        and ADDRESS.fullmatch(approval.wallet) is not None
         and all(recipient == approval.wallet for recipient in approval.recipients)
         and _WORD.fullmatch(approval.word) is not None
     )
 
 
 def _address(text: str) -> str:
-    return text if _ADDRESS.fullmatch(text) else "not an address"
+    return text if ADDRESS.fullmatch(text) else "not an address"
 
 
 def _title(words: str) -> Static:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeVar
 
+from chain.base.units import ADDRESS
 from chain.devnet.node.records import from_hex
 from chain.devnet.node.rpc.faults import invalid
 
@@ -19,7 +20,6 @@ D = TypeVar("D")
 
 _QUANTITY = re.compile("0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})")
 _DATA = re.compile("0x([0-9a-fA-F]{2})*")
-_ADDRESS = re.compile("0x[0-9a-fA-F]{40}")
 _WORD = re.compile("0x[0-9a-fA-F]{64}")
 
 
@@ -69,7 +69,7 @@ def data(value: Json) -> bytes:
 
 
 def address(value: Json) -> Address:
-    if not isinstance(value, str) or not _ADDRESS.fullmatch(value):
+    if not isinstance(value, str) or not ADDRESS.fullmatch(value):
         raise invalid(f"{shown(value)} is not an address")
     return value.lower()
 

@@ -11,10 +11,8 @@ from msgspec.structs import replace
 from agents.monitor.alerts.alert import EventKind, Severity
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.ledger import (
-    DAY_SECONDS,
     EVERYTHING,
     FOR_PEOPLE,
-    HOUR_SECONDS,
     DeliveryLedger,
     LastMessage,
     Pace,
@@ -28,6 +26,7 @@ from agents.monitor.deliver.schedule import (
     taken_in,
     without_stale,
 )
+from chain.base.units import DAY, HOUR
 from tests.agents.monitor.delivery_kit import START, happen, home_in, raised
 
 if TYPE_CHECKING:
@@ -60,9 +59,9 @@ def test_what_nobody_answered_is_remembered_until_it_is_over() -> None:
     standing, over = LastMessage("a", 1, True, START), LastMessage("b", 1, True, START, over=True)
     ledger = DeliveryLedger({1: standing, 2: over})
 
-    assert ledger.at(START + DAY_SECONDS - 1).told.keys() == {1, 2}
-    assert ledger.at(START + DAY_SECONDS).told.keys() == {1}
-    assert ledger.at(START + 30 * DAY_SECONDS).told == {1: standing}
+    assert ledger.at(START + DAY - 1).told.keys() == {1, 2}
+    assert ledger.at(START + DAY).told.keys() == {1}
+    assert ledger.at(START + 30 * DAY).told == {1: standing}
     assert (standing.standing, standing.over) == (True, False)
 
 
@@ -71,9 +70,9 @@ def test_messages_count_for_a_day_and_a_clock_set_back_moves_them_to_now() -> No
         {1: LastMessage("a", 1, True, START + 9)}, {"a": (START, START + 5)}, START + 7
     )
 
-    assert ledger.at(START + DAY_SECONDS - 1).messages == {"a": (START, START + 5)}
-    assert ledger.at(START + DAY_SECONDS).messages == {"a": (START + 5,)}
-    assert ledger.at(START + DAY_SECONDS + 5).messages == {}
+    assert ledger.at(START + DAY - 1).messages == {"a": (START, START + 5)}
+    assert ledger.at(START + DAY).messages == {"a": (START + 5,)}
+    assert ledger.at(START + DAY + 5).messages == {}
     back = ledger.at(START + 2)
     assert back.messages == {"a": (START, START + 2)}
     assert (back.told[1].at, back.merged_at) == (START + 2, START + 2)
@@ -141,11 +140,11 @@ def test_a_warning_waits_for_the_cooldown_and_leaves_one_message_to_what_is_crit
     def planned(event: AlertEvent, ledger: DeliveryLedger, seconds: float) -> DeliveryPlan:
         return plan([event], FOR_PEOPLE, ledger, START + seconds)
 
-    early = planned(warning, once, HOUR_SECONDS - 1)
-    assert (early.due, early.next_at) == ((), START + HOUR_SECONDS)
-    assert planned(warning, once, HOUR_SECONDS).due == (warning,)
-    full = planned(warning, twice, 2 * HOUR_SECONDS)
-    assert (full.due, full.next_at) == ((), START + DAY_SECONDS)
+    early = planned(warning, once, HOUR - 1)
+    assert (early.due, early.next_at) == ((), START + HOUR)
+    assert planned(warning, once, HOUR).due == (warning,)
+    full = planned(warning, twice, 2 * HOUR)
+    assert (full.due, full.next_at) == ((), START + DAY)
     assert planned(critical, twice, 2).due == (critical,)
 
 
@@ -210,7 +209,7 @@ def test_what_is_taken_in(critical: AlertEvent, warning: AlertEvent) -> None:
 def test_an_end_is_news_for_a_day(critical: AlertEvent, warning: AlertEvent) -> None:
     ended = replace(warning, number=9, kind=EventKind.RESOLVED)
 
-    assert without_stale((ended,), START + DAY_SECONDS - 1) == (ended,)
-    assert without_stale((ended,), START + DAY_SECONDS) == ()
-    assert without_stale((critical, ended), START + DAY_SECONDS) == (critical, ended)
-    assert without_stale((warning,), START + 9 * DAY_SECONDS) == (warning,)
+    assert without_stale((ended,), START + DAY - 1) == (ended,)
+    assert without_stale((ended,), START + DAY) == ()
+    assert without_stale((critical, ended), START + DAY) == (critical, ended)
+    assert without_stale((warning,), START + 9 * DAY) == (warning,)

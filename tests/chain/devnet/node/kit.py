@@ -7,8 +7,8 @@ import urllib.request
 from dataclasses import dataclass
 from typing import Any
 
+from chain.base.units import GWEI
 from chain.contracts.public_keys import address_of
-from chain.devnet.node.fees import GWEI
 from chain.devnet.node.ledger import ChainLedger
 from chain.devnet.node.records import GenesisAccount, to_hex
 from chain.devnet.node.transactions import NodeTransaction, sign_transaction

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.devnet.node.fees import GWEI
+from chain.base.units import GWEI
 from tests.chain.devnet.node.kit import (
     ALICE,
     BOB_KEY,

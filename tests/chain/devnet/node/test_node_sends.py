@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from eth_account import Account
 
-from chain.devnet.node.fees import GWEI
+from chain.base.units import GWEI
 from chain.devnet.node.mempool import Mempool
 from chain.devnet.node.records import from_hex, to_hex
 from chain.devnet.node.transactions import decode_transaction

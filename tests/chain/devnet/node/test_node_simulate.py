@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chain.base.units import GWEI
 from chain.contracts import abi
-from chain.devnet.node.fees import GWEI
 from chain.devnet.node.records import from_hex, to_hex
 from tests.chain.devnet.node.kit import (
     ALICE,

@@ -9,8 +9,8 @@ from eth_account import Account
 from web3 import HTTPProvider, Web3
 from web3.exceptions import ContractCustomError, ContractLogicError, TransactionNotFound
 
+from chain.base.units import GWEI
 from chain.contracts import abi
-from chain.devnet.node.fees import GWEI
 from tests.chain.devnet.node.kit import ALICE_KEY, COUNTER, INIT_CODE, LOGGER, REVERT, word
 
 if TYPE_CHECKING:
