@@ -32,6 +32,14 @@ class RoundEnded(Struct, frozen=True):
     seconds: float
 
 
+class SubscriptionChanged(Struct, frozen=True):
+    """A network's new blocks are announced from now on, or no longer and polled for instead."""
+
+    network: str
+    trouble: str | None
+    """Why they are not."""
+
+
 class Troubled(Struct, frozen=True):
     """Something is not as it should be; the watch goes on."""
 
@@ -39,5 +47,13 @@ class Troubled(Struct, frozen=True):
 
 
 Note: TypeAlias = (
-    WaitingForTurn | TurnTaken | RoundEnded | Troubled | Sent | Postponed | Stopped | SetAside
+    WaitingForTurn
+    | TurnTaken
+    | RoundEnded
+    | SubscriptionChanged
+    | Troubled
+    | Sent
+    | Postponed
+    | Stopped
+    | SetAside
 )

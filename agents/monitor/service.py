@@ -94,6 +94,9 @@ class WatchlistSource(Protocol):
         What cannot be read is a report's trouble, not an exception.
         """
 
+    async def new_block(self) -> None:
+        """Until a block is announced; for ever where nobody announces any."""
+
 
 async def run_monitor(
     home: Home,
@@ -191,7 +194,7 @@ class _Monitor:
                 delivery.wake()
                 if once:
                     return await delivery.settle(most_seconds=SETTLE_SECONDS)
-                await self._pause(self._watchlist.interval_seconds - (time.monotonic() - began))
+                await self._rest(time.monotonic() - began)
                 delivery.check()
         except asyncio.CancelledError:
             # Whoever cancels us cannot wait; who can, sets `stop`.
@@ -280,6 +283,29 @@ class _Monitor:
         )
         write_beat(notebook, self._beat)
         return self._beat
+
+    async def _rest(self, looked_seconds: float) -> None:
+        """Until the next round is due, or while all is well until a new block is announced."""
+        left = self._watchlist.interval_seconds - looked_seconds
+        # Announced blocks never make it look for more than half of the time.
+        await self._pause(min(looked_seconds, left))
+        left -= looked_seconds
+        if left <= 0 or self._stop.is_set():
+            return
+        beat = self._beat
+        if beat is None or beat.trouble or any(sight.trouble for sight in beat.sights):
+            await self._pause(left)
+            return
+        waiting = [
+            asyncio.create_task(self._stop.wait(), name="stopping"),
+            asyncio.create_task(self._watchlist.new_block(), name="new block"),
+        ]
+        try:
+            await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
 
     async def _pause(self, seconds: float) -> None:
         with suppress(TimeoutError):

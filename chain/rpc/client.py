@@ -28,7 +28,7 @@ from chain.rpc.pinned import PinnedReader
 from chain.rpc.reader import Reader
 from chain.rpc.recent_blocks import RecentBlocks
 from chain.rpc.records import Block
-from chain.rpc.requests import RequestLimits
+from chain.rpc.requests import RequestLimits, stale_seconds
 from chain.rpc.requests import block as block_at
 from chain.rpc.transport import HttpTransport
 
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 AHEAD_SECONDS = 30.0
 """How far ahead of this machine's clock a newest block may be."""
-_LEAST_STALE_SECONDS = 60.0
-_STALE_BLOCKS = 10
 
 
 class RpcClient(Reader):
@@ -127,9 +125,7 @@ class RpcClient(Reader):
 
         The head may move in between: what must be of this very block has to prove it.
         """
-        allowed = max_age
-        if allowed is None:
-            allowed = max(_LEAST_STALE_SECONDS, _STALE_BLOCKS * self.network.block_seconds)
+        allowed = stale_seconds(self.network) if max_age is None else max_age
 
         async def attempt(endpoint: Endpoint, seconds: float) -> list[Outcome]:
             questions = [block_at("latest"), *requests]

@@ -126,9 +126,15 @@ class Endpoint(Struct, eq=False):
         return clean_text(server_text)
 
 
-def endpoints_of(urls: Sequence[str], limits: RequestLimits) -> tuple[Endpoint, ...]:
+READING_SCHEMES = ("http", "https")
+SOCKET_SCHEMES = ("ws", "wss")
+
+
+def endpoints_of(
+    urls: Sequence[str], limits: RequestLimits, schemes: tuple[str, str] = READING_SCHEMES
+) -> tuple[Endpoint, ...]:
     """The endpoints in order of preference, each with a label of its own."""
-    parts = [_parts(url, place) for place, url in enumerate(urls, 1)]
+    parts = [_parts(url, place, schemes) for place, url in enumerate(urls, 1)]
     hosts = [_host(part) for part in parts]
     return tuple(
         Endpoint(
@@ -143,14 +149,14 @@ def endpoints_of(urls: Sequence[str], limits: RequestLimits) -> tuple[Endpoint, 
     )
 
 
-def _parts(url: str, place: int) -> SplitResult:
+def _parts(url: str, place: int, schemes: tuple[str, str]) -> SplitResult:
     try:
         part = urlsplit(url)
-        usable = part.scheme in ("http", "https") and bool(part.hostname) and part.port != 0
+        usable = part.scheme in schemes and bool(part.hostname) and part.port != 0
     except ValueError:
         usable = False
     if not usable:
-        raise NoEndpoint(f"Endpoint {place} is not an http or https address.")
+        raise NoEndpoint(f"Endpoint {place} is not an {' or '.join(schemes)} address.")
     return part
 
 

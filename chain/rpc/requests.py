@@ -26,7 +26,7 @@ from chain.rpc.records import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from chain.contracts.networks import Address
+    from chain.contracts.networks import Address, Network
     from chain.rpc.values import Hash
 
 
@@ -53,6 +53,15 @@ class RequestLimits(Struct, frozen=True):
     catch_up_pause: float = 0.4
     reserve_seconds: float = 2.0
     """Kept back from a slow endpoint's time for each of up to two others still untried."""
+
+
+_LEAST_STALE_SECONDS = 60.0
+_STALE_BLOCKS = 10
+
+
+def stale_seconds(network: Network) -> float:
+    """How old a newest block may be before whoever tells it is left behind."""
+    return max(_LEAST_STALE_SECONDS, _STALE_BLOCKS * network.block_seconds)
 
 
 T_co = TypeVar("T_co", covariant=True)

@@ -10,10 +10,17 @@ from agents.monitor.deliver.channel import Delivered, Notification
 from agents.monitor.deliver.channel_worker import Postponed, Sent, SetAside, Stopped
 from agents.monitor.deliver.delivery import announcement
 from agents.monitor.deliver.ledger import EVERYTHING
-from agents.monitor.notes import RoundEnded, Troubled, TurnTaken, WaitingForTurn
+from agents.monitor.notes import (
+    RoundEnded,
+    SubscriptionChanged,
+    Troubled,
+    TurnTaken,
+    WaitingForTurn,
+)
 from chain.contracts.checksum import shortened
 from zuno_tui.session.session import say
 from zuno_tui.shown.output import print_json_line
+from zuno_tui.shown.words import subscription_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,6 +90,9 @@ class Speaker:
                 self._line({"type": "watching"})
             case RoundEnded(beat, reports, seconds):
                 self._round(beat, reports, seconds)
+            case SubscriptionChanged(network, trouble):
+                self._line({"type": "subscription", "network": network, "trouble": trouble})
+                say(f"{network}: {subscription_words(trouble)}")
             case Troubled(sentence):
                 self._line({"type": "trouble", "trouble": sentence})
                 say(sentence)

@@ -69,10 +69,12 @@ class Rhythm(Struct, frozen=True):
     """The least time between two writings of what was read."""
     patience: float = 900.0
     """Each request has an end of its own; a wallet's first read may go through years of logs."""
+    between_heads: float = 2.0
+    """The least time between two reads that announced blocks ask for."""
 
 
 LIVE = Rhythm(between_reads=15.0, longest_pause=120.0, between_gains=120.0)
-EMBEDDED = Rhythm(between_reads=2.0, longest_pause=8.0, between_gains=20.0)
+EMBEDDED = Rhythm(between_reads=2.0, longest_pause=8.0, between_gains=20.0, between_heads=0.5)
 
 
 class PositionReader:
@@ -117,6 +119,11 @@ class PositionReader:
     def soon(self) -> None:
         """Read now rather than when it is due."""
         self._wanted.set()
+
+    def head_announced(self, number: int) -> None:
+        """Read a block nobody has seen yet; while reading fails, its own pauses count."""
+        if not self._faults and number > (self._view.block or 0):
+            self._wanted.set()
 
     async def run(self) -> None:
         """Until cancelled."""

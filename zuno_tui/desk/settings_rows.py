@@ -54,7 +54,8 @@ def _rows(
     address = "the wallet in use" if now.address is None else checksummed(now.address)
     yield SettingRow("address", address, layers.origin(lambda each: each.address))
     yield SettingRow("unit", now.unit.value.lower(), layers.origin(lambda each: each.unit))
-    hosts = ", ".join(_host(url) for url in now.endpoints_for(network)) or "none"
+    urls = (*now.endpoints_for(network), *now.sockets_for(network))
+    hosts = ", ".join(map(_host, urls)) or "none"
     yield SettingRow(
         f"rpc.{network.name}", hosts, layers.origin(lambda each: each.endpoints.get(network.name))
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
@@ -53,6 +53,9 @@ class StatusBoard:
 
     def trading(self, words: str | None, *, paused: bool) -> None:
         self._show(replace(self._view, market=words, market_paused=paused))
+
+    def subscribed(self, state: Literal["live", "lost"]) -> None:
+        self._show(replace(self._view, subscription=state))
 
     def thinking(self, words: str) -> None:
         self._show(replace(self._view, model=words))

@@ -273,7 +273,8 @@ def _differs(before: AlertsView, after: AlertsView) -> bool:
 def _own_flags(desk_context: DeskContext) -> Flags:
     """What this desk looks at is watched, where no flags of its own say what else is."""
     session = desk_context.session
-    return Flags(session.network.name, ",".join(session.endpoints), desk_context.wallet)
+    urls = ",".join((*session.endpoints, *session.sockets))
+    return Flags(session.network.name, urls, desk_context.wallet)
 
 
 def _number(alert_id: str) -> int:

@@ -12,14 +12,17 @@ from msgspec.structs import replace
 from chain.contracts.checksum import shortened
 from chain.wallet.address_book import read_book
 from zuno_tui.desk.context import DeskContext
+from zuno_tui.desk.events import Said
 from zuno_tui.desk.jobs import Jobs
 from zuno_tui.desk.reading import EMBEDDED, LIVE, PositionReader
 from zuno_tui.desk.status import StatusBoard
 from zuno_tui.shown.views import StatusView
+from zuno_tui.shown.words import subscription_words
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address
     from chain.positions.overview import Overview
+    from chain.rpc.errors import RpcError
     from zuno_tui.desk.context import DeskOpening, Tell
     from zuno_tui.desk.dispatcher import Dispatcher
     from zuno_tui.session.session import Session
@@ -33,10 +36,12 @@ class Workspace:
         self.desk_context = desk_context
         self._held = held
         rhythm = EMBEDDED if desk_context.session.network.clock == "head" else LIVE
+        self._rhythm = rhythm
         self.positions = PositionReader(desk_context, rhythm, self._noticed)
         self.positions.show_remembered()
         self._reading = asyncio.create_task(self.positions.run(), name="zuno positions")
         self._loading = asyncio.create_task(self._load(), name="zuno loading")
+        self._following = asyncio.create_task(self._follow_heads(), name="zuno heads")
 
     @classmethod
     async def open(cls, opening: DeskOpening, session: Session, tell: Tell) -> Workspace:
@@ -56,10 +61,10 @@ class Workspace:
         return await asyncio.shield(self._loading)
 
     async def close(self) -> None:
-        self._reading.cancel()
-        self._loading.cancel()
-        done = await asyncio.gather(self._reading, self._loading, return_exceptions=True)
-        counter = done[1]
+        tasks = (self._reading, self._loading, self._following)
+        for task in tasks:
+            task.cancel()
+        _, counter, _ = await asyncio.gather(*tasks, return_exceptions=True)
         if not isinstance(counter, BaseException) and counter is not None:
             await counter.close()
         await self.desk_context.jobs.close()
@@ -76,6 +81,27 @@ class Workspace:
         counter = Dispatcher(self.desk_context, self.positions)
         counter.begin()
         return counter
+
+    async def _follow_heads(self) -> None:
+        session = self.desk_context.session
+        if session.sockets:
+            from chain.rpc.new_heads import HeadListener, follow_heads
+
+            listener = HeadListener(
+                self.positions.head_announced, self._line_changed, self._rhythm.between_heads
+            )
+            await follow_heads(session.network, session.sockets, listener)
+
+    def _line_changed(self, fault: RpcError | None) -> None:
+        status, tell = self.desk_context.status, self.desk_context.tell
+        before = status.view.subscription
+        if fault is None:
+            status.subscribed("live")
+            if before == "lost":
+                tell(Said(subscription_words(None), "good"))
+        elif before != "lost":
+            status.subscribed("lost")
+            tell(Said(subscription_words(fault.sentence), "warn"))
 
     def _noticed(self, overview: Overview) -> None:
         loading = self._loading

@@ -79,6 +79,10 @@ class Session(Struct, frozen=True):
             )
         return endpoints
 
+    @property
+    def sockets(self) -> tuple[str, ...]:
+        return self.settings.sockets_for(self.network)
+
     def open_store(self) -> Store:
         self.home.prepare()
         store, aside = Store.open(self.home.database, now=time.time())

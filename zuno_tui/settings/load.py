@@ -15,7 +15,7 @@ from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.prices.price import WorthUnit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from chain.contracts.networks import Address
@@ -46,11 +46,29 @@ def checked_url(value: object, place: str) -> str:
     return text
 
 
+def checked_endpoints(urls: Sequence[object], place: str) -> tuple[str, ...]:
+    """What is read through, and beside it, as wss://, who announces new blocks."""
+    checked = tuple(
+        url.strip()
+        if isinstance(url, str) and _SOCKET_URL.fullmatch(url.strip())
+        else checked_url(url, place)
+        for url in urls
+    )
+    if all(map(_SOCKET_URL.fullmatch, checked)):
+        raise SettingsError(
+            f"{place} names only a wss:// URL. It announces new blocks; "
+            "to read them, put an https:// URL beside it."
+        )
+    return checked
+
+
 def checked_switch(value: object, place: str) -> bool:
     if not isinstance(value, bool):
         raise SettingsError(f"{place} is {value!r}, but it may be true or false.")
     return value
 
+
+_SOCKET_URL = re.compile(r"wss?://[^\s/]+(/\S*)?")
 
 MOST_BYTES = 1 << 18
 MOST_NESTING = 8
@@ -143,7 +161,14 @@ class Settings(SecretStruct, frozen=True):
             raise SettingsError(str(error)) from error
 
     def endpoints_for(self, network: Network) -> tuple[str, ...]:
-        return self.endpoints.get(network.name) or network.endpoints
+        """What is read through."""
+        chosen = self.endpoints.get(network.name) or network.endpoints
+        return tuple(url for url in chosen if not _SOCKET_URL.fullmatch(url))
+
+    def sockets_for(self, network: Network) -> tuple[str, ...]:
+        """Who announces new blocks."""
+        chosen = self.endpoints.get(network.name, ())
+        return tuple(url for url in chosen if _SOCKET_URL.fullmatch(url))
 
     def send_endpoint_for(self, network: Network) -> str | None:
         return self.sends.get(network.name)
@@ -246,7 +271,7 @@ def _from_flags(settings: Settings, flags: Flags) -> Settings:
 def _with_endpoint(settings: Settings, urls: str, place: str) -> Settings:
     """Endpoints given for this run belong to the network of this run and replace its others."""
     name = settings.chosen_network().name
-    chosen = tuple(checked_url(url, place) for url in urls.split(","))
+    chosen = checked_endpoints(urls.split(","), place)
     return replace(settings, endpoints={**settings.endpoints, name: chosen})
 
 
@@ -258,7 +283,7 @@ def _endpoints(table: object) -> dict[str, tuple[str, ...]]:
         urls = [value] if isinstance(value, str) else value
         if not isinstance(urls, list) or not urls:
             raise SettingsError(f"rpc.{name} must be a URL or a list of URLs.")
-        chosen[_network_in("rpc", name)] = tuple(checked_url(url, f"rpc.{name}") for url in urls)
+        chosen[_network_in("rpc", name)] = checked_endpoints(urls, f"rpc.{name}")
     return chosen
 
 

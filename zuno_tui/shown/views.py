@@ -184,6 +184,8 @@ class StatusView(Struct, frozen=True):
     market: str | None = None
     """The embedded chain's clock in words; None on a real network."""
     market_paused: bool = False
+    subscription: Literal["none", "live", "lost"] = "none"
+    """Whether new blocks are announced; without that the chain is polled."""
     trouble: str | None = None
     jobs: tuple[JobView, ...] = ()
 

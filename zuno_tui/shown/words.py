@@ -101,3 +101,10 @@ def _fixed(value: Fraction, places: int) -> str:
     scaled = (value * 10**places * 2 + 1) // 2
     whole, rest = divmod(scaled, 10**places)
     return f"{whole:,}.{rest:0{places}d}"
+
+
+def subscription_words(trouble: str | None) -> str:
+    """Whether new blocks are announced over a WebSocket, or why they are not."""
+    if trouble is None:
+        return "New blocks are announced: every one is looked at."
+    return f"{trouble} Polling goes on, and the subscription is tried again."

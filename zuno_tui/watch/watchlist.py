@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.monitor.notes import Troubled
+from agents.monitor.notes import SubscriptionChanged, Troubled
 from agents.monitor.poll import Watch, Watcher
 from chain.base.store import Store, StoreError
 from chain.contracts.networks import network_named
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from agents.monitor.rules.thresholds import WatchSettings
     from chain.base.home import Home
     from chain.contracts.networks import Address, Network
+    from chain.rpc.errors import RpcError
     from chain.wallet.address_book import AddressBook
     from zuno_tui.settings import Flags, Settings
     from zuno_tui.settings.channels import ChannelSettings
@@ -109,6 +111,29 @@ class SettingsSource(Struct, frozen=True):
     """Instead of the settings' own."""
 
 
+_BETWEEN_HEADS = 2.0
+
+
+class _Line:
+    """Tells when a network's new blocks begin or cease to be announced."""
+
+    def __init__(self, network: Network, tell: Callable[[Note], None]) -> None:
+        self._network = network
+        self._tell = tell
+        self._live: bool | None = None
+
+    def __call__(self, fault: RpcError | None) -> None:
+        if self._live != (fault is None):
+            self._live = fault is None
+            trouble = None if fault is None else fault.sentence
+            self._tell(SubscriptionChanged(self._network.name, trouble))
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
 class HomeWatchlist:
     """Looks at everything a home's settings name; a change of them counts from the next round.
 
@@ -134,6 +159,8 @@ class HomeWatchlist:
         self._complained: str | None = None
         self._open = AsyncExitStack()
         self._watcher: Watcher | None = None
+        self._announced = asyncio.Event()
+        self._following = False
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -152,10 +179,29 @@ class HomeWatchlist:
             self._watcher = await self._connect()
         return await self._watcher.poll_all()
 
+    async def new_block(self) -> None:
+        if not self._following:
+            self._following = True
+            self._follow_heads()
+        await self._announced.wait()
+        self._announced.clear()
+
     async def close(self) -> None:
         await self._open.aclose()
         self._open = AsyncExitStack()
         self._watcher = None
+        self._following = False
+
+    def _follow_heads(self) -> None:
+        for target in self._wanted.targets:
+            network, urls = target.network, self._wanted.settings.sockets_for(target.network)
+            if urls:
+                from chain.rpc.new_heads import HeadListener, follow_heads
+
+                line = _Line(network, self._tell)
+                listener = HeadListener(lambda _: self._announced.set(), line, _BETWEEN_HEADS)
+                following = asyncio.create_task(follow_heads(network, urls, listener))
+                self._open.push_async_callback(_ended, following)
 
     async def _renew(self) -> None:
         try:

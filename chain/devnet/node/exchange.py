@@ -1,4 +1,4 @@
-"""HTTP/1.1 for one purpose: small JSON posts from programs on this machine."""
+"""HTTP/1.1 for one purpose: small JSON posts, or an upgrade, from programs on this machine."""
 
 from __future__ import annotations
 
@@ -43,10 +43,13 @@ class ClientConnection:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         respond: Callable[[bytes], Awaitable[bytes | None]],
+        upgraded: Callable[[bytes], Awaitable[None]],
     ) -> None:
+        """`upgraded` takes the connection over with the bytes of a WebSocket's handshake."""
         self._reader = reader
         self._writer = writer
         self._respond = respond
+        self._upgraded = upgraded
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEADERS)
 
     async def run(self) -> None:
@@ -68,6 +71,10 @@ class ClientConnection:
                 return False
             body = await self._body()
             refuse_stranger(request)
+            if _asks_for_websocket(request):
+                await self._upgraded(_serialized(request) + self._http.trailing_data[0])
+                return False
+            refuse_other_than_json(request)
             if not body.is_whole:
                 raise _RefusedError(
                     HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"content over {MAX_BODY} bytes"
@@ -127,16 +134,33 @@ def refuse_stranger(request: h11.Request) -> None:
     A name rebound to 127.0.0.1 shows in Host, a foreign page in Origin; and no page can post JSON
     across origins without asking first, which is never answered.
     """
-    headers = {name.decode(): value.decode("latin-1") for name, value in request.headers}
+    headers = _headers(request)
     name = PORT_SUFFIX.sub("", headers.get("host", "")).lower()
     if name not in LOCAL_NAMES:
         raise _RefusedError(HTTPStatus.FORBIDDEN, "this chain answers to 127.0.0.1 only")
     if "origin" in headers:
         raise _RefusedError(HTTPStatus.FORBIDDEN, "web pages may not use this chain")
+
+
+def refuse_other_than_json(request: h11.Request) -> None:
     if request.method != b"POST":
         raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, "send JSON-RPC requests by POST")
-    kind = headers.get("content-type", "").split(";", 1)[0].strip().lower()
+    kind = _headers(request).get("content-type", "").split(";", 1)[0].strip().lower()
     if kind != "application/json":
         raise _RefusedError(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "set the header Content-Type: application/json"
         )
+
+
+def _headers(request: h11.Request) -> dict[str, str]:
+    return {name.decode(): value.decode("latin-1") for name, value in request.headers}
+
+
+def _asks_for_websocket(request: h11.Request) -> bool:
+    return _headers(request).get("upgrade", "").lower() == "websocket"
+
+
+def _serialized(request: h11.Request) -> bytes:
+    lines = [b"%s %s HTTP/1.1" % (request.method, request.target)]
+    lines += [b"%s: %s" % (name, value) for name, value in request.headers]
+    return b"\r\n".join((*lines, b"", b""))

@@ -1,4 +1,4 @@
-"""The node behind HTTP on 127.0.0.1, all work on the chain done by one thread in turn."""
+"""The node behind HTTP and WebSocket on 127.0.0.1, all work done by one thread in turn."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, TypeVar
 from chain.devnet.node.exchange import ClientConnection
 from chain.devnet.node.rpc.dispatch import METHODS, answer, fault_to_json, parse
 from chain.devnet.node.rpc.faults import RpcFaultError
+from chain.devnet.node.websocket import HeadAnnouncer, WebSocketConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from chain.devnet.node.node import Node
+    from chain.devnet.node.records import Header
     from chain.devnet.node.rpc.dispatch import Method
     from chain.devnet.node.rpc.faults import Json
 
@@ -25,6 +27,9 @@ HOST = "127.0.0.1"
 # 1,024 nested calls take a dozen Python frames each, some of them on the C stack; the default
 # stack of a thread is too small for that on some systems.
 STACK_BYTES = 64 * 1024 * 1024
+
+MOST_ANNOUNCED = 256
+"""Blocks of one piece of work that are told; of a longer one the newest."""
 
 T = TypeVar("T")
 
@@ -36,6 +41,8 @@ class Server:
         self._node = node
         self._methods = {**METHODS, **(methods or {})}
         self._worker = _one_thread()
+        self._heads = HeadAnnouncer()
+        self._announced = node.ledger.head
         self._listener: asyncio.Server | None = None
         self._exchanges: set[asyncio.Task[None]] = set()
 
@@ -46,8 +53,25 @@ class Server:
         return f"http://{HOST}:{bound}"
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do something to the chain between two requests."""
-        return await asyncio.get_running_loop().run_in_executor(self._worker, work)
+        """Do something to the chain between two requests, and tell of the blocks that it made."""
+
+        def worked() -> tuple[T, list[Header]]:
+            return work(), self._new_heads()
+
+        done, heads = await asyncio.get_running_loop().run_in_executor(self._worker, worked)
+        for head in heads:
+            self._heads.announce(head)
+        return done
+
+    def _new_heads(self) -> list[Header]:
+        ledger, before = self._node.ledger, self._announced
+        head = ledger.head
+        if head.hash == before.hash:
+            return []
+        self._announced = head
+        # After a reorganisation only the new head is told: where it parted is the client's to see.
+        first = max(before.number + 1, head.number - MOST_ANNOUNCED + 1)
+        return [ledger.block(number).header for number in range(first, head.number)] + [head]
 
     async def close(self) -> None:
         if self._listener is not None:
@@ -63,7 +87,8 @@ class Server:
             self._exchanges.add(task)
             task.add_done_callback(self._exchanges.discard)
         with suppress(asyncio.CancelledError):  # by close(), which waits for this to end
-            await ClientConnection(reader, writer, self._respond).run()
+            websocket = WebSocketConnection(reader, writer, self._respond, self._heads)
+            await ClientConnection(reader, writer, self._respond, websocket.run).run()
 
     async def _respond(self, body: bytes) -> bytes | None:
         try:

@@ -61,9 +61,14 @@ class OneAlertARound:
     using: tuple[Callable[[], Channel], ...] = ()
     hinder: Callable[[int], None] = lambda _round: None
     look_seconds: float = 0.0
+    announced: asyncio.Event = field(default_factory=asyncio.Event)
 
     def channels(self) -> tuple[Channel, ...]:
         return tuple(make() for make in self.using)
+
+    async def new_block(self) -> None:
+        await self.announced.wait()
+        self.announced.clear()
 
     async def look(self) -> tuple[PollReport, ...]:
         self.rounds += 1
@@ -183,6 +188,28 @@ async def test_rounds_that_all_fail_are_told_once_through_every_channel(bench: B
 
     (told,) = double.taken
     assert "ZeroDivisionError" in told.text
+
+
+async def test_an_announced_block_brings_the_next_round_forward(bench: Bench) -> None:
+    async with bench.monitor() as monitor:
+        monitor.watch.interval_seconds = 3600
+        await monitor.until(lambda: monitor.watch.rounds == 1)
+        monitor.watch.announced.set()
+        await monitor.until(lambda: monitor.watch.rounds == 2)
+
+
+async def test_while_something_is_wrong_only_the_interval_counts(bench: Bench) -> None:
+    def hinder(_: int) -> None:
+        raise ZeroDivisionError
+
+    async with bench.monitor() as monitor:
+        monitor.watch.interval_seconds = 3600
+        monitor.watch.hinder = hinder
+        await monitor.until(lambda: monitor.watch.rounds == 1)
+        monitor.watch.announced.set()
+        await asyncio.sleep(0.2)
+
+        assert monitor.watch.rounds == 1
 
 
 async def test_a_stop_does_not_wait_for_a_round_to_end(bench: Bench) -> None:

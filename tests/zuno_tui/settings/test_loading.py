@@ -32,6 +32,20 @@ def test_an_address_is_kept_in_lower_case(tmp_path: Path) -> None:
     assert _load(tmp_path, ZUNO_ADDRESS=WALLET).address == WALLET.lower()
 
 
+def test_a_socket_announces_blocks_and_the_others_are_read_through(tmp_path: Path) -> None:
+    base = network_named("base")
+    settings = _load(tmp_path, '[rpc]\nbase = ["wss://one/key", "https://two", "ws://three"]\n')
+
+    assert settings.endpoints_for(base) == ("https://two",)
+    assert settings.sockets_for(base) == ("wss://one/key", "ws://three")
+
+
+@pytest.mark.parametrize("text", ['[rpc]\nbase = "wss://one"\n', '[send]\nbase = "wss://one"\n'])
+def test_a_socket_alone_reads_and_sends_nothing(tmp_path: Path, text: str) -> None:
+    with pytest.raises(SettingsError, match="https://"):
+        _load(tmp_path, text)
+
+
 def test_an_endpoint_for_this_run_belongs_to_the_network_of_this_run(tmp_path: Path) -> None:
     text = '[rpc]\nbase = "http://one"\nethereum = ["http://two", "http://three"]\n'
     settings = _load(tmp_path, text, Flags(network="base", rpc="http://flag,http://second"))

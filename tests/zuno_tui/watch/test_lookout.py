@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx2
 import pytest
 
 from agents.monitor.alerts.store import AlertStore
-from agents.monitor.notes import Troubled
+from agents.monitor.notes import SubscriptionChanged, Troubled
 from chain.base.home import Home
+from tests.fakes.tcp_line import tcp_line
 from zuno_tui.settings import Flags, SettingsError
 from zuno_tui.watch.watchlist import HomeWatchlist, SettingsSource
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from agents.monitor.notes import Note
     from chain.devnet.launch import DevnetReady
@@ -31,18 +34,19 @@ def home(tmp_path: Path) -> Home:
     return home
 
 
-def _settings(home: Home, devnet: DevnetReady, *, address: str, more: str = "") -> None:
-    endpoint = f'[rpc]\ndevnet = "{devnet.url}"'
+def _settings(home: Home, devnet: DevnetReady, *sockets: str, address: str, more: str = "") -> None:
+    urls = [devnet.url, *sockets]
+    endpoint = f"[rpc]\ndevnet = {urls}"
     text = f'network = "devnet"\naddress = "{address}"\n{endpoint}\n{more}'
     home.settings.write_text(text, "utf-8")
 
 
 @asynccontextmanager
 async def _watchlist(
-    home: Home, notes: list[Note], **chosen: float
+    home: Home, tell: Callable[[Note], None], **chosen: float
 ) -> AsyncIterator[HomeWatchlist]:
     book = AlertStore.open(home, now=time.time())
-    watchlist = HomeWatchlist(SettingsSource(home, Flags(), {}, **chosen), book, tell=notes.append)
+    watchlist = HomeWatchlist(SettingsSource(home, Flags(), {}, **chosen), book, tell=tell)
     try:
         yield watchlist
     finally:
@@ -55,7 +59,7 @@ async def test_a_changed_wallet_interval_and_channel_count_from_the_next_round_o
 ) -> None:
     notes: list[Note] = []
     _settings(home, devnet, address=NOBODY)
-    async with _watchlist(home, notes) as watchlist:
+    async with _watchlist(home, notes.append) as watchlist:
         (first,) = await watchlist.look()
         assert (first.wallet_address, first.positions, first.trouble) == (NOBODY, 0, None)
         assert (watchlist.interval_seconds, watchlist.channels()) == (60.0, ())
@@ -75,7 +79,7 @@ async def test_a_mistake_is_told_once_and_the_last_good_settings_stay(
 ) -> None:
     notes: list[Note] = []
     _settings(home, devnet, address=devnet.wallet)
-    async with _watchlist(home, notes, interval_seconds=7.0) as watchlist:
+    async with _watchlist(home, notes.append, interval_seconds=7.0) as watchlist:
         home.settings.write_text("network = ", "utf-8")
         for _ in range(3):
             (report,) = await watchlist.look()
@@ -117,3 +121,31 @@ async def test_a_home_that_cannot_be_written_is_looked_at_all_the_same(
     assert report.positions > 0
     assert report.trouble is not None
     assert any(alert.active for alert in book.current())
+
+
+async def test_a_new_block_is_announced_and_a_cut_socket_is_told(
+    home: Home, devnet: DevnetReady
+) -> None:
+    notes: asyncio.Queue[Note] = asyncio.Queue()
+    async with tcp_line(devnet.url) as line:
+        _settings(home, devnet, line.socket_url, address=NOBODY)
+        async with _watchlist(home, notes.put_nowait) as watchlist:
+            waiting = asyncio.create_task(watchlist.new_block())
+            assert await asyncio.wait_for(notes.get(), 10) == SubscriptionChanged("devnet", None)
+            assert not waiting.done()
+            await _mine(devnet)
+            await asyncio.wait_for(waiting, 10)
+
+            line.cut()
+            lost = await asyncio.wait_for(notes.get(), 10)
+            (report,) = await watchlist.look()
+
+    assert isinstance(lost, SubscriptionChanged)
+    assert lost.trouble
+    assert (report.network, report.trouble) == ("devnet", None)
+
+
+async def _mine(devnet: DevnetReady) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "evm_mine", "params": []}
+    async with httpx2.AsyncClient(trust_env=False) as http:
+        (await http.post(devnet.url, json=body)).raise_for_status()

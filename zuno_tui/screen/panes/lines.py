@@ -20,6 +20,9 @@ _TONES = {"plain": "", "good": "$success", "warn": "$warning", "bad": "$error"}
 _TONE_MARKS = {"plain": "", "good": "✓ ", "warn": "▲ ", "bad": "✗ "}
 
 
+_SUBSCRIPTIONS = {"none": "", "live": "live blocks", "lost": "polling, live blocks lost"}
+
+
 class TextLine(Static):
     """A line that is drawn again only when its words change, and moves no other."""
 
@@ -71,6 +74,7 @@ class StatusLine(TextLine):
                 literal(view.network, "bold"),
                 view.wallet,
                 block,
+                _SUBSCRIPTIONS[view.subscription],
                 view.model,
                 view.market or "",
             )

@@ -1,0 +1,142 @@
+"""New blocks announced over a WebSocket, against the embedded chain, and every way to lose them."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.contracts.networks import network_named
+from chain.devnet.node.node import Node
+from chain.rpc.errors import ErrorKind, RpcError
+from chain.rpc.new_heads import HeadListener, follow_heads
+from tests.chain.devnet.node.conftest import serving
+from tests.chain.devnet.node.kit import Client, new_ledger
+from tests.chain.rpc.conftest import QUICK, assert_fit_to_show
+from tests.fakes.tcp_line import tcp_line
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from chain.contracts.networks import Network
+
+DEVNET = network_named("devnet")
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with serving(Node(new_ledger())) as url:
+        yield url
+
+
+@dataclass
+class Heard:
+    numbers: list[int] = field(default_factory=list)
+    line: list[RpcError | None] = field(default_factory=list)
+    _more: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def announced(self, number: int) -> None:
+        self.numbers.append(number)
+        self._more.set()
+
+    def line_changed(self, fault: RpcError | None) -> None:
+        self.line.append(fault)
+        self._more.set()
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        async with asyncio.timeout(10):
+            while not true():
+                self._more.clear()
+                await self._more.wait()
+
+
+@asynccontextmanager
+async def following(
+    url: str, *, network: Network = DEVNET, between_seconds: float = 0.0
+) -> AsyncIterator[Heard]:
+    heard = Heard()
+    listener = HeadListener(heard.announced, heard.line_changed, between_seconds)
+    task = asyncio.create_task(follow_heads(network, (url,), listener, limits=QUICK))
+    try:
+        yield heard
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def mine(url: str, blocks: int = 1) -> int:
+    rpc = Client(url)
+    await asyncio.to_thread(rpc, "anvil_mine", hex(blocks))
+    return int(await asyncio.to_thread(rpc, "eth_blockNumber"), 16)
+
+
+def kinds(heard: Heard) -> list[ErrorKind | None]:
+    return [None if one is None else one.kind for one in heard.line]
+
+
+async def test_a_line_that_is_cut_is_told_and_opened_again(url: str) -> None:
+    async with tcp_line(url) as line, following(line.socket_url) as heard:
+        await heard.until(lambda: heard.line == [None])
+        first = await mine(url)
+        await heard.until(lambda: heard.numbers == [first])
+
+        line.cut()
+        await heard.until(lambda: ErrorKind.UNREACHABLE in kinds(heard))
+        await mine(url)
+        await line.mend()
+        await heard.until(lambda: heard.line[-1] is None)
+        second = await mine(url)
+        await heard.until(lambda: heard.numbers == [first, second])
+
+    for fault in filter(None, heard.line):
+        assert_fit_to_show(fault)
+
+
+async def test_of_blocks_in_quick_succession_the_newest_is_told(url: str) -> None:
+    async with following(url.replace("http", "ws"), between_seconds=0.3) as heard:
+        await heard.until(lambda: heard.line == [None])
+        last = await mine(url, blocks=9)
+        await heard.until(lambda: last in heard.numbers)
+
+    assert len(heard.numbers) <= 2
+
+
+async def test_an_endpoint_of_another_chain_announces_nothing(url: str) -> None:
+    async with following(url.replace("http", "ws"), network=network_named("base")) as heard:
+        await heard.until(lambda: bool(heard.line))
+        await mine(url)
+
+    assert kinds(heard)[0] is ErrorKind.WRONG_CHAIN
+    assert heard.numbers == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (
+            b"HTTP/1.1 302 Found\r\nLocation: {url}\r\nContent-Length: 0\r\n\r\n",
+            ErrorKind.HTTP_FAULT,
+        ),
+        (b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", ErrorKind.HTTP_FAULT),
+        (b"no\r\n\r\n", ErrorKind.UNREACHABLE),
+        (b"", ErrorKind.UNREACHABLE),
+    ],
+)
+async def test_what_is_no_socket_is_told_apart_and_no_redirect_is_followed(
+    url: str, answer: bytes, kind: ErrorKind
+) -> None:
+    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer.replace(b"{url}", url.replace("http", "ws").encode()))
+        writer.close()
+
+    async with await asyncio.start_server(say, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with following(f"ws://127.0.0.1:{port}/SECRET-OF-SOME-LENGTH") as heard:
+            await heard.until(lambda: bool(heard.line))
+
+    assert kinds(heard)[0] is kind
+    assert None not in heard.line
