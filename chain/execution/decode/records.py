@@ -223,3 +223,8 @@ class DecodedStep(Struct, frozen=True):
 
     transaction: UnsignedTransaction
     call: Call
+
+
+def name_of(record: Struct) -> str:
+    """What the contracts call it."""
+    return type(record).__name__.removeprefix("Decoded")

@@ -36,6 +36,7 @@ from chain.execution.decode.records import (
     TokenApproval,
     Unsubscribe,
     Withdraw,
+    name_of,
 )
 from chain.tokens.token import Token, amount_text
 
@@ -63,7 +64,7 @@ def field_table(step: DecodedStep) -> tuple[Field, ...]:
 
 def _rows(name: str, value: object) -> Iterator[Field]:
     if isinstance(value, Struct):
-        yield Field(name, type(value).__name__.removeprefix("Decoded"))
+        yield Field(name, name_of(value))
         for part, inner in asdict(value).items():
             yield from _rows(f"{name}.{part}", inner)
     elif isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -262,7 +263,7 @@ def _balancing(action: Action, names: Names) -> str:
         case DecodedSweep(currency, recipient):
             left = f"whatever {names.currency(currency)} is left in the contract"
             return f"Send {left} to {names.place(recipient)}."
-    raise AssertionError(f"{type(action).__name__} has words of its own")
+    raise AssertionError(f"{name_of(action)} has words of its own")
 
 
 def _pair(actions: tuple[Action, ...]) -> tuple[Address, Address] | None:

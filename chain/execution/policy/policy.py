@@ -24,6 +24,7 @@ from chain.execution.decode.records import (
     TokenApproval,
     Unsubscribe,
     Withdraw,
+    name_of,
 )
 from chain.execution.policy.approvals import approval_faults, pulls
 from chain.execution.policy.bounds import (
@@ -82,7 +83,7 @@ def _step_faults(
     yield from _envelope_faults(step, place, context)
     to = step.transaction.to
     if to not in _targets(step.call, context):
-        yield f"{type(step.call).__name__} is not to be sent to {to}"
+        yield f"{name_of(step.call)} is not to be sent to {to}"
         return
     yield from code_faults(to, context)
     match step.call:

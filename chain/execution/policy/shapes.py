@@ -29,6 +29,7 @@ from chain.execution.decode.records import (
     DecodedV4Swap,
     Execute,
     ModifyLiquidities,
+    name_of,
 )
 from chain.execution.policy.context import key_of
 
@@ -163,4 +164,4 @@ def _currencies(actions: tuple[Action, ...]) -> tuple[Address, ...]:
 
 
 def _names(actions: tuple[Action, ...]) -> str:
-    return ", ".join(type(action).__name__ for action in actions) or "(none)"
+    return ", ".join(name_of(action) for action in actions) or "(none)"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import astuple
 
 from chain.contracts.abi import decode, encode_call, selector, topic
 from chain.contracts.calldata import TO_SENDER, Burn, Decrease, TakePair, modify_liquidities

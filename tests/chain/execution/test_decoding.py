@@ -6,13 +6,13 @@ import ast
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import astuple
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-from msgspec.structs import replace
+from msgspec import Struct
+from msgspec.structs import astuple, replace
 
 import chain.execution
 from chain.contracts import abi
@@ -159,15 +159,14 @@ def test_any_fields_of_any_action_read_back_equal() -> None:
         read = decode_call(actions.modify_liquidities(written, deadline))
         assert isinstance(read, ModifyLiquidities)
         assert read.deadline == deadline
-        assert [flat(astuple(action)) for action in read.actions] == [
-            flat(astuple(action)) for action in written
-        ]
+        assert [flat(action) for action in read.actions] == [flat(action) for action in written]
         assert [action.code for action in read.actions] == [action.code for action in written]
 
 
-def flat(values: tuple[object, ...]) -> list[object]:
-    parts = ([*value] if isinstance(value, tuple) else [value] for value in values)
-    return [each for part in parts for each in part]
+def flat(value: object) -> list[object]:
+    if isinstance(value, Struct):
+        return flat(astuple(value))
+    return [one for part in value for one in flat(part)] if isinstance(value, tuple) else [value]
 
 
 def flip_bytes(first: int, count: int) -> Counter[str]:

@@ -202,7 +202,7 @@ class PromptBar(Vertical):
             yield Static("› ", markup=False, id="prompt-mark")
             yield PromptPane(self._on_the_desk, self._history, id="prompt")
 
-    def on_prompt_offered(self, event: PromptPane.Offered) -> None:
+    def on_prompt_pane_offered(self, event: PromptPane.Offered) -> None:
         event.stop()
         self.query_one(Offers).show(event.offers if self.query_one(PromptPane).has_focus else ())
 

@@ -44,7 +44,7 @@ class Asking(Screen[None]):
         self.say(Said("", twin=intent.twin))
         self.link.ask(intent)
 
-    def on_prompt_submitted(self, event: PromptPane.Submitted) -> None:
+    def on_prompt_pane_submitted(self, event: PromptPane.Submitted) -> None:
         from zuno_tui.commands.understanding import understand
 
         meant = understand(event.text, self.context)

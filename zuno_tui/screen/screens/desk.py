@@ -216,10 +216,10 @@ class DeskScreen(Asking):
             case _:
                 pass
 
-    def on_prompt_left(self) -> None:
+    def on_prompt_pane_left(self) -> None:
         self._bring_to_front(self.front)
 
-    def on_prompt_noticed(self, event: PromptPane.Noticed) -> None:
+    def on_prompt_pane_noticed(self, event: PromptPane.Noticed) -> None:
         self.say(Said(event.words, "warn"))
 
     def on_resize(self) -> None:
