@@ -63,8 +63,8 @@ def test_every_key_has_an_id_of_its_own_a_tooltip_and_keys_that_survive_ssh() ->
 
 def test_every_key_a_pane_or_screen_has_can_be_given_another() -> None:
     for module in ("panes", "screens"):
-        for path in (ROOT / "zuno_tui" / module).glob("*.py"):
-            import_module(f"zuno_tui.{module}.{path.stem}")
+        for path in (ROOT / "zuno_tui" / "screen" / module).glob("*.py"):
+            import_module(f"zuno_tui.screen.{module}.{path.stem}")
     fixed = {"confirm", "first"}
     found = {
         binding.id

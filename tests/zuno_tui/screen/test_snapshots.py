@@ -124,7 +124,7 @@ def test_ascii(snap_compare: SnapCompare) -> None:
 
 
 def test_trouble_is_calm_and_says_why(snap_compare: SnapCompare) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     stale = replace(POSITIONS, stale="the RPC does not answer; trying again in 30 s")
     trouble = StatusChanged(replace(BUSY, trouble="RPC down", jobs=()))
