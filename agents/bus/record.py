@@ -97,7 +97,7 @@ RULES = "rules"
 
 _LENGTH = 12
 # They read the chain or watch it, and have no say in a debate that is run from its record.
-_NO_PART_OF_A_DEBATE = frozenset(("monitor", "observing", "__pycache__"))
+_NO_PART_OF_A_DEBATE = frozenset(("monitor", "observe", "__pycache__"))
 
 
 @cache
