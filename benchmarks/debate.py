@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.bus.bus import Ambient
+from agents.bus.ambient import Ambient
 from agents.bus.record import MemorySink, RecordWriter
-from agents.lp.debate import hold_debate
+from agents.lp.debate import LP_FLOW, hold_debate
 from agents.lp.observe import ChainObserver
 from agents.lp.payloads import FlowStart
 from agents.numbers.profiles import RiskProfile
@@ -95,7 +95,7 @@ async def _one(context: MarketContext) -> None:
         start,
         Remembered(context),
         None,
-        RecordWriter(MemorySink(), REQUEST, {}, Redactor()),
+        RecordWriter(MemorySink(), REQUEST, {}, Redactor(), flow=LP_FLOW.name),
         ambient=Ambient(time.time, lambda: REQUEST),
         request_id=REQUEST,
     )

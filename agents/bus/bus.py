@@ -3,49 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+from contextlib import suppress
 from typing import TYPE_CHECKING, Generic
 
-from msgspec import Struct
-
-from agents.bus.envelope import FailureCause, FlowFailed, Kind, Role
+from agents.bus.ambient import BusLimits
+from agents.bus.board import Board
+from agents.bus.envelope import CLI, Kind
 from agents.bus.flow import Flow
+from agents.bus.payload import AgentProse, FailureCause, FlowFailed, FlowOver, FlowTerms
+from agents.bus.transport import TransportError
 from agents.bus.worker import Counters, FlowOverError, HandlerContext, Outgoing, Services, Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable
     from types import TracebackType
 
-    from agents.bus.envelope import Envelope, Payload, Registry
+    from agents.bus.ambient import Ambient
+    from agents.bus.envelope import Envelope, Role
     from agents.bus.flow import Observer, ProseListener
+    from agents.bus.payload import Payload
+    from agents.bus.spec import FlowSpec
     from agents.bus.transport import EnvelopeTransport
-    from agents.bus.worker import Handler
-
-
-class BusLimits(Struct, frozen=True):
-    deadline_seconds: float = 90.0
-    quiet_seconds: float = 5.0
-    """A flow in which nobody works and nothing arrives for this long has lost a message."""
-    flows: int = 256
-    side_by_side: int = 8
-    """Requests one agent works on at once."""
-    mailbox: int = 64
-    inbox: int = 512
-    """Thoughts kept for a reader who is slow; later ones are dropped, the end never is."""
-    farewell_seconds: float = 2.0
-    """How long to wait for the handlers of an ended flow to stop; they are not heard either way."""
 
 
 class BusFullError(Exception):
     """Too many flows at once; wait for one to end, or cancel one."""
-
-
-class Ambient(Struct, frozen=True):
-    """What a bus takes from the world around it; a test or a replay gives its own."""
-
-    clock: Callable[[], float]
-    """Seconds since 1970; asked once for every envelope."""
-    new_id: Callable[[], str]
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
 class Bus(Generic[Services]):
@@ -53,18 +36,21 @@ class Bus(Generic[Services]):
 
     def __init__(
         self,
-        registry: Registry,
+        spec: FlowSpec[Services],
         transport: EnvelopeTransport,
-        handlers: Mapping[Role, Handler[Services]],
         *,
         ambient: Ambient,
+        remote: Iterable[Role] = (),
         limits: BusLimits | None = None,
         on_crash: Callable[[Role, Exception], None] | None = None,
     ) -> None:
+        """Roles that are `remote` are played by an `AgentHost` elsewhere, the others here."""
         self.counters = Counters()
-        self._registry = registry
+        self._spec = spec
+        self._registry = spec.registry
         self._transport = transport
         self._ambient = ambient
+        self._remote = tuple(remote)
         self._limits = limits or BusLimits()
         self._on_crash = on_crash
         self._flows: dict[str, Flow[Services]] = {}
@@ -76,16 +62,17 @@ class Bus(Generic[Services]):
                 handler,
                 host=self,
                 transport=transport,
-                registry=registry,
+                registry=spec.registry,
                 counters=self.counters,
                 side_by_side=self._limits.side_by_side,
                 mailbox=self._limits.mailbox,
             )
-            for role, handler in handlers.items()
+            for role, handler in spec.handlers.items()
+            if role not in self._remote
         ]
 
     async def __aenter__(self) -> Bus[Services]:
-        self._listen(self._deliver_all, Role.CLI)
+        self._listen(self._deliver_all, CLI)
         for worker in self._workers:
             self._listen(worker.run, worker.role)
         return self
@@ -97,7 +84,7 @@ class Bus(Generic[Services]):
         trace: TracebackType | None,
     ) -> None:
         for request_id in tuple(self._flows):
-            self.fail(request_id, Role.CLI, FailureCause.CANCELLED, "The desk was closed.")
+            self.fail(request_id, CLI, FailureCause.CANCELLED, "The desk was closed.")
         for task in self._listening:
             task.cancel()
         await asyncio.gather(*self._listening, return_exceptions=True)
@@ -118,17 +105,17 @@ class Bus(Generic[Services]):
 
     async def start(
         self,
-        kind: str,
         payload: Payload,
         *,
         services: Services,
-        to: Role = Role.SCOUT,
         request_id: str | None = None,
         deadline_seconds: float | None = None,
+        tokens: int | None = None,
         observers: Iterable[Observer] = (),
         on_prose: ProseListener | None = None,
     ) -> Flow[Services]:
         """Begin a flow by its first message; what follows is read from the Flow."""
+        kind = self._registry.kind_of(payload, self._spec.starts)
         if len(self._flows) >= self._limits.flows:
             raise BusFullError(
                 f"{len(self._flows)} requests are under way. Wait for one to end, or cancel one."
@@ -139,9 +126,19 @@ class Bus(Generic[Services]):
         flow = Flow(chosen, services, tuple(observers), on_prose, inbox=self._limits.inbox)
         self._flows[chosen] = flow
         seconds = deadline_seconds or self._limits.deadline_seconds
-        flow.watch = asyncio.create_task(self._watch(flow, seconds), name=f"watch {chosen}")
+        flow.tasks = [asyncio.create_task(self._watch(flow, seconds), name=f"watch {chosen}")]
+        if self._remote:
+            flow.tasks.append(asyncio.create_task(self._admit(flow), name=f"admit {chosen}"))
+        terms = FlowTerms(
+            flow=self._spec.name,
+            seconds=seconds,
+            quiet_seconds=self._limits.quiet_seconds,
+            tokens=tokens,
+        )
         try:
-            await self.post(chosen, Role.CLI, Outgoing(kind, to, payload))
+            for role in self._remote:
+                await self._send(self._sealed(chosen, CLI, Outgoing(Kind.FLOW_TERMS, role, terms)))
+            await self.post(chosen, CLI, Outgoing(kind, self._spec.first, payload))
         except FlowOverError:
             pass  # it ended before it began; the flow says how
         except BaseException:
@@ -153,7 +150,7 @@ class Bus(Generic[Services]):
         """End a flow now; nothing of it is seen afterwards. False when it was over already."""
         if request_id not in self._flows:
             return False
-        self.fail(request_id, Role.CLI, FailureCause.CANCELLED, reason)
+        self.fail(request_id, CLI, FailureCause.CANCELLED, reason)
         await self.settled()
         return True
 
@@ -167,13 +164,15 @@ class Bus(Generic[Services]):
         if flow is None:
             return None
 
-        def prose(text: str) -> None:
-            try:
-                flow.spoken(role, text)
-            except Exception as error:  # a listener's fault may not stop a debate
-                self.crashed(role, error)
-
-        return HandlerContext(request_id, role, flow.services, prose)
+        return HandlerContext(
+            request_id,
+            role,
+            flow.services,
+            say=lambda outgoing: self.post(request_id, role, outgoing),
+            prose=lambda text: self._spoken(flow, role, text),
+            board=Board(self._registry.roles),
+            questions=itertools.count(),
+        )
 
     def taken(self, envelope: Envelope) -> None:
         flow = self._flows.get(envelope.request_id)
@@ -193,21 +192,19 @@ class Bus(Generic[Services]):
         flow = self._flows.get(request_id)
         if flow is None:
             raise FlowOverError
-        envelope = self._sealed(request_id, sender, outgoing)
-        try:
-            flow.observe(envelope)
-        except Exception as error:  # an observer writes to disk: anything can happen
-            self.crashed(Role.CLI, error)
-            reason = f"The record could not be written ({type(error).__name__})."
-            self.fail(request_id, Role.CLI, FailureCause.UNRECORDED, reason)
-        if flow.over:
-            raise FlowOverError
-        flow.activity += 1
-        droppable = self._registry.is_droppable(envelope.kind)
-        if not droppable:
-            flow.sent(envelope)
-        if not await self._transport.send(envelope, droppable=droppable):
-            self.counters.dropped += 1
+        await self._ambient.turn(sender)
+        async with flow.speaking:
+            if flow.over:
+                raise FlowOverError
+            envelope = self._sealed(request_id, sender, outgoing)
+            self._observe(flow, envelope)
+            if flow.over:
+                raise FlowOverError
+            flow.activity += 1
+            if envelope.recipient == CLI:
+                flow.posted.add(envelope.content_id)
+            self._sent(flow, envelope)
+            await self._send(envelope)
 
     def fail(self, request_id: str, stage: Role, cause: FailureCause, reason: str) -> None:
         """End a flow here and now, whatever the transport is doing."""
@@ -215,11 +212,11 @@ class Bus(Generic[Services]):
         if flow is None:
             return
         payload = FlowFailed(stage=stage, cause=cause, reason=reason)
-        envelope = self._sealed(request_id, stage, Outgoing(Kind.FLOW_FAILED, Role.CLI, payload))
+        envelope = self._sealed(request_id, stage, Outgoing(Kind.FLOW_FAILED, CLI, payload))
         try:
             flow.observe(envelope)
         except Exception as error:  # the flow ends even if nobody can write it down
-            self.crashed(Role.CLI, error)
+            self.crashed(CLI, error)
         self._finish(flow, envelope)
 
     def crashed(self, role: Role, error: Exception) -> None:
@@ -236,9 +233,32 @@ class Bus(Generic[Services]):
             ts=round(self._ambient.clock() * 1000),
         )
 
+    async def _send(self, envelope: Envelope) -> None:
+        droppable = self._registry.is_droppable(envelope.kind)
+        if not await self._transport.send(envelope, droppable=droppable):
+            self.counters.dropped += 1
+
+    def _sent(self, flow: Flow[Services], envelope: Envelope) -> None:
+        if not self._registry.is_droppable(envelope.kind):
+            flow.sent(envelope, final=self._registry.is_final(envelope.kind))
+
+    def _observe(self, flow: Flow[Services], envelope: Envelope) -> None:
+        try:
+            flow.observe(envelope)
+        except Exception as error:  # an observer writes to disk: anything can happen
+            self.crashed(CLI, error)
+            reason = f"The record could not be written ({type(error).__name__})."
+            self.fail(flow.request_id, CLI, FailureCause.UNRECORDED, reason)
+
+    def _spoken(self, flow: Flow[Services], role: Role, text: str) -> None:
+        try:
+            flow.spoken(role, text)
+        except Exception as error:  # a listener's fault may not stop a debate
+            self.crashed(role, error)
+
     async def _deliver_all(self) -> None:
         while True:
-            self._deliver(await self._transport.receive(Role.CLI))
+            self._deliver(await self._transport.receive(CLI))
 
     def _deliver(self, envelope: Envelope) -> None:
         flow = self._flows.get(envelope.request_id)
@@ -248,7 +268,50 @@ class Bus(Generic[Services]):
         if not flow.is_new(envelope):
             self.counters.duplicates += 1
             return
-        flow.activity += 1
+        if envelope.content_id in flow.posted:
+            flow.activity += 1
+            self._reach(flow, envelope)
+        elif envelope.sender in self._remote:
+            flow.activity += 1
+            self._arrive(flow, envelope)
+        else:
+            # Whoever works here has not said it: somebody elsewhere speaks in another's name.
+            self.counters.forged += 1
+
+    def _arrive(self, flow: Flow[Services], envelope: Envelope) -> None:
+        """Take what an agent outside this process says: to whom it speaks is seen after."""
+        if isinstance(envelope.payload, AgentProse):
+            self._spoken(flow, envelope.sender, envelope.payload.text)
+        if not self._registry.is_recorded(envelope.kind):
+            return
+        flow.arrivals += 1
+        if flow.arrivals > self._limits.arrivals:
+            reason = f"{envelope.sender} said more than {self._limits.arrivals} things."
+            self.fail(flow.request_id, envelope.sender, FailureCause.OVERLOADED, reason)
+            return
+        flow.arrived.put_nowait(envelope)
+
+    async def _admit(self, flow: Flow[Services]) -> None:
+        """Record what arrives as what is said here is recorded, and pass it on, in one order."""
+        while True:
+            envelope = await flow.arrived.get()
+            async with flow.speaking:
+                self._observe(flow, envelope)
+                if flow.over:
+                    return
+                self._sent(flow, envelope)
+                if envelope.recipient != CLI:
+                    try:
+                        await self._send(envelope)
+                    except TransportError as error:
+                        sender = envelope.sender
+                        self.fail(flow.request_id, sender, FailureCause.LOST, str(error))
+                        return
+            if envelope.recipient == CLI:
+                self._reach(flow, envelope)
+
+    def _reach(self, flow: Flow[Services], envelope: Envelope) -> None:
+        """A recorded message has come to the one who asked."""
         if self._registry.is_final(envelope.kind):
             self._finish(flow, envelope)
             return
@@ -262,8 +325,10 @@ class Bus(Generic[Services]):
             return
         flow.under_way -= 1
         if flow.under_way == 0 and flow.working == 0:
-            reason = f"{envelope.recipient} had nothing to say to {envelope.kind}."
-            self.fail(flow.request_id, envelope.recipient, FailureCause.SILENT, reason)
+            told = envelope.recipient, envelope.kind
+            stage, kind = (flow.stage, flow.last_kind) if envelope.recipient == CLI else told
+            reason = f"{stage} had nothing to say to {kind}."
+            self.fail(flow.request_id, stage, FailureCause.SILENT, reason)
 
     async def _watch(self, flow: Flow[Services], seconds: float) -> None:
         """End the flow at its deadline, or sooner when a message must have been lost."""
@@ -277,7 +342,7 @@ class Bus(Generic[Services]):
                 reason = f"{flow.stage} did not receive {flow.last_kind} or did not answer it."
                 self.fail(flow.request_id, flow.stage, FailureCause.LOST, reason)
                 return
-        reason = f"There was no plan within {seconds:g} seconds."
+        reason = f"It did not end within {seconds:g} seconds."
         self.fail(flow.request_id, flow.stage, FailureCause.DEADLINE, reason)
 
     def _finish(self, flow: Flow[Services], envelope: Envelope) -> None:
@@ -287,14 +352,25 @@ class Bus(Generic[Services]):
     def _forget(self, flow: Flow[Services]) -> None:
         self._flows.pop(flow.request_id, None)
         flow.over = True
-        ending = [worker.close(flow.request_id) for worker in self._workers]
-        if flow.watch is not None and flow.watch is not asyncio.current_task():
-            flow.watch.cancel()
-            ending.append(flow.watch)
+        ending = [task for task in flow.tasks if task is not asyncio.current_task()]
         for task in ending:
-            if task is not None and not task.done():
+            task.cancel()
+        stopped = (worker.close(flow.request_id) for worker in self._workers)
+        ending += [task for task in stopped if task is not None]
+        if self._remote:
+            farewell = self._say_over(flow.request_id)
+            ending.append(asyncio.create_task(farewell, name=f"end {flow.request_id}"))
+        for task in ending:
+            if not task.done():
                 self._ending.add(task)
                 task.add_done_callback(self._ending.discard)
+
+    async def _say_over(self, request_id: str) -> None:
+        # A lost farewell costs no more than the deadline: the agents elsewhere know it too.
+        with suppress(TransportError):
+            for role in self._remote:
+                outgoing = Outgoing(Kind.FLOW_OVER, role, FlowOver())
+                await self._send(self._sealed(request_id, CLI, outgoing))
 
     def _listen(self, work: Callable[[], Awaitable[None]], role: Role) -> None:
         self._listening.append(asyncio.create_task(self._guarded(work), name=f"listen {role}"))
@@ -303,7 +379,7 @@ class Bus(Generic[Services]):
         try:
             await work()
         except Exception as error:  # a broken transport ends every flow in words
-            self.crashed(Role.CLI, error)
+            self.crashed(CLI, error)
             reason = f"The transport stopped with {type(error).__name__}."
             for request_id in tuple(self._flows):
-                self.fail(request_id, Role.CLI, FailureCause.LOST, reason)
+                self.fail(request_id, CLI, FailureCause.LOST, reason)

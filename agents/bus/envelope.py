@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, NewType, cast
 
 from msgspec import Struct
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    PlainSerializer,
-    TypeAdapter,
-    ValidationError,
-)
+from pydantic import TypeAdapter, ValidationError
 
-from agents.numbers.rounding import significant
+from agents.bus.payload import (
+    AgentFact,
+    AgentProse,
+    AgentWorking,
+    FlowFailed,
+    FlowOver,
+    FlowTerms,
+    ModelReply,
+    Thought,
+)
 from chain.base import strict_json
 from chain.base.canonical import canonical, digest
 from chain.base.clean_text import clean_text
@@ -26,24 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from types import UnionType
 
-# A uint256 has at most 78 digits; a sign is for deltas.
-_DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,77})")
-
-
-def _whole(value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if isinstance(value, str) and _DECIMAL.fullmatch(value) and value != "-0":
-        return int(value)
-    raise ValueError("a whole number, written as decimal text")
-
-
-Units = Annotated[int, BeforeValidator(_whole), PlainSerializer(str, return_type=str)]
-"""A whole number that may pass 2^53, so it travels as text."""
-
-Measure = Annotated[float, AfterValidator(significant)]
-"""A measured or modelled number: rounded where it enters, so that every machine writes it alike."""
-
+    from agents.bus.payload import Payload
 
 MOST_BYTES = 1 << 20
 LATEST_TIMESTAMP = 1 << 53  # beyond it JSON readers that know only doubles lose milliseconds
@@ -52,71 +36,41 @@ _FIELDS = frozenset(("requestId", "from", "to", "kind", "payload", "ts"))
 # A request's id names its record's file: nothing in it may climb out of a folder.
 _REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _KIND = re.compile(r"[a-z][a-z_]{0,39}")
+_ROLE = re.compile(r"[a-z][a-z_]{0,19}")
 
+Role = NewType("Role", str)
+"""Who speaks or is spoken to; each flow names its own."""
 
-class Role(StrEnum):
-    CLI = "cli"
-    SCOUT = "scout"
-    STRATEGIST = "strategist"
-    CRITIC = "critic"
-    ARBITER = "arbiter"
+CLI = Role("cli")
+"""The one who asked: the desk or the command line, in every flow."""
 
 
 class Kind(StrEnum):
-    """The kinds of the debate; a later flow registers its own beside them."""
+    """The kinds that every flow has; each flow registers its own beside them."""
 
-    FLOW_START = "flow_start"
-    FLOW_CREATE_START = "flow_create_start"
-    CONTEXT_OBSERVED = "context_observed"
-    PROPOSAL = "proposal"
-    CRITIQUE = "critique"
-    REVISION = "revision"
-    DEADLOCK = "deadlock"
-    PLAN_READY = "plan_ready"
     FLOW_FAILED = "flow_failed"
     AGENT_THOUGHT = "agent_thought"
+    AGENT_FACT = "agent_fact"
+    MODEL_REPLY = "model_reply"
+    AGENT_PROSE = "agent_prose"
+    AGENT_WORKING = "agent_working"
+    FLOW_TERMS = "flow_terms"
+    FLOW_OVER = "flow_over"
 
 
-def wire_name(name: str) -> str:
-    """`fee_yield_24h` as `feeYield24h`: a unit stays small behind its number."""
-    first, *rest = name.split("_")
-    return first + "".join(part if part[0].isdigit() else part.capitalize() for part in rest)
-
-
-class Payload(BaseModel):
-    """Base of what an envelope carries: frozen, strict, closed, camelCase on the wire."""
-
-    model_config = ConfigDict(
-        frozen=True,
-        strict=True,
-        extra="forbid",
-        allow_inf_nan=False,
-        ser_json_inf_nan="constants",  # so that sealing sees them; the default would write null
-        alias_generator=wire_name,
-        validate_by_name=True,
-        validate_by_alias=True,
-    )
-
-
-class FailureCause(StrEnum):
-    CRASHED = "crashed"
-    REFUSED = "refused"
-    UNREADABLE = "unreadable"
-    """The chain did not answer, or not in a way that can be used."""
-    LOST = "lost"
-    SILENT = "silent"
-    DEADLINE = "deadline"
-    CANCELLED = "cancelled"
-    OVERLOADED = "overloaded"
-    UNRECORDED = "unrecorded"
-
-
-class FlowFailed(Payload):
-    """Why a flow ended without a plan, and whose turn it was."""
-
-    stage: str
-    cause: FailureCause
-    reason: str
+_COMMON: Mapping[str, type[Payload]] = {
+    Kind.FLOW_FAILED: FlowFailed,
+    Kind.AGENT_THOUGHT: Thought,
+    Kind.AGENT_FACT: AgentFact,
+    Kind.MODEL_REPLY: ModelReply,
+    Kind.AGENT_PROSE: AgentProse,
+    Kind.AGENT_WORKING: AgentWorking,
+    Kind.FLOW_TERMS: FlowTerms,
+    Kind.FLOW_OVER: FlowOver,
+}
+_DROPPABLE = frozenset((Kind.AGENT_THOUGHT, Kind.AGENT_PROSE, Kind.AGENT_WORKING, Kind.FLOW_OVER))
+# They depend on pace and place, not on what is argued: a replay has none of them.
+_UNRECORDED = frozenset((Kind.AGENT_PROSE, Kind.AGENT_WORKING, Kind.FLOW_TERMS, Kind.FLOW_OVER))
 
 
 class EnvelopeError(ValueError):
@@ -143,34 +97,56 @@ class Envelope(Struct, frozen=True):
 
 
 class Registry:
-    """Which kinds exist, what each carries, which end a flow and which may be lost."""
+    """Which roles and kinds a flow has, what each kind carries, which end it, which may be lost."""
 
     def __init__(
         self,
+        roles: Iterable[Role],
         payloads: Mapping[str, type[Payload] | UnionType],
         *,
-        final: Iterable[str] = (Kind.PLAN_READY,),
-        droppable: Iterable[str] = (Kind.AGENT_THOUGHT,),
+        final: Iterable[str],
+        droppable: Iterable[str] = (),
     ) -> None:
-        # A failure must be sayable in every flow, so its kind is always known.
-        self._payloads = {Kind.FLOW_FAILED.value: FlowFailed, **payloads}
+        self.roles = tuple(dict.fromkeys((CLI, *roles)))
+        """Of the desk first, then the agents in the order in which the flow names them."""
+        self._payloads = {**_COMMON, **payloads}
         self._final = frozenset((*final, Kind.FLOW_FAILED))
-        self._droppable = frozenset(droppable)
+        self._droppable = frozenset((*droppable, *_DROPPABLE))
         self._adapters: dict[str, TypeAdapter[Payload]] = {}
+        for role in self.roles:
+            if not _ROLE.fullmatch(role):
+                raise EnvelopeError(f"{role!r} cannot name a role: use up to 20 small letters.")
         for kind, model in self._payloads.items():
             if not _KIND.fullmatch(kind):
                 raise EnvelopeError(f"{kind!r} cannot name a kind: use small letters and _.")
-            adapter: TypeAdapter[Payload] = TypeAdapter(cast("type[Payload]", model))
-            self._adapters[str(kind)] = adapter
+            if kind in _COMMON and model is not _COMMON[kind]:
+                raise EnvelopeError(f"{kind} is a kind of every flow: name yours otherwise.")
 
     def extended(
-        self, payloads: Mapping[str, type[Payload] | UnionType], *, final: Iterable[str] = ()
+        self,
+        payloads: Mapping[str, type[Payload] | UnionType],
+        *,
+        roles: Iterable[Role] = (),
+        final: Iterable[str] = (),
+        droppable: Iterable[str] = (),
     ) -> Registry:
         """This registry and more kinds, for a flow that speaks over the same bus."""
-        known = {kind: model for kind, model in self._payloads.items() if kind not in payloads}
         return Registry(
-            {**known, **payloads}, final=(*self._final, *final), droppable=self._droppable
+            (*self.roles, *roles),
+            {**self._payloads, **payloads},
+            final=(*self._final, *final),
+            droppable=(*self._droppable, *droppable),
         )
+
+    def kind_of(self, payload: Payload, among: Iterable[str]) -> str:
+        """The one of these kinds that carries this payload."""
+        for kind in among:
+            if isinstance(payload, self._payloads[kind]):
+                return kind
+        raise EnvelopeError(f"A {type(payload).__name__} starts no flow of this kind.")
+
+    def is_recorded(self, kind: str) -> bool:
+        return kind not in _UNRECORDED
 
     def is_final(self, kind: str) -> bool:
         return kind in self._final
@@ -194,6 +170,8 @@ class Registry:
             raise EnvelopeError(f"There is no kind {kind!r} on this bus.")
         if not isinstance(payload, expected):
             raise EnvelopeError(f"{kind} cannot carry a {type(payload).__name__}.")
+        if sender not in self.roles or recipient not in self.roles:
+            raise EnvelopeError(f"from and to are one of {', '.join(self.roles)}.")
         if not _REQUEST_ID.fullmatch(request_id):
             raise EnvelopeError("A request id is up to 64 letters, digits, _ and -.")
         if not 0 <= ts <= LATEST_TIMESTAMP:
@@ -202,8 +180,8 @@ class Registry:
             wire = canonical(
                 {
                     "requestId": request_id,
-                    "from": sender.value,
-                    "to": recipient.value,
+                    "from": sender,
+                    "to": recipient,
                     "kind": str(kind),
                     "payload": payload.model_dump(mode="json", by_alias=True),
                     "ts": ts,
@@ -215,8 +193,11 @@ class Registry:
             raise EnvelopeError(f"{kind} has {len(wire)} bytes; {MOST_BYTES} are allowed.")
         return Envelope(request_id, sender, recipient, str(kind), payload, ts, wire)
 
-    def open(self, data: bytes) -> Envelope:
-        """Read an envelope from anywhere; whatever is not exactly one raises EnvelopeError."""
+    def open(self, data: bytes, *, sender: Role | None = None) -> Envelope:
+        """Read an envelope from anywhere; whatever is not exactly one raises EnvelopeError.
+
+        Whoever knows who sent the bytes names the sender: nobody may speak as another.
+        """
         if len(data) > MOST_BYTES:
             raise EnvelopeError(f"An envelope has at most {MOST_BYTES} bytes.")
         try:
@@ -226,21 +207,32 @@ class Registry:
         if not isinstance(value, dict) or value.keys() != _FIELDS:
             raise EnvelopeError(f"An envelope has the fields {', '.join(sorted(_FIELDS))}.")
         request_id, kind, ts = value["requestId"], value["kind"], value["ts"]
+        if sender is not None and value["from"] != sender:
+            raise EnvelopeError(f"An envelope that {sender} sent is from another.")
         if not isinstance(request_id, str) or not isinstance(kind, str) or type(ts) is not int:
             raise EnvelopeError("requestId and kind are texts, ts is an integer.")
         return self.seal(
             request_id,
-            sender=_role(value["from"]),
-            recipient=_role(value["to"]),
+            sender=self._role(value["from"]),
+            recipient=self._role(value["to"]),
             kind=kind,
             payload=self._payload(kind, value["payload"]),
             ts=ts,
         )
 
+    def _role(self, value: object) -> Role:
+        for role in self.roles:
+            if role == value:
+                return role
+        raise EnvelopeError(f"from and to are one of {', '.join(self.roles)}.")
+
     def _payload(self, kind: str, value: object) -> Payload:
-        adapter = self._adapters.get(kind)
-        if adapter is None:
+        model = self._payloads.get(kind)
+        if model is None:
             raise EnvelopeError(f"There is no kind {clean_text(kind, limit=40)!r} on this bus.")
+        if kind not in self._adapters:
+            self._adapters[kind] = TypeAdapter(cast("type[Payload]", model))
+        adapter = self._adapters[kind]
         try:
             # JSON mode: strictness there knows that a tuple travels as a list.
             return adapter.validate_json(canonical(value), by_alias=True, by_name=False)
@@ -249,10 +241,3 @@ class Registry:
             place = clean_text(".".join(str(part) for part in first["loc"]), limit=80)
             sentence = f"The payload of {kind} is wrong at {place or 'its top'}: {first['type']}."
         raise EnvelopeError(sentence)
-
-
-def _role(value: object) -> Role:
-    for role in Role:
-        if role.value == value:
-            return role
-    raise EnvelopeError(f"from and to are one of {', '.join(Role)}.")

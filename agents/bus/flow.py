@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Generic, Protocol
 
-from agents.bus.envelope import Role
+from agents.bus.envelope import CLI
 from agents.bus.worker import Services
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from agents.bus.envelope import Envelope
+    from agents.bus.envelope import Envelope, Role
 
 
 class Observer(Protocol):
-    """Sees every envelope of a flow as it is sent, in order; one that raises ends the flow."""
+    """Sees every envelope of a flow before it is handled, in order; one that raises ends it."""
 
     def __call__(self, envelope: Envelope, /) -> None: ...
 
@@ -41,7 +41,7 @@ class Flow(Generic[Services]):
         self.request_id = request_id
         self.services = services
         self.over = False
-        self.stage = Role.SCOUT
+        self.stage = CLI
         """Whose turn it is: the last one somebody wrote to."""
         self.last_kind = ""
         self.activity = 0
@@ -49,7 +49,15 @@ class Flow(Generic[Services]):
         """Messages that agents took and have not finished."""
         self.under_way = 0
         """Structural messages sent and not yet handled."""
-        self.watch: asyncio.Task[None] | None = None
+        self.arrivals = 0
+        """Messages to be recorded that came from agents outside this process."""
+        self.posted: set[str] = set()
+        """Content ids of what was said in this process to the one who asked."""
+        self.speaking = asyncio.Lock()
+        """Held while a message is recorded and handed over, so that both happen in one order."""
+        self.arrived: asyncio.Queue[Envelope] = asyncio.Queue()
+        self.tasks: list[asyncio.Task[None]] = []
+        """What runs for as long as the flow does."""
         self._observers = observers
         self._on_prose = on_prose
         self._inbox: asyncio.Queue[Envelope] = asyncio.Queue()
@@ -69,11 +77,13 @@ class Flow(Generic[Services]):
         for observer in self._observers:
             observer(envelope)
 
-    def sent(self, envelope: Envelope) -> None:
+    def sent(self, envelope: Envelope, *, final: bool) -> None:
         """A structural message is on its way: it is its recipient's turn."""
-        self.stage = envelope.recipient
-        self.last_kind = envelope.kind
         self.under_way += 1
+        # What an agent tells the desk on the way leaves the turn with it.
+        if final or envelope.recipient != CLI:
+            self.stage = envelope.recipient
+            self.last_kind = envelope.kind
 
     def is_new(self, envelope: Envelope) -> bool:
         known = len(self._seen)

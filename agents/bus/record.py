@@ -11,7 +11,6 @@ from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
-from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -19,77 +18,54 @@ from msgspec import Struct
 from agents.bus.envelope import Kind
 from chain.base import strict_json
 from chain.base.canonical import canonical, digest
-from chain.base.clean_text import clean_text
 from chain.base.home import FILE_MODE, FOLDER_MODE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
     from agents.bus.envelope import Envelope
     from chain.base.redaction import Redactor
 
-_HEAD_LINES = 4
+_HEAD_LINES = 8
 _HEAD_BYTES = 16_384
 _TAIL_BYTES = (65_536, 1 << 20)
-"""How much of the end is read; more where the plan's line is longer than that."""
-
-UNKNOWN, UNFINISHED, A_NEW_POSITION = "unknown", "unfinished", "a new position"
+"""How much of the end is read; more where the last message is longer than that."""
 
 
-class RecordSummary(Struct, frozen=True):
-    subject: str
-    outcome: str
+class RecordEnds(Struct, frozen=True):
+    """The first and the last message of a record, by a look at its ends alone."""
+
+    first: Mapping[str, object] | None
+    last: Mapping[str, object] | None
 
 
-def summarise(path: Path) -> RecordSummary:
+def read_ends(path: Path) -> RecordEnds:
     size = path.stat().st_size
     with path.open("rb") as file:
-        subject = _subject(islice(_bodies(file.read(_HEAD_BYTES).split(b"\n")), _HEAD_LINES))
-        outcome = UNFINISHED
+        head = file.read(_HEAD_BYTES).split(b"\n")[:_HEAD_LINES]
+        first, last = next(_messages(head), None), None
         for length in _TAIL_BYTES:
             file.seek(max(0, size - length))
             lines = file.read(length).split(b"\n")
             # The first line of a tail is most likely the rest of one.
-            whole = lines if size <= length else lines[1:]
-            found = _outcome(_bodies(reversed(whole)))
-            if found is not None or size <= length:
-                outcome = found or UNFINISHED
+            last = next(_messages(reversed(lines if size <= length else lines[1:])), None)
+            if last is not None or size <= length:
                 break
-    return RecordSummary(subject, outcome)
+    return RecordEnds(first, last)
 
 
-def _subject(bodies: Iterator[Mapping[str, object]]) -> str:
-    for body in bodies:
-        match body:
-            case {"name": "start", "value": {"tokenId": str(token_id)}} if token_id.isdigit():
-                return f"position #{token_id}"
-            case {"name": "start", "value": {"goal": _}}:
-                return A_NEW_POSITION
-    return UNKNOWN
-
-
-def _outcome(bodies: Iterator[Mapping[str, object]]) -> str | None:
-    for body in bodies:
-        match body:
-            case {"kind": Kind.PLAN_READY, "payload": {"plan": {"choice": {"kind": str(kind)}}}}:
-                return clean_text(kind)
-            case {"kind": Kind.FLOW_FAILED, "payload": {"reason": str(reason)}}:
-                return f"failed: {clean_text(reason)}"
-    return None
-
-
-def _bodies(lines: Iterator[bytes] | list[bytes]) -> Iterator[Mapping[str, object]]:
+def _messages(lines: Iterable[bytes]) -> Iterator[Mapping[str, object]]:
     """Of those lines that can be read; a cut or damaged one is passed over."""
     for line in lines:
         try:
             value = strict_json.loads(line)
         except strict_json.InvalidJsonError:
             continue
-        body = value.get("body") if isinstance(value, dict) else None
-        if isinstance(body, dict):
-            yield body
+        match value:
+            case {"type": "envelope", "body": dict(body)}:
+                yield body
 
 
 ZUNO = "zuno"
@@ -119,7 +95,9 @@ def _sources(folder: Traversable, place: str) -> Iterator[tuple[str, bytes]]:
             yield f"{place}/{entry.name}", entry.read_bytes()
 
 
-FORMAT = 1
+FORMAT = 2
+OLDEST_FORMAT = 1
+"""In it facts and replies of models were lines of their own, and the header named no flow."""
 MOST_BYTES = 64 << 20
 KINDS = frozenset(("header", "input", "fact", "envelope", "reply", "end"))
 FIRST_HASH = "0" * 64
@@ -169,65 +147,40 @@ class MemorySink:
         pass
 
 
-class ModelReply(Struct, frozen=True):
-    """What a model said to one question, or why it said nothing that could be used."""
-
-    role: str
-    step: int
-    """Counts the questions of one role within the request, from 0."""
-    prompt: str
-    """Hash of the question."""
-    model: str | None
-    raw: str | None
-    unavailable: str | None
-    sentence: str | None
-    tokens_in: int
-    tokens_out: int
-    estimated: bool
-
-
 class RecordWriter:
-    """Writes one request's record. Its methods are observers: hand `envelope` to the bus."""
+    """Writes one request's record: hand `envelope` to the bus as an observer."""
 
     def __init__(
-        self, sink: Sink, request_id: str, versions: Mapping[str, str], redactor: Redactor
+        self,
+        sink: Sink,
+        request_id: str,
+        versions: Mapping[str, str],
+        redactor: Redactor,
+        *,
+        flow: str,
     ) -> None:
         self._sink = sink
         self._redactor = redactor
         self._count = 0
         self._kinds: set[str] = set()
         self.last_hash = FIRST_HASH
-        header = {"format": FORMAT, "requestId": request_id, "versions": dict(versions)}
+        header = {
+            "flow": flow,
+            "format": FORMAT,
+            "requestId": request_id,
+            "versions": dict(versions),
+        }
         self._line("header", canonical(header))
 
     def input(self, name: str, value: object) -> None:
         """Something the request started from: settings, a snapshot of the chain."""
         self._line("input", canonical({"name": name, "value": value}))
 
-    def fact(self, name: str, value: object) -> None:
-        """Something found out on the way that no envelope carries."""
-        self._line("fact", canonical({"name": name, "value": value}))
-
     def envelope(self, envelope: Envelope) -> None:
-        # Payloads are closed: the fields of one kind need to be looked at once.
-        names = envelope.kind not in self._kinds
+        # Payloads are closed but for facts: the fields of any other kind are looked at once.
+        names = envelope.kind not in self._kinds or envelope.kind == Kind.AGENT_FACT
         self._kinds.add(envelope.kind)
         self._line("envelope", envelope.wire, names=names)
-
-    def reply(self, reply: ModelReply) -> None:
-        body = {
-            "role": reply.role,
-            "step": reply.step,
-            "prompt": reply.prompt,
-            "model": reply.model,
-            "raw": reply.raw,
-            "unavailable": reply.unavailable,
-            "sentence": reply.sentence,
-            "tokensIn": reply.tokens_in,
-            "tokensOut": reply.tokens_out,
-            "estimated": reply.estimated,
-        }
-        self._line("reply", canonical(body))
 
     def close(self) -> None:
         """Say that this is all of it, and make it last; takes as long as the disk does."""

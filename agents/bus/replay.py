@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from pydantic import ValidationError
 
-from agents.bus.envelope import Kind
+from agents.bus.ambient import Ambient
+from agents.bus.envelope import Kind, Role
+from agents.bus.payload import ModelReply
 from agents.bus.record import (
+    FORMAT,
+    OLDEST_FORMAT,
     RULES,
     ZUNO,
     MemorySink,
-    ModelReply,
     RecordLine,
     RecordWriter,
     check_lines,
@@ -45,6 +50,7 @@ class ReplayJudgment(Struct, frozen=True):
     """The first that differs, counted from 1; None where none does, or none could be replayed."""
     written_by: Mapping[str, str]
     running: Mapping[str, str]
+    format: int = FORMAT
 
     @property
     def holds(self) -> bool:
@@ -67,12 +73,14 @@ def judge_replay(
         verdict = ReplayVerdict.ANOTHER_RECORD
     elif report is not None and report.matches:
         verdict = ReplayVerdict.UNVOUCHED if planned_hash is None else ReplayVerdict.MATCHES
-    elif dict(record.versions) != dict(running):
+    elif dict(record.versions) != dict(running) or record.format != FORMAT:
         verdict = ReplayVerdict.OTHER_VERSION
     else:
         verdict = ReplayVerdict.DIFFERS
     line = None if difference is None else difference.line
-    return ReplayJudgment(verdict, record.last_hash, planned_hash, line, record.versions, running)
+    return ReplayJudgment(
+        verdict, record.last_hash, planned_hash, line, record.versions, running, record.format
+    )
 
 
 def judgment_words(judged: ReplayJudgment, lines: int) -> str:
@@ -102,8 +110,13 @@ def judgment_words(judged: ReplayJudgment, lines: int) -> str:
                 if judged.planned_hash is not None
                 else "No plan here names its last hash."
             )
+            found = (
+                f"The replay differs from its record{place}, as other rules would"
+                if judged.format == FORMAT
+                else f"The record has the older format {judged.format} and cannot be compared"
+            )
             return (
-                f"The replay differs from its record{place}, as other rules would: written by "
+                f"{found}: written by "
                 f"{version_words(judged.written_by)}, this is {version_words(judged.running)}. "
                 f"{vouched} Replay it with the version that wrote it."
             )
@@ -130,27 +143,51 @@ class Record(Struct, frozen=True):
     """A record that was read whole and whose chain holds."""
 
     request_id: str
+    flow: str | None
+    """None in the oldest format, which only one flow ever wrote."""
+    format: int
     versions: Mapping[str, str]
     lines: tuple[RecordLine, ...]
     complete: bool
     last_hash: str
 
     def inputs(self) -> dict[str, object]:
-        return self._named("input")
+        chosen = (line.body for line in self.lines if line.kind == "input")
+        return {str(body.get("name")): body.get("value") for body in chosen}
 
-    def facts(self) -> dict[str, object]:
-        return self._named("fact")
+    def fact(self, role: Role, name: str) -> object | None:
+        """What this role found out last under this name."""
+        found = None
+        for line in self.lines:
+            match line.body:
+                case {"kind": Kind.AGENT_FACT, "from": sender, "payload": {"name": called}} if (
+                    sender == role and called == name
+                ):
+                    found = line.body["payload"]["value"]  # type: ignore[index]
+                case {"name": called, "value": value} if line.kind == "fact" and called == name:
+                    found = value
+        return found
+
+    def messages(self) -> tuple[Mapping[str, object], ...]:
+        return tuple(line.body for line in self.lines if line.kind == "envelope")
 
     def envelopes(self) -> tuple[bytes, ...]:
         """The canonical bytes of every envelope, for a `Registry` to open."""
         return tuple(line.wire for line in self.lines if line.kind == "envelope")
 
-    def replies(self) -> tuple[ModelReply, ...]:
-        return tuple(_reply(line.body) for line in self.lines if line.kind == "reply")
-
-    def _named(self, kind: str) -> dict[str, object]:
-        chosen = (line.body for line in self.lines if line.kind == kind)
-        return {str(body.get("name")): body.get("value") for body in chosen}
+    def replies(self) -> dict[tuple[Role, int], ModelReply]:
+        """What models said, by the role that asked and the number of its question."""
+        found = {}
+        for line in self.lines:
+            match line.body:
+                case {"kind": Kind.MODEL_REPLY, "from": role, "payload": dict(payload)}:
+                    reply = _reply(payload)
+                case {"role": role, **payload} if line.kind == "reply":
+                    reply = _reply(payload)
+                case _:
+                    continue
+            found[Role(str(role)), reply.step] = reply
+        return found
 
 
 def read_record(path: Path) -> Record:
@@ -161,11 +198,18 @@ def read_record(path: Path) -> Record:
             f"{path.name} is not as it was written: line {check.broken_line}, {check.reason}."
         )
     header = check.lines[0].body
-    versions = header.get("versions")
+    versions, written, flow = header.get("versions"), header.get("format"), header.get("flow")
     if not isinstance(versions, dict):
         raise RecordBrokenError(f"{path.name} does not say which versions wrote it.")
+    if not isinstance(written, int) or not OLDEST_FORMAT <= written <= FORMAT:
+        raise RecordBrokenError(
+            f"{path.name} has the format {written!r}, and this zuno reads {OLDEST_FORMAT} to "
+            f"{FORMAT}. Replay it with the version that wrote it."
+        )
     return Record(
         request_id=str(header.get("requestId")),
+        flow=None if written == OLDEST_FORMAT else str(flow),
+        format=written,
         versions={str(name): str(version) for name, version in versions.items()},
         lines=check.lines,
         complete=check.complete,
@@ -173,20 +217,41 @@ def read_record(path: Path) -> Record:
     )
 
 
-class ReplayClock:
-    """Tells each envelope the time it was sent at when it was recorded."""
+class RecordedTurns:
+    """Lets every role speak in the order of the record, and gives each message its time there.
 
-    def __init__(self, record: Record) -> None:
-        stamps = [line.body.get("ts") for line in record.lines if line.kind == "envelope"]
-        self._stamps = [stamp for stamp in stamps if isinstance(stamp, int)]
-        self._asked = 0
+    Agents who worked at once took turns by chance. A replay repeats the turns, so that each of them
+    hears the others in the same order, and every line comes out where it was.
+    """
 
-    def __call__(self) -> float:
-        if not self._stamps:
+    def __init__(self, record: Record, *, patience: float = 5.0) -> None:
+        lines = _before_failure(record.lines)
+        said = [line.body for line in lines if line.kind == "envelope"]
+        self._turns = [(body.get("from"), _stamp(body.get("ts"))) for body in said]
+        self._next = 0
+        self._patience = patience
+        # In an older format less was said aloud: its turns are no guide.
+        self._kept = record.format == FORMAT
+        self._moved = asyncio.Event()
+
+    async def turn(self, role: Role) -> None:
+        while self._kept and self._next < len(self._turns) and self._turns[self._next][0] != role:
+            moved = self._moved
+            try:
+                await asyncio.wait_for(moved.wait(), self._patience)
+            except TimeoutError:
+                if moved is self._moved:
+                    # Whose turn it is has nothing to say: this is not what was recorded.
+                    self._kept = False
+
+    def clock(self) -> float:
+        if not self._turns:
             return 0.0
         # A run that says more than was recorded differs already; the last time will do for it.
-        stamp = self._stamps[min(self._asked, len(self._stamps) - 1)]
-        self._asked += 1
+        _, stamp = self._turns[min(self._next, len(self._turns) - 1)]
+        self._next += 1
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()
         return stamp / 1000
 
 
@@ -200,6 +265,8 @@ class ReplayDifference(Struct, frozen=True):
 class ReplayReport(Struct, frozen=True):
     compared: int
     difference: ReplayDifference | None
+    last_hash: str = ""
+    """Of the record that the replay wrote: the recorded one's own where every byte is the same."""
 
     @property
     def matches(self) -> bool:
@@ -207,27 +274,31 @@ class ReplayReport(Struct, frozen=True):
 
 
 async def replay(
-    record: Record, rerun: Callable[[RecordWriter, ReplayClock], Awaitable[None]]
+    record: Record, rerun: Callable[[RecordWriter, Ambient], Awaitable[None]]
 ) -> ReplayReport:
     """Let `rerun` run the request as it was run, writing a new record, and compare the two.
 
-    It takes inputs and model replies from the record, and time from the clock it is given.
+    It takes inputs, facts and model replies from the record, and time and turns from the `Ambient`.
     """
     sink = MemorySink()
-    writer = RecordWriter(sink, record.request_id, record.versions, Redactor())
-    await rerun(writer, ReplayClock(record))
+    writer = RecordWriter(
+        sink, record.request_id, record.versions, Redactor(), flow=record.flow or ""
+    )
+    turns = RecordedTurns(record)
+    await rerun(writer, Ambient(turns.clock, lambda: record.request_id, turn=turns.turn))
     if record.complete:
         writer.close()
     replayed = check_lines(sink.lines).lines
+    last_hash = writer.last_hash
     recorded = _before_failure(record.lines)
     if len(recorded) < len(record.lines):
         # What ended it lay outside: time, a lost message, a chain that did not answer.
         replayed = replayed[: len(recorded)]
-    return ReplayReport(len(recorded), _first_difference(recorded, replayed))
+    return ReplayReport(len(recorded), _first_difference(recorded, replayed), last_hash)
 
 
 def _before_failure(lines: tuple[RecordLine, ...]) -> tuple[RecordLine, ...]:
-    """All lines, or those up to the failure in which the debate ended."""
+    """All lines, or those up to the failure in which the flow ended."""
     for index, line in enumerate(lines):
         if line.kind == "envelope" and line.body.get("kind") == Kind.FLOW_FAILED:
             return lines[:index]
@@ -245,27 +316,12 @@ def _first_difference(
     return None
 
 
-def _reply(body: Mapping[str, object]) -> ModelReply:
-    tokens_in, tokens_out, step = body.get("tokensIn"), body.get("tokensOut"), body.get("step")
-    if (
-        not isinstance(step, int)
-        or not isinstance(tokens_in, int)
-        or not isinstance(tokens_out, int)
-    ):
-        raise RecordBrokenError("A model's reply in the record has no step or token count.")
-    return ModelReply(
-        role=str(body.get("role")),
-        step=step,
-        prompt=str(body.get("prompt")),
-        model=_text(body.get("model")),
-        raw=_text(body.get("raw")),
-        unavailable=_text(body.get("unavailable")),
-        sentence=_text(body.get("sentence")),
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
-        estimated=body.get("estimated") is True,
-    )
+def _reply(payload: Mapping[str, object]) -> ModelReply:
+    try:
+        return ModelReply.model_validate(payload)
+    except ValidationError as error:
+        raise RecordBrokenError("A model's reply in the record cannot be read.") from error
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+def _stamp(value: object) -> int:
+    return value if isinstance(value, int) else 0

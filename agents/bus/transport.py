@@ -18,7 +18,11 @@ class TransportError(Exception):
 
 
 class EnvelopeTransport(Protocol):
-    """A way for envelopes to travel; it may lose, repeat and reorder them, never alter them."""
+    """A way for envelopes to travel; it may lose, repeat and reorder them, never alter them.
+
+    Between processes everything goes through the desk: whatever an agent elsewhere sends is
+    received as `cli`, whoever it is for, and the bus there records it and sends it on.
+    """
 
     async def send(self, envelope: Envelope, *, droppable: bool) -> bool:
         """Hand over one envelope, waiting while the way is full.
@@ -45,13 +49,17 @@ class QueueTransport:
         if queue is None:
             raise TransportError(f"Nobody here listens as {envelope.recipient}.")
         if not droppable:
-            await queue.put(envelope)
+            await self.put(envelope.recipient, envelope)
             return True
         try:
             queue.put_nowait(envelope)
         except asyncio.QueueFull:
             return False
         return True
+
+    async def put(self, role: Role, envelope: Envelope) -> None:
+        """Hand an envelope to this role, whoever it is for."""
+        await self._queues[role].put(envelope)
 
     async def receive(self, role: Role) -> Envelope:
         return await self._queues[role].get()

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Protocol, TypeV
 
 from msgspec import Struct, field
 
-from agents.bus.envelope import EnvelopeError, FailureCause
+from agents.bus.envelope import EnvelopeError
+from agents.bus.payload import FailureCause
 from agents.bus.transport import TransportError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 
-    from agents.bus.envelope import Envelope, Payload, Registry, Role
+    from agents.bus.board import Board
+    from agents.bus.envelope import Envelope, Registry, Role
+    from agents.bus.payload import Payload
     from agents.bus.transport import EnvelopeTransport
 
 Services = TypeVar("Services")
@@ -35,8 +38,13 @@ class HandlerContext(Struct, Generic[Services], frozen=True):
     request_id: str
     role: Role
     services: Services
+    say: Callable[[Outgoing], Awaitable[None]]
+    """Sends at once what the handler's own messages rest on: a fact it found, a model's reply."""
     prose: Callable[[str], None]
     """Takes a model's words as they are written; they are shown, never recorded or replayed."""
+    board: Board
+    questions: Iterator[int]
+    """Numbers the questions that this role asks a model in this request."""
 
 
 class Handler(Protocol[Services]):
@@ -79,6 +87,7 @@ class Counters(Struct):
     duplicates: int = 0
     late: int = 0
     dropped: int = 0
+    forged: int = 0
 
 
 class _Lane(Struct, Generic[Services]):
@@ -120,7 +129,7 @@ class Worker(Generic[Services]):
         # Taking never waits for a handler: were it to, two agents whose queues are full of each
         # other's messages would stand still for ever.
         while True:
-            self._take(await self._transport.receive(self.role))
+            self.take(await self._transport.receive(self.role))
 
     def close(self, request_id: str) -> asyncio.Task[None] | None:
         """Stop working on a request; the task that still has to end, if there is one."""
@@ -134,7 +143,7 @@ class Worker(Generic[Services]):
         lane.task.cancel()
         return lane.task
 
-    def _take(self, envelope: Envelope) -> None:
+    def take(self, envelope: Envelope) -> None:
         lane = self._lanes.get(envelope.request_id)
         if lane is None:
             context = self._host.context(envelope.request_id, self.role)
@@ -184,6 +193,7 @@ class Worker(Generic[Services]):
             lane.task = None
 
     async def _handle(self, lane: _Lane[Services], envelope: Envelope) -> None:
+        lane.context.board.add(envelope)
         try:
             async with aclosing(self._handler(envelope, lane.context)) as said:
                 async for outgoing in said:

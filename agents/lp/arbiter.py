@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.bus.envelope import Kind, Role
+from agents.bus.envelope import CLI
 from agents.bus.worker import Outgoing, StageFailedError
+from agents.lp.briefing import briefed
 from agents.lp.conclude import by_arbiter, plan_of
 from agents.lp.judge import JudgedCandidate, NumbersDifferError, Opinion, judged_round, recomputed
-from agents.lp.payloads import Deadlock, PlanReady
+from agents.lp.payloads import Deadlock, DebateKind, PlanReady
 from agents.lp.replies import ArbiterReply
-from agents.lp.speaking import ask, briefed, model_thought, thought
+from agents.model.speaking import ask, model_thought, thought
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rules import JudgmentVerdict
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from agents.bus.envelope import Envelope
     from agents.bus.worker import HandlerContext
     from agents.lp.judge import JudgedRound
-    from agents.lp.speaking import DebateServices
+    from agents.lp.services import DebateServices
 
 
 async def arbiter(
@@ -39,7 +40,7 @@ async def arbiter(
     brief = briefed(context, deadlock.context, deadlock)
     reply = None
     if choice is not None:
-        spoken = await ask(context, brief, ArbiterReply)
+        spoken = await ask(context, context.services.model, brief, ArbiterReply)
         if spoken.silence:
             yield thought(number, "silence", spoken.silence)
         reply = spoken.reply
@@ -54,7 +55,7 @@ async def arbiter(
             )
         choice = named or choice
     plan = plan_of(deadlock, judged, choice, decided_by="arbiter")
-    yield Outgoing(Kind.PLAN_READY, Role.CLI, PlanReady(plan=plan))
+    yield Outgoing(DebateKind.PLAN_READY, CLI, PlanReady(plan=plan))
 
 
 def _standing(deadlock: Deadlock) -> dict[int, Opinion]:

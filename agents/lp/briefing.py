@@ -6,12 +6,10 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
-
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import CreateContext
-from agents.model.claims import ClaimLedger, without_ids
-from agents.model.interface import ModelPrompt
+from agents.lp.payloads import STRATEGIST
+from agents.model.brief import Brief
 from agents.model.numerals import Unit
 from agents.numbers.profiles import PROFILES, Tiebreak
 from agents.numbers.regime import daily_sigma
@@ -25,13 +23,14 @@ from chain.base.units import GWEI
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
+    from agents.bus.worker import HandlerContext
     from agents.lp.facts import MarketContext, ObservedPool
     from agents.lp.payloads import Debate, DebateRound, Objection
     from agents.lp.plan import Candidate, RuleFinding
+    from agents.lp.services import DebateServices
 
     Context = MarketContext | CreateContext
 
-STRUCK = "[struck]"
 _AXES = {
     Tiebreak.STRESSED_BUFFER: "the largest buffer at twice the volatility",
     Tiebreak.BUFFER_AND_YIELD: "the largest buffer times fees, a buffer beyond twice the floor "
@@ -45,160 +44,159 @@ _UNITS = {
 }
 
 
-class Brief(Struct):
-    """A prompt while it is written; the ledger remembers each number it was given."""
+def briefed(
+    context: HandlerContext[DebateServices], facts: Context, debate: Debate | None
+) -> Brief:
+    """What the agent's model is told; nothing is written where there is none to read it."""
+    if context.services.model is None:
+        return Brief("")
+    brief = Brief(_system(context.role))
+    describe_market(brief, facts)
+    if context.role == STRATEGIST:
+        describe_bounds(brief)
+    if debate is not None:
+        describe_table(brief, debate)
+    return brief
 
-    role: Role
-    ledger: ClaimLedger = field(default_factory=ClaimLedger)
-    lines: list[str] = field(default_factory=list)
 
-    @property
-    def prompt(self) -> ModelPrompt:
-        return ModelPrompt(system=_system(self.role), user="\n".join(self.lines))
+def describe_market(brief: Brief, context: Context) -> None:
+    """The facts everybody may argue from."""
+    rules = PROFILES[context.profile]
+    brief.say(
+        f"Risk profile {context.profile.value}: buffer floor "
+        f"{brief.number(rules.buffer_floor_hours, Unit.HOURS)}, gas over a day's fees at most "
+        f"{brief.number(rules.gas_yield_ceiling, Unit.MULTIPLIER)}, break-even within "
+        f"{brief.number(rules.break_even_life_share, Unit.MULTIPLIER)} of the median life; "
+        f"the axis between candidates is {_AXES[rules.tiebreak]}."
+    )
+    brief.say(f"Gas {brief.number(context.gas.wei_per_gas / GWEI, Unit.GWEI)}.")
+    if isinstance(context, CreateContext):
+        brief.say(f"The person wants exposure {context.goal.exposure.value}.")
+        for index, observed in enumerate(context.surveyed_pools):
+            evaluation = evaluation_of(context, index)
+            own = "TOKEN0" if evaluation.capital_is_currency0 else "TOKEN1"
+            brief.say(f"Pool {index}, where the person's own token is {own}:")
+            _pool(brief, observed)
+            _base(brief, evaluation.base_half_width)
+        return
+    _pool(brief, context.observed)
+    _base(brief, evaluation_of(context).base_half_width)
 
-    def say(self, line: str) -> None:
-        self.lines.append(line)
 
-    def number(self, value: float | None, unit: Unit) -> str:
-        return "unknown" if value is None else self.ledger.cite(value, unit)
+def describe_bounds(brief: Brief) -> None:
+    brief.say(
+        f"A shape's widthMultiplier is {brief.number(MIN_WIDTH_MULTIPLIER, Unit.MULTIPLIER)} to "
+        f"{brief.number(MAX_WIDTH_MULTIPLIER, Unit.MULTIPLIER)}, its centerOffsetTicks "
+        f"{brief.number(-MAX_CENTER_OFFSET_TICKS, Unit.TICKS)} to "
+        f"{brief.number(MAX_CENTER_OFFSET_TICKS, Unit.TICKS)}."
+    )
 
-    def plain(self, prose: str) -> str:
-        """A model's words as others may quote them: without ids, without numbers nobody gave."""
-        text, flags = without_ids(prose, self.ledger.check(prose).flags)
-        for flag in sorted(flags, key=lambda flag: flag.start, reverse=True):
-            text = f"{text[: flag.start]}{STRUCK}{text[flag.end :]}"
-        return text
 
-    def market(self, context: Context) -> None:
-        """The facts everybody may argue from."""
-        rules = PROFILES[context.profile]
-        self.say(
-            f"Risk profile {context.profile.value}: buffer floor "
-            f"{self.number(rules.buffer_floor_hours, Unit.HOURS)}, gas over a day's fees at most "
-            f"{self.number(rules.gas_yield_ceiling, Unit.MULTIPLIER)}, break-even within "
-            f"{self.number(rules.break_even_life_share, Unit.MULTIPLIER)} of the median life; "
-            f"the axis between candidates is {_AXES[rules.tiebreak]}."
+def describe_candidate(brief: Brief, name: str, candidate: Candidate) -> None:
+    if candidate.buffer_hours is None or candidate.survival is None:
+        brief.say(
+            f"{name}: in the wallet, cost {brief.number(candidate.cost_usd, Unit.USD)}, "
+            "no fees, no LVR."
         )
-        self.say(f"Gas {self.number(context.gas.wei_per_gas / GWEI, Unit.GWEI)}.")
-        if isinstance(context, CreateContext):
-            self.say(f"The person wants exposure {context.goal.exposure.value}.")
-            for index, observed in enumerate(context.surveyed_pools):
-                evaluation = evaluation_of(context, index)
-                own = "TOKEN0" if evaluation.capital_is_currency0 else "TOKEN1"
-                self.say(f"Pool {index}, where the person's own token is {own}:")
-                self._pool(observed)
-                self._base(evaluation.base_half_width)
-            return
-        self._pool(context.observed)
-        self._base(evaluation_of(context).base_half_width)
-
-    def bounds(self) -> None:
-        self.say(
-            f"A shape's widthMultiplier is {self.number(MIN_WIDTH_MULTIPLIER, Unit.MULTIPLIER)} to "
-            f"{self.number(MAX_WIDTH_MULTIPLIER, Unit.MULTIPLIER)}, its centerOffsetTicks "
-            f"{self.number(-MAX_CENTER_OFFSET_TICKS, Unit.TICKS)} to "
-            f"{self.number(MAX_CENTER_OFFSET_TICKS, Unit.TICKS)}."
+        return
+    shape = candidate.shape
+    form = (
+        ""
+        if shape is None
+        else (
+            f" pool {shape.pool_index}, width "
+            f"{brief.number(shape.width_multiplier, Unit.MULTIPLIER)}, centre off by "
+            f"{brief.number(shape.center_offset_ticks, Unit.TICKS)};"
         )
+    )
+    swap = "no swap" if candidate.prep_action is None else "needs a swap"
+    brief.say(
+        f"{name} ({candidate.kind}):{form} buffer at once the volatility "
+        f"{brief.number(candidate.buffer_hours.at_1x, Unit.HOURS)}, at twice "
+        f"{brief.number(candidate.buffer_hours.at_2x, Unit.HOURS)}, at three times "
+        f"{brief.number(candidate.buffer_hours.at_3x, Unit.HOURS)}; stays a day with "
+        f"{brief.number(candidate.survival.day, Unit.FRACTION)}, a week with "
+        f"{brief.number(candidate.survival.week, Unit.FRACTION)}; fees a day "
+        f"{brief.number(candidate.fee_yield_24h, Unit.USD)}, LVR a day "
+        f"{brief.number(candidate.lvr_24h, Unit.USD)}, cost "
+        f"{brief.number(candidate.cost_usd, Unit.USD)}, {swap}, break-even "
+        f"{brief.number(candidate.break_even_hours, Unit.HOURS)}."
+    )
+    judgment = candidate.judgment
+    if judgment is not None:
+        harder = "" if judgment.verdict is judgment.by_rules else ", harder than the rules"
+        brief.say(f"  judged {judgment.verdict.value}{harder}")
 
-    def candidate(self, name: str, candidate: Candidate) -> None:
-        if candidate.buffer_hours is None or candidate.survival is None:
-            self.say(
-                f"{name}: in the wallet, cost {self.number(candidate.cost_usd, Unit.USD)}, "
-                "no fees, no LVR."
-            )
-            return
-        shape = candidate.shape
-        form = (
-            ""
-            if shape is None
-            else (
-                f" pool {shape.pool_index}, width "
-                f"{self.number(shape.width_multiplier, Unit.MULTIPLIER)}, centre off by "
-                f"{self.number(shape.center_offset_ticks, Unit.TICKS)};"
-            )
-        )
-        swap = "no swap" if candidate.prep_action is None else "needs a swap"
-        self.say(
-            f"{name} ({candidate.kind}):{form} buffer at once the volatility "
-            f"{self.number(candidate.buffer_hours.at_1x, Unit.HOURS)}, at twice "
-            f"{self.number(candidate.buffer_hours.at_2x, Unit.HOURS)}, at three times "
-            f"{self.number(candidate.buffer_hours.at_3x, Unit.HOURS)}; stays a day with "
-            f"{self.number(candidate.survival.day, Unit.FRACTION)}, a week with "
-            f"{self.number(candidate.survival.week, Unit.FRACTION)}; fees a day "
-            f"{self.number(candidate.fee_yield_24h, Unit.USD)}, LVR a day "
-            f"{self.number(candidate.lvr_24h, Unit.USD)}, cost "
-            f"{self.number(candidate.cost_usd, Unit.USD)}, {swap}, break-even "
-            f"{self.number(candidate.break_even_hours, Unit.HOURS)}."
-        )
-        judgment = candidate.judgment
-        if judgment is not None:
-            harder = "" if judgment.verdict is judgment.by_rules else ", harder than the rules"
-            self.say(f"  judged {judgment.verdict.value}{harder}")
 
-    def table(self, debate: Debate) -> None:
-        self.candidate("HOLD", debate.hold)
-        if debate.exit is not None:
-            self.candidate("EXIT", debate.exit)
-        for one in debate.rounds:
-            self.round(one)
+def describe_table(brief: Brief, debate: Debate) -> None:
+    describe_candidate(brief, "HOLD", debate.hold)
+    if debate.exit is not None:
+        describe_candidate(brief, "EXIT", debate.exit)
+    for one in debate.rounds:
+        describe_round(brief, one)
 
-    def round(self, one: DebateRound) -> None:
-        decided = "not judged yet" if one.decision is None else f"decided {one.decision.value}"
-        self.say(f"Round {one.number}, proposed by the {one.proposed_by}, {decided}:")
-        for index, candidate in enumerate(one.candidates):
-            self.candidate(f"Candidate {index}", candidate)
-        for objection in one.objections:
-            self._objection(objection, one)
 
-    def _pool(self, observed: ObservedPool) -> None:
-        market, pool = observed.market, observed.pool
-        self.say(
-            f"TOKEN0 is {_kind(observed.token0.kind)}, TOKEN1 is {_kind(observed.token1.kind)}; "
-            f"fee {self.number(pool.lp_fee / 1_000_000, Unit.FRACTION)}; "
-            f"hook danger {pool.hook_danger}."
-        )
-        self.say(
-            f"Regime {observed.regime.value}. Volatility a day "
-            f"{self.number(market.sigma, Unit.FRACTION)}"
-            f"{' (assumed)' if market.sigma_assumed else ''}, over the last day "
-            f"{self.number(market.sigma_24h, Unit.FRACTION)}, over the week "
-            f"{self.number(market.sigma_7d, Unit.FRACTION)}; fees pay for "
-            f"{self.number(market.implied_sigma_24h, Unit.FRACTION)}; path efficiency "
-            f"{self.number(market.path_efficiency, Unit.FRACTION)}; pool fees of the last day "
-            f"{self.number(market.fees_24h_usd, Unit.USD)}."
-        )
+def describe_round(brief: Brief, one: DebateRound) -> None:
+    decided = "not judged yet" if one.decision is None else f"decided {one.decision.value}"
+    brief.say(f"Round {one.number}, proposed by the {one.proposed_by}, {decided}:")
+    for index, candidate in enumerate(one.candidates):
+        describe_candidate(brief, f"Candidate {index}", candidate)
+    for objection in one.objections:
+        _objection(brief, objection, one)
 
-    def _base(self, half_width: float) -> None:
-        self.say(
-            f"Base half-width {self.number(round(half_width), Unit.TICKS)}, about "
-            f"{self.number(daily_sigma(half_width), Unit.FRACTION)} of the price."
-        )
 
-    def _objection(self, objection: Objection, one: DebateRound) -> None:
-        """A point by its rule and numbers: the words of another model are no prompt's business."""
-        found = [
-            finding
-            for candidate in one.candidates
-            if candidate.index == objection.candidate and candidate.judgment is not None
-            for finding in candidate.judgment.findings
-            if finding.words == objection.words
-        ]
-        about = self._finding(found[0]) if found else "the Critic's own judgment"
-        needed = (
-            ""
-            if objection.needed_multiplier is None
-            else f"; a width of {self.number(objection.needed_multiplier, Unit.MULTIPLIER)}"
-            " would meet the floor"
-        )
-        self.say(f"  Point {objection.point}, candidate {objection.candidate}: {about}{needed}.")
+def _pool(brief: Brief, observed: ObservedPool) -> None:
+    market, pool = observed.market, observed.pool
+    brief.say(
+        f"TOKEN0 is {_kind(observed.token0.kind)}, TOKEN1 is {_kind(observed.token1.kind)}; "
+        f"fee {brief.number(pool.lp_fee / 1_000_000, Unit.FRACTION)}; "
+        f"hook danger {pool.hook_danger}."
+    )
+    brief.say(
+        f"Regime {observed.regime.value}. Volatility a day "
+        f"{brief.number(market.sigma, Unit.FRACTION)}"
+        f"{' (assumed)' if market.sigma_assumed else ''}, over the last day "
+        f"{brief.number(market.sigma_24h, Unit.FRACTION)}, over the week "
+        f"{brief.number(market.sigma_7d, Unit.FRACTION)}; fees pay for "
+        f"{brief.number(market.implied_sigma_24h, Unit.FRACTION)}; path efficiency "
+        f"{brief.number(market.path_efficiency, Unit.FRACTION)}; pool fees of the last day "
+        f"{brief.number(market.fees_24h_usd, Unit.USD)}."
+    )
 
-    def _finding(self, finding: RuleFinding) -> str:
-        rule = finding.rule.value.replace("-", " ")
-        if finding.limit is None:
-            return rule
-        unit = _UNITS[finding.rule]
-        value = "unknown or never" if finding.value is None else self.number(finding.value, unit)
-        return f"{rule}, {value} against {self.number(finding.limit, unit)}"
+
+def _base(brief: Brief, half_width: float) -> None:
+    brief.say(
+        f"Base half-width {brief.number(round(half_width), Unit.TICKS)}, about "
+        f"{brief.number(daily_sigma(half_width), Unit.FRACTION)} of the price."
+    )
+
+
+def _objection(brief: Brief, objection: Objection, one: DebateRound) -> None:
+    """A point by its rule and numbers: the words of another model are no prompt's business."""
+    found = [
+        finding
+        for candidate in one.candidates
+        if candidate.index == objection.candidate and candidate.judgment is not None
+        for finding in candidate.judgment.findings
+        if finding.words == objection.words
+    ]
+    about = _finding(brief, found[0]) if found else "the Critic's own judgment"
+    needed = (
+        ""
+        if objection.needed_multiplier is None
+        else f"; a width of {brief.number(objection.needed_multiplier, Unit.MULTIPLIER)}"
+        " would meet the floor"
+    )
+    brief.say(f"  Point {objection.point}, candidate {objection.candidate}: {about}{needed}.")
+
+
+def _finding(brief: Brief, finding: RuleFinding) -> str:
+    rule = finding.rule.value.replace("-", " ")
+    if finding.limit is None:
+        return rule
+    unit = _UNITS[finding.rule]
+    value = "unknown or never" if finding.value is None else brief.number(finding.value, unit)
+    return f"{rule}, {value} against {brief.number(finding.limit, unit)}"
 
 
 def _kind(kind: str) -> str:
@@ -209,4 +207,4 @@ def _kind(kind: str) -> str:
 
 @cache
 def _system(role: Role) -> str:
-    return files("agents.lp.prompts").joinpath(f"{role.value}.txt").read_text("utf-8")
+    return files("agents.lp.prompts").joinpath(f"{role}.txt").read_text("utf-8")

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.bus.envelope import Kind, Role
+from agents.bus.envelope import CLI
 from agents.bus.worker import Outgoing, StageFailedError
+from agents.lp.briefing import briefed
 from agents.lp.conclude import by_critic, plan_of
 from agents.lp.judge import JudgedRound, NumbersDifferError, Opinion, judged_round, recomputed
-from agents.lp.payloads import Critique, Deadlock, PlanReady, Proposal
+from agents.lp.payloads import (
+    ARBITER,
+    STRATEGIST,
+    Critique,
+    Deadlock,
+    DebateKind,
+    PlanReady,
+    Proposal,
+)
 from agents.lp.replies import CriticReply
-from agents.lp.speaking import ask, briefed, model_thought, thought
+from agents.model.speaking import ask, model_thought, thought
 from agents.numbers.rules import Decision, JudgmentVerdict
 
 if TYPE_CHECKING:
@@ -18,10 +27,10 @@ if TYPE_CHECKING:
 
     from agents.bus.envelope import Envelope
     from agents.bus.worker import HandlerContext
-    from agents.lp.briefing import Brief
     from agents.lp.plan import MoveJudgment
     from agents.lp.replies import CandidateOpinion
-    from agents.lp.speaking import DebateServices
+    from agents.lp.services import DebateServices
+    from agents.model.brief import Brief
 
 
 async def critic(
@@ -38,7 +47,7 @@ async def critic(
     brief = briefed(context, proposal.context, proposal)
     reply = None
     if moves:
-        spoken = await ask(context, brief, CriticReply)
+        spoken = await ask(context, context.services.model, brief, CriticReply)
         if spoken.silence:
             yield thought(number, "silence", spoken.silence)
         reply = spoken.reply
@@ -60,12 +69,12 @@ def _answer(debate: Critique, judged: JudgedRound) -> Outgoing:
     """Done, back to the Strategist, or on to the Arbiter."""
     if judged.decision is Decision.ACCEPT or not judged.moves:
         plan = plan_of(debate, judged, by_critic(debate.context, judged), decided_by="critic")
-        return Outgoing(Kind.PLAN_READY, Role.CLI, PlanReady(plan=plan))
+        return Outgoing(DebateKind.PLAN_READY, CLI, PlanReady(plan=plan))
     if len(debate.rounds) < debate.max_rounds:
-        return Outgoing(Kind.CRITIQUE, Role.STRATEGIST, debate)
+        return Outgoing(DebateKind.CRITIQUE, STRATEGIST, debate)
     reason = f"No candidate was accepted in {len(debate.rounds)} rounds."
     deadlock = Deadlock.model_construct(**dict(debate), reason=reason)
-    return Outgoing(Kind.DEADLOCK, Role.ARBITER, deadlock)
+    return Outgoing(DebateKind.DEADLOCK, ARBITER, deadlock)
 
 
 def _with_judgment(proposal: Proposal, judged: JudgedRound, critique: str) -> Critique:

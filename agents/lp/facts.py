@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from agents.bus.envelope import Measure, Payload, Units
+from agents.bus.payload import Measure, Payload, Units
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime
 from agents.numbers.shapes import ExposureBias

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Literal
 
-from agents.bus.envelope import Kind, Measure, Payload, Registry, Units
+from agents.bus.envelope import Registry, Role
+from agents.bus.payload import Measure, Payload, Units
 from agents.lp.facts import CreateContext, CreateGoal, MarketContext
 from agents.lp.plan import Candidate, Plan
 from agents.numbers.profiles import RiskProfile
@@ -12,6 +14,22 @@ from agents.numbers.rules import Decision
 from chain.base.canonical import canonical, digest
 
 MOST_ROUNDS = 6
+
+SCOUT = Role("scout")
+STRATEGIST = Role("strategist")
+CRITIC = Role("critic")
+ARBITER = Role("arbiter")
+
+
+class DebateKind(StrEnum):
+    FLOW_START = "flow_start"
+    FLOW_CREATE_START = "flow_create_start"
+    CONTEXT_OBSERVED = "context_observed"
+    PROPOSAL = "proposal"
+    CRITIQUE = "critique"
+    REVISION = "revision"
+    DEADLOCK = "deadlock"
+    PLAN_READY = "plan_ready"
 
 
 class FlowStart(Payload):
@@ -99,37 +117,19 @@ class PlanReady(Payload):
     plan: Plan
 
 
-class StruckClaim(Payload):
-    """A number in an agent's words that no number it was given stands behind."""
-
-    start: int
-    end: int
-    why: Literal["mismatch", "unknown", "uncited"]
-
-
-class Thought(Payload):
-    """What an agent says aloud; losing one changes nothing."""
-
-    round: int
-    tag: str
-    text: str
-    struck: tuple[StruckClaim, ...] = ()
-    cited: int = 0
-    """Numbers that were given and cited rightly."""
-
-
 DEBATE = Registry(
+    (SCOUT, STRATEGIST, CRITIC, ARBITER),
     {
-        Kind.FLOW_START: FlowStart,
-        Kind.FLOW_CREATE_START: FlowCreateStart,
-        Kind.CONTEXT_OBSERVED: ContextObserved,
-        Kind.PROPOSAL: Proposal,
-        Kind.REVISION: Proposal,
-        Kind.CRITIQUE: Critique,
-        Kind.DEADLOCK: Deadlock,
-        Kind.PLAN_READY: PlanReady,
-        Kind.AGENT_THOUGHT: Thought,
-    }
+        DebateKind.FLOW_START: FlowStart,
+        DebateKind.FLOW_CREATE_START: FlowCreateStart,
+        DebateKind.CONTEXT_OBSERVED: ContextObserved,
+        DebateKind.PROPOSAL: Proposal,
+        DebateKind.REVISION: Proposal,
+        DebateKind.CRITIQUE: Critique,
+        DebateKind.DEADLOCK: Deadlock,
+        DebateKind.PLAN_READY: PlanReady,
+    },
+    final=(DebateKind.PLAN_READY,),
 )
 
 

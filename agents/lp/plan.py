@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from agents.bus.envelope import Measure, Payload, Units
+from agents.bus.payload import Measure, Payload, Units
 from agents.numbers.choosing import PlanVerdict
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime

@@ -94,7 +94,7 @@ def plan_document(ended: DebateEnd, budget: BudgetReport | None, record_hash: st
     if ended.plan is None:
         raise ValueError("A debate without a plan has no document.")
     turns = [
-        {"role": turn.role.value, **turn.thought.model_dump(mode="json", by_alias=True)}
+        {"role": turn.role, **turn.thought.model_dump(mode="json", by_alias=True)}
         for turn in ended.transcript
     ]
     return {

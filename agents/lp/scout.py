@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.bus.envelope import Kind, Role
 from agents.bus.worker import Outgoing, StageFailedError
+from agents.lp.briefing import briefed
 from agents.lp.facts import CreateContext
-from agents.lp.payloads import ContextObserved, FlowCreateStart, FlowStart, context_hash
+from agents.lp.payloads import (
+    STRATEGIST,
+    ContextObserved,
+    DebateKind,
+    FlowCreateStart,
+    FlowStart,
+    context_hash,
+)
 from agents.lp.replies import ScoutReply
-from agents.lp.speaking import ask, briefed, model_thought, thought
+from agents.lp.services import observation
+from agents.model.speaking import ask, model_thought, thought
 from chain.base.number_words import percent, usd
 from chain.base.units import GWEI
 
@@ -19,7 +27,7 @@ if TYPE_CHECKING:
     from agents.bus.envelope import Envelope
     from agents.bus.worker import HandlerContext
     from agents.lp.facts import MarketContext, ObservedPool
-    from agents.lp.speaking import DebateServices
+    from agents.lp.services import DebateServices
 
 
 async def scout(
@@ -32,17 +40,18 @@ async def scout(
         seen = await eyes.observe_position(start.token_id, start.profile)
     elif isinstance(start, FlowCreateStart):
         seen = await eyes.survey(start.goal, start.owner, start.profile)
-        if not seen.surveyed_pools:
-            raise StageFailedError(
-                "No pool on this network holds what was asked for. "
-                "Name another pair or fee, or see what there is: zuno pools"
-            )
     else:
         return
+    await context.say(observation(seen))
+    if isinstance(seen, CreateContext) and not seen.surveyed_pools:
+        raise StageFailedError(
+            "No pool on this network holds what was asked for. "
+            "Name another pair or fee, or see what there is: zuno pools"
+        )
     for line in _findings(seen):
         yield line
     brief = briefed(context, seen, None)
-    spoken = await ask(context, brief, ScoutReply)
+    spoken = await ask(context, context.services.model, brief, ScoutReply)
     if spoken.silence:
         yield thought(0, "silence", spoken.silence)
     if spoken.reply is None:
@@ -53,8 +62,8 @@ async def scout(
         yield model_thought(0, "summary", spoken.reply.summary, brief)
     whole = seen.model_copy(update={"summary": summary})
     yield Outgoing(
-        Kind.CONTEXT_OBSERVED,
-        Role.STRATEGIST,
+        DebateKind.CONTEXT_OBSERVED,
+        STRATEGIST,
         ContextObserved(
             context=whole, context_hash=context_hash(whole), max_rounds=start.max_rounds
         ),

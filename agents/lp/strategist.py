@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.bus.envelope import Kind, Role
 from agents.bus.worker import Outgoing
+from agents.lp.briefing import briefed
 from agents.lp.evaluation import exit_candidate, hold_candidate
 from agents.lp.facts import CreateContext
-from agents.lp.payloads import ContextObserved, Critique, DebateRound, PointAnswer, Proposal
+from agents.lp.payloads import (
+    CRITIC,
+    ContextObserved,
+    Critique,
+    DebateKind,
+    DebateRound,
+    PointAnswer,
+    Proposal,
+)
 from agents.lp.plan import ShapeChoice
 from agents.lp.propose import candidates_of, shapes_by_rules
 from agents.lp.replies import StrategistReply
-from agents.lp.speaking import ask, briefed, model_thought, thought
+from agents.model.speaking import ask, model_thought, thought
 from agents.numbers.shapes import ExposureBias
 from chain.base.number_words import hours, percent, usd
 
@@ -21,10 +29,10 @@ if TYPE_CHECKING:
 
     from agents.bus.envelope import Envelope
     from agents.bus.worker import HandlerContext
-    from agents.lp.briefing import Brief
     from agents.lp.evaluation import Evaluated
     from agents.lp.facts import MarketContext
-    from agents.lp.speaking import DebateServices
+    from agents.lp.services import DebateServices
+    from agents.model.brief import Brief
 
 
 async def strategist(
@@ -46,7 +54,7 @@ async def strategist(
         return
     number = len(debate.rounds) + 1
     brief = briefed(context, debate.context, debate)
-    spoken = await ask(context, brief, StrategistReply)
+    spoken = await ask(context, context.services.model, brief, StrategistReply)
     if spoken.silence:
         yield thought(number, "silence", spoken.silence)
     tag = "propose" if number == 1 else "revise"
@@ -79,8 +87,8 @@ async def strategist(
         proposed_by="rules" if spoken.reply is None else "model",
     )
     yield Outgoing(
-        Kind.PROPOSAL if number == 1 else Kind.REVISION,
-        Role.CRITIC,
+        DebateKind.PROPOSAL if number == 1 else DebateKind.REVISION,
+        CRITIC,
         debate.model_copy(update={"rounds": (*debate.rounds, this_round)}),
     )
 

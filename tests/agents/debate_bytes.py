@@ -18,7 +18,7 @@ from tests.agents.debating import DEVNET, argue, watching
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agents.lp.speaking import Eyes
+    from agents.lp.services import Eyes
 
 ETHER = CreateGoal(
     capital=(Capital(token=NATIVE, amount=10**18),),

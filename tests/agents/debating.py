@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.bus.bus import Ambient
+from agents.bus.ambient import Ambient
 from agents.bus.record import MemorySink, RecordWriter
 from agents.lp.debate import hold_debate
 from agents.lp.facts import CreateContext, MarketContext
@@ -22,10 +22,11 @@ from chain.rpc.client import RpcClient
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from agents.lp.debate import DebateEnd, Listener
+    from agents.bus.run import Listener
+    from agents.lp.debate import DebateEnd
     from agents.lp.facts import CreateGoal
     from agents.lp.plan import Plan
-    from agents.lp.speaking import Eyes
+    from agents.lp.services import Eyes
     from agents.model.interface import Model
     from agents.numbers.profiles import RiskProfile
 
@@ -112,7 +113,7 @@ async def argue(
 ) -> Argued:
     """A whole debate with a clock that stands still."""
     sink, noticing = MemorySink(), Noticing(eyes)
-    record = RecordWriter(sink, REQUEST, {"zuno": "test"}, Redactor())
+    record = RecordWriter(sink, REQUEST, {"zuno": "test"}, Redactor(), flow="lp")
     ended = await hold_debate(
         start,
         noticing,

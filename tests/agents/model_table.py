@@ -8,10 +8,11 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agents.bus.bus import Ambient, BusLimits
+from agents.bus.ambient import Ambient, BusLimits
 from agents.bus.record import FileSink, MemorySink, RecordWriter, verify_record
 from agents.bus.replay import read_record
-from agents.lp.debate import DebateEnd, Listener, hold_debate, replay_debate
+from agents.bus.run import Listener
+from agents.lp.debate import DebateEnd, hold_debate, replay_debate
 from agents.lp.plan_store import plan_document
 from agents.model.budget import Budget, BudgetLimits, TokenRate
 from agents.model.client import OpenAIModel
@@ -90,7 +91,9 @@ class Table:
     async def hold(self, conduct: Conduct, context: Context | None = None) -> Held:
         context = context or market_context("outside")
         path = self.folder / f"{next(self.numbers)}.jsonl"
-        writer = RecordWriter(FileSink(path), "req-1", {"zuno": "test"}, Redactor((KEY,)))
+        writer = RecordWriter(
+            FileSink(path), "req-1", {"zuno": "test"}, Redactor((KEY,)), flow="lp"
+        )
         budget = Budget(self.limits, self.prices, self.store, clock=lambda: 0.0).debate()
         prose: list[tuple[Role, str]] = []
         async with model_endpoint(conduct) as endpoint:
@@ -123,7 +126,7 @@ async def plan_of_the_rules(context: Context) -> Plan:
         start_of(context),
         FixedEyes(context),
         None,
-        RecordWriter(MemorySink(), "req-1", {}, Redactor()),
+        RecordWriter(MemorySink(), "req-1", {}, Redactor(), flow="lp"),
         ambient=Ambient(lambda: 0.0, lambda: "req-1"),
         request_id="req-1",
     )

@@ -108,7 +108,7 @@ def check_argued(context: Context, argued: Argued, rounds: int = 2) -> None:
     plan = argued.plan
     check_plan(context, plan)
     assert 1 <= plan.rounds <= rounds
-    spoken = [(turn.role.value, turn.thought.tag) for turn in argued.ended.transcript]
+    spoken = [(str(turn.role), turn.thought.tag) for turn in argued.ended.transcript]
     assert ("scout", "summary") in spoken
     assert spoken.count(("strategist", "propose")) == 1
     assert spoken.count(("strategist", "revise")) == plan.rounds - 1

@@ -8,16 +8,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.bus import Ambient, Bus, BusFullError, BusLimits
-from agents.bus.envelope import Envelope, FailureCause, FlowFailed, Kind, Role
+from agents.bus.ambient import Ambient, BusLimits
+from agents.bus.bus import Bus, BusFullError
+from agents.bus.envelope import CLI, Envelope, EnvelopeError, Kind, Role
+from agents.bus.payload import FailureCause, FlowFailed
+from agents.bus.spec import FlowSpec
 from agents.bus.transport import QueueTransport
 from agents.bus.worker import HandlerContext, Outgoing, StageFailedError
 from tests.fakes.small_debate import (
     AGENTS,
+    CRITIC,
     REGISTRY,
+    SCOUT,
+    STRATEGIST,
     Ids,
     Plan,
     Script,
+    SmallKind,
     Start,
     Turn,
     scout,
@@ -35,7 +42,7 @@ def failure(envelope: Envelope) -> FlowFailed:
 
 
 async def one(bus: Bus[Script], script: Script, *, rounds: int = 2) -> Envelope:
-    flow = await bus.start(Kind.FLOW_START, Start(position=7, rounds=rounds), services=script)
+    flow = await bus.start(Start(position=7, rounds=rounds), services=script)
     return await flow.outcome()
 
 
@@ -43,7 +50,6 @@ async def test_a_debate_passes_from_role_to_role_and_ends_in_a_plan() -> None:
     seen: list[Envelope] = []
     async with small_bus() as bus:
         flow = await bus.start(
-            Kind.FLOW_START,
             Start(position=7, rounds=2),
             services=Script(),
             observers=[seen.append],
@@ -59,7 +65,7 @@ async def test_a_debate_passes_from_role_to_role_and_ends_in_a_plan() -> None:
         "plan_ready",
     ]
     assert reached[-1].payload == Plan(position=7, rounds=2)
-    assert reached == [envelope for envelope in seen if envelope.recipient == Role.CLI]
+    assert reached == [envelope for envelope in seen if envelope.recipient == CLI]
     assert await flow.outcome() == reached[-1]
     assert [envelope.sender for envelope in seen if envelope.kind == "revision"] == ["strategist"]
 
@@ -69,7 +75,6 @@ async def test_the_same_script_gives_the_same_bytes() -> None:
         wires: list[bytes] = []
         async with small_bus() as bus:
             flow = await bus.start(
-                Kind.FLOW_START,
                 Start(position=7, rounds=3),
                 services=Script(),
                 observers=[lambda envelope: wires.append(envelope.wire)],
@@ -93,7 +98,6 @@ async def test_debates_at_once_do_not_mix() -> None:
         seen: list[Envelope] = []
         script = Script(dawdle)
         flow = await bus.start(
-            Kind.FLOW_START,
             Start(position=position, rounds=1 + position % 4),
             services=script,
             observers=[seen.append],
@@ -117,7 +121,7 @@ async def test_one_requests_messages_are_handled_in_order() -> None:
     ) -> AsyncGenerator[Outgoing, None]:
         for round_ in range(30):
             turn = Turn(position=1, rounds=30, round=round_)
-            yield Outgoing(Kind.CONTEXT_OBSERVED, Role.STRATEGIST, turn)
+            yield Outgoing(SmallKind.CONTEXT_OBSERVED, STRATEGIST, turn)
 
     async def slowly(
         envelope: Envelope, context: HandlerContext[Script]
@@ -126,11 +130,11 @@ async def test_one_requests_messages_are_handled_in_order() -> None:
         await asyncio.sleep(random.random() * 0.002)
         handled.append(envelope.payload.round)
         if envelope.payload.round == 29:
-            yield Outgoing(Kind.PLAN_READY, Role.CLI, Plan(position=1, rounds=30))
+            yield Outgoing(SmallKind.PLAN_READY, CLI, Plan(position=1, rounds=30))
 
-    bus = small_bus(handlers={Role.SCOUT: burst, Role.STRATEGIST: slowly})
+    bus = small_bus(handlers={SCOUT: burst, STRATEGIST: slowly})
     async with bus:
-        assert (await one(bus, Script())).kind == Kind.PLAN_READY
+        assert (await one(bus, Script())).kind == SmallKind.PLAN_READY
     assert handled == list(range(30))
 
 
@@ -141,19 +145,21 @@ async def test_a_slow_request_does_not_hold_up_the_others() -> None:
         await forever.wait()
 
     async with small_bus() as bus:
-        slow = await bus.start(Kind.FLOW_START, Start(position=1, rounds=1), services=Script(stuck))
+        slow = await bus.start(Start(position=1, rounds=1), services=Script(stuck))
         outcomes = await asyncio.wait_for(
             asyncio.gather(*(one(bus, Script()) for _ in range(30))), timeout=2
         )
         assert {outcome.kind for outcome in outcomes} == {"plan_ready"}
         assert bus.active == {slow.request_id}
         forever.set()
-        assert (await slow.outcome()).kind == Kind.PLAN_READY
+        assert (await slow.outcome()).kind == SmallKind.PLAN_READY
 
 
 async def test_agents_with_full_queues_do_not_lock_each_other() -> None:
     limits = BusLimits(side_by_side=1, quiet_seconds=2, deadline_seconds=10)
-    async with small_bus(transport=QueueTransport(Role, capacity=1), limits=limits) as bus:
+    async with small_bus(
+        transport=QueueTransport(REGISTRY.roles, capacity=1), limits=limits
+    ) as bus:
         outcomes = await asyncio.gather(*(one(bus, Script(), rounds=6) for _ in range(60)))
     assert {outcome.kind for outcome in outcomes} == {"plan_ready"}
 
@@ -171,13 +177,12 @@ async def test_a_full_queue_drops_thoughts_and_no_structural_message() -> None:
 
     seen: list[Envelope] = []
     bus = small_bus(
-        handlers={**AGENTS, Role.SCOUT: chatty},
-        transport=QueueTransport(Role, capacity=4),
+        handlers={**AGENTS, SCOUT: chatty},
+        transport=QueueTransport(REGISTRY.roles, capacity=4),
         limits=BusLimits(inbox=10, quiet_seconds=2),
     )
     async with bus:
         flow = await bus.start(
-            Kind.FLOW_START,
             Start(position=7, rounds=2),
             services=Script(),
             observers=[seen.append],
@@ -185,7 +190,7 @@ async def test_a_full_queue_drops_thoughts_and_no_structural_message() -> None:
         assert (await flow.outcome()).payload == Plan(position=7, rounds=2)
         reached = [envelope async for envelope in flow]
     assert bus.counters.dropped > 0
-    assert reached[-1].kind == Kind.PLAN_READY
+    assert reached[-1].kind == SmallKind.PLAN_READY
     assert len(reached) <= 11
     assert sum(envelope.kind == Kind.AGENT_THOUGHT for envelope in seen) == chatter + 10
 
@@ -201,19 +206,18 @@ async def test_prose_is_heard_while_it_is_written_and_is_no_message() -> None:
 
     def listen(role: Role, text: str) -> None:
         heard.append((role, text))
-        if role == Role.CRITIC:
+        if role == CRITIC:
             raise RuntimeError("a torn pane")
 
     async with small_bus() as bus:
         flow = await bus.start(
-            Kind.FLOW_START,
             Start(position=7, rounds=1),
             services=Script(speak),
             observers=[seen.append],
             on_prose=listen,
         )
-        assert (await flow.outcome()).kind == Kind.PLAN_READY
-    assert heard[:2] == [(Role.SCOUT, "so "), (Role.SCOUT, "it goes")]
+        assert (await flow.outcome()).kind == SmallKind.PLAN_READY
+    assert heard[:2] == [(SCOUT, "so "), (SCOUT, "it goes")]
     assert not any(b"it goes" in envelope.wire for envelope in seen)
 
 
@@ -223,14 +227,14 @@ async def test_too_many_flows_and_repeated_ids_are_refused_at_the_door() -> None
 
     async with small_bus(limits=BusLimits(flows=2)) as bus:
         payload = Start(position=1, rounds=1)
-        await bus.start(Kind.FLOW_START, payload, services=Script(stuck), request_id="a")
+        await bus.start(payload, services=Script(stuck), request_id="a")
         with pytest.raises(ValueError, match="under way already"):
-            await bus.start(Kind.FLOW_START, payload, services=Script(), request_id="a")
-        await bus.start(Kind.FLOW_START, payload, services=Script(stuck), request_id="b")
+            await bus.start(payload, services=Script(), request_id="a")
+        await bus.start(payload, services=Script(stuck), request_id="b")
         with pytest.raises(BusFullError, match="cancel one"):
-            await bus.start(Kind.FLOW_START, payload, services=Script())
+            await bus.start(payload, services=Script())
         assert await bus.cancel("a")
-        assert (await one(bus, Script())).kind == Kind.PLAN_READY
+        assert (await one(bus, Script())).kind == SmallKind.PLAN_READY
 
 
 async def test_a_handler_that_gives_up_says_why() -> None:
@@ -249,7 +253,6 @@ async def test_time_and_ids_come_from_outside() -> None:
     stamps: list[int] = []
     async with small_bus(ambient=ambient) as bus:
         flow = await bus.start(
-            Kind.FLOW_START,
             Start(position=7, rounds=1),
             services=Script(),
             observers=[lambda envelope: stamps.append(envelope.ts)],
@@ -259,20 +262,28 @@ async def test_time_and_ids_come_from_outside() -> None:
     assert stamps == [250 * count for count in range(1, len(stamps) + 1)]
 
 
-async def test_a_registry_of_another_flow_runs_on_the_same_bus() -> None:
-    registry = REGISTRY.extended({"trade_start": Start, "trade_ready": Plan}, final=["trade_ready"])
+async def test_another_flow_brings_its_own_kinds_and_first_role() -> None:
+    trader = Role("trader")
+    registry = REGISTRY.extended(
+        {"trade_start": Start, "trade_ready": Plan}, roles=[trader], final=["trade_ready"]
+    )
 
-    async def trader(
+    async def trade(
         envelope: Envelope, context: HandlerContext[Script]
     ) -> AsyncGenerator[Outgoing, None]:
-        yield Outgoing("trade_ready", Role.CLI, Plan(position=3, rounds=0))
+        yield Outgoing("trade_ready", CLI, Plan(position=3, rounds=0))
 
-    bus = Bus[Script](
-        registry,
-        QueueTransport(Role),
-        {Role.SCOUT: trader},
-        ambient=Ambient(clock=lambda: 0.0, new_id=Ids()),
+    spec = FlowSpec(
+        name="trade",
+        registry=registry,
+        handlers={trader: trade},
+        first=trader,
+        starts=("trade_start",),
+        recorded_services=lambda _: Script(),
     )
-    async with bus:
-        flow = await bus.start("trade_start", Start(position=3, rounds=0), services=Script())
+    ambient = Ambient(clock=lambda: 0.0, new_id=Ids())
+    async with Bus(spec, QueueTransport(registry.roles), ambient=ambient) as bus:
+        flow = await bus.start(Start(position=3, rounds=0), services=Script())
         assert (await flow.outcome()).kind == "trade_ready"
+        with pytest.raises(EnvelopeError, match="starts no flow"):
+            await bus.start(Plan(position=3, rounds=0), services=Script())

@@ -9,19 +9,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.bus import Ambient, Bus, BusLimits
-from agents.bus.envelope import Envelope, FailureCause, FlowFailed, Kind, Role
+from agents.bus.ambient import Ambient, BusLimits
+from agents.bus.envelope import CLI, Envelope, Kind, Role
+from agents.bus.payload import FailureCause, FlowFailed, Thought
 from agents.bus.transport import QueueTransport, TransportError
 from agents.bus.worker import HandlerContext, Outgoing
 from tests.fakes.faulty_transport import FaultyTransport
 from tests.fakes.small_debate import (
     AGENTS,
+    ARBITER,
+    CRITIC,
     REGISTRY,
+    SCOUT,
+    STRATEGIST,
     Ids,
     Plan,
     Script,
+    SmallKind,
     Start,
-    Thought,
     Turn,
     scout,
     small_bus,
@@ -30,6 +35,8 @@ from tests.fakes.small_debate import (
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
+
+    from agents.bus.bus import Bus
 
 CANARY = "sk-canary-0123456789"
 START = Start(position=7, rounds=2)
@@ -41,7 +48,7 @@ def failure(envelope: Envelope) -> FlowFailed:
 
 
 async def one(bus: Bus[Script], script: Script | None = None) -> Envelope:
-    flow = await bus.start(Kind.FLOW_START, START, services=script or Script())
+    flow = await bus.start(START, services=script or Script())
     return await flow.outcome()
 
 
@@ -74,16 +81,16 @@ async def raise_cancelled() -> None:
     raise asyncio.CancelledError
 
 
-@pytest.mark.parametrize("role", [Role.SCOUT, Role.STRATEGIST, Role.CRITIC])
+@pytest.mark.parametrize("role", [SCOUT, STRATEGIST, CRITIC])
 async def test_a_crashed_handler_ends_the_flow_and_names_only_the_kind_of_error(role: Role) -> None:
     crashes: list[tuple[Role, Exception]] = []
     async with small_bus(on_crash=lambda *crash: crashes.append(crash)) as bus:
         outcome = await one(bus, Script(when(role, crash)))
-        assert (await one(bus)).kind == Kind.PLAN_READY
+        assert (await one(bus)).kind == SmallKind.PLAN_READY
     failed = failure(outcome)
     assert (failed.stage, failed.cause) == (role, FailureCause.CRASHED)
     assert outcome.sender == role
-    assert outcome.recipient == Role.CLI
+    assert outcome.recipient == CLI
     assert "ConnectionError" in failed.reason
     assert CANARY.encode() not in outcome.wire
     assert [(where, type(error)) for where, error in crashes] == [(role, ConnectionError)]
@@ -92,9 +99,9 @@ async def test_a_crashed_handler_ends_the_flow_and_names_only_the_kind_of_error(
 @pytest.mark.parametrize("killing", [kill_own_task, raise_cancelled])
 async def test_a_killed_handler_ends_the_flow(killing: Callable[[], Awaitable[None]]) -> None:
     async with small_bus() as bus:
-        failed = failure(await one(bus, Script(when(Role.STRATEGIST, killing))))
+        failed = failure(await one(bus, Script(when(STRATEGIST, killing))))
         assert (failed.stage, failed.cause) == ("strategist", FailureCause.CRASHED)
-        assert (await one(bus)).kind == Kind.PLAN_READY
+        assert (await one(bus)).kind == SmallKind.PLAN_READY
 
 
 async def test_an_agent_that_says_nothing_ends_the_flow_at_once() -> None:
@@ -104,7 +111,7 @@ async def test_an_agent_that_says_nothing_ends_the_flow_at_once() -> None:
         yield thought("hm")
 
     limits = BusLimits(quiet_seconds=30, deadline_seconds=60)
-    async with small_bus(handlers={**AGENTS, Role.CRITIC: mute}, limits=limits) as bus:
+    async with small_bus(handlers={**AGENTS, CRITIC: mute}, limits=limits) as bus:
         failed = failure(await asyncio.wait_for(one(bus), timeout=2))
     assert (failed.stage, failed.cause) == ("critic", FailureCause.SILENT)
     assert "proposal" in failed.reason
@@ -114,9 +121,9 @@ async def test_an_agent_that_says_what_it_may_not_ends_the_flow() -> None:
     async def forger(
         envelope: Envelope, context: HandlerContext[Script]
     ) -> AsyncGenerator[Outgoing, None]:
-        yield Outgoing(Kind.PLAN_READY, Role.CLI, Thought(text="trust me"))
+        yield Outgoing(SmallKind.PLAN_READY, CLI, Thought(round=0, tag="", text="trust me"))
 
-    async with small_bus(handlers={**AGENTS, Role.STRATEGIST: forger}) as bus:
+    async with small_bus(handlers={**AGENTS, STRATEGIST: forger}) as bus:
         failed = failure(await one(bus))
     assert (failed.stage, failed.cause) == ("strategist", FailureCause.CRASHED)
     assert "plan_ready cannot carry a Thought" in failed.reason
@@ -126,10 +133,10 @@ async def test_writing_to_nobody_ends_the_flow() -> None:
     async def lost(
         envelope: Envelope, context: HandlerContext[Script]
     ) -> AsyncGenerator[Outgoing, None]:
-        yield Outgoing(Kind.DEADLOCK, Role.ARBITER, Turn(position=1, rounds=1, round=1))
+        yield Outgoing(SmallKind.DEADLOCK, ARBITER, Turn(position=1, rounds=1, round=1))
 
-    roles = [role for role in Role if role != Role.ARBITER]
-    bus = small_bus(transport=QueueTransport(roles), handlers={**AGENTS, Role.STRATEGIST: lost})
+    roles = [role for role in REGISTRY.roles if role != ARBITER]
+    bus = small_bus(transport=QueueTransport(roles), handlers={**AGENTS, STRATEGIST: lost})
     async with bus:
         failed = failure(await one(bus))
     assert (failed.stage, failed.cause) == ("strategist", FailureCause.LOST)
@@ -148,7 +155,10 @@ async def test_writing_to_nobody_ends_the_flow() -> None:
 )
 async def test_a_lost_structural_message_ends_the_flow(kind: str, stage: str) -> None:
     transport = FaultyTransport(
-        QueueTransport(Role), Random(1), lose=1, only=lambda envelope: envelope.kind == kind
+        QueueTransport(REGISTRY.roles),
+        Random(1),
+        lose=1,
+        only=lambda envelope: envelope.kind == kind,
     )
     limits = BusLimits(quiet_seconds=0.05, deadline_seconds=5)
     async with small_bus(transport=transport, limits=limits) as bus:
@@ -159,7 +169,7 @@ async def test_a_lost_structural_message_ends_the_flow(kind: str, stage: str) ->
 
 async def test_lost_thoughts_change_nothing() -> None:
     transport = FaultyTransport(
-        QueueTransport(Role),
+        QueueTransport(REGISTRY.roles),
         Random(1),
         lose=0.5,
         reorder=0.5,
@@ -184,7 +194,7 @@ async def test_work_that_takes_long_is_not_taken_for_loss_but_meets_the_deadline
     ambient = Ambient(clock=lambda: 0.0, new_id=Ids(), sleep=hurry)
     limits = BusLimits(quiet_seconds=4, deadline_seconds=30)
     async with small_bus(ambient=ambient, limits=limits) as bus:
-        failed = failure(await one(bus, Script(when(Role.CRITIC, hang))))
+        failed = failure(await one(bus, Script(when(CRITIC, hang))))
     assert (failed.stage, failed.cause) == ("critic", FailureCause.DEADLINE)
     assert "30 seconds" in failed.reason
     assert sum(slept) == 30
@@ -193,9 +203,8 @@ async def test_work_that_takes_long_is_not_taken_for_loss_but_meets_the_deadline
 async def test_a_flow_may_have_a_deadline_of_its_own() -> None:
     async with small_bus() as bus:
         flow = await bus.start(
-            Kind.FLOW_START,
             START,
-            services=Script(when(Role.SCOUT, hang)),
+            services=Script(when(SCOUT, hang)),
             deadline_seconds=0.02,
         )
         failed = failure(await flow.outcome())
@@ -209,7 +218,7 @@ async def test_cancel_stops_the_handler_and_nothing_leaks_afterwards() -> None:
     stopped: list[bool] = []
 
     async def hold(envelope: Envelope, context: HandlerContext[Script]) -> None:
-        if context.role != Role.STRATEGIST:
+        if context.role != STRATEGIST:
             return
         reached.set()
         try:
@@ -220,7 +229,6 @@ async def test_cancel_stops_the_handler_and_nothing_leaks_afterwards() -> None:
 
     async with small_bus() as bus:
         flow = await bus.start(
-            Kind.FLOW_START,
             START,
             services=Script(hold),
             observers=[seen.append],
@@ -252,10 +260,10 @@ async def test_a_handler_that_will_not_stop_is_not_heard() -> None:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             spoke.set()
-        yield Outgoing(Kind.PLAN_READY, Role.CLI, Plan(position=666, rounds=0))
+        yield Outgoing(SmallKind.PLAN_READY, CLI, Plan(position=666, rounds=0))
 
-    async with small_bus(handlers={**AGENTS, Role.STRATEGIST: stubborn}) as bus:
-        flow = await bus.start(Kind.FLOW_START, START, services=Script(), observers=[seen.append])
+    async with small_bus(handlers={**AGENTS, STRATEGIST: stubborn}) as bus:
+        flow = await bus.start(START, services=Script(), observers=[seen.append])
         await reached.wait()
         await bus.cancel(flow.request_id)
         assert spoke.is_set()
@@ -277,10 +285,10 @@ async def test_a_handler_that_never_stops_holds_nobody_up() -> None:
                 continue
 
     async with small_bus(limits=BusLimits(farewell_seconds=0.05)) as bus:
-        flow = await bus.start(Kind.FLOW_START, START, services=Script(deaf))
+        flow = await bus.start(START, services=Script(deaf))
         await reached.wait()
         await asyncio.wait_for(bus.cancel(flow.request_id), timeout=1)
-        assert (await one(bus)).kind == Kind.PLAN_READY
+        assert (await one(bus)).kind == SmallKind.PLAN_READY
         released.set()
         await bus.settled()
         assert bus.counters.late == 1
@@ -288,7 +296,7 @@ async def test_a_handler_that_never_stops_holds_nobody_up() -> None:
 
 
 async def test_duplicates_are_counted_and_have_no_effect() -> None:
-    transport = FaultyTransport(QueueTransport(Role), Random(1), repeat=1)
+    transport = FaultyTransport(QueueTransport(REGISTRY.roles), Random(1), repeat=1)
     script = Script()
     async with small_bus(transport=transport) as bus:
         outcome = await one(bus, script)
@@ -301,16 +309,16 @@ async def test_duplicates_are_counted_and_have_no_effect() -> None:
 
 
 async def test_late_and_stray_messages_are_counted_and_have_no_effect() -> None:
-    transport = QueueTransport(Role)
+    transport = QueueTransport(REGISTRY.roles)
     async with small_bus(transport=transport) as bus:
-        flow = await bus.start(Kind.FLOW_START, START, services=Script())
+        flow = await bus.start(START, services=Script())
         outcome = await flow.outcome()
-        for role, request_id in ((Role.CRITIC, flow.request_id), (Role.CLI, "req_unknown")):
+        for role, request_id in ((CRITIC, flow.request_id), (CLI, "req_unknown")):
             stray = REGISTRY.seal(
                 request_id,
-                sender=Role.STRATEGIST,
+                sender=STRATEGIST,
                 recipient=role,
-                kind=Kind.PROPOSAL,
+                kind=SmallKind.PROPOSAL,
                 payload=Turn(position=1, rounds=1, round=1),
                 ts=1,
             )
@@ -327,7 +335,7 @@ async def test_a_flood_within_one_request_ends_that_request_only() -> None:
     ) -> AsyncGenerator[Outgoing, None]:
         for index in range(1000):
             turn = Turn(position=1, rounds=1, round=index)
-            yield Outgoing(Kind.CONTEXT_OBSERVED, Role.STRATEGIST, turn)
+            yield Outgoing(SmallKind.CONTEXT_OBSERVED, STRATEGIST, turn)
 
     async def pick(
         envelope: Envelope, context: HandlerContext[Script]
@@ -337,14 +345,11 @@ async def test_a_flood_within_one_request_ends_that_request_only() -> None:
         async for outgoing in chosen(envelope, context):
             yield outgoing
 
-    bus = small_bus(
-        handlers={**AGENTS, Role.SCOUT: pick}, limits=BusLimits(mailbox=8, quiet_seconds=1)
-    )
+    bus = small_bus(handlers={**AGENTS, SCOUT: pick}, limits=BusLimits(mailbox=8, quiet_seconds=1))
     async with bus:
         flooded = await bus.start(
-            Kind.FLOW_START,
             Start(position=0, rounds=1),
-            services=Script(when(Role.STRATEGIST, hang)),
+            services=Script(when(STRATEGIST, hang)),
         )
         others = await asyncio.gather(*(one(bus) for _ in range(10)))
         failed = failure(await flooded.outcome())
@@ -359,9 +364,9 @@ async def test_a_record_that_cannot_be_written_ends_the_flow(failing: str) -> No
             raise OSError(28, "No space left on device")
 
     async with small_bus() as bus:
-        flow = await bus.start(Kind.FLOW_START, START, services=Script(), observers=[full_disk])
+        flow = await bus.start(START, services=Script(), observers=[full_disk])
         failed = failure(await flow.outcome())
-        assert (await one(bus)).kind == Kind.PLAN_READY
+        assert (await one(bus)).kind == SmallKind.PLAN_READY
     assert failed.cause == FailureCause.UNRECORDED
 
 
@@ -369,11 +374,11 @@ async def test_a_transport_that_breaks_ends_every_flow() -> None:
     class Broken(QueueTransport):
         async def receive(self, role: Role) -> Envelope:
             envelope = await super().receive(role)
-            if role == Role.CRITIC:
+            if role == CRITIC:
                 raise TransportError("the mesh is gone")
             return envelope
 
-    async with small_bus(transport=Broken(Role)) as bus:
+    async with small_bus(transport=Broken(REGISTRY.roles)) as bus:
         failed = failure(await asyncio.wait_for(one(bus), timeout=2))
     assert failed.cause == FailureCause.LOST
     assert "transport" in failed.reason
@@ -381,13 +386,13 @@ async def test_a_transport_that_breaks_ends_every_flow() -> None:
 
 async def test_leaving_the_bus_ends_what_still_runs() -> None:
     async with small_bus() as bus:
-        flow = await bus.start(Kind.FLOW_START, START, services=Script(when(Role.CRITIC, hang)))
+        flow = await bus.start(START, services=Script(when(CRITIC, hang)))
     assert failure(await flow.outcome()).cause == FailureCause.CANCELLED
     assert len(asyncio.all_tasks()) == 1
 
 
 async def test_fifty_debates_of_which_ten_are_killed_leave_nothing_behind() -> None:
-    transport = QueueTransport(Role)
+    transport = QueueTransport(REGISTRY.roles)
     random = Random(11)
     killers = [crash, kill_own_task, raise_cancelled]
 
@@ -402,9 +407,7 @@ async def test_fifty_debates_of_which_ten_are_killed_leave_nothing_behind() -> N
     async with small_bus(transport=transport) as bus:
         listening = asyncio.all_tasks()
         flows = [
-            await bus.start(
-                Kind.FLOW_START, Start(position=index, rounds=2), services=script(index)
-            )
+            await bus.start(Start(position=index, rounds=2), services=script(index))
             for index in range(50)
         ]
         outcomes = await asyncio.gather(*(flow.outcome() for flow in flows))
@@ -416,7 +419,7 @@ async def test_fifty_debates_of_which_ten_are_killed_leave_nothing_behind() -> N
         del flows
         gc.collect()
         assert [thing for thing in gc.get_objects() if type(thing) is Script] == []
-    plans = [outcome.payload for outcome in outcomes if outcome.kind == Kind.PLAN_READY]
+    plans = [outcome.payload for outcome in outcomes if outcome.kind == SmallKind.PLAN_READY]
     failures = [failure(outcome) for outcome in outcomes if outcome.kind == Kind.FLOW_FAILED]
     assert plans == [Plan(position=index, rounds=2) for index in range(50) if index % 5]
     assert [failed.cause for failed in failures] == [FailureCause.CRASHED] * 10
@@ -425,13 +428,13 @@ async def test_fifty_debates_of_which_ten_are_killed_leave_nothing_behind() -> N
 @pytest.mark.parametrize("seed", range(8))
 async def test_every_flow_over_a_bad_mesh_ends_once_in_a_plan_or_a_failure(seed: int) -> None:
     transport = FaultyTransport(
-        QueueTransport(Role, capacity=8), Random(seed), lose=0.08, repeat=0.2, reorder=0.3
+        QueueTransport(REGISTRY.roles, capacity=8), Random(seed), lose=0.08, repeat=0.2, reorder=0.3
     )
     limits = BusLimits(quiet_seconds=0.05, deadline_seconds=5)
 
     async def debate(bus: Bus[Script]) -> Envelope:
         finals: list[Envelope] = []
-        flow = await bus.start(Kind.FLOW_START, START, services=Script())
+        flow = await bus.start(START, services=Script())
         async for envelope in flow:
             if REGISTRY.is_final(envelope.kind):
                 finals.append(envelope)

@@ -9,13 +9,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.bus import Ambient, BusLimits
-from agents.bus.envelope import FailureCause, Role
+from agents.bus.ambient import Ambient, BusLimits
+from agents.bus.payload import FailureCause
 from agents.bus.record import MemorySink, RecordWriter
 from agents.bus.worker import StageFailedError
 from agents.lp.conclude import rules_alone
 from agents.lp.debate import HANDLERS, hold_debate
-from agents.lp.payloads import DEBATE, ContextObserved, Deadlock, Debate, Proposal
+from agents.lp.payloads import (
+    ARBITER,
+    CRITIC,
+    DEBATE,
+    ContextObserved,
+    Deadlock,
+    Debate,
+    DebateKind,
+    Proposal,
+)
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.numbers.profiles import RiskProfile
 from chain.base.redaction import Redactor
@@ -26,7 +35,7 @@ from tests.agents.second_opinion import FLOORS, check_argued
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agents.bus.envelope import Envelope
+    from agents.bus.envelope import Envelope, Role
     from agents.lp.debate import DebateEnd
     from agents.lp.facts import CreateContext, CreateGoal, MarketContext
     from agents.model.interface import ModelPrompt, Reply
@@ -47,7 +56,7 @@ def envelopes(argued: Argued) -> list[Envelope]:
 
 
 def kinds(argued: Argued) -> list[str]:
-    return [one.kind for one in envelopes(argued) if one.kind != "agent_thought"]
+    return [one.kind for one in envelopes(argued) if one.kind in list(DebateKind)]
 
 
 async def test_a_first_round_that_is_accepted_is_the_last() -> None:
@@ -123,7 +132,7 @@ class Stubborn:
     async def ask(
         self, role: Role, prompt: ModelPrompt, schema: type[Reply], on_prose: Callable[[str], None]
     ) -> Answer[Reply]:
-        if role is not Role.ARBITER:
+        if role is not ARBITER:
             raise ModelUnavailable(Unavailability.TIMED_OUT, "The model took too long.")
         said = {"rationale": "I have read the whole debate twice.", "chosenIndex": self._index}
         return Answer(schema.model_validate(said), Usage(1, 1, False), json.dumps(said), "test")
@@ -219,7 +228,7 @@ async def looked(eyes: Blind, crashes: list[Exception], **limits: float) -> Deba
         start_of(NARROW, 2),
         eyes,
         None,
-        RecordWriter(MemorySink(), REQUEST, {}, Redactor()),
+        RecordWriter(MemorySink(), REQUEST, {}, Redactor(), flow="lp"),
         ambient=Ambient(lambda: NOW, lambda: REQUEST),
         request_id=REQUEST,
         limits=BusLimits(**limits),  # type: ignore[arg-type]
@@ -267,10 +276,10 @@ async def test_a_deadlock_is_no_business_of_the_critic(monkeypatch: pytest.Monke
     """An agent that gets a message meant for another ends the flow in words, not in silence."""
 
     async def confused(envelope, context):  # type: ignore[no-untyped-def]
-        async for outgoing in HANDLERS[Role.ARBITER](envelope, context):
+        async for outgoing in HANDLERS[ARBITER](envelope, context):
             yield outgoing
 
-    monkeypatch.setitem(HANDLERS, Role.CRITIC, confused)
+    monkeypatch.setitem(HANDLERS, CRITIC, confused)
     argued = await argue_over(NARROW)
     failure = argued.ended.failure
     assert failure is not None

@@ -61,9 +61,9 @@ class Scripted:
     async def ask(
         self, role: Role, prompt: ModelPrompt, schema: type[Reply], on_prose: Callable[[str], None]
     ) -> Answer[Reply]:
-        if role.value in self._silent:
+        if role in self._silent:
             raise ModelUnavailable(Unavailability.TIMED_OUT, "The model took too long.")
-        raw = json.dumps(REPLIES[role.value])
+        raw = json.dumps(REPLIES[role])
         return Answer(parse_reply(raw, schema, Redactor()).value, Usage(10, 20, False), raw, "test")
 
 
@@ -149,7 +149,7 @@ async def test_a_record_rewritten_from_its_start_replays_differently(
     for number, line in enumerate(map(json.loads, honest.splitlines())):
         body = line["body"]
         if line["type"] == "header":
-            writer = RecordWriter(sink, body["requestId"], body["versions"], Redactor())
+            writer = RecordWriter(sink, body["requestId"], body["versions"], Redactor(), flow="lp")
             continue
         if forged_line is None and body.get("kind") == kind:
             _forge(body["payload"])

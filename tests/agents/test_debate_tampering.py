@@ -6,11 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.bus.envelope import FailureCause, Role
+from agents.bus.payload import FailureCause
 from agents.lp.debate import HANDLERS
 from agents.lp.evaluation import exit_candidate, hold_candidate
 from agents.lp.judge import recomputed
-from agents.lp.payloads import Deadlock, Debate, DebateRound, Proposal, context_hash
+from agents.lp.payloads import (
+    CRITIC,
+    STRATEGIST,
+    Deadlock,
+    Debate,
+    DebateRound,
+    Proposal,
+    context_hash,
+)
 from agents.lp.propose import candidates_of, shapes_by_rules
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.rules import JudgmentVerdict
@@ -20,10 +28,10 @@ from tests.agents.made_up import Market
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
-    from agents.bus.envelope import Envelope
+    from agents.bus.envelope import Envelope, Role
     from agents.bus.worker import HandlerContext, Outgoing
     from agents.lp.plan import Candidate
-    from agents.lp.speaking import DebateServices
+    from agents.lp.services import DebateServices
 
     Tamper = Callable[[Any], Any]
 
@@ -138,9 +146,7 @@ def tampering(role: Role, tamper: Tamper, kind: type[Debate], after: int = 1) ->
 
 @pytest.mark.parametrize("what", TAMPERS)
 async def test_the_critic_refuses(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(
-        HANDLERS, Role.STRATEGIST, tampering(Role.STRATEGIST, TAMPERS[what], Proposal)
-    )
+    monkeypatch.setitem(HANDLERS, STRATEGIST, tampering(STRATEGIST, TAMPERS[what], Proposal))
     failure = (await argue_over(DEADLOCKED)).ended.failure
     assert failure is not None
     assert (failure.stage, failure.cause) == ("critic", FailureCause.REFUSED)
@@ -148,8 +154,8 @@ async def test_the_critic_refuses(what: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 async def test_the_critic_refuses_in_the_second_round_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    tamper = tampering(Role.STRATEGIST, TAMPERS["fees"], Proposal, after=2)
-    monkeypatch.setitem(HANDLERS, Role.STRATEGIST, tamper)
+    tamper = tampering(STRATEGIST, TAMPERS["fees"], Proposal, after=2)
+    monkeypatch.setitem(HANDLERS, STRATEGIST, tamper)
     argued = await argue_over(DEADLOCKED)
     assert argued.ended.failure is not None
     assert argued.ended.failure.stage == "critic"
@@ -158,7 +164,7 @@ async def test_the_critic_refuses_in_the_second_round_too(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("what", TAMPERS)
 async def test_the_arbiter_refuses(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(HANDLERS, Role.CRITIC, tampering(Role.CRITIC, TAMPERS[what], Deadlock))
+    monkeypatch.setitem(HANDLERS, CRITIC, tampering(CRITIC, TAMPERS[what], Deadlock))
     failure = (await argue_over(DEADLOCKED)).ended.failure
     assert failure is not None
     assert (failure.stage, failure.cause) == ("arbiter", FailureCause.REFUSED)
@@ -177,7 +183,7 @@ async def test_a_veto_turned_into_an_accept_is_a_veto_again(
         return in_round(debate, candidates=tuple(judged))
 
     honest = (await argue_over(DEADLOCKED)).plan
-    monkeypatch.setitem(HANDLERS, Role.CRITIC, tampering(Role.CRITIC, laundered, Deadlock))
+    monkeypatch.setitem(HANDLERS, CRITIC, tampering(CRITIC, laundered, Deadlock))
     plan = (await argue_over(DEADLOCKED)).plan
     assert [move.judgment.verdict for move in plan.candidates if move.judgment] == [
         move.judgment.verdict for move in honest.candidates if move.judgment

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agents.bus.envelope import (
-    MOST_BYTES,
-    Envelope,
-    EnvelopeError,
-    FailureCause,
-    FlowFailed,
-    Kind,
-    Payload,
-    Registry,
-    Role,
-)
+from agents.bus.envelope import CLI, MOST_BYTES, Envelope, EnvelopeError, Kind, Registry, Role
+from agents.bus.payload import FailureCause, FlowFailed, Payload
 from chain.base.canonical import canonical
+
+STRATEGIST = Role("strategist")
+CRITIC = Role("critic")
 
 
 class Candidate(Payload):
@@ -38,27 +33,30 @@ class CreateProposal(Payload):
     pool_index: int
 
 
-class Thought(Payload):
+class Note(Payload):
     text: str
 
 
+class TradeKind(StrEnum):
+    PROPOSAL = "proposal"
+    PLAN_READY = "plan_ready"
+
+
 REGISTRY = Registry(
-    {
-        Kind.PROPOSAL: Proposal | CreateProposal,
-        Kind.AGENT_THOUGHT: Thought,
-        Kind.PLAN_READY: Thought,
-    }
+    (STRATEGIST, CRITIC),
+    {TradeKind.PROPOSAL: Proposal | CreateProposal, TradeKind.PLAN_READY: Note},
+    final=[TradeKind.PLAN_READY],
 )
 PROPOSAL = Proposal(
     round=1, candidates=(Candidate(tick_lower=-60, fee_yield=1.25),), rationale="width · 2×"
 )
 
 
-def sealed(payload: Payload = PROPOSAL, kind: str = Kind.PROPOSAL, ts: int = 7) -> Envelope:
+def sealed(payload: Payload = PROPOSAL, kind: str = TradeKind.PROPOSAL, ts: int = 7) -> Envelope:
     return REGISTRY.seal(
         "req_1",
-        sender=Role.STRATEGIST,
-        recipient=Role.CRITIC,
+        sender=STRATEGIST,
+        recipient=CRITIC,
         kind=kind,
         payload=payload,
         ts=ts,
@@ -155,37 +153,68 @@ def test_a_refusal_repeats_nothing_that_could_steer_a_terminal() -> None:
 
 
 def test_sealing_refuses_what_could_not_be_opened() -> None:
-    thought = Thought(text="hm")
+    thought = Note(text="hm")
     with pytest.raises(EnvelopeError, match="no kind"):
         sealed(thought, kind="trade_ready")
     with pytest.raises(EnvelopeError, match="cannot carry"):
-        sealed(thought, kind=Kind.PROPOSAL)
+        sealed(thought, kind=TradeKind.PROPOSAL)
     with pytest.raises(EnvelopeError, match="timestamp"):
         sealed(ts=-1)
     with pytest.raises(EnvelopeError, match="bytes"):
-        sealed(Thought(text="a" * MOST_BYTES), kind=Kind.AGENT_THOUGHT)
+        sealed(Note(text="a" * MOST_BYTES), kind=TradeKind.PLAN_READY)
     unchecked = Candidate.model_construct(tick_lower=1, fee_yield=float("nan"))
     with pytest.raises(EnvelopeError, match="number"):
         sealed(PROPOSAL.model_copy(update={"candidates": (unchecked,)}))
 
 
 def test_a_new_flow_adds_kinds_and_leaves_the_old_as_they_are() -> None:
-    wider = REGISTRY.extended({"trade_ready": Thought}, final=("trade_ready",))
+    wider = REGISTRY.extended({"trade_ready": Note}, final=("trade_ready",))
     envelope = wider.seal(
         "req_2",
-        sender=Role.CRITIC,
-        recipient=Role.CLI,
+        sender=CRITIC,
+        recipient=CLI,
         kind="trade_ready",
-        payload=Thought(text="sell"),
+        payload=Note(text="sell"),
         ts=1,
     )
     assert wider.open(envelope.wire) == envelope
     assert wider.is_final("trade_ready")
-    assert wider.is_final(Kind.PLAN_READY)
+    assert wider.is_final(TradeKind.PLAN_READY)
     assert wider.is_droppable(Kind.AGENT_THOUGHT)
+    assert not wider.is_droppable("trade_ready")
     assert not REGISTRY.is_final("trade_ready")
     with pytest.raises(EnvelopeError):
         REGISTRY.open(envelope.wire)
+
+
+def test_a_new_flow_adds_roles_and_kinds_that_may_be_lost() -> None:
+    trader = Role("trader")
+    wider = REGISTRY.extended({"price_seen": Note}, roles=[trader], droppable=["price_seen"])
+    assert wider.roles == (CLI, STRATEGIST, CRITIC, trader)
+    assert wider.is_droppable("price_seen")
+    assert not REGISTRY.is_droppable("price_seen")
+    seen = {"sender": trader, "recipient": CLI, "kind": "price_seen", "ts": 1}
+    envelope = wider.seal("req_2", payload=Note(text="up"), **seen)  # type: ignore[arg-type]
+    assert wider.open(envelope.wire) == envelope
+    with pytest.raises(EnvelopeError, match="from and to"):
+        REGISTRY.extended({"price_seen": Note}).open(envelope.wire)
+
+
+@pytest.mark.parametrize("name", ["", "Trader", "a b", "r" * 21, "../cli", "trader\n"])
+def test_a_role_is_a_short_plain_word(name: str) -> None:
+    with pytest.raises(EnvelopeError, match="role"):
+        Registry([Role(name)], {}, final=())
+
+
+def test_a_kind_of_every_flow_cannot_be_made_to_carry_something_else() -> None:
+    with pytest.raises(EnvelopeError, match="agent_thought"):
+        Registry([CRITIC], {Kind.AGENT_THOUGHT: Note}, final=())
+
+
+def test_nobody_may_speak_as_another() -> None:
+    assert REGISTRY.open(sealed().wire, sender=STRATEGIST) == sealed()
+    with pytest.raises(EnvelopeError, match="critic"):
+        REGISTRY.open(sealed().wire, sender=CRITIC)
 
 
 def test_every_flow_can_say_that_it_failed() -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from agents.bus.bus import Ambient
+from agents.bus.ambient import Ambient
 from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
 from agents.lp.debate import DebateEnd, hold_debate, replay_debate
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.bus.envelope import Role
-    from agents.lp.debate import SpokenTurn
+    from agents.bus.run import SpokenTurn
     from agents.lp.facts import CreateContext, MarketContext
     from agents.lp.plan import Plan
     from agents.model.interface import Answer, ModelPrompt, Reply
@@ -156,7 +156,9 @@ class Siege:
     record: bytes = b""
 
     async def hold(self, path: Path) -> None:
-        writer = RecordWriter(FileSink(path), "req-1", {"zuno": "test"}, Redactor((KEY,)))
+        writer = RecordWriter(
+            FileSink(path), "req-1", {"zuno": "test"}, Redactor((KEY,)), flow="lp"
+        )
         self.ended = await hold_debate(
             start_of(self.context, self.rounds),
             FixedEyes(self.context),

@@ -8,14 +8,16 @@ from itertools import cycle, islice
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 
-from agents.bus.bus import Ambient, Bus
-from agents.bus.envelope import FailureCause, FlowFailed, Kind, Role
+from agents.bus.ambient import Ambient
+from agents.bus.bus import Bus
 from agents.bus.flow import Flow
+from agents.bus.payload import FailureCause, FlowFailed
 from agents.bus.transport import QueueTransport
-from agents.lp.debate import HANDLERS
-from agents.lp.payloads import DEBATE, FlowStart, PlanReady
-from agents.lp.speaking import DebateServices
+from agents.lp.debate import HANDLERS, LP_FLOW
+from agents.lp.payloads import CRITIC, DEBATE, SCOUT, STRATEGIST, FlowStart, PlanReady
+from agents.lp.services import DebateServices
 from agents.numbers.profiles import RiskProfile
 from tests.agents.conftest import positions_by_state
 from tests.agents.debating import NOW, argue, watching
@@ -23,7 +25,7 @@ from tests.agents.debating import NOW, argue, watching
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from agents.bus.envelope import Envelope
+    from agents.bus.envelope import Envelope, Role
     from agents.bus.worker import Handler, HandlerContext, Outgoing
     from agents.lp.plan import Plan
     from chain.devnet.launch import DevnetReady
@@ -32,9 +34,7 @@ STATES = ("near the edge", "above its range", "hooked", "transferred in")
 MANY = 50
 DOOMED = {
     f"req_{number}": role
-    for number, role in zip(
-        range(0, MANY, 5), cycle((Role.SCOUT, Role.STRATEGIST, Role.CRITIC)), strict=False
-    )
+    for number, role in zip(range(0, MANY, 5), cycle((SCOUT, STRATEGIST, CRITIC)), strict=False)
 }
 """Which debates lose a handler, and whose."""
 
@@ -67,17 +67,15 @@ async def test_forty_plans_ten_failures_and_nothing_left(devnet: DevnetReady) ->
         alone = {start: (await argue(start, eyes)).plan for start in set(starts)}
         gc.collect()
         tasks_before, flows_before = asyncio.all_tasks(), _living_flows()
-        transport = QueueTransport(Role)
+        transport = QueueTransport(DEBATE.roles)
         bus = Bus(
-            DEBATE,
+            structs.replace(LP_FLOW, handlers={role: killed(role) for role in HANDLERS}),
             transport,
-            {role: killed(role) for role in HANDLERS},
             ambient=Ambient(lambda: NOW, lambda: "unused"),
         )
         async with bus:
             flows = [
                 await bus.start(
-                    Kind.FLOW_START,
                     start,
                     services=DebateServices(eyes=eyes, model=None),
                     request_id=f"req_{number}",

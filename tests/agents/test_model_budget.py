@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.envelope import Role
+from agents.lp.payloads import SCOUT
 from agents.model.budget import NAMESPACE, BudgetLimits, TokenRate
 from tests.agents.honest_model import honest, sceptical
 from tests.agents.made_up_markets import market_context
@@ -85,7 +85,7 @@ async def test_a_fuse_that_blows_in_the_middle_stops_the_next_call(table: Table)
     assert len(held.requests) + len(held.silences) == QUESTIONS
     assert held.document["budget"]["tokens"] == 1_000 * len(held.requests) <= 3_000
     spoke = [turn.role for turn in held.ended.transcript if turn.thought.cited]
-    assert spoke[0] is Role.SCOUT
+    assert spoke[0] is SCOUT
 
 
 async def test_the_day_is_over_for_every_debate_of_it(table: Table) -> None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.bus import Ambient
-from agents.bus.envelope import Role
+from agents.bus.ambient import Ambient
 from agents.bus.record import MemorySink, RecordWriter
-from agents.lp.briefing import STRUCK, Brief
-from agents.lp.debate import hold_debate
+from agents.lp.debate import HANDLERS, hold_debate
 from agents.lp.facts import MarketContext
+from agents.lp.payloads import STRATEGIST
 from agents.lp.replies import ArbiterReply, CriticReply, ScoutReply, StrategistReply
+from agents.model.brief import STRUCK, Brief
 from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage
 from agents.model.numerals import Unit, find_numerals
 from agents.numbers.profiles import RiskProfile
@@ -32,6 +32,7 @@ from tests.agents.made_up_markets import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agents.bus.envelope import Role
     from agents.lp.debate import DebateEnd
     from agents.lp.facts import CreateContext, ObservedPool
     from agents.model.interface import Reply
@@ -78,7 +79,7 @@ async def debated(context: Context, model: Stubborn) -> DebateEnd:
         start_of(context),
         FixedEyes(context),
         model,
-        RecordWriter(MemorySink(), "req-1", {}, Redactor()),
+        RecordWriter(MemorySink(), "req-1", {}, Redactor(), flow="lp"),
         ambient=Ambient(lambda: 0.0, lambda: "req-1"),
         request_id="req-1",
     )
@@ -142,7 +143,7 @@ async def test_a_strategist_is_told_its_bounds_and_a_creator_its_wish() -> None:
     bounds = r"widthMultiplier is \[n\d+\] 0\.3× to \[n\d+\] 3\.5×, its centerOffsetTicks "
     bounds += r"\[n\d+\] -2,400 ticks to \[n\d+\] 2,400 ticks\."
     for role, prompt in await prompts_of(context_of("the other token")):
-        assert bool(re.search(bounds, prompt.user)) == (role is Role.STRATEGIST)
+        assert bool(re.search(bounds, prompt.user)) == (role is STRATEGIST)
         assert "wants exposure long-token" in prompt.user
         assert "Pool 0, where the person's own token is TOKEN1:" in prompt.user
 
@@ -185,12 +186,11 @@ def test_what_an_agent_is_told_it_is_has_no_number_and_the_rules_of_citing(name:
 
 
 def test_each_agent_has_a_prompt() -> None:
-    roles = [role for role in Role if role is not Role.CLI]
-    assert [f"{role.value}.txt" for role in sorted(roles)] == PROMPTS
+    assert [f"{role}.txt" for role in sorted(HANDLERS)] == PROMPTS
 
 
 def test_what_others_may_quote_holds_no_id_and_no_number_that_was_not_given() -> None:
-    brief = Brief(Role.CRITIC)
+    brief = Brief("")
     brief.say(brief.number(24.0, Unit.HOURS))
     words = "At 24 h [n1] it holds, not 99 h [n1]; it pays $7, and 3 % [n8] is candidate 2."
     assert brief.plain(words) == (

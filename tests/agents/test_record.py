@@ -11,17 +11,29 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import BaseModel
 
-from agents.bus.bus import Ambient, Bus
-from agents.bus.envelope import Envelope, Kind, Payload, Registry, Role
+from agents.bus.ambient import Ambient
+from agents.bus.envelope import CLI, Envelope, Kind, Registry, Role
+from agents.bus.payload import AgentFact, Payload
 from agents.bus.record import FileSink, MemorySink, RecordError, RecordWriter, verify_record
-from agents.bus.replay import RecordBrokenError, ReplayClock, read_record, replay
-from agents.bus.transport import QueueTransport
+from agents.bus.replay import RecordBrokenError, read_record, replay
+from agents.bus.run import FlowOutcome, run_flow
 from agents.bus.worker import Outgoing
 from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage
-from agents.model.recorded import NoRecordedReplyError, RecordedModel, RecordingModel
+from agents.model.recorded import NoRecordedReplyError, RecordedModel
+from agents.model.speaking import ask_on_record
 from chain.base.canonical import canonical
 from chain.base.redaction import Redactor, SecretFieldError
-from tests.fakes.small_debate import REGISTRY, Plan, Start, Thought, Turn
+from tests.fakes.small_debate import (
+    CRITIC,
+    REGISTRY,
+    SCOUT,
+    Plan,
+    SmallKind,
+    Start,
+    Turn,
+    spec_of,
+    thought,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -72,16 +84,17 @@ async def advised_scout(
     rounds = 1
     for question in ("how many?", "sure?"):
         try:
-            answer = await context.services.model.ask(
-                context.role, ModelPrompt("scout", question), Opinion, context.prose
+            answer = await ask_on_record(
+                context, context.services.model, ModelPrompt("scout", question), Opinion
             )
             rounds = answer.value.rounds
             text = answer.value.prose
         except ModelUnavailable as error:
             text = f"By the rules, for {error}"
-        yield Outgoing(Kind.AGENT_THOUGHT, Role.CLI, Thought(text=text))
+        yield thought(text)
+    await context.say(Outgoing(Kind.AGENT_FACT, CLI, AgentFact(name="alone", value={"rounds": 1})))
     turn = Turn(position=start.position, rounds=rounds, round=rounds)
-    yield Outgoing(Kind.PROPOSAL, Role.CRITIC, turn)
+    yield Outgoing(SmallKind.PROPOSAL, CRITIC, turn)
 
 
 async def brief_critic(
@@ -89,29 +102,27 @@ async def brief_critic(
 ) -> AsyncGenerator[Outgoing, None]:
     turn = envelope.payload
     assert isinstance(turn, Turn)
-    yield Outgoing(Kind.PLAN_READY, Role.CLI, Plan(position=turn.position, rounds=turn.rounds))
+    yield Outgoing(SmallKind.PLAN_READY, CLI, Plan(position=turn.position, rounds=turn.rounds))
+
+
+SPEC = spec_of(
+    {SCOUT: advised_scout, CRITIC: brief_critic},
+    lambda record: Services(RecordedModel(record.replies())),
+)
 
 
 async def debate(
-    writer: RecordWriter, model: Model, clock: Callable[[], float], position: int = 7
-) -> Envelope:
-    writer.input("position", {"id": position})
-    bus = Bus[Services](
-        REGISTRY,
-        QueueTransport(Role),
-        {Role.SCOUT: advised_scout, Role.CRITIC: brief_critic},
-        ambient=Ambient(clock=clock, new_id=lambda: "req_1"),
+    writer: RecordWriter, model: Model, ambient: Ambient, position: int = 7
+) -> FlowOutcome:
+    return await run_flow(
+        SPEC,
+        Start(position=position, rounds=1),
+        Services(model),
+        writer,
+        ambient=ambient,
+        request_id="req_1",
+        inputs={"position": {"id": position}},
     )
-    async with bus:
-        flow = await bus.start(
-            Kind.FLOW_START,
-            Start(position=position, rounds=1),
-            services=Services(RecordingModel(model, writer)),
-            observers=[writer.envelope],
-        )
-        outcome = await flow.outcome()
-    writer.fact("by the rules alone", {"rounds": 1})
-    return outcome
 
 
 def ticking() -> Callable[[], float]:
@@ -120,11 +131,11 @@ def ticking() -> Callable[[], float]:
 
 
 async def recorded(path: Path, *replies: str | ModelUnavailable) -> Path:
-    writer = RecordWriter(FileSink(path), "req_1", VERSIONS, Redactor())
+    writer = RecordWriter(FileSink(path), "req_1", VERSIONS, Redactor(), flow="small")
     model = ScriptedModel(
         *(replies or ('{"prose": "Two, I think", "rounds": 2}', '{"prose": "yes", "rounds": 2}'))
     )
-    await debate(writer, model, ticking())
+    await debate(writer, model, Ambient(ticking(), lambda: "req_1"))
     writer.close()
     return path
 
@@ -132,8 +143,8 @@ async def recorded(path: Path, *replies: str | ModelUnavailable) -> Path:
 async def again(path: Path, position: int = 7) -> bool:
     record = read_record(path)
 
-    async def rerun(writer: RecordWriter, clock: ReplayClock) -> None:
-        await debate(writer, RecordedModel(record.replies()), clock, position)
+    async def rerun(writer: RecordWriter, ambient: Ambient) -> None:
+        await debate(writer, RecordedModel(record.replies()), ambient, position)
 
     return (await replay(record, rerun)).matches
 
@@ -144,16 +155,20 @@ async def test_a_record_holds_everything_in_order_and_is_private(tmp_path: Path)
     assert check.ok
     assert check.complete
     assert [line.kind for line in check.lines] == [
-        *("header", "input", "envelope", "reply", "envelope", "reply"),
-        *("envelope", "envelope", "envelope", "fact", "end"),
+        *("header", "input", *["envelope"] * 8, "end"),
     ]
     record = read_record(path)
     assert (record.request_id, record.versions) == ("req_1", VERSIONS)
     assert record.inputs() == {"position": {"id": 7}}
-    assert record.facts() == {"by the rules alone": {"rounds": 1}}
-    assert [reply.step for reply in record.replies()] == [0, 1]
+    assert (record.flow, record.format) == ("small", 2)
+    assert record.fact(SCOUT, "alone") == {"rounds": 1}
+    assert record.fact(CRITIC, "alone") is None
+    assert list(record.replies()) == [(SCOUT, 0), (SCOUT, 1)]
     kinds = [REGISTRY.open(wire).kind for wire in record.envelopes()]
-    assert kinds == ["flow_start", "agent_thought", "agent_thought", "proposal", "plan_ready"]
+    assert kinds == [
+        *("flow_start", "model_reply", "agent_thought", "model_reply", "agent_thought"),
+        *("agent_fact", "proposal", "plan_ready"),
+    ]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
@@ -176,9 +191,9 @@ async def test_a_replay_that_differs_says_where(tmp_path: Path) -> None:
     assert not await again(path, position=8)
     record = read_record(path)
 
-    async def other_model(writer: RecordWriter, clock: ReplayClock) -> None:
+    async def other_model(writer: RecordWriter, ambient: Ambient) -> None:
         model = ScriptedModel('{"prose": "Four", "rounds": 4}', '{"prose": "yes", "rounds": 2}')
-        await debate(writer, model, clock)
+        await debate(writer, model, ambient)
 
     report = await replay(record, other_model)
     assert not report.matches
@@ -189,7 +204,7 @@ async def test_a_replay_that_differs_says_where(tmp_path: Path) -> None:
     assert b"Two, I think" in report.difference.recorded.wire
     assert b"Four" in report.difference.replayed.wire
 
-    async def says_nothing(writer: RecordWriter, clock: ReplayClock) -> None:
+    async def says_nothing(writer: RecordWriter, ambient: Ambient) -> None:
         return None
 
     short = await replay(record, says_nothing)
@@ -199,7 +214,7 @@ async def test_a_replay_that_differs_says_where(tmp_path: Path) -> None:
 
 async def test_a_question_nobody_recorded_is_an_error() -> None:
     with pytest.raises(NoRecordedReplyError):
-        await RecordedModel(()).ask(Role.SCOUT, ModelPrompt("a", "b"), Opinion, lambda _: None)
+        await RecordedModel({}).ask(SCOUT, ModelPrompt("a", "b"), Opinion, lambda _: None)
 
 
 async def test_any_changed_byte_breaks_the_chain_at_its_line(tmp_path: Path) -> None:
@@ -262,7 +277,7 @@ def test_a_record_is_never_written_over(tmp_path: Path) -> None:
 
 def written(value: object, *secrets: str) -> bytes:
     sink = MemorySink()
-    writer = RecordWriter(sink, "req_1", VERSIONS, Redactor(secrets))
+    writer = RecordWriter(sink, "req_1", VERSIONS, Redactor(secrets), flow="small")
     writer.input("given", value)
     return b"".join(sink.lines)
 
@@ -321,11 +336,11 @@ def test_an_envelope_with_a_telling_field_is_refused() -> None:
         api_key: str
 
     sink = MemorySink()
-    writer = RecordWriter(sink, "req_1", VERSIONS, Redactor())
-    envelope = Registry({"leak": Leaky}).seal(
+    writer = RecordWriter(sink, "req_1", VERSIONS, Redactor(), flow="small")
+    envelope = Registry([SCOUT], {"leak": Leaky}, final=()).seal(
         "req_1",
-        sender=Role.SCOUT,
-        recipient=Role.CLI,
+        sender=SCOUT,
+        recipient=CLI,
         kind="leak",
         payload=Leaky(api_key="x"),
         ts=0,

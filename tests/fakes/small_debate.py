@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from agents.bus.bus import Ambient, Bus, BusLimits
-from agents.bus.envelope import Kind, Payload, Registry, Role
+from agents.bus.ambient import Ambient, BusLimits
+from agents.bus.bus import Bus
+from agents.bus.envelope import CLI, Kind, Registry, Role
+from agents.bus.payload import Payload, Thought
+from agents.bus.spec import FlowSpec
 from agents.bus.transport import QueueTransport
-from agents.bus.worker import HandlerContext, Outgoing
+from agents.bus.worker import HandlerContext, Outgoing, Services
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     from agents.bus.envelope import Envelope
+    from agents.bus.replay import Record
     from agents.bus.transport import EnvelopeTransport
     from agents.bus.worker import Handler
+
+
+SCOUT = Role("scout")
+STRATEGIST = Role("strategist")
+CRITIC = Role("critic")
+ARBITER = Role("arbiter")
+
+
+class SmallKind(StrEnum):
+    FLOW_START = "flow_start"
+    CONTEXT_OBSERVED = "context_observed"
+    PROPOSAL = "proposal"
+    REVISION = "revision"
+    CRITIQUE = "critique"
+    DEADLOCK = "deadlock"
+    PLAN_READY = "plan_ready"
 
 
 class Start(Payload):
@@ -33,21 +54,18 @@ class Plan(Payload):
     rounds: int
 
 
-class Thought(Payload):
-    text: str
-
-
 REGISTRY = Registry(
+    (SCOUT, STRATEGIST, CRITIC, ARBITER),
     {
-        Kind.FLOW_START: Start,
-        Kind.CONTEXT_OBSERVED: Turn,
-        Kind.PROPOSAL: Turn,
-        Kind.REVISION: Turn,
-        Kind.CRITIQUE: Turn,
-        Kind.DEADLOCK: Turn,
-        Kind.PLAN_READY: Plan,
-        Kind.AGENT_THOUGHT: Thought,
-    }
+        SmallKind.FLOW_START: Start,
+        SmallKind.CONTEXT_OBSERVED: Turn,
+        SmallKind.PROPOSAL: Turn,
+        SmallKind.REVISION: Turn,
+        SmallKind.CRITIQUE: Turn,
+        SmallKind.DEADLOCK: Turn,
+        SmallKind.PLAN_READY: Plan,
+    },
+    final=[SmallKind.PLAN_READY],
 )
 
 
@@ -74,7 +92,7 @@ async def scout(
     async for outgoing in _turn(envelope, context):
         yield outgoing
     turn = Turn(position=start.position, rounds=start.rounds, round=0)
-    yield Outgoing(Kind.CONTEXT_OBSERVED, Role.STRATEGIST, turn)
+    yield Outgoing(SmallKind.CONTEXT_OBSERVED, STRATEGIST, turn)
 
 
 async def strategist(
@@ -84,8 +102,8 @@ async def strategist(
     assert isinstance(turn, Turn)
     async for outgoing in _turn(envelope, context):
         yield outgoing
-    kind = Kind.PROPOSAL if envelope.kind == Kind.CONTEXT_OBSERVED else Kind.REVISION
-    yield Outgoing(kind, Role.CRITIC, turn.model_copy(update={"round": turn.round + 1}))
+    kind = SmallKind.PROPOSAL if envelope.kind == SmallKind.CONTEXT_OBSERVED else SmallKind.REVISION
+    yield Outgoing(kind, CRITIC, turn.model_copy(update={"round": turn.round + 1}))
 
 
 async def critic(
@@ -96,10 +114,10 @@ async def critic(
     async for outgoing in _turn(envelope, context):
         yield outgoing
     if turn.round < turn.rounds:
-        yield Outgoing(Kind.CRITIQUE, Role.STRATEGIST, turn)
+        yield Outgoing(SmallKind.CRITIQUE, STRATEGIST, turn)
     else:
         plan = Plan(position=turn.position, rounds=turn.round)
-        yield Outgoing(Kind.PLAN_READY, Role.CLI, plan)
+        yield Outgoing(SmallKind.PLAN_READY, CLI, plan)
 
 
 async def _turn(
@@ -112,13 +130,13 @@ async def _turn(
 
 
 def thought(text: str) -> Outgoing:
-    return Outgoing(Kind.AGENT_THOUGHT, Role.CLI, Thought(text=text))
+    return Outgoing(Kind.AGENT_THOUGHT, CLI, Thought(round=0, tag="", text=text))
 
 
 AGENTS: Mapping[Role, Handler[Script]] = {
-    Role.SCOUT: scout,
-    Role.STRATEGIST: strategist,
-    Role.CRITIC: critic,
+    SCOUT: scout,
+    STRATEGIST: strategist,
+    CRITIC: critic,
 }
 
 
@@ -131,6 +149,22 @@ class Ids:
         return f"req_{self._last}"
 
 
+def spec_of(
+    handlers: Mapping[Role, Handler[Services]],
+    recorded_services: Callable[[Record], Services],
+    registry: Registry = REGISTRY,
+) -> FlowSpec[Services]:
+    """A small debate with these handlers."""
+    return FlowSpec(
+        name="small",
+        registry=registry,
+        handlers=handlers,
+        first=SCOUT,
+        starts=(SmallKind.FLOW_START,),
+        recorded_services=recorded_services,
+    )
+
+
 def small_bus(
     *,
     transport: EnvelopeTransport | None = None,
@@ -140,9 +174,8 @@ def small_bus(
     on_crash: Callable[[Role, Exception], None] | None = None,
 ) -> Bus[Script]:
     return Bus(
-        REGISTRY,
-        transport or QueueTransport(Role),
-        handlers,
+        spec_of(handlers, lambda _: Script()),
+        transport or QueueTransport(REGISTRY.roles),
         ambient=ambient or Ambient(clock=lambda: 1000.0, new_id=Ids()),
         limits=limits or BusLimits(quiet_seconds=0.2, deadline_seconds=10),
         on_crash=on_crash,

@@ -212,7 +212,7 @@ def test_a_record_that_another_hand_wrote_does_not_match(
     forged = tmp_path / "forged.jsonl"
     header, *lines = map(json.loads, _record(desk, plan).read_text().splitlines())
     versions = header["body"]["versions"]
-    writer = RecordWriter(FileSink(forged), plan["requestId"], versions, Redactor())
+    writer = RecordWriter(FileSink(forged), plan["requestId"], versions, Redactor(), flow="lp")
     for line in lines[:-1]:
         body = line["body"]
         if body.get("kind") == "plan_ready":

@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.bus import Ambient
-from agents.bus.record import (
-    A_NEW_POSITION,
-    RULES,
-    UNFINISHED,
-    UNKNOWN,
-    FileSink,
-    RecordWriter,
-    running_versions,
-    summarise,
-)
+from agents.bus.ambient import Ambient
+from agents.bus.record import RULES, FileSink, RecordWriter, running_versions
 from agents.bus.replay import (
     Record,
     ReplayDifference,
@@ -31,6 +22,7 @@ from agents.bus.replay import (
 )
 from agents.lp.debate import hold_debate
 from agents.lp.plan_store import DamagedPlanError, PlanStore, plan_document, plan_in, was_edited
+from agents.lp.record_summary import A_NEW_POSITION, UNFINISHED, UNKNOWN, summarise
 from chain.base.home import Home
 from chain.base.redaction import Redactor
 from tests.agents.debating import NOW, REQUEST, Seen, start_of
@@ -65,7 +57,9 @@ async def _debate(
     request_id: str = REQUEST,
 ) -> tuple[dict[str, object], str]:
     """A debate written to this file; the plan's document, and the record's last hash."""
-    writer = RecordWriter(FileSink(path), request_id, versions or running_versions(), Redactor())
+    writer = RecordWriter(
+        FileSink(path), request_id, versions or running_versions(), Redactor(), flow="lp"
+    )
     ended = await hold_debate(
         start_of(context, 2),
         Seen(context),
@@ -311,12 +305,13 @@ async def test_the_list_of_records_reads_their_ends_alone(
 
 def test_a_long_record_is_told_by_its_ends(tmp_path: Path) -> None:
     path = tmp_path / "long.jsonl"
-    writer = RecordWriter(FileSink(path), REQUEST, {}, Redactor())
-    writer.input("start", {"goal": {}})
+    writer = RecordWriter(FileSink(path), REQUEST, {}, Redactor(), flow="lp")
+    writer.input("model", value=False)
+    writer._line("envelope", json.dumps({"payload": {"goal": {}}}).encode())
     for _ in range(40):
-        writer.fact("observation", "x" * 100_000)
+        writer.input("padding", "x" * 100_000)
     plan = {"plan": {"choice": {"kind": "exit"}, "padding": "y" * 200_000}}
-    writer.fact("observation", plan)
+    writer.input("padding", plan)
     writer._line("envelope", json.dumps({"kind": "plan_ready", "payload": plan}).encode())
     writer.close()
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.bus.envelope import FailureCause
-from agents.lp.debate import Listener
+from agents.bus.payload import FailureCause
+from agents.bus.run import Listener
 from zuno_tui.session.debate import Debating, debate
 from zuno_tui.session.session import say
 from zuno_tui.shown.exit_codes import FAILED, NETWORK
@@ -58,4 +58,4 @@ def _tell_crash(role: Role, error: Exception) -> None:
     if os.environ.get("ZUNO_DEBUG"):
         traceback.print_exception(error)
     else:
-        say(f"{role.value} stopped with {type(error).__name__}. ZUNO_DEBUG=1 shows where.")
+        say(f"{role} stopped with {type(error).__name__}. ZUNO_DEBUG=1 shows where.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.bus.envelope import Role
-from agents.lp.debate import SpokenTurn
-from agents.lp.payloads import Thought
+from agents.bus.payload import Thought
+from agents.bus.run import SpokenTurn
 from agents.lp.plan_store import PlanStore, plan_in, was_edited
 from zuno_tui.session.session import Session, say
 from zuno_tui.shown.exit_codes import DONE, FAILED
@@ -51,7 +51,7 @@ def recorded_turns(document: PlanDocument) -> Iterator[SpokenTurn]:
 
 def _lines(document: PlanDocument, plan: Plan) -> Iterator[str]:
     for turn in recorded_turns(document):
-        yield turn_line(turn.role.value, turn.thought)
+        yield turn_line(turn.role, turn.thought)
     yield ""
     yield f"{plan.plan_id}: {'; '.join(plan.choice.reasons)}."
     for source, said in plan.sources.items():

@@ -9,10 +9,11 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agents.bus.bus import Ambient
+from agents.bus.ambient import Ambient
 from agents.bus.record import MemorySink, RecordWriter
 from agents.bus.replay import RecordBrokenError
-from agents.lp.debate import RecordedEyes, hold_debate, recorded_start
+from agents.lp.debate import LP_FLOW, debate_start, hold_debate
+from agents.lp.services import RecordedEyes
 from chain.base.redaction import Redactor
 from zuno_tui.session.debate import live_model
 from zuno_tui.session.replay import Replayed, replayed
@@ -75,7 +76,7 @@ def _show(session: Session, again: Replayed) -> None:
         )
         return
     if ended is not None:
-        print_lines(turn_line(turn.role.value, turn.thought) for turn in ended.transcript)
+        print_lines(turn_line(turn.role, turn.thought) for turn in ended.transcript)
     say(again.words)
     say(f"{'no plan' if plan is None else plan.plan_id}, last hash {judged.last_hash}")
 
@@ -91,10 +92,16 @@ async def _rerun(
         for number in range(times):
             async with live_model(settings, store) as (model, _):
                 ended = await hold_debate(
-                    recorded_start(record),
+                    debate_start(record),
                     RecordedEyes(record),
                     model,
-                    RecordWriter(MemorySink(), record.request_id, record.versions, Redactor()),
+                    RecordWriter(
+                        MemorySink(),
+                        record.request_id,
+                        record.versions,
+                        Redactor(),
+                        flow=LP_FLOW.name,
+                    ),
                     ambient=Ambient(time.time, lambda: record.request_id),
                     request_id=record.request_id,
                 )

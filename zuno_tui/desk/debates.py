@@ -15,7 +15,7 @@ from zuno_tui.shown.views import DebateView
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
-    from agents.lp.debate import Listener, SpokenTurn
+    from agents.bus.run import SpokenTurn
     from agents.lp.payloads import FlowCreateStart, FlowStart
     from agents.lp.plan_store import PlanDocument
     from agents.model.budget import BudgetReport
@@ -107,13 +107,13 @@ class Debates:
         subject: str,
         twin: str,
     ) -> None:
-        from agents.lp.debate import Listener
+        from agents.bus.run import Listener
         from zuno_tui.session.debate import Debating, debate
 
         desk_context = self._desk_context
         request_id = desk_context.opening.new_request_id()
         hearing = _Hearing(desk_context, DebateView(request_id, subject))
-        listener: Listener = Listener(on_turn=hearing.on_turn, on_prose=hearing.on_prose)
+        listener = Listener(on_turn=hearing.on_turn, on_prose=hearing.on_prose)
         debating = Debating(desk_context.session, settings, request_id, listener, hearing.on_crash)
         began = desk_context.clock()
         desk_context.bring("debate", began)
@@ -169,10 +169,10 @@ class _Hearing:
         desk_context.tell(DebateChanged(view))
 
     def on_prose(self, role: Role, text: str) -> None:
-        self._prose.hear(role.value, text)
+        self._prose.hear(role, text)
 
     def on_turn(self, turn: SpokenTurn) -> None:
-        self._prose.forget(turn.role.value)
+        self._prose.forget(turn.role)
         view = turn_view(turn)
         self._view = replace(self._view, turns=(*self._view.turns, view))
         self._desk_context.tell(TurnEnded(view))
@@ -180,7 +180,7 @@ class _Hearing:
             self._desk_context.tell(Said(turn.thought.text, "warn"))
 
     def on_crash(self, role: Role, error: Exception) -> None:
-        self._desk_context.tell(Said(f"{role.value} stopped with {type(error).__name__}.", "bad"))
+        self._desk_context.tell(Said(f"{role} stopped with {type(error).__name__}.", "bad"))
 
     def end(self, words: str) -> None:
         self._prose.close()

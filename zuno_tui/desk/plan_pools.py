@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from agents.bus.replay import RecordBrokenError, read_record
-from agents.lp.debate import recorded_context
 from agents.lp.facts import MarketContext
+from agents.lp.services import recorded_context
 from chain.tokens import ask_tokens, unlisted_token
 from chain.tokens.pair import pair_of
 

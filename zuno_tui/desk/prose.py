@@ -6,7 +6,6 @@ import asyncio
 import re
 from typing import TYPE_CHECKING
 
-from agents.bus.envelope import Role
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
 from zuno_tui.desk.cleaning import clean_in_place
 from zuno_tui.desk.events import ProseHeard
@@ -14,19 +13,9 @@ from zuno_tui.shown.transcript import WHY_STRUCK
 from zuno_tui.shown.views import Struck, TurnView
 
 if TYPE_CHECKING:
-    from typing import Literal
-
-    from agents.lp.debate import DebateEnd, SpokenTurn
+    from agents.bus.run import SpokenTurn
+    from agents.lp.debate import DebateEnd
     from zuno_tui.desk.context import Tell
-
-    Speaker = Literal["scout", "strategist", "critic", "arbiter"]
-
-_SPEAKERS: dict[Role, Speaker] = {
-    Role.SCOUT: "scout",
-    Role.STRATEGIST: "strategist",
-    Role.CRITIC: "critic",
-    Role.ARBITER: "arbiter",
-}
 
 
 def turn_view(turn: SpokenTurn) -> TurnView:
@@ -37,7 +26,7 @@ def turn_view(turn: SpokenTurn) -> TurnView:
     )
     text, moved = without_ids(said, flags)
     return TurnView(
-        role=_SPEAKERS[turn.role],
+        role=turn.role,
         round=thought.round,
         text=text,
         struck=tuple(Struck(flag.start, flag.end, WHY_STRUCK[flag.kind]) for flag in moved),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from agents.bus.record import summarise
+from agents.lp.record_summary import summarise
 from zuno_tui.commands.replay import record_path
 from zuno_tui.desk.events import DebateChanged, RecordsReady, Said, ViewAsked
 from zuno_tui.desk.prose import ending, turn_view

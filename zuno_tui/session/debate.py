@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.bus.bus import Ambient
+from agents.bus.ambient import Ambient
 from agents.bus.record import FileSink, RecordWriter, running_versions
-from agents.lp.debate import hold_debate
+from agents.lp.debate import LP_FLOW, hold_debate
 from agents.lp.observe import ChainObserver
 from agents.lp.plan_store import PlanStore, plan_document
 from agents.model.budget import Budget, DebateBudget
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from agents.bus.envelope import Role
-    from agents.lp.debate import DebateEnd, Listener
+    from agents.bus.run import Listener
+    from agents.lp.debate import DebateEnd
     from agents.lp.payloads import FlowCreateStart, FlowStart
     from agents.lp.plan_store import PlanDocument
     from agents.model.budget import BudgetReport
@@ -63,6 +64,7 @@ async def debate(
         request_id,
         running_versions(),
         Redactor(_secrets(debating)),
+        flow=LP_FLOW.name,
     )
     try:
         async with live_model(debating.settings, sources.store) as (model, budget):

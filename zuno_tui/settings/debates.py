@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.bus.envelope import Role
-from agents.lp.debate import DEFAULT_ROUNDS
+from agents.lp.debate import DEFAULT_ROUNDS, LP_FLOW
 from agents.lp.payloads import MOST_ROUNDS
 from agents.model.budget import NANO, BudgetLimits, TokenRate
 from agents.model.settings import DEFAULT_MODEL, OPENAI_URL, ModelSettings
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from zuno_tui.settings.load import Settings
 
 _DEBATE_KEYS = {"profile", "rounds", "deterministic"}
-_MODEL_KEYS = {"name", "prices", "budget", *(role.value for role in Role if role is not Role.CLI)}
+_MODEL_KEYS = {"name", "prices", "budget", *LP_FLOW.handlers}
 _BUDGET_KEYS = {"debate_tokens", "day_tokens", "debate_usd", "day_usd"}
 
 
@@ -78,9 +77,7 @@ def _model(table: Mapping[str, object], environment: Mapping[str, str]) -> Model
         base_url=checked_url(environment.get("OPENAI_BASE_URL") or OPENAI_URL, "OPENAI_BASE_URL"),
         default_model=_name(named, "model.name"),
         models={
-            role: _name(table[role.value], f"model.{role.value}")
-            for role in Role
-            if role.value in table
+            role: _name(table[role], f"model.{role}") for role in LP_FLOW.handlers if role in table
         },
     )
 
@@ -103,7 +100,7 @@ def _refuse_blind_limits(
 ) -> None:
     if limits.debate_nano_usd is None and limits.day_nano_usd is None:
         return
-    for name in (model.model_for(role) for role in Role if role is not Role.CLI):
+    for name in map(model.model_for, LP_FLOW.handlers):
         if name not in prices:
             raise SettingsError(
                 f"model.budget limits dollars, but nobody said what {name!r} costs. "

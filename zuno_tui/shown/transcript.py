@@ -12,8 +12,8 @@ from agents.model.claims import ClaimFlag, FlagKind, without_ids
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
-    from agents.lp.debate import SpokenTurn
-    from agents.lp.payloads import Thought
+    from agents.bus.payload import Thought
+    from agents.bus.run import SpokenTurn
 
 _ROLE_WIDTH = 10
 _NARROWEST = 40
@@ -57,20 +57,20 @@ class LiveTranscript:
         self._words = ""
 
     def on_prose(self, role: Role, text: str) -> None:
-        if self._speaking is not role:
+        if self._speaking != role:
             self._end_line()
-            sys.stderr.write(_head(role.value, 0))
+            sys.stderr.write(_head(role, 0))
             self._speaking = role
         self._words += text
         sys.stderr.write(text)
         sys.stderr.flush()
 
     def on_turn(self, turn: SpokenTurn) -> None:
-        streamed = self._speaking is turn.role and self._words == turn.thought.text
+        streamed = self._speaking == turn.role and self._words == turn.thought.text
         self._end_line()
         # What was just read as it was written is not printed again; what was struck in it is.
         if not streamed or turn.thought.struck:
-            sys.stderr.write(turn_line(turn.role.value, turn.thought) + "\n")
+            sys.stderr.write(turn_line(turn.role, turn.thought) + "\n")
             sys.stderr.flush()
 
     def _end_line(self) -> None:

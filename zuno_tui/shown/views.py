@@ -79,7 +79,7 @@ class Struck(Struct, frozen=True):
 
 
 class TurnView(Struct, frozen=True):
-    role: Literal["scout", "strategist", "critic", "arbiter"]
+    role: str
     round: int
     text: str
     struck: tuple[Struck, ...] = ()

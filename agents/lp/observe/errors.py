@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agents.bus.envelope import FailureCause
+from agents.bus.payload import FailureCause
 from agents.bus.worker import StageFailedError
 from chain.base.store import StoreError
 from chain.contracts.abi import AbiError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.envelope import Role
+from agents.lp.payloads import CRITIC, DEBATE, SCOUT
 from agents.model.budget import (
     NAMESPACE,
     Budget,
@@ -41,36 +41,36 @@ def day_of(budget: DebateBudget) -> Spent:
 
 def refused(budget: DebateBudget, tokens: int, model: str = "known") -> str:
     with pytest.raises(ModelUnavailable) as caught:
-        budget.reserve(Role.SCOUT, model, tokens, 0)
+        budget.reserve(SCOUT, model, tokens, 0)
     assert caught.value.reason == Unavailability.OVER_BUDGET
     return str(caught.value)
 
 
 def test_a_call_that_could_pass_the_debates_tokens_is_not_made() -> None:
     budget = debate(BudgetLimits(debate_tokens=1000))
-    budget.reserve(Role.SCOUT, "known", 500, 400)
+    budget.reserve(SCOUT, "known", 500, 400)
     assert "of the 1,000 for this debate, 900 are used" in refused(budget, 101)
-    budget.reserve(Role.CRITIC, "known", 100, 0)
+    budget.reserve(CRITIC, "known", 100, 0)
     assert budget.report().debate.tokens == 1000
 
 
 def test_what_a_call_really_took_replaces_what_was_set_aside() -> None:
     budget = debate(BudgetLimits(debate_tokens=1000))
-    reservation = budget.reserve(Role.SCOUT, "known", 500, 400)
+    reservation = budget.reserve(SCOUT, "known", 500, 400)
     reservation.settle(Usage(300, 40, estimated=False))
     assert budget.report().debate == Spent(340, 300 * 150 + 40 * 600)
-    budget.reserve(Role.SCOUT, "known", 600, 0).release()
+    budget.reserve(SCOUT, "known", 600, 0).release()
     assert budget.report().debate.tokens == 340
-    budget.reserve(Role.SCOUT, "known", 600, 0).settle(Usage(900, 0, estimated=False))
+    budget.reserve(SCOUT, "known", 600, 0).settle(Usage(900, 0, estimated=False))
     assert budget.report().debate.tokens == 1240
     refused(budget, 1)
 
 
 def test_dollars_bind_where_a_price_is_known_and_tokens_alone_where_not() -> None:
     budget = debate(BudgetLimits(debate_nano_usd=1_000_000, debate_tokens=None, day_tokens=None))
-    budget.reserve(Role.SCOUT, "known", 6_000, 0)
+    budget.reserve(SCOUT, "known", 6_000, 0)
     assert "$0.0010 for this debate, $0.0009 are spent" in refused(budget, 1_000)
-    budget.reserve(Role.CRITIC, "unknown", 50_000, 0)
+    budget.reserve(CRITIC, "unknown", 50_000, 0)
     report = budget.report()
     assert report.debate == Spent(56_000, 900_000, 50_000)
     assert report.by_role == {
@@ -92,22 +92,22 @@ def test_the_day_is_shared_by_debates_and_by_runs(tmp_path: Path) -> None:
     path = tmp_path / "zuno.db"
     limits = BudgetLimits(debate_tokens=800, day_tokens=1000)
     with Store.open(path, now=0)[0] as store:
-        debate(limits, store).reserve(Role.SCOUT, "known", 700, 0)
+        debate(limits, store).reserve(SCOUT, "known", 700, 0)
         second = debate(limits, store)
         assert "for this day, 700 are used" in refused(second, 400)
-        second.reserve(Role.CRITIC, "known", 100, 0).settle(Usage(60, 0, estimated=False))
+        second.reserve(CRITIC, "known", 100, 0).settle(Usage(60, 0, estimated=False))
     with Store.open(path, now=0)[0] as store:
         third = debate(limits, store)
         assert third.report().day == Spent(760, 760 * 150)
         refused(third, 241)
         tomorrow = debate(limits, store, now=MORNING + 2 * 3600)
-        tomorrow.reserve(Role.SCOUT, "known", 800, 0)
+        tomorrow.reserve(SCOUT, "known", 800, 0)
         assert day_of(third).tokens == 760
 
 
 def test_a_crash_in_the_middle_of_a_call_does_not_make_it_free() -> None:
     memory = Store.in_memory()
-    debate(BudgetLimits(), memory).reserve(Role.SCOUT, "known", 700, 300)
+    debate(BudgetLimits(), memory).reserve(SCOUT, "known", 700, 300)
     assert day_of(debate(BudgetLimits(), memory)).tokens == 1000
 
 
@@ -115,7 +115,7 @@ def test_a_call_over_midnight_is_settled_on_the_day_it_began() -> None:
     memory = Store.in_memory()
     now = [MORNING]
     budget = Budget(BudgetLimits(), PRICES, memory, clock=lambda: now[0]).debate()
-    reservation = budget.reserve(Role.SCOUT, "known", 700, 300)
+    reservation = budget.reserve(SCOUT, "known", 700, 300)
     now[0] += 24 * 3600
     reservation.settle(Usage(10, 5, estimated=False))
     assert memory.get(NAMESPACE, "2023-11-14") == {"scout": [15, 4500, 0]}
@@ -152,7 +152,10 @@ def test_however_calls_end_no_limit_is_passed_before_a_call_and_all_sums_agree(s
         wanted = random.randrange(1, 900)
         try:
             reservation = budget.reserve(
-                random.choice(list(Role)), random.choice(["known", "unknown"]), wanted, wanted // 4
+                random.choice(DEBATE.roles),
+                random.choice(["known", "unknown"]),
+                wanted,
+                wanted // 4,
             )
         except ModelUnavailable:
             continue

@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.bus.envelope import Role
+from agents.lp.payloads import CRITIC, SCOUT
 from agents.model.budget import Budget, BudgetLimits
 from agents.model.client import OpenAIModel
 from agents.model.connection import Connection
@@ -39,6 +39,7 @@ from tests.fakes.model_endpoint import (
 )
 
 if TYPE_CHECKING:
+    from agents.bus.envelope import Role
     from tests.fakes.model_endpoint import Conduct, ModelEndpoint
 
 KEY = "sk-canary-THE-KEY-0123456789abcdef"
@@ -82,7 +83,7 @@ class Asked:
         budget = Budget(BudgetLimits(), {}, self.memory, clock=lambda: 0.0)
         self.budget = budget.debate()
 
-    async def ask(self, role: Role = Role.SCOUT) -> Answer[Reply]:
+    async def ask(self, role: Role = SCOUT) -> Answer[Reply]:
         async with Connection(self.settings) as connection:
             model = OpenAIModel(
                 self.settings, connection, self.budget, clock=lambda: 1_700_000_000.0
@@ -133,8 +134,8 @@ async def test_prose_arrives_before_the_answer_is_complete() -> None:
 
 async def test_what_is_sent() -> None:
     async with model_endpoint(says(GOOD_TEXT)) as endpoint:
-        models = {Role.CRITIC: "careful-one"}
-        await Asked(endpoint, models=models, temperature=0.25).ask(Role.CRITIC)
+        models = {CRITIC: "careful-one"}
+        await Asked(endpoint, models=models, temperature=0.25).ask(CRITIC)
         await Asked(endpoint, default_model="any").ask()
     critic, scout = endpoint.requests
     assert (critic.model, scout.model) == ("careful-one", "any")
@@ -427,7 +428,7 @@ async def test_questions_at_once_share_one_connection_and_do_not_mix() -> None:
             model = OpenAIModel(asked.settings, connection, asked.budget, clock=time.time)
             answers = await asyncio.gather(
                 *(
-                    model.ask(Role.SCOUT, ModelPrompt("s", f"question {i}"), Reply, heard[i].append)
+                    model.ask(SCOUT, ModelPrompt("s", f"question {i}"), Reply, heard[i].append)
                     for i in range(12)
                 )
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 from typing import TYPE_CHECKING
@@ -9,27 +10,33 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import BaseModel
 
-from agents.bus.envelope import Role
-from agents.bus.record import FileSink, ModelReply, RecordWriter
+from agents.bus.board import Board
+from agents.bus.payload import ModelReply
+from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
+from agents.bus.worker import HandlerContext, Outgoing
+from agents.lp.payloads import CRITIC, DEBATE, SCOUT
 from agents.model.budget import Budget, BudgetLimits
 from agents.model.client import OpenAIModel
 from agents.model.connection import Connection
 from agents.model.interface import ModelPrompt, ModelUnavailable
-from agents.model.recorded import RecordedModel, RecordingModel
+from agents.model.recorded import RecordedModel
 from agents.model.reply_text import UnusableReplyError
 from agents.model.settings import ModelLimits, ModelSettings
+from agents.model.speaking import ask_on_record
 from chain.base.redaction import Redactor
 from chain.base.store import Store
 from tests.fakes.model_endpoint import ChatRequest, fails, model_endpoint, refuses, says
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from agents.bus.envelope import Role
     from agents.model.interface import Model
 
 KEY = "sk-canary-THE-KEY-0123456789abcdef"
-ROLES = (Role.SCOUT, Role.SCOUT, Role.CRITIC, Role.SCOUT, Role.CRITIC)
+ROLES = (SCOUT, SCOUT, CRITIC, SCOUT, CRITIC)
 
 
 class Opinion(BaseModel):
@@ -43,16 +50,27 @@ def tells_all(request: ChatRequest) -> object:
     return {"prose": leaked, "width": 1.5}
 
 
-async def interview(model: Model) -> list[str]:
-    """The answers to a few questions, or why there was none."""
+async def interview(model: Model, say: Callable[[Role, Outgoing], None]) -> list[str]:
+    """The answers to a few questions, or why there was none; each reply is said."""
+    contexts = {role: asked_by(role, say) for role in ROLES}
     said = []
     for index, role in enumerate(ROLES):
+        prompt = ModelPrompt("s", f"q{index}")
         try:
-            answer = await model.ask(role, ModelPrompt("s", f"q{index}"), Opinion, lambda _: None)
+            answer = await ask_on_record(contexts[role], model, prompt, Opinion)
             said.append(f"{answer.value!r} {answer.usage} {answer.model} {answer.raw}")
         except ModelUnavailable as error:
             said.append(f"{error.reason}: {error}")
     return said
+
+
+def asked_by(role: Role, say: Callable[[Role, Outgoing], None]) -> HandlerContext[None]:
+    async def saying(outgoing: Outgoing) -> None:
+        say(role, outgoing)
+
+    return HandlerContext(
+        "req_1", role, None, saying, lambda _: None, Board(DEBATE.roles), itertools.count()
+    )
 
 
 async def test_replies_come_back_from_the_record_as_they_were(
@@ -65,22 +83,35 @@ async def test_replies_come_back_from_the_record_as_they_were(
     conducts = (says(tells_all), refuses(), says(wide), fails(500), says(tells_all, tokens=None))
     async with model_endpoint(*conducts) as endpoint:
         settings = ModelSettings(api_key=KEY, base_url=endpoint.url, limits=limits)
-        writer = RecordWriter(FileSink(path), "req_1", {}, Redactor((KEY, endpoint.url)))
+        writer = RecordWriter(FileSink(path), "req_1", {}, Redactor((KEY, endpoint.url)), flow="lp")
         budget = Budget(BudgetLimits(), {}, Store.in_memory(), clock=lambda: 0.0).debate()
         async with Connection(settings) as connection:
             live = OpenAIModel(settings, connection, budget, clock=lambda: 0.0)
-            said = await interview(RecordingModel(live, writer))
+
+            def record(role: Role, reply: Outgoing) -> None:
+                writer.envelope(
+                    DEBATE.seal(
+                        "req_1",
+                        sender=role,
+                        recipient=reply.to,
+                        kind=reply.kind,
+                        payload=reply.payload,
+                        ts=0,
+                    )
+                )
+
+            said = await interview(live, record)
         writer.close()
     assert endpoint.requests[0].headers["authorization"] == f"Bearer {KEY}"
     assert [line[:12] for line in said] == [
         *("Opinion(pros", "refused: The", "Opinion(pros", "server_error", "Opinion(pros")
     ]
 
-    record = read_record(path)
-    assert [(reply.role, reply.step) for reply in record.replies()] == [
+    kept = read_record(path)
+    assert list(kept.replies()) == [
         *(("scout", 0), ("scout", 1), ("critic", 0), ("scout", 2), ("critic", 1))
     ]
-    assert await interview(RecordedModel(record.replies())) == said
+    assert await interview(RecordedModel(kept.replies()), lambda _role, _reply: None) == said
 
     everything = path.read_bytes().decode() + "".join(said) + caplog.text
     for secret in (KEY, "abcdef0123", endpoint.url, "\x1b", "\\u001b"):
@@ -90,7 +121,6 @@ async def test_replies_come_back_from_the_record_as_they_were(
 @pytest.mark.parametrize("raw", ['{"prose": "x"}', "{}", "not JSON"])
 async def test_a_recorded_reply_of_another_schema_is_an_error(raw: str) -> None:
     reply = ModelReply(
-        role="scout",
         step=0,
         prompt="",
         model="any",
@@ -102,4 +132,6 @@ async def test_a_recorded_reply_of_another_schema_is_an_error(raw: str) -> None:
         estimated=False,
     )
     with pytest.raises(UnusableReplyError):
-        await RecordedModel([reply]).ask(Role.SCOUT, ModelPrompt("s", "q"), Opinion, lambda _: None)
+        await RecordedModel({(SCOUT, 0): reply}).ask(
+            SCOUT, ModelPrompt("s", "q"), Opinion, lambda _: None
+        )

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.bus.envelope import Payload
+from agents.bus.payload import Payload
 from agents.model.client import UnsupportedSchemaError, strict_schema
 from agents.model.reply_text import PROSE_LIMIT, UnusableReplyError, parse_reply, whole_text
 from chain.base.clean_text import clean_text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.bus.envelope import Role
+from agents.lp.payloads import ARBITER, CRITIC, SCOUT
 from agents.model.budget import BudgetLimits, TokenRate
 from agents.model.settings import DEFAULT_MODEL, OPENAI_URL, ModelSettings
 from agents.numbers.profiles import RiskProfile
@@ -80,13 +80,13 @@ def test_the_rules_alone_can_be_asked_for(tmp_path: Path, told: str) -> None:
 def test_a_model_for_each_role_and_an_endpoint_of_ones_own(tmp_path: Path) -> None:
     text = '[model]\nname = "big"\ncritic = "careful"\narbiter = "wise"\n'
     model = model_of(tmp_path, text, OPENAI_BASE_URL="http://localhost:11434/v1")
-    assert [model.model_for(role) for role in (Role.SCOUT, Role.CRITIC, Role.ARBITER)] == [
+    assert [model.model_for(role) for role in (SCOUT, CRITIC, ARBITER)] == [
         "big",
         "careful",
         "wise",
     ]
     assert model.base_url == "http://localhost:11434/v1"
-    assert model_of(tmp_path, text, ZUNO_AGENT_MODEL="other").model_for(Role.SCOUT) == "other"
+    assert model_of(tmp_path, text, ZUNO_AGENT_MODEL="other").model_for(SCOUT) == "other"
 
 
 def test_budget_and_prices_are_exact(tmp_path: Path) -> None:

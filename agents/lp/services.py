@@ -1,0 +1,86 @@
+"""What a debate works with, live or from its record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+from agents.bus.envelope import CLI, Kind
+from agents.bus.payload import AgentFact
+from agents.bus.worker import Outgoing
+from agents.lp.facts import CreateContext, MarketContext
+from agents.lp.payloads import SCOUT
+from agents.model.recorded import RecordedModel
+
+if TYPE_CHECKING:
+    from agents.bus.replay import Record
+    from agents.lp.facts import CreateGoal
+    from agents.model.interface import Model
+    from agents.numbers.profiles import RiskProfile
+
+MODEL_INPUT = "model"
+"""Whether a model was asked, as the record says it."""
+_OBSERVATION = "observation"
+
+
+class Eyes(Protocol):
+    """What Scout sees the chain with."""
+
+    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext: ...
+
+    async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext: ...
+
+
+class DebateServices(Struct, frozen=True):
+    """What one debate works with; without a model the rules speak."""
+
+    eyes: Eyes
+    model: Model | None
+
+
+def observation(seen: MarketContext | CreateContext) -> Outgoing:
+    """What was seen, for the record: so that it can be seen again."""
+    value = seen.model_dump(mode="json", by_alias=True)
+    return Outgoing(Kind.AGENT_FACT, CLI, AgentFact(name=_OBSERVATION, value=value))
+
+
+def recorded_context(record: Record) -> MarketContext | CreateContext | None:
+    """What was observed when the record was written; None when it ended before that."""
+    seen = record.fact(SCOUT, _OBSERVATION)
+    if not isinstance(seen, dict):
+        return None
+    kind = MarketContext if seen.get("mode") == "rebalance" else CreateContext
+    return kind.model_validate(seen, strict=False)
+
+
+def recorded_services(record: Record) -> DebateServices:
+    asked = record.inputs().get(MODEL_INPUT)
+    return DebateServices(RecordedEyes(record), RecordedModel(record.replies()) if asked else None)
+
+
+class RecordedEyes:
+    """Sees what was seen when the record was written."""
+
+    def __init__(self, record: Record) -> None:
+        self._seen = recorded_context(record)
+
+    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+        seen = self._seen
+        if (
+            not isinstance(seen, MarketContext)
+            or seen.position.token_id != token_id
+            or seen.profile is not profile
+        ):
+            raise LookupError("The record is of another position or profile.")
+        return seen
+
+    async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
+        seen = self._seen
+        if (
+            not isinstance(seen, CreateContext)
+            or (seen.goal, seen.owner) != (goal, owner)
+            or seen.profile is not profile
+        ):
+            raise LookupError("The record is of another goal, owner or profile.")
+        return seen

@@ -1,0 +1,40 @@
+"""A prompt while it is written: an id behind every number, so that each can be checked later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from agents.model.claims import ClaimLedger, without_ids
+from agents.model.interface import ModelPrompt
+
+if TYPE_CHECKING:
+    from agents.model.numerals import Unit
+
+STRUCK = "[struck]"
+
+
+class Brief(Struct):
+    """What a model is told; the ledger remembers each number it was given."""
+
+    system: str
+    ledger: ClaimLedger = field(default_factory=ClaimLedger)
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def prompt(self) -> ModelPrompt:
+        return ModelPrompt(system=self.system, user="\n".join(self.lines))
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+    def number(self, value: float | None, unit: Unit) -> str:
+        return "unknown" if value is None else self.ledger.cite(value, unit)
+
+    def plain(self, prose: str) -> str:
+        """A model's words as others may quote them: without ids, without numbers nobody gave."""
+        text, flags = without_ids(prose, self.ledger.check(prose).flags)
+        for flag in sorted(flags, key=lambda flag: flag.start, reverse=True):
+            text = f"{text[: flag.start]}{STRUCK}{text[flag.end :]}"
+        return text

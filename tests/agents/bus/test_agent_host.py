@@ -1,0 +1,294 @@
+"""Agents outside the desk's process: heard, recorded and replayed like those inside."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.bus.ambient import Ambient, BusLimits
+from agents.bus.bus import Bus
+from agents.bus.envelope import CLI, Kind
+from agents.bus.host import AgentHost
+from agents.bus.payload import FailureCause, FlowFailed, FlowTerms
+from agents.bus.run import Elsewhere
+from agents.bus.transport import QueueTransport
+from tests.agents.bus.running import REQUEST, assert_replays, run_jury
+from tests.fakes.jury import (
+    EXPERTS,
+    JUDGE,
+    JURY,
+    JuryKind,
+    JuryServices,
+    Opinion,
+    Parrot,
+    Question,
+    Verdict,
+    aloud,
+)
+from tests.fakes.jury_agent import READY
+from tests.fakes.pipe_transport import MOST_LINE, DeskEnd
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from agents.bus.envelope import Envelope, Role
+
+NEWS, CHARTS, FLOWS = EXPERTS
+QUICK = BusLimits(quiet_seconds=0.4, deadline_seconds=20)
+
+
+@asynccontextmanager
+async def in_another_process(role: Role, conduct: str) -> AsyncIterator[Elsewhere]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.fakes.jury_agent", role, conduct),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=MOST_LINE,
+    )
+    assert process.stdout is not None
+    assert await process.stdout.readline() == READY
+    transport = DeskEnd(JURY.registry, {role: process})
+    try:
+        yield Elsewhere((role,), transport)
+    finally:
+        transport.close()
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+async def test_an_agent_in_another_process_that_thinks_long_is_heard_and_replays(
+    tmp_path: Path,
+) -> None:
+    thinking = 3 * QUICK.quiet_seconds
+    async with in_another_process(CHARTS, str(thinking)) as elsewhere:
+        before = time.monotonic()
+        ran = await run_jury(tmp_path / "record.jsonl", elsewhere=elsewhere, limits=QUICK)
+        assert time.monotonic() - before > thinking
+    assert isinstance(ran.outcome.result, Verdict), ran.outcome.failure
+    opinions = [body for body in ran.record.messages() if body["kind"] == JuryKind.OPINION]
+    assert opinions[-1]["from"] == CHARTS
+    assert (
+        ran.said_by(CHARTS)
+        == [
+            *("agent_thought", "agent_fact", "model_reply"),
+            *("agent_thought", "opinion", "agent_thought"),
+        ][: len(ran.said_by(CHARTS))]
+    )
+    words = f"{CHARTS} was told {CHARTS} may use 777 tokens"
+    assert words in [turn.thought.text for turn in ran.outcome.transcript if turn.role == CHARTS]
+    reply = ran.record.replies()[CHARTS, 0]
+    assert reply.raw is not None
+    assert words in reply.raw
+    assert {body["kind"] for body in ran.record.messages()}.isdisjoint(
+        (Kind.AGENT_PROSE, Kind.AGENT_WORKING, Kind.FLOW_TERMS, Kind.FLOW_OVER)
+    )
+    await assert_replays(ran)
+
+
+@pytest.mark.parametrize(
+    ("conduct", "cause"), [("crash", FailureCause.CRASHED), ("die", FailureCause.LOST)]
+)
+async def test_an_agent_that_breaks_in_another_process_ends_the_flow(
+    tmp_path: Path, conduct: str, cause: FailureCause
+) -> None:
+    async with in_another_process(CHARTS, conduct) as elsewhere:
+        ran = await run_jury(tmp_path / "record.jsonl", elsewhere=elsewhere, limits=QUICK)
+    assert ran.outcome.failure is not None
+    assert ran.outcome.failure.cause is cause
+    assert "secret" not in ran.outcome.failure.reason
+    assert ran.record.messages()[-1]["kind"] == Kind.FLOW_FAILED
+
+
+class ToDesk:
+    """An agent's way to a desk in the same process: all it says is received as the desk."""
+
+    def __init__(self, desk: QueueTransport, alter: Callable[[Envelope], Envelope]) -> None:
+        self._desk = desk
+        self._alter = alter
+
+    async def send(self, envelope: Envelope, *, droppable: bool) -> bool:
+        await self._desk.put(CLI, self._alter(envelope))
+        return True
+
+    async def receive(self, role: Role) -> Envelope:
+        return await self._desk.receive(role)
+
+
+def looking(request_id: str, terms: FlowTerms) -> JuryServices:
+    return JuryServices(Parrot(), lambda role: f"{role} looked")
+
+
+@asynccontextmanager
+async def hosted(
+    *roles: Role,
+    services: Callable[[str, FlowTerms], JuryServices] = looking,
+    alter: Callable[[Envelope], Envelope] = lambda envelope: envelope,
+    desk: QueueTransport | None = None,
+) -> AsyncIterator[Elsewhere]:
+    transport = desk or QueueTransport(JURY.registry.roles)
+    ambient = Ambient(time.time, lambda: "unused")
+    hosts = [
+        AgentHost(JURY, role, ToDesk(transport, alter), services, ambient=ambient) for role in roles
+    ]
+    running = [asyncio.create_task(host.run()) for host in hosts]
+    try:
+        yield Elsewhere(roles, transport)
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def test_agents_elsewhere_who_speak_to_each_other_are_on_the_record(tmp_path: Path) -> None:
+    async with hosted(*EXPERTS, JUDGE) as elsewhere:
+        ran = await run_jury(tmp_path / "record.jsonl", elsewhere=elsewhere)
+    assert isinstance(ran.outcome.result, Verdict), ran.outcome.failure
+    kinds = [str(body["kind"]) for body in ran.record.messages()]
+    assert kinds.count(JuryKind.OPINION) == 3
+    assert kinds.count(Kind.MODEL_REPLY) == 3
+    await assert_replays(ran)
+
+
+async def test_a_models_words_are_heard_from_elsewhere_while_it_speaks(tmp_path: Path) -> None:
+    def slow(request_id: str, terms: FlowTerms) -> JuryServices:
+        return JuryServices(Murmuring(), lambda role: "nothing")
+
+    async with hosted(NEWS, services=slow) as elsewhere:
+        ran = await run_jury(tmp_path / "record.jsonl", elsewhere=elsewhere)
+    assert "".join(text for role, text in ran.prose if role == NEWS).startswith("news was told")
+    await assert_replays(ran)
+
+
+class Murmuring(Parrot):
+    async def ask(self, role, prompt, schema, on_prose):  # type: ignore[no-untyped-def]
+        answer = await super().ask(role, prompt, schema, on_prose)
+        await asyncio.sleep(0.15)
+        return answer
+
+
+async def test_services_that_cannot_be_made_end_the_flow_in_words(tmp_path: Path) -> None:
+    def broken(request_id: str, terms: FlowTerms) -> JuryServices:
+        raise OSError("https://example.com/v2/secret")
+
+    async with hosted(NEWS, services=broken) as elsewhere:
+        ran = await run_jury(tmp_path / "record.jsonl", elsewhere=elsewhere)
+    failure = ran.outcome.failure
+    assert failure is not None
+    assert (failure.stage, failure.cause) == (NEWS, FailureCause.CRASHED)
+    assert "OSError" in failure.reason
+    assert "secret" not in failure.reason
+
+
+async def test_nobody_elsewhere_can_speak_for_an_agent_here(tmp_path: Path) -> None:
+    def as_the_judge(envelope: Envelope) -> Envelope:
+        if envelope.kind != JuryKind.OPINION:
+            return envelope
+        return JURY.registry.seal(
+            envelope.request_id,
+            sender=JUDGE,
+            recipient=CLI,
+            kind=JuryKind.VERDICT,
+            payload=Verdict(total=666, heard=()),
+            ts=envelope.ts,
+        )
+
+    async with hosted(NEWS, alter=as_the_judge) as elsewhere:
+        ran = await run_jury(tmp_path / "record.jsonl", elsewhere=elsewhere, limits=QUICK)
+    assert ran.outcome.failure is not None
+    assert ran.outcome.failure.cause is FailureCause.LOST
+    assert all(body["kind"] != JuryKind.VERDICT for body in ran.record.messages())
+
+
+async def test_a_flood_from_elsewhere_ends_the_flow(tmp_path: Path) -> None:
+    def chatty(request_id: str, terms: FlowTerms) -> JuryServices:
+        return JuryServices(Parrot(), lambda role: "x", lambda _: asyncio.sleep(10))
+
+    desk = QueueTransport(JURY.registry.roles)
+    limits = BusLimits(arrivals=50, quiet_seconds=5)
+    async with hosted(NEWS, services=chatty, desk=desk) as elsewhere:
+        running = asyncio.create_task(
+            run_jury(tmp_path / "record.jsonl", elsewhere=elsewhere, limits=limits)
+        )
+        for number in range(60):
+            flood = JURY.registry.seal(
+                REQUEST,
+                sender=NEWS,
+                recipient=CLI,
+                kind=Kind.AGENT_THOUGHT,
+                payload=aloud(f"{number}").payload,
+                ts=number,
+            )
+            await desk.put(CLI, flood)
+            await asyncio.sleep(0)
+        ran = await asyncio.wait_for(running, timeout=5)
+    assert ran.outcome.failure is not None
+    assert (ran.outcome.failure.stage, ran.outcome.failure.cause) == (NEWS, FailureCause.OVERLOADED)
+    assert len(ran.record.messages()) < 70
+
+
+async def test_a_flow_that_is_cancelled_stops_the_work_elsewhere() -> None:
+    stopped = asyncio.Event()
+
+    class Endless(Parrot):
+        async def ask(self, role, prompt, schema, on_prose):  # type: ignore[no-untyped-def]
+            asked.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                stopped.set()
+
+    asked = asyncio.Event()
+
+    def services(request_id: str, terms: FlowTerms) -> JuryServices:
+        return JuryServices(Endless(), lambda role: "x")
+
+    async with hosted(NEWS, services=services) as elsewhere:
+        ambient = Ambient(time.time, lambda: REQUEST)
+        bus = Bus(JURY, elsewhere.transport, ambient=ambient, remote=elsewhere.roles)
+        async with bus:
+            here = JuryServices(Parrot(), lambda role: "x")
+            await bus.start(Question(symbol="ETH"), services=here)
+            await asyncio.wait_for(asked.wait(), timeout=2)
+            assert not stopped.is_set()
+            await bus.cancel(REQUEST)
+            await asyncio.wait_for(stopped.wait(), timeout=2)
+
+
+async def test_a_host_opens_a_request_it_has_not_been_told_of_and_none_of_another_flow() -> None:
+    desk = QueueTransport(JURY.registry.roles)
+    told: list[FlowTerms] = []
+
+    def services(request_id: str, terms: FlowTerms) -> JuryServices:
+        told.append(terms)
+        return looking(request_id, terms)
+
+    async def send(request_id: str, kind: str, payload: Question | FlowTerms) -> None:
+        envelope = JURY.registry.seal(
+            request_id, sender=CLI, recipient=NEWS, kind=kind, payload=payload, ts=1
+        )
+        await desk.send(envelope, droppable=False)
+
+    async def heard(kind: str) -> Envelope:
+        while (envelope := await asyncio.wait_for(desk.receive(CLI), timeout=2)).kind != kind:
+            pass
+        return envelope
+
+    async with hosted(NEWS, services=services, desk=desk):
+        await send("req_a", JuryKind.QUESTION, Question(symbol="ETH"))
+        opinion = await heard(JuryKind.OPINION)
+        assert isinstance(opinion.payload, Opinion)
+        assert (opinion.request_id, opinion.recipient) == ("req_a", JUDGE)
+        assert [terms.tokens for terms in told] == [None]
+        terms = FlowTerms(flow="lp", seconds=9.0, quiet_seconds=1.0, tokens=None)
+        await send("req_b", Kind.FLOW_TERMS, terms)
+        failed = await heard(Kind.FLOW_FAILED)
+        assert isinstance(failed.payload, FlowFailed)
+        assert (failed.request_id, failed.payload.cause) == ("req_b", FailureCause.REFUSED)
+        assert len(told) == 1

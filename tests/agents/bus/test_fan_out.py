@@ -1,0 +1,69 @@
+"""Three experts who work at once and a judge who joins them: whoever is faster, it replays."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec import structs
+
+from agents.bus.record import MemorySink, RecordWriter
+from agents.bus.replay import RecordBrokenError, read_record
+from agents.bus.run import replay_flow
+from chain.base.canonical import canonical
+from chain.base.redaction import Redactor
+from tests.agents.bus.running import assert_replays, run_jury
+from tests.fakes.jury import EXPERTS, JUDGE, JURY, JuryKind, Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agents.bus.envelope import Role
+
+
+@pytest.mark.parametrize("order", permutations(EXPERTS), ids=" ".join)
+async def test_experts_at_once_replay_byte_for_byte(
+    tmp_path: Path, order: tuple[Role, ...]
+) -> None:
+    ran = await run_jury(tmp_path / "record.jsonl", order=order)
+    verdict = ran.outcome.result
+    assert isinstance(verdict, Verdict)
+    assert verdict.heard == EXPERTS, "who was faster makes no difference to the board"
+    spoken = [str(body["from"]) for body in ran.record.messages() if body["from"] in EXPERTS]
+    assert spoken[:3] == list(EXPERTS), "all have begun before the first is done"
+    opinions = [body for body in ran.record.messages() if body["kind"] == JuryKind.OPINION]
+    assert [body["from"] for body in opinions] == list(order)
+    assert ran.said_by(JUDGE) == ["agent_thought"] * 3 + ["verdict"]
+    await assert_replays(ran)
+
+
+async def test_two_lines_that_changed_places_differ(tmp_path: Path) -> None:
+    """The chain of a record that was written anew holds; its order is not what was said."""
+    path = tmp_path / "record.jsonl"
+    ran = await run_jury(path)
+    header, *lines = map(json.loads, path.read_bytes().splitlines())
+    places = [n for n, line in enumerate(lines) if line["body"].get("from") == EXPERTS[1]][-2:]
+    first, second = places
+    lines[first]["body"], lines[second]["body"] = lines[second]["body"], lines[first]["body"]
+    sink = MemorySink()
+    body = header["body"]
+    writer = RecordWriter(sink, body["requestId"], body["versions"], Redactor(), flow="jury")
+    for line in lines:
+        writer._line(line["type"], canonical(line["body"]))
+    path.write_bytes(b"".join(sink.lines))
+    report, _ = await replay_flow(JURY, read_record(path))
+    assert report.difference is not None
+    assert report.difference.line == first + 2
+    assert ran.record.last_hash != writer.last_hash
+
+
+async def test_a_record_of_another_flow_is_not_run(tmp_path: Path) -> None:
+    path = tmp_path / "record.jsonl"
+    await run_jury(path)
+    data = path.read_bytes()
+    assert b'"flow":"jury"' in data.splitlines()[0]
+    other = structs.replace(JURY, name="trial")
+    with pytest.raises(RecordBrokenError, match="jury"):
+        await replay_flow(other, read_record(path))
