@@ -292,7 +292,7 @@ def test_rounds_out_of_bounds_are_wrong_usage(
 ) -> None:
     spoken = desk("recommend", "27", *flags, ZUNO_MAX_DEBATE_ROUNDS=rounds)
     assert spoken.code == 2
-    assert f"Debate rounds are '{rounds}', but may be 1 to 6." in spoken.words
+    assert "ZUNO_MAX_DEBATE_ROUNDS" in spoken.words
 
 
 def test_one_round_is_enough_when_one_is_asked_for(

@@ -84,11 +84,11 @@ def test_a_chain_that_cannot_be_read_is_a_network_failure_without_its_url(
 @pytest.mark.parametrize(
     ("arguments", "settings", "said"),
     [
-        (("--interval", "1"), "", "it may be 5 to 86400 s"),
+        (("--interval", "1"), "", "from 5 to 86400 seconds"),
         (("--network", "polygon"), "", "No RPC endpoint is known for Polygon"),
         (("--network", "base", "--rpc", "http://127.0.0.1:1"), "", "No wallet is there to watch"),
         ((), '[telegram]\nchat = "1"', "the token is missing"),
-        ((), '[telegram]\ntoken = "CANARY"\nchat = 1', "telegram.token is not what @BotFather"),
+        ((), '[telegram]\ntoken = "CANARY"\nchat = 1', "telegram.token must be what @BotFather"),
         ((), '[webhook]\nurl = "ftp://CANARY"', "webhook.url must be a URL"),
         ((), '[webhook]\nCANARY = "x"', "[webhook] has an unknown setting"),
     ],

@@ -17,8 +17,7 @@ from chain.history.memory import RememberedSwaps, SwapMemory
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from zuno_tui.session.retention import KeptFile, let_go, let_go_when_due, surplus
-from zuno_tui.settings import Flags, SettingsError, load_settings
-from zuno_tui.settings.retention import RetentionSettings, retention_settings
+from zuno_tui.settings.schema import RetentionSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -166,18 +165,6 @@ def test_an_approved_plan_and_its_record_stay_until_it_is_over(
     assert [path.exists() for path in files["idle"]] == [False, False]
     with Outbox.open(home.outbox) as outbox:
         assert [one.plan_id for one in outbox.dispatches()] == [plan["planId"]]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["days = 0", "days = 1.5", "megabytes = 1", "memory_days = 'x'", "hours = 3", "days = true"],
-)
-def test_a_bad_setting_is_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "settings.toml"
-    path.write_text(f"[retention]\n{text}\n")
-
-    with pytest.raises(SettingsError, match="retention"):
-        retention_settings(load_settings(path, {}, Flags()).retention)
 
 
 def test_a_look_lets_go_of_nothing(

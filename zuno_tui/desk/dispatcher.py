@@ -37,7 +37,6 @@ from zuno_tui.desk.signing import Signing
 from zuno_tui.desk.watching import Watching
 from zuno_tui.session.retention import let_go_when_due
 from zuno_tui.settings import SettingsError
-from zuno_tui.settings.retention import retention_settings
 
 if TYPE_CHECKING:
     from chain.rpc.records import Block
@@ -84,11 +83,7 @@ class Dispatcher:
         """When the rush of the opening is over; a desk that is closed sooner leaves it be."""
         await asyncio.sleep(_QUIET_AFTER)
         desk_context = self._desk_context
-        try:
-            settings = retention_settings(desk_context.session.settings.retention)
-        except SettingsError as error:
-            desk_context.tell(Said(str(error), "warn"))
-            return
+        settings = desk_context.session.settings.retention
         store, now = desk_context.sources.store, desk_context.clock()
         told = let_go_when_due(desk_context.session.home, store, settings, now=now)
         if told is not None:

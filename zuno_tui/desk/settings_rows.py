@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from chain.contracts.checksum import checksummed
 from zuno_tui.settings import Flags, Settings, load_settings
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from zuno_tui.session.session import Session
 
 _SECRET_TABLES = ("telegram", "webhook")
-_OPEN_TABLES = ("debate", "limits", "monitor", "screen", "keys", "retention")
+_OPEN_TABLES = ("model", "debate", "limits", "monitor", "screen", "keys", "retention")
 _SECRET_NAMES = ("key", "token", "secret", "url", "base_url")
 
 
@@ -71,12 +71,11 @@ def _rows(
         "set" if has_model else "not set: the rules speak",
         "environment" if has_model else "default",
     )
-    yield SettingRow("model", _words(now.model) or "the usual", _of_file(now.model))
     for name in _OPEN_TABLES:
-        table = getattr(now, name)
+        table = to_builtins(getattr(now, name))
         yield SettingRow(name, _words(table) or "the usual", _of_file(table))
     for name in _SECRET_TABLES:
-        table = getattr(now, name)
+        table = to_builtins(getattr(now, name))
         named = any(key.startswith(f"ZUNO_{name.upper()}_") for key in environment)
         origin = "environment" if named else _of_file(table)
         yield SettingRow(name, "set" if table or named else "not set", origin)

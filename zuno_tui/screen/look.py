@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from zuno_tui.settings.load import SettingsError, checked_switch, refuse_unknown
+from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping
 
-    from zuno_tui.settings.load import Settings
-
-_SCREEN_KEYS = ("theme", "ascii", "bell")
+    from zuno_tui.settings import Settings
 
 
 class Look(Struct, frozen=True):
@@ -27,29 +25,24 @@ class Look(Struct, frozen=True):
 def read_look(settings: Settings, environment: Mapping[str, str], arguments: Namespace) -> Look:
     from zuno_tui.screen.keys import KeymapError, keymap_from
 
-    refuse_unknown("screen", settings.screen, _SCREEN_KEYS)
     try:
         keymap = keymap_from(settings.keys)
     except KeymapError as error:
         raise SettingsError(str(error)) from error
-    theme = arguments.theme or environment.get("ZUNO_THEME") or settings.screen.get("theme")
+    theme = arguments.theme or environment.get("ZUNO_THEME") or settings.screen.theme
     return Look(
-        ascii_only=arguments.ascii or _is_on(settings, "ascii", default=False),
-        bell=not arguments.no_bell and _is_on(settings, "bell", default=True),
+        ascii_only=arguments.ascii or settings.screen.ascii,
+        bell=not arguments.no_bell and settings.screen.bell,
         theme=None if theme is None else _theme(theme),
         keymap=keymap,
     )
 
 
-def _theme(name: object) -> str:
+def _theme(name: str) -> str:
     from zuno_tui.screen.themes import THEME_NAMES
 
-    if not isinstance(name, str) or name not in THEME_NAMES:
+    if name not in THEME_NAMES:
         raise SettingsError(
             f"There is no theme called {name!r}. There are: {', '.join(THEME_NAMES)}."
         )
     return name
-
-
-def _is_on(settings: Settings, name: str, *, default: bool) -> bool:
-    return checked_switch(settings.screen.get(name, default), f"screen.{name}")

@@ -17,7 +17,6 @@ from agents.lp.plan_store import PlanStore, plan_document
 from agents.model.budget import Budget, DebateBudget
 from chain.base.redaction import Redactor
 from zuno_tui.session.retention import let_go_when_due
-from zuno_tui.settings.retention import retention_settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -58,7 +57,7 @@ async def debate(
 ) -> Debated:
     """Argue on the record and keep the plan that comes of it."""
     session, request_id = debating.session, debating.request_id
-    retention = retention_settings(session.settings.retention)
+    retention = session.settings.retention
     record = RecordWriter(
         FileSink(session.home.records / f"{request_id}.jsonl"),
         request_id,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from chain.base.home import Home
     from chain.base.store import Store
     from chain.execution.outbox.records import Dispatch
-    from zuno_tui.settings.retention import RetentionSettings
+    from zuno_tui.settings.schema import RetentionSettings
 
 _NAMESPACE, _KEY = "retention", "last"
 

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.lp.debate import DEFAULT_ROUNDS, LP_FLOW
-from agents.lp.payloads import MOST_ROUNDS
 from agents.model.budget import NANO, BudgetLimits, TokenRate
 from agents.model.settings import DEFAULT_MODEL, OPENAI_URL, ModelSettings
 from agents.numbers.profiles import RiskProfile
-from zuno_tui.settings.load import (
-    SettingsError,
-    checked_switch,
-    checked_url,
-    refuse_unknown,
-)
+from zuno_tui.settings.check import SettingsError, checked
+from zuno_tui.settings.schema import ModelName, Rounds, checked_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from zuno_tui.settings.load import Settings
-
-_DEBATE_KEYS = {"profile", "rounds", "deterministic"}
-_MODEL_KEYS = {"name", "prices", "budget", *LP_FLOW.handlers}
-_BUDGET_KEYS = {"debate_tokens", "day_tokens", "debate_usd", "day_usd"}
+    from zuno_tui.settings.schema import BudgetTable, ModelTable
 
 
 class DebateSettings(Struct, frozen=True):
@@ -41,13 +33,15 @@ class DebateSettings(Struct, frozen=True):
 def debate_settings(
     settings: Settings, environment: Mapping[str, str], *, profile: str | None, deterministic: bool
 ) -> DebateSettings:
-    refuse_unknown("debate", settings.debate, _DEBATE_KEYS)
-    refuse_unknown("model", settings.model, _MODEL_KEYS)
-    chosen = profile or environment.get("ZUNO_RISK_PROFILE") or settings.debate.get("profile")
-    rounds = environment.get("ZUNO_MAX_DEBATE_ROUNDS") or settings.debate.get("rounds")
-    rules_only = deterministic or _rules_only(settings.debate, environment)
-    limits = _limits(settings.model.get("budget", {}))
-    prices = _prices(settings.model.get("prices", {}))
+    table = settings.debate
+    chosen = profile or environment.get("ZUNO_RISK_PROFILE") or table.profile
+    rounds = environment.get("ZUNO_MAX_DEBATE_ROUNDS")
+    rules_only = deterministic or _rules_only(table.deterministic, environment)
+    limits = _limits(settings.model.budget)
+    prices = {
+        name: TokenRate.per_million(*(Decimal(str(one)) for one in pair))
+        for name, pair in settings.model.prices.items()
+    }
     # Read even when it is not used: a mistake should not wait for the day there is a key.
     model = _model(settings.model, environment)
     asked = not rules_only and bool(model.api_key)
@@ -55,30 +49,28 @@ def debate_settings(
         _refuse_blind_limits(model, limits, prices)
     return DebateSettings(
         profile=RiskProfile.BALANCED if chosen is None else _profile(chosen),
-        max_rounds=DEFAULT_ROUNDS if rounds is None else _rounds(rounds),
+        max_rounds=_rounds(rounds) if rounds else table.rounds or DEFAULT_ROUNDS,
         model=model if asked else None,
         limits=limits,
         prices=prices,
     )
 
 
-def _rules_only(table: Mapping[str, object], environment: Mapping[str, str]) -> bool:
-    if told := environment.get("ZUNO_DETERMINISTIC"):
-        if told.lower() not in ("true", "false"):
-            raise SettingsError(f"ZUNO_DETERMINISTIC is {told!r}, but it may be true or false.")
-        return told.lower() == "true"
-    return checked_switch(table.get("deterministic", False), "debate.deterministic")
+def _rules_only(written: bool, environment: Mapping[str, str]) -> bool:
+    told = environment.get("ZUNO_DETERMINISTIC", "").lower()
+    if told not in ("", "true", "false"):
+        raise SettingsError(f"ZUNO_DETERMINISTIC is {told!r}, but it may be true or false.")
+    return told == "true" if told else written
 
 
-def _model(table: Mapping[str, object], environment: Mapping[str, str]) -> ModelSettings:
-    named = environment.get("ZUNO_AGENT_MODEL") or table.get("name", DEFAULT_MODEL)
+def _model(table: ModelTable, environment: Mapping[str, str]) -> ModelSettings:
+    told = environment.get("ZUNO_AGENT_MODEL")
+    named = checked(ModelName, told, "ZUNO_AGENT_MODEL") if told else table.name
     return ModelSettings(
         api_key=_key(environment.get("OPENAI_API_KEY", "")),
         base_url=checked_url(environment.get("OPENAI_BASE_URL") or OPENAI_URL, "OPENAI_BASE_URL"),
-        default_model=_name(named, "model.name"),
-        models={
-            role: _name(table[role], f"model.{role}") for role in LP_FLOW.handlers if role in table
-        },
+        default_model=named or DEFAULT_MODEL,
+        models={role: name for role in LP_FLOW.handlers if (name := getattr(table, role))},
     )
 
 
@@ -87,12 +79,6 @@ def _key(text: str) -> str:
     if not key.isascii() or not key.isprintable() or " " in key:
         raise SettingsError("OPENAI_API_KEY holds a character that no key has. Copy it again.")
     return key
-
-
-def _name(value: object, place: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise SettingsError(f"{place} is {value!r}, but must be the name of a model.")
-    return value
 
 
 def _refuse_blind_limits(
@@ -116,52 +102,20 @@ def _profile(value: object) -> RiskProfile:
         raise SettingsError(f"The profile is {value!r}, but it may be {known}.") from None
 
 
-def _rounds(value: object) -> int:
-    text = str(value)
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MOST_ROUNDS:
-        raise SettingsError(f"Debate rounds are {text!r}, but may be 1 to {MOST_ROUNDS}.")
-    return int(text)
+def _rounds(text: str) -> int:
+    rounds = int(text) if text.isascii() and text.isdigit() else 0
+    return checked(Rounds, rounds, "ZUNO_MAX_DEBATE_ROUNDS")
 
 
-def _limits(table: object) -> BudgetLimits:
-    if not isinstance(table, dict):
-        raise SettingsError(f"model.budget must be a table of {', '.join(sorted(_BUDGET_KEYS))}.")
-    refuse_unknown("model.budget", table, _BUDGET_KEYS)
+def _limits(table: BudgetTable) -> BudgetLimits:
     default = BudgetLimits()
     return BudgetLimits(
-        debate_tokens=_tokens(table.get("debate_tokens", default.debate_tokens)),
-        day_tokens=_tokens(table.get("day_tokens", default.day_tokens)),
-        debate_nano_usd=_nano(table.get("debate_usd")),
-        day_nano_usd=_nano(table.get("day_usd")),
+        default.debate_tokens if table.debate_tokens is None else table.debate_tokens,
+        default.day_tokens if table.day_tokens is None else table.day_tokens,
+        _nano(table.debate_usd),
+        _nano(table.day_usd),
     )
 
 
-def _prices(table: object) -> dict[str, TokenRate]:
-    if not isinstance(table, dict):
-        raise SettingsError('model.prices names models, like: "gpt-4o-mini" = [0.15, 0.6].')
-    prices: dict[str, TokenRate] = {}
-    for name, pair in table.items():
-        if not isinstance(pair, list) or len(pair) != 2:
-            raise SettingsError(f"model.prices.{name} must be [dollars in, dollars out] a million.")
-        prices[str(name)] = TokenRate.per_million(_dollars(pair[0]), _dollars(pair[1]))
-    return prices
-
-
-def _tokens(value: object) -> int | None:
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
-        return value
-    raise SettingsError(f"A token budget is {value!r}, but must be a whole number of tokens.")
-
-
-def _nano(value: object) -> int | None:
-    return None if value is None else int(_dollars(value) * NANO)
-
-
-def _dollars(value: object) -> Decimal:
-    try:
-        amount = Decimal(str(value))
-    except InvalidOperation:
-        amount = Decimal(-1)
-    if not amount.is_finite() or amount < 0:
-        raise SettingsError(f"{value!r} is not an amount of dollars.")
-    return amount
+def _nano(dollars: float | None) -> int | None:
+    return None if dollars is None else int(Decimal(str(dollars)) * NANO)

@@ -8,7 +8,7 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from chain.base.home import write_atomically
-from zuno_tui.settings.load import SettingsError
+from zuno_tui.settings.check import SettingsError
 
 if TYPE_CHECKING:
     from pathlib import Path

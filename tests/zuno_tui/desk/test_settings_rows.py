@@ -30,7 +30,6 @@ url = "https://hook.example/{CANARY}"
 
 [model]
 name = "gpt-4o-mini"
-base_url = "https://model.example/{CANARY}"
 
 [screen]
 theme = "zuno-light"

@@ -31,6 +31,7 @@ from zuno_tui.gate.orders.order import Order
 from zuno_tui.gate.orders.target import TargetKind, read_subject
 from zuno_tui.gate.prepare import Prepared, prepare
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.settings.schema import LimitsTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,7 +191,7 @@ def test_a_pool_that_takes_everything_can_be_left(desk: Desk, world: HostileWorl
     assert paid == [held["amount0"], held["amount1"]]
 
 
-async def _moved(desk: Desk, token_id: int, settings: dict[str, object]) -> Prepared:
+async def _moved(desk: Desk, token_id: int, limits: LimitsTable) -> Prepared:
     """A narrower range in the same pool, as far as the gate lets it come."""
     network = network_named("devnet")
     async with RpcClient(network, (desk.devnet.url,)) as client:
@@ -214,7 +215,7 @@ async def _moved(desk: Desk, token_id: int, settings: dict[str, object]) -> Prep
             Connections(Route(client)),
             order,
             desk.devnet.wallet,
-            limits=gate_limits(settings, network),
+            limits=gate_limits(limits, network),
             notional_today=0,
             pins=sources.store,
         )
@@ -222,7 +223,7 @@ async def _moved(desk: Desk, token_id: int, settings: dict[str, object]) -> Prep
 
 async def test_a_pool_that_takes_everything_is_not_entered(desk: Desk, world: HostileWorld) -> None:
     with pytest.raises(GateRefusedError, match=r"takes 100 % of every swap.*zuno close") as refused:
-        await _moved(desk, world.whole_fee, {})
+        await _moved(desk, world.whole_fee, LimitsTable())
 
     assert "past the 5 %" in str(refused.value)
 
@@ -231,12 +232,12 @@ async def test_a_hook_that_may_tax_is_entered_only_by_its_name_in_the_settings(
     desk: Desk, world: HostileWorld
 ) -> None:
     with pytest.raises(GateRefusedError, match=r"is dangerous.*allowed_hooks"):
-        await _moved(desk, world.taxed, {})
+        await _moved(desk, world.taxed, LimitsTable())
     with pytest.raises(GateRefusedError, match="is dangerous"):
-        await _moved(desk, world.taxed, {"allowed_hooks": [EXIT_GUARD]})
+        await _moved(desk, world.taxed, LimitsTable(allowed_hooks=(EXIT_GUARD,)))
 
     world.tax(10)
-    moved = await _moved(desk, world.taxed, {"allowed_hooks": [EXIT_TAX]})
+    moved = await _moved(desk, world.taxed, LimitsTable(allowed_hooks=(EXIT_TAX,)))
 
     assert [step.transaction.step for step in moved.steps] == ["move"]
     (kept,) = kept_back(moved.steps, moved.simulation, moved.order.subject.positions)

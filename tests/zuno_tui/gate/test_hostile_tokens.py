@@ -34,6 +34,7 @@ from zuno_tui.gate.orders.order import Order
 from zuno_tui.gate.orders.target import TargetKind, read_subject
 from zuno_tui.gate.prepare import prepare
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.settings.schema import LimitsTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -110,7 +111,7 @@ async def _opened(desk: Desk, pool: PoolKey) -> None:
             Connections(Route(client)),
             order,
             desk.devnet.wallet,
-            limits=gate_limits({}, network),
+            limits=gate_limits(LimitsTable(), network),
             notional_today=0,
             pins=sources.store,
         )

@@ -17,7 +17,6 @@ from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.debates import debate_settings
 from zuno_tui.settings.load import MOST_BYTES, MOST_NESTING
 from zuno_tui.settings.monitor import monitor_settings
-from zuno_tui.settings.retention import retention_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,5 +95,4 @@ def _read_all(settings: Settings) -> None:
     debate_settings(settings, {}, profile=None, deterministic=False)
     monitor_settings(settings)
     channel_settings(settings, {})
-    retention_settings(settings.retention)
     read_look(settings, {}, Namespace(theme=None, ascii=False, no_bell=False))

@@ -101,69 +101,14 @@ def test_budget_and_prices_are_exact(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("debate = 3", "must be tables"),
-        ("model = []", "must be tables"),
-        ('[debate]\nprofil = "balanced"', "'profil'. It may hold deterministic, profile, rounds"),
-        ('[debate]\nprofile = "bold"', "'bold', but it may be conservative, balanced, aggressive"),
-        ('[debate]\nprofile = ""', "but it may be conservative"),
-        ("[debate]\nprofile = 3", "3, but it may be conservative"),
-        ("[debate]\nprofile = false", "but it may be conservative"),
-        ("[debate]\nrounds = 0", "'0', but may be 1 to 6"),
-        ("[debate]\nrounds = 7", "'7', but may be 1 to 6"),
-        ("[debate]\nrounds = -1", "'-1', but may be"),
-        ("[debate]\nrounds = 2.0", "'2.0', but may be"),
-        ("[debate]\nrounds = true", "'True', but may be"),
-        ('[debate]\nrounds = "two"', "'two', but may be"),
-        ('[debate]\nrounds = "٣"', "but may be 1 to 6"),
-        ("[debate]\nrounds = [2]", "but may be 1 to 6"),
-        ('[debate]\ndeterministic = "yes"', "debate.deterministic is 'yes'"),
-        ("[debate]\ndeterministic = 1", "debate.deterministic is 1, but it may be true or false"),
-        ('[model]\nnmae = "x"', "'nmae'. It may hold arbiter, budget, critic, name, prices, scout"),
-        ('[model]\ncli = "x"', "unknown setting 'cli'"),
-        ('[model]\napi_key = "sk-1"', "unknown setting 'api_key'"),
-        ('[model]\nname = ""', "model.name is '', but must be the name of a model"),
-        ("[model]\nname = 4", "model.name is 4, but"),
-        ("[model]\ncritic = []", "model.critic is [], but"),
-        ('[model]\nscout = " "', "model.scout is ' ', but"),
-        ("[model]\nbudget = 5", "model.budget must be a table of day_tokens, day_usd"),
-        ("[model.budget]\ntokens = 5", "unknown setting 'tokens'. It may hold day_tokens"),
-        ("[model.budget]\ndebate_tokens = -1", "-1, but must be a whole number of tokens"),
-        ("[model.budget]\ndebate_tokens = 1.5", "1.5, but must be a whole number"),
-        ("[model.budget]\nday_tokens = true", "True, but must be a whole number"),
-        ('[model.budget]\nday_tokens = "all"', "'all', but must be a whole number"),
-        ("[model.budget]\ndebate_usd = -0.1", "-0.1 is not an amount of dollars"),
-        ("[model.budget]\ndebate_usd = nan", "nan is not an amount of dollars"),
-        ("[model.budget]\nday_usd = inf", "inf is not an amount of dollars"),
-        ("[model.budget]\nday_usd = true", "True is not an amount of dollars"),
-        ('[model.budget]\nday_usd = "ten"', "'ten' is not an amount of dollars"),
-        ("[model]\nprices = 3", 'model.prices names models, like: "gpt-4o-mini" = [0.15, 0.6]'),
-        ("[model.prices]\nfast = 3", "model.prices.fast must be [dollars in, dollars out]"),
-        ("[model.prices]\nfast = [1]", "model.prices.fast must be"),
-        ("[model.prices]\nfast = [1, 2, 3]", "model.prices.fast must be"),
-        ("[model.prices]\nfast = [1, -2]", "-2 is not an amount of dollars"),
-        ('[model.prices]\nfast = ["free", 2]', "'free' is not an amount of dollars"),
-        ("[model.prices]\nfast = [nan, 2]", "nan is not an amount of dollars"),
-    ],
-)
-@pytest.mark.parametrize("key", [KEY, ""])
-def test_a_bad_setting_is_named_with_what_it_may_be_key_or_no_key(
-    tmp_path: Path, text: str, said: str, key: str
-) -> None:
-    with pytest.raises(SettingsError) as refused:
-        chosen(tmp_path, text + "\n", OPENAI_API_KEY=key)
-    assert said in str(refused.value)
-
-
-@pytest.mark.parametrize(
     ("environment", "said"),
     [
         ({"ZUNO_RISK_PROFILE": "bold"}, "'bold', but it may be conservative"),
-        ({"ZUNO_MAX_DEBATE_ROUNDS": "0"}, "'0', but may be 1 to 6"),
-        ({"ZUNO_MAX_DEBATE_ROUNDS": "many"}, "'many', but may be 1 to 6"),
+        ({"ZUNO_MAX_DEBATE_ROUNDS": "0"}, "ZUNO_MAX_DEBATE_ROUNDS must be"),
+        ({"ZUNO_MAX_DEBATE_ROUNDS": "٣"}, "ZUNO_MAX_DEBATE_ROUNDS must be"),
+        ({"ZUNO_MAX_DEBATE_ROUNDS": "many"}, "ZUNO_MAX_DEBATE_ROUNDS must be"),
         ({"ZUNO_DETERMINISTIC": "1"}, "ZUNO_DETERMINISTIC is '1', but it may be true or false"),
-        ({"ZUNO_AGENT_MODEL": " "}, "model.name is ' '"),
+        ({"ZUNO_AGENT_MODEL": " "}, "ZUNO_AGENT_MODEL must be"),
         ({"OPENAI_BASE_URL": "localhost/CANARY"}, "OPENAI_BASE_URL must be a URL"),
         ({"OPENAI_BASE_URL": "ftp://CANARY"}, "OPENAI_BASE_URL must be a URL"),
         ({"OPENAI_API_KEY": "sk-CANARY 2"}, "OPENAI_API_KEY holds a character that no key has"),

@@ -69,27 +69,6 @@ def test_an_endpoint_for_sends_is_one_by_network_or_the_environments(tmp_path: P
     assert "KEY" not in repr(written)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("network = 7", "network must be a text"),
-        ('netwrok = "base"', "Did you mean 'network'"),
-        ('address = "0x12"', "40 hexadecimal digits"),
-        ('unit = "gbp"', "may be usd or eth"),
-        ("[rpc]\nbase = 3", "URL or a list"),
-        ('[rpc]\nnowhere = "http://one"', "no network called 'nowhere'"),
-        ('[rpc]\nbase = "ftp://one"', "http:// or https://"),
-        ('[send]\nbase = ["http://one", "http://two"]', "send.base must be a text"),
-        ('[send]\nnowhere = "http://one"', "no network called 'nowhere'"),
-        ('[coingecko]\ncolour = "red"', "url and key"),
-        ("network = ", "not valid TOML"),
-    ],
-)
-def test_a_bad_setting_is_named_with_what_it_may_be(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(SettingsError, match=said):
-        _load(tmp_path, text)
-
-
 def test_secrets_in_urls_and_keys_are_in_no_repr(tmp_path: Path) -> None:
     text = '[rpc]\nbase = "https://host/v2/CANARY"\n[coingecko]\nkey = "CANARY"\n'
 

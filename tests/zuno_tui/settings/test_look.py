@@ -8,6 +8,7 @@ import pytest
 
 from zuno_tui.screen.look import Look, read_look
 from zuno_tui.settings import Settings, SettingsError
+from zuno_tui.settings.schema import ScreenTable
 
 
 def _flags(**chosen: object) -> Namespace:
@@ -20,7 +21,7 @@ def test_nothing_chosen_is_the_default() -> None:
 
 def test_the_last_word_wins() -> None:
     settings = Settings(
-        screen={"theme": "zuno-light", "ascii": True, "bell": False}, keys={"desk.zoom": "f11"}
+        screen=ScreenTable(theme="zuno-light", ascii=True, bell=False), keys={"desk.zoom": "f11"}
     )
 
     written = read_look(settings, {}, _flags())
@@ -35,9 +36,7 @@ def test_the_last_word_wins() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        (Settings(screen={"theme": "pink"}), "There is no theme called 'pink'"),
-        (Settings(screen={"colour": "pink"}), "It may hold ascii, bell, theme"),
-        (Settings(screen={"bell": "no"}), "may be true or false"),
+        (Settings(screen=ScreenTable(theme="pink")), "There is no theme called 'pink'"),
         (Settings(keys={"desk.zom": "z"}), "Did you mean 'desk.zoom'"),
     ],
 )

@@ -5,9 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-import pytest
-
-from zuno_tui.settings import Flags, SettingsError, load_settings
+from zuno_tui.settings import Flags, load_settings
 from zuno_tui.settings.monitor import monitor_settings
 
 if TYPE_CHECKING:
@@ -50,27 +48,6 @@ def test_a_position_has_thresholds_of_its_own_on_one_network_or_any(tmp_path: Pa
     assert watching.thresholds("base", 8) == watching.everywhere
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[monitor]\ninterval = 4", "5 to 86400 s"),
-        ("[monitor]\nnear_egde = 1", "unknown setting 'near_egde'"),
-        ("[monitor]\nsurvival = 1.5", "monitor.survival is 1.5, but it may be from 0 to 1"),
-        ("[monitor]\nclearly_inside = 0.5", "from 0 to 0.25"),
-        ("[monitor]\nfees_usd = true", "must be a number"),
-        ("[monitor]\nblind_polls = 0", "1 or more"),
-        ("[monitor]\npositions = 7", "names positions"),
-        ("[monitor.positions.seven]\nloss = 0.1", "must name a position"),
-        ('[monitor.positions."mars:7"]\nloss = 0.1', "no network called 'mars'"),
-        ("[monitor.positions.7]\ninterval = 9", "unknown setting 'interval'"),
-        ("monitor = 1", "must be tables"),
-    ],
-)
-def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(SettingsError, match=said):
-        read(tmp_path, text)
-
-
 def test_a_network_has_thresholds_of_its_own_and_a_position_departs_from_them(
     tmp_path: Path,
 ) -> None:
@@ -93,11 +70,3 @@ def test_a_network_has_thresholds_of_its_own_and_a_position_departs_from_them(
     assert [watching.thresholds(*place).loss for place in places] == [0.1, 0.2, 0.1, 0.2, 0.3]
     assert [watching.thresholds(*place).near_edge for place in places[2:]] == [0.15, 0.05, 0.05]
     assert [watching.thresholds(*place).survival for place in places[2:]] == [0.8, 0.8, 0.5]
-
-
-@pytest.mark.parametrize(
-    "text", ["[monitor]\nnetworks = 3", "[monitor.networks.nowhere]\nloss = 0.1"]
-)
-def test_a_network_that_does_not_exist_is_said(tmp_path: Path, text: str) -> None:
-    with pytest.raises(SettingsError, match="networks"):
-        read(tmp_path, text)

@@ -7,6 +7,7 @@ import pytest
 from chain.wallet.address_book import AddressBook, KeyStorage, Wallet
 from zuno_tui.settings import Flags, Settings, SettingsError
 from zuno_tui.settings.channels import channel_settings
+from zuno_tui.settings.schema import TelegramTable, WebhookTable
 from zuno_tui.watch.watchlist import targets
 
 MINE = "0x" + "11" * 20
@@ -59,8 +60,8 @@ def test_nothing_to_watch_is_said_with_what_to_do(settings: Settings, said: str)
 
 def test_channels_come_from_the_settings_and_the_environment_beats_them() -> None:
     settings = Settings(
-        telegram={"token": "12:abc", "chat": -100200},
-        webhook={"url": "https://hooks.example/CANARY", "secret": "CANARY"},
+        telegram=TelegramTable(token="12:abc", chat=-100200),
+        webhook=WebhookTable(url="https://hooks.example/CANARY", secret="CANARY"),
     )
 
     chosen = channel_settings(settings, {"ZUNO_TELEGRAM_TOKEN": "34:def"})

@@ -1,0 +1,114 @@
+"""Something a person wrote, held to its type; what does not fit is told in words."""
+
+from __future__ import annotations
+
+import re
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, TypeVar, Union, cast, get_args, get_origin
+
+from msgspec import Meta, Struct, ValidationError, convert
+
+from chain.base.spelling import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+T = TypeVar("T")
+_PLACE = re.compile(r" - at `\$(.*)`$")
+_STEP = re.compile(r"\.(\w+)|\[(\.\.\.)\]")
+_A_NAME = re.compile(r"[a-z_.-]{1,40}")
+"""What an unknown setting's name is repeated as: a misplaced key or token looks otherwise."""
+
+
+class SettingsError(ValueError):
+    """A setting that cannot be used; the message names it, its place and what it may be."""
+
+    def __init__(self, sentence: str, place: str = "") -> None:
+        super().__init__(sentence)
+        self.place = place
+        """Like `limits.daily_usd`, where one setting of the file is to blame."""
+
+
+class UnfitError(ValueError):
+    """Settings that do not go together: a sentence, raised while a table is read."""
+
+
+def checked(kind: type[T], given: object, place: str = "") -> T:
+    """What was given as this type; no message repeats it, since it may be a misplaced secret."""
+    try:
+        return convert(given, kind)
+    except ValidationError as error:
+        fault = _fault(kind, given, place, error)
+    # Raised out here because the library's exception, as context, would show what was given.
+    raise fault
+
+
+def _fault(kind: object, given: object, place: str, error: ValidationError) -> SettingsError:
+    found = _PLACE.search(str(error))
+    steps = () if found is None else _STEP.findall(found[1])
+    for name, _ in steps:
+        table = cast("Mapping[str, object]", given)
+        key = name or _failing(_inner(kind, dict), table)
+        kind = _field(kind, name) if name else _inner(kind, dict)
+        given, place = table[key], f"{place}.{key}".lstrip(".")
+    if isinstance(error.__cause__, UnfitError):
+        return SettingsError(f"{place}{error.__cause__}", place)
+    record = _record(kind)
+    if record is None:
+        return SettingsError(f"{place} must be {_expected(kind)}.", place)
+    if isinstance(given, dict):
+        return _unknown(place, given, record.__struct_fields__)
+    return SettingsError(f"[{place}] must be a table of settings.", place)
+
+
+def _unknown(place: str, table: Mapping[str, object], known: tuple[str, ...]) -> SettingsError:
+    key = next(str(key) for key in table if key not in known)
+    shown = f" {key!r}" if _A_NAME.fullmatch(key) else ""
+    meant = nearest(key, known)
+    hint = "" if meant is None else f" Did you mean {meant!r}?"
+    where = f"[{place}] has" if place else "There is"
+    may = ", ".join(sorted(known))
+    return SettingsError(
+        f"{where} an unknown setting{shown}.{hint} It may hold {may}.",
+        f"{place}{shown and '.' + key}".lstrip("."),
+    )
+
+
+def _failing(kind: object, table: Mapping[str, object]) -> str:
+    """Which entry it is; the library does not say."""
+    for key, value in table.items():
+        try:
+            convert(value, kind)
+        except ValidationError:
+            return key
+    raise AssertionError("an entry that did not fit fits now")
+
+
+def _arms(kind: object) -> Iterator[object]:
+    """The type, and what it may be besides or stands for."""
+    yield kind
+    if get_origin(kind) is Annotated:
+        yield from _arms(get_args(kind)[0])
+    elif get_origin(kind) in (Union, UnionType):
+        for one in get_args(kind):
+            yield from _arms(one)
+
+
+def _inner(kind: object, outer: type) -> object:
+    return next(get_args(one)[-1] for one in _arms(kind) if get_origin(one) is outer)
+
+
+def _record(kind: object) -> type[Struct] | None:
+    return next((x for x in _arms(kind) if isinstance(x, type) and issubclass(x, Struct)), None)
+
+
+def _field(kind: object, name: str) -> object:
+    from typing import get_type_hints
+
+    return get_type_hints(_record(kind), include_extras=True)[name]
+
+
+def _expected(kind: object) -> str:
+    notes = (note for one in _arms(kind) if get_origin(one) is Annotated for note in get_args(one))
+    words = (note.description for note in notes if isinstance(note, Meta))
+    return next((one for one in words if one), "of another kind")

@@ -1,0 +1,269 @@
+"""Every table of `settings.toml`: what it may hold, of what kind, and what is chosen without it."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from chain.base.secret_struct import SecretStruct
+from chain.contracts.networks import UnknownNetworkError, network_named
+from zuno_tui.settings.check import UnfitError, checked
+
+MOST_ROUNDS = 6
+
+Text = Annotated[str, Meta(min_length=1, description="a text")]
+Switch = Annotated[bool, Meta(description="true or false")]
+Url = Annotated[
+    str,
+    Meta(
+        pattern=r"^\s*https?://[^\s/]+(/\S*)?\s*$",
+        description="a URL that starts with http:// or https://",
+    ),
+]
+Urls = Annotated[
+    Text | Annotated[tuple[Text, ...], Meta(min_length=1)],
+    Meta(description="a URL or a list of URLs"),
+]
+AddressText = Annotated[
+    str,
+    Meta(
+        pattern=r"^\s*0x[0-9a-fA-F]{40}\s*$",
+        description="an address: 0x and 40 hexadecimal digits",
+    ),
+]
+Hooks = Annotated[tuple[AddressText, ...], Meta(description='a list of addresses, like ["0x…"]')]
+Positive = Annotated[float, Meta(gt=0, lt=2**53, description="a number above 0")]
+Amount = Annotated[float, Meta(ge=0, lt=2**53, description="a number of 0 or more")]
+Share = Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")]
+Margin = Annotated[float, Meta(ge=0, le=0.25, description="a number from 0 to 0.25")]
+Interval = Annotated[float, Meta(ge=5, le=86_400, description="from 5 to 86400 seconds")]
+Count = Annotated[int, Meta(ge=1, description="a whole number of 1 or more")]
+Rounds = Annotated[
+    int, Meta(ge=1, le=MOST_ROUNDS, description=f"a whole number from 1 to {MOST_ROUNDS}")
+]
+Tokens = Annotated[int, Meta(ge=0, description="a whole number of tokens")]
+Dollars = Annotated[float, Meta(ge=0, lt=2**53, description="an amount of dollars")]
+TokenPrice = Annotated[
+    tuple[Dollars, Dollars], Meta(description="[dollars in, dollars out] for a million tokens")
+]
+ModelName = Annotated[str, Meta(pattern=r"\S", description="the name of a model")]
+Profile = Annotated[
+    Literal["conservative", "balanced", "aggressive"],
+    Meta(description="conservative, balanced or aggressive"),
+]
+LeastSeverity = Annotated[
+    Literal["info", "warning", "critical"], Meta(description="info, warning or critical")
+]
+Days = Annotated[int, Meta(ge=1, le=36_500, description="a whole number from 1 to 36500")]
+Megabytes = Annotated[
+    int, Meta(ge=10, le=1_000_000, description="a whole number from 10 to 1000000")
+]
+Minutes = Annotated[
+    float, Meta(ge=0, le=1_440, description="a number from 0, which is off, to 1440")
+]
+Hours = Annotated[float, Meta(ge=0, le=168, description="a number from 0, which is off, to 168")]
+ADayCount = Annotated[
+    int, Meta(ge=0, le=1_000, description="a whole number from 0, which is no limit, to 1000")
+]
+HOURS = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])-([01]?[0-9]|2[0-3]):([0-5][0-9])")
+TimesOfDay = Annotated[
+    str,
+    Meta(pattern=rf"^\s*{HOURS.pattern}\s*$", description='two times of day, like "22:00-07:00"'),
+]
+BotToken = Annotated[
+    str,
+    Meta(
+        pattern=r"^\s*[0-9]+:[A-Za-z0-9_-]+\s*$",
+        description="what @BotFather gave: digits:letters",
+    ),
+]
+Chat = Annotated[
+    int | Annotated[str, Meta(pattern=r"^\s*(-?[0-9]+|@[A-Za-z][A-Za-z0-9_]*)\s*$")],
+    Meta(description="a number, or @ and a channel's name"),
+]
+
+
+class SettingsTable(SecretStruct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One table of the file, with None for what it does not say."""
+
+
+class DebateTable(SettingsTable, frozen=True):
+    profile: Profile | None = None
+    rounds: Rounds | None = None
+    deterministic: Switch = False
+
+
+class BudgetTable(SettingsTable, frozen=True):
+    debate_tokens: Tokens | None = None
+    day_tokens: Tokens | None = None
+    debate_usd: Dollars | None = None
+    day_usd: Dollars | None = None
+
+
+class ModelTable(SettingsTable, frozen=True):
+    name: ModelName | None = None
+    scout: ModelName | None = None
+    strategist: ModelName | None = None
+    critic: ModelName | None = None
+    arbiter: ModelName | None = None
+    budget: BudgetTable = BudgetTable()
+    prices: dict[str, TokenPrice] = field(default_factory=dict)
+
+
+class LimitsTable(SettingsTable, frozen=True):
+    max_fee_gwei: Positive | None = None
+    value_usd: Positive | None = None
+    daily_usd: Positive | None = None
+    allowed_hooks: Hooks = ()
+
+
+class ThresholdsTable(SettingsTable, frozen=True):
+    """By the names of the monitor's own thresholds."""
+
+    near_edge: Share | None = None
+    survival: Share | None = None
+    clearly_inside: Margin | None = None
+    settle_minutes: Amount | None = None
+    critical_minutes: Amount | None = None
+    critical_distance: Amount | None = None
+    fees_usd: Amount | None = None
+    fees_gas_multiple: Amount | None = None
+    drained: Share | None = None
+    disagreement: Share | None = None
+    price_below: Amount | None = None
+    price_above: Amount | None = None
+    value_below_usd: Amount | None = None
+    loss: Share | None = None
+
+
+class MonitorTable(ThresholdsTable, frozen=True):
+    interval: Interval | None = None
+    blind_polls: Count | None = None
+    networks: dict[str, ThresholdsTable] = field(default_factory=dict)
+    positions: dict[str, ThresholdsTable] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.networks:
+            network_called(name, f".networks.{name}")
+        for name in self.positions:
+            position_called(name, f".positions.{name}")
+
+
+class PaceTable(SettingsTable, frozen=True):
+    """How often a channel may speak."""
+
+    least_severity: LeastSeverity | None = None
+    quiet_hours: TimesOfDay | None = None
+    time_zone: Text | None = None
+    critical_in_quiet_hours: Switch | None = None
+    cooldown_minutes: Minutes | None = None
+    most_a_day: ADayCount | None = None
+    remind_hours: Hours | None = None
+
+    def __post_init__(self) -> None:
+        if self.quiet_hours is None and self.time_zone is not None:
+            raise UnfitError(' has a time_zone but no quiet_hours, like "22:00-07:00".')
+        if self.quiet_hours is None:
+            return
+        if self.time_zone is None:
+            raise UnfitError(' has quiet_hours but no time_zone, like "Europe/Berlin" or "UTC".')
+        start, _, end = self.quiet_hours.strip().partition("-")
+        if start.zfill(5) == end.zfill(5):
+            raise UnfitError(
+                ".quiet_hours begin and end at the same time. To be told of what is critical"
+                ' alone, set least_severity = "critical".'
+            )
+        if not _is_time_zone(self.time_zone):
+            raise UnfitError(
+                '.time_zone is no time zone that this system knows. Write it like "Europe/Berlin",'
+                ' "America/New_York" or "UTC".'
+            )
+
+
+class TelegramTable(PaceTable, frozen=True):
+    token: BotToken | None = None
+    chat: Chat | None = None
+    url: Url | None = None
+
+
+class WebhookTable(PaceTable, frozen=True):
+    url: Url | None = None
+    secret: Text | None = None
+
+
+class ScreenTable(SettingsTable, frozen=True):
+    theme: Text | None = None
+    ascii: Switch = False
+    bell: Switch = True
+
+
+class CoinGeckoTable(SettingsTable, frozen=True):
+    url: Url | None = None
+    key: Text | None = None
+
+
+class RetentionSettings(SettingsTable, frozen=True):
+    days: Days = 365
+    """Of plans and records: a year of advice can be looked up and scored."""
+    megabytes: Megabytes = 1_024
+    """Of records: a debate takes 25 kB to about a megabyte, the busier the pool the more."""
+    memory_days: Days = 14
+    """Of a pool's swaps that nobody asked for since; they can be read from the chain again."""
+
+
+class SharedTables(SettingsTable, frozen=True):
+    """What is used as it was written, once it was checked."""
+
+    alone: Switch = False
+    """Whether one endpoint may vouch for a signature while the others set are silent."""
+    debate: DebateTable = DebateTable()
+    model: ModelTable = ModelTable()
+    limits: LimitsTable = LimitsTable()
+    monitor: MonitorTable = MonitorTable()
+    telegram: TelegramTable = TelegramTable()
+    webhook: WebhookTable = WebhookTable()
+    screen: ScreenTable = ScreenTable()
+    keys: dict[str, Text] = field(default_factory=dict)
+    """By a key's id; which there are the screen knows."""
+    retention: RetentionSettings = RetentionSettings()
+
+
+class SettingsFile(SharedTables, frozen=True):
+    network: Text | None = None
+    address: AddressText | None = None
+    unit: Text | None = None
+    rpc: dict[str, Urls] = field(default_factory=dict)
+    send: dict[str, Url] = field(default_factory=dict)
+    coingecko: CoinGeckoTable = CoinGeckoTable()
+
+
+def network_called(name: str, place: str) -> str:
+    """The network's own name, whichever of its names was written."""
+    try:
+        return network_named(name).name
+    except UnknownNetworkError as error:
+        raise UnfitError(f"{place}: {error}") from error
+
+
+def position_called(name: str, place: str) -> tuple[str | None, int]:
+    """A position on any network, like 7, or on one, like base:7."""
+    network, _, number = name.rpartition(":")
+    if not number.isascii() or not number.isdigit():
+        raise UnfitError(f'{place} must name a position, like 7 or "base:7".')
+    return (network_called(network, place) if network else None), int(number)
+
+
+def checked_url(value: object, place: str) -> str:
+    """It may hold a key: the message does not repeat it."""
+    return checked(Url, value, place).strip()
+
+
+def _is_time_zone(name: str) -> bool:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        return bool(ZoneInfo(name).key)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
