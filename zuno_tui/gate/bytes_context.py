@@ -15,7 +15,9 @@ from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
 from chain.execution.build.facts import PoolFacts, Tolerance, position_facts
 from chain.execution.decode.mentions import mentions_of
+from chain.execution.decode.records import Execute
 from chain.execution.policy.context import PolicyContext, key_of
+from chain.execution.policy.shapes import plain_swap
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
 from chain.read.block_reader import OneBlock
@@ -111,7 +113,8 @@ async def read_context(
     worth: dict[Address, Fraction] = {}
     usd_per_wei = None
     spends = any(step.transaction.value for step in steps)
-    if spends or limits.policy.daily_notional is not None:
+    swaps_alone = any(isinstance(step.call, Execute) and plain_swap(step.call) for step in steps)
+    if spends or swaps_alone or limits.policy.daily_notional is not None:
         known = await read_worth(sources, named.tokens, block)
         worth, usd_per_wei = known.micro_dollars, known.usd_per_wei
     return PolicyContext(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.execution.build.requests import CreateRequest, ReRangeRequest
+from chain.execution.build.requests import ReRangeRequest, swap_in
 from chain.execution.decode.words import describe, names_on
 from chain.execution.exit_tax import shortfall_words
 from chain.execution.outbox.outbox import Outbox
@@ -98,9 +98,9 @@ async def make_dry_run(
 def _question(prepared: Prepared, wallet: Address) -> BasisQuestion:
     order = prepared.order
     request, swap = order.request, None
-    if isinstance(request, ReRangeRequest | CreateRequest) and request.swap is not None:
+    quoted = swap_in(request)
+    if quoted is not None:
         leaving = request.position if isinstance(request, ReRangeRequest) else None
-        quoted = request.swap
         swap = SwapInput(quoted.pool, quoted.zero_for_one, quoted.amount_in, leaving)
     return BasisQuestion(
         order.subject.about,
@@ -115,7 +115,6 @@ def _question(prepared: Prepared, wallet: Address) -> BasisQuestion:
 def _basis(prepared: Prepared, tokens: Mapping[Address, Token]) -> Basis:
     """What was really built on; amounts that were typed were scaled by the tokens as then read."""
     order = prepared.order
-    swap = order.request.swap if isinstance(order.request, ReRangeRequest | CreateRequest) else None
     return Basis(
         order.subject,
         prepared.circumstances,
@@ -125,7 +124,7 @@ def _basis(prepared: Prepared, tokens: Mapping[Address, Token]) -> Basis:
             **{token: order.scaled_by[token] for token in tokens if token in order.scaled_by},
         },
         prepared.codes,
-        swap,
+        swap_in(order.request),
         prepared.simulation,
     )
 

@@ -15,7 +15,7 @@ from chain.contracts.networks import NATIVE
 from chain.execution.build.builder import build, with_gas
 from chain.execution.build.facts import FeeCaps, ShortError
 from chain.execution.build.gas_bill import coin_needed, with_whole_gas, with_worth
-from chain.execution.build.requests import CreateRequest, ReRangeRequest
+from chain.execution.build.requests import swap_in
 from chain.execution.build.sizing import Band, price_band
 from chain.execution.chain_facts import read_chain_facts
 from chain.execution.decode.decoder import decode
@@ -229,7 +229,7 @@ def _policy_context(
 ) -> PolicyContext:
     network, request = sources.network, order.request
     pool = order.subject.pool
-    swap = request.swap if isinstance(request, ReRangeRequest | CreateRequest) else None
+    swap = swap_in(request)
     pools = [] if pool is None else [pool]
     pools += [] if order.quotes is None else [order.quotes.pool]
     return PolicyContext(

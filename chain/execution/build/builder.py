@@ -21,6 +21,7 @@ from chain.execution.build.requests import (
     IncreaseRequest,
     ReRangeRequest,
     RevokeRequest,
+    SwapRequest,
     UnwrapRequest,
     WalletRequest,
     WrapRequest,
@@ -100,6 +101,7 @@ GAS_CEILINGS = {
     "decrease": 600_000,
     "collect": 600_000,
     "revoke": 120_000,
+    "swap": 600_000,
     "wrap": 100_000,
     "unwrap": 100_000,
 }
@@ -183,6 +185,9 @@ def _recipes(request: Request, facts: ChainFacts) -> list[Recipe]:
         case IncreaseRequest(position, budget):
             made = recipes.add(position, budget, facts)
             return [*_wrapping(made, facts), made]
+        case SwapRequest(_, swap):
+            made = recipes.swap(swap, facts)
+            return [*_wrapping(made, facts), made]
         case WrapRequest(amount):
             made = recipes.wrap(amount, facts)
         case UnwrapRequest(amount):
@@ -244,7 +249,9 @@ def _wrapping(spending: Recipe, facts: ChainFacts) -> list[Recipe]:
 
 
 def _dismissal(request: Request, facts: ChainFacts) -> list[Recipe]:
-    if isinstance(request, CreateRequest | WalletRequest) or request.position.subscriber is None:
+    if isinstance(request, CreateRequest | SwapRequest | WalletRequest):
+        return []
+    if request.position.subscriber is None:
         return []
     return [recipes.unsubscribe(request.position, facts)]
 

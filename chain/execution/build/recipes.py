@@ -14,6 +14,7 @@ from chain.execution.build.sizing import (
     buys_liquidity,
     exit_minimums,
     guaranteed_by_exit,
+    least_bought,
     size_entry,
     size_move,
     size_swap_entry,
@@ -179,12 +180,7 @@ def swap_and_enter(
     Of the funds, what is not sure to have been paid by an exit is the wallet's from before.
     """
     key, manager = pool.key, _manager(facts)
-    router = facts.network.contracts.universal_router
-    if router is None:
-        raise BuildError(
-            f"No UniversalRouter is known on {facts.network.title}, so nothing can be swapped "
-            "on the way. Choose a range that needs no swap."
-        )
+    router = _router(facts)
     bought, sized, brought, spent = size_swap_entry(
         pool, span, funds, swap, facts.tolerance, liquidity=liquidity
     )
@@ -221,6 +217,31 @@ def swap_and_enter(
         RecipeBounds(NOTHING, sized.most, sized.liquidity, swap.amount_in, bought, besides),
         spent.amount0 if key.currency0 == NATIVE else 0,
         _pulled(key, spent),
+    )
+
+
+def swap(quoted: QuotedSwap, facts: ChainFacts) -> Recipe:
+    """Sell an exact amount; all that comes out goes to the wallet."""
+    bought, key = least_bought(quoted, facts.tolerance), quoted.pool
+    data = actions.execute(
+        (
+            actions.swap_exact_in(
+                actions.SwapExactIn(key, quoted.zero_for_one, quoted.amount_in, bought),
+                recipient=facts.sender,
+            ),
+        ),
+        facts.deadline,
+    )
+    sold, paid = Amounts(quoted.amount_in, 0), Amounts(0, bought)
+    if not quoted.zero_for_one:
+        sold, paid = Amounts(*sold[::-1]), Amounts(*paid[::-1])
+    return Recipe(
+        "swap",
+        _router(facts),
+        data,
+        RecipeBounds(paid, sold=quoted.amount_in, bought=bought),
+        sold.amount0 if key.currency0 == NATIVE else 0,
+        _pulled(key, sold),
     )
 
 
@@ -277,6 +298,16 @@ def _sum(left: Amounts, right: Amounts) -> Amounts:
 
 def _manager(facts: ChainFacts) -> Address:
     return facts.network.contracts.position_manager
+
+
+def _router(facts: ChainFacts) -> Address:
+    router = facts.network.contracts.universal_router
+    if router is None:
+        raise BuildError(
+            f"No UniversalRouter is known on {facts.network.title}, so nothing can be swapped. "
+            "Choose a range that needs no swap."
+        )
+    return router
 
 
 def _wrapped(facts: ChainFacts) -> Address:

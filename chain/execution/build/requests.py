@@ -67,6 +67,13 @@ class CreateRequest(Struct, frozen=True):
     swap: QuotedSwap | None
 
 
+class SwapRequest(Struct, frozen=True):
+    """Sell an exact amount in one pool, and have what it buys sent to the wallet."""
+
+    pool: PoolFacts
+    swap: QuotedSwap
+
+
 class WrapRequest(Struct, frozen=True):
     amount: int
 
@@ -98,4 +105,13 @@ PositionRequest = (
     | CompoundRequest
 )
 WalletRequest = WrapRequest | UnwrapRequest | RevokeRequest
-Request = PositionRequest | CreateRequest | WalletRequest
+Request = PositionRequest | CreateRequest | SwapRequest | WalletRequest
+
+
+def swap_in(request: Request) -> QuotedSwap | None:
+    """The swap that the request makes, alone or before it enters a range."""
+    match request:
+        case ReRangeRequest() | CreateRequest() | SwapRequest():
+            return request.swap
+        case _:
+            return None

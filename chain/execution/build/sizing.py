@@ -127,8 +127,16 @@ def size_entry(span: Span, sqrt_price: int, funds: Amounts, tolerance: Tolerance
     return _sized(span, sqrt_price, lambda _: funds, (), tolerance)
 
 
+def least_bought(swap: QuotedSwap, tolerance: Tolerance) -> int:
+    """What the swap must pay, or the chain refuses it."""
+    bought = int(swap.amount_out * (BIPS - tolerance.slippage_bips) // BIPS)
+    if bought == 0:
+        raise BuildError("The swap would buy nothing. Sell more, or ask for a new plan.")
+    return bought
+
+
 def after_swap(pool: PoolFacts, funds: Amounts, swap: QuotedSwap, tolerance: Tolerance) -> Swapped:
-    bought = swap.amount_out * (BIPS - tolerance.slippage_bips) // BIPS
+    bought = least_bought(swap, tolerance)
     if swap.zero_for_one:
         kept = Amounts(funds.amount0 - swap.amount_in, funds.amount1)
         holding = Amounts(kept.amount0, kept.amount1 + bought)
@@ -137,8 +145,6 @@ def after_swap(pool: PoolFacts, funds: Amounts, swap: QuotedSwap, tolerance: Tol
         holding = Amounts(kept.amount0 + bought, kept.amount1)
     if min(kept) < 0:
         raise BuildError("The swap sells more than is sure to be there. Ask for a new plan.")
-    if bought == 0:
-        raise BuildError("The swap would buy nothing. Ask for a new plan.")
     price = swap.sqrt_price_after if swap.pool == pool.key else pool.sqrt_price_x96
     return Swapped(bought, kept, holding, price)
 

@@ -59,14 +59,15 @@ def parties_of(steps: Sequence[DecodedStep]) -> Parties:
     given = [one for one in approvals if one.amount]
     actions = [action for call in calls for action in actions_of(call)]
     moved = [one for one in _commands(calls) if isinstance(one, DecodedPermit2Transfer)]
+    taken = [one.recipient for one in actions if isinstance(one, DecodedTake)]
+    own = [one for one in taken if one == sender]
     return Parties(
         sender=sender,
-        recipients=_distinct(_own(one, sender) for one in _recipients(actions)),
+        recipients=_distinct(
+            (*(_own(one, sender) for one in _recipients(actions)), *(sender for _ in own))
+        ),
         between=_distinct(
-            (
-                *(one.recipient for one in actions if isinstance(one, DecodedTake)),
-                *(one.recipient for one in moved),
-            )
+            (*(one for one in taken if one != sender), *(one.recipient for one in moved))
         ),
         spenders=_distinct(one.spender for one in given),
         called=_distinct(step.transaction.to for step in steps),

@@ -14,7 +14,7 @@ from chain.execution.decode.records import (
     Permit2Approval,
     TokenApproval,
 )
-from chain.execution.policy.shapes import swap_and_enter
+from chain.execution.policy.shapes import plain_swap, swap_and_enter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,11 +37,13 @@ def pulls(steps: Sequence[DecodedStep], context: PolicyContext) -> Pulls:
                 for token, amount in _entering(actions, context):
                     total[token, spender] += amount
             case Execute() as call:
-                recipe = swap_and_enter(call)
+                recipe, alone = swap_and_enter(call), plain_swap(call)
                 if recipe is not None:
                     total[recipe.settle.currency, spender] += recipe.swap.amount_in
                     for transfer in recipe.transfers:
                         total[transfer.token, spender] += transfer.amount
+                if alone is not None and alone.settle.currency != NATIVE:
+                    total[alone.settle.currency, spender] += alone.swap.amount_in
             case _:
                 pass
     return total

@@ -163,6 +163,26 @@ def _elsewhere_faults(
         )
 
 
+def worth_faults(swap: DecodedSwapExactIn, context: PolicyContext) -> Iterator[str]:
+    """Whether a swap pays about what it sells is worth, where the worth of both is known.
+
+    Nothing else holds a pool to the market: anybody can open one at a price of his own.
+    """
+    pair = (swap.pool.currency0, swap.pool.currency1)
+    sold, bought = pair if swap.zero_for_one else pair[::-1]
+    given, paid = context.worth.get(sold), context.worth.get(bought)
+    if given is None or not paid or swap.pool not in context.pools:
+        return
+    fee = context.pools[swap.pool].lp_fee
+    bips = BIPS - context.limits.slippage_bips - context.drift_bips - _ELSEWHERE_BIPS
+    least = int(swap.amount_in * given / paid) * (PIPS - fee) // PIPS * bips // BIPS
+    if swap.amount_out_minimum < least:
+        yield (
+            f"the swap accepts {swap.amount_out_minimum}, and what it sells is worth at least "
+            f"{least}: the pool's price is far from the market's, or the trade is too large for it"
+        )
+
+
 def quoted(swap: DecodedSwapExactIn, context: PolicyContext) -> tuple[int, int] | None:
     """What the swap was quoted to pay, and the price it leaves behind."""
     wanted = (swap.pool, swap.zero_for_one, swap.amount_in)

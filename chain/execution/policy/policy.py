@@ -35,9 +35,16 @@ from chain.execution.policy.bounds import (
     notional_faults,
     quoted,
     swap_faults,
+    worth_faults,
 )
 from chain.execution.policy.context import key_of
-from chain.execution.policy.shapes import direct_faults, router_faults, swap_and_enter
+from chain.execution.policy.shapes import (
+    direct_faults,
+    plain_swap,
+    plain_swap_faults,
+    router_faults,
+    swap_and_enter,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,9 +54,9 @@ if TYPE_CHECKING:
     from chain.execution.decode.records import Action, Call, DecodedPoolKey, DecodedStep
     from chain.execution.policy.approvals import Pulls
     from chain.execution.policy.context import PolicyContext
-    from chain.execution.policy.shapes import SwapAndEnter
+    from chain.execution.policy.shapes import PlainSwap, SwapAndEnter
 
-VERSION = 1
+VERSION = 2
 """Part of what an approval's hash stands for."""
 
 
@@ -163,10 +170,13 @@ def _direct_faults(call: ModifyLiquidities, value: int, context: PolicyContext) 
 
 
 def _router_faults(call: Execute, value: int, context: PolicyContext) -> Iterator[str]:
-    recipe = swap_and_enter(call)
+    recipe, alone = swap_and_enter(call), plain_swap(call)
     yield from _deadline_faults(call.deadline, context)
+    if alone is not None:
+        yield from _swap_alone_faults(alone, value, context)
+        return
     if recipe is None:
-        yield "the router's commands are not the swap-and-enter recipe"
+        yield "the router's commands are neither a swap nor the swap-and-enter recipe"
         return
     faults = [
         *router_faults(recipe, context),
@@ -181,6 +191,18 @@ def _router_faults(call: Execute, value: int, context: PolicyContext) -> Iterato
     moved = quote is not None and recipe.swap.pool == recipe.mint.pool
     yield from amount_faults(recipe.mint, context, quote[1] if quote and moved else None)
     yield from _funding_faults(recipe, value)
+
+
+def _swap_alone_faults(recipe: PlainSwap, value: int, context: PolicyContext) -> Iterator[str]:
+    faults = [*plain_swap_faults(recipe, context), *hook_data_faults((recipe.swap,))]
+    yield from faults
+    if faults:
+        return
+    swap = recipe.swap
+    yield from swap_faults(swap, swap.pool, context)
+    yield from worth_faults(swap, context)
+    if value != (swap.amount_in if recipe.settle.currency == NATIVE else 0):
+        yield f"it sends {value} wei along, which is not what the swap sells"
 
 
 def _funding_faults(recipe: SwapAndEnter, value: int) -> Iterator[str]:

@@ -52,8 +52,16 @@ _DIRECT = {
 _MOST_TRANSFERS = 2
 
 
+class PlainSwap(Struct, frozen=True):
+    """The parts of a swap that enters nothing."""
+
+    swap: DecodedSwapExactIn
+    settle: DecodedSettle
+    take: DecodedTake
+
+
 class SwapAndEnter(Struct, frozen=True):
-    """The parts of the one recipe that goes through the router."""
+    """The parts of a swap whose proceeds enter a range."""
 
     swap: DecodedSwapExactIn
     settle: DecodedSettle
@@ -118,6 +126,28 @@ def swap_and_enter(call: Execute) -> SwapAndEnter | None:
         ):
             return SwapAndEnter(swap, settle, take, transfers, enter, mint)
     return None
+
+
+def plain_swap(call: Execute) -> PlainSwap | None:
+    """The recipe's parts, or None when the commands are not exactly those."""
+    match call.commands:
+        case (DecodedV4Swap((DecodedSwapExactIn() as swap, settle, take)),):
+            if isinstance(settle, DecodedSettle) and isinstance(take, DecodedTake):
+                return PlainSwap(swap, settle, take)
+    return None
+
+
+def plain_swap_faults(recipe: PlainSwap, context: PolicyContext) -> Iterator[str]:
+    """What is wrong with the form of a swap that enters nothing."""
+    pool = recipe.swap.pool
+    if pool not in context.pools:
+        yield "it names a pool that the plan is not about"
+    pair = (pool.currency0, pool.currency1)
+    sold, bought = pair if recipe.swap.zero_for_one else pair[::-1]
+    if recipe.settle != DecodedSettle(sold, 0, payer_is_user=True):
+        yield "the swap is not paid by the wallet in the currency sold"
+    if recipe.take != DecodedTake(bought, context.owner, 0):
+        yield "what the swap buys does not all go to the wallet"
 
 
 def router_faults(recipe: SwapAndEnter, context: PolicyContext) -> Iterator[str]:

@@ -31,8 +31,10 @@ from chain.execution.build.requests import (
     QuotedSwap,
     ReRangeRequest,
     RevokeRequest,
+    SwapRequest,
     UnwrapRequest,
     WrapRequest,
+    swap_in,
 )
 from chain.execution.build.sizing import guaranteed_by_exit
 from chain.execution.policy.context import PolicyContext, PolicyLimits, key_of
@@ -52,6 +54,7 @@ _PLENTY = 10**40
 _KINDS = (
     "move", "swap", "close", "collect", "decrease", "increase", "compound", "create",
     "create with swap", "swap carried by the wallet", "wrap", "unwrap", "revoke",
+    "plain swap",
 )  # fmt: skip
 
 
@@ -78,13 +81,15 @@ def context_of(request: Request, facts: ChainFacts, *, slippage_bips: int = 100)
     """What the policy would be told about an honest plan."""
     position = (
         None
-        if isinstance(request, CreateRequest | WrapRequest | UnwrapRequest | RevokeRequest)
+        if isinstance(
+            request, CreateRequest | SwapRequest | WrapRequest | UnwrapRequest | RevokeRequest
+        )
         else request.position
     )
     pools = [] if position is None else [position.pool]
-    if isinstance(request, CreateRequest):
+    if isinstance(request, CreateRequest | SwapRequest):
         pools.append(request.pool)
-    swap = request.swap if isinstance(request, CreateRequest | ReRangeRequest) else None
+    swap = swap_in(request)
     keys = [pool.key for pool in pools]
     tokens = frozenset(token for key in keys for token in (key.currency0, key.currency1))
     if isinstance(request, RevokeRequest):
@@ -130,6 +135,8 @@ def _request(draw: Random) -> Request:
     pool, tick = _pool(draw)
     span = _span(draw, tick, pool.key.tick_spacing)
     budget = Amounts(draw.getrandbits(draw.randint(40, 90)), draw.getrandbits(draw.randint(40, 90)))
+    if kind == "plain swap":
+        return SwapRequest(pool, _swap(draw, pool, budget))
     if kind == "create":
         return CreateRequest(pool, span, budget, None)
     if kind == "create with swap":
@@ -199,7 +206,11 @@ def _facts(draw: Random, request: Request) -> ChainFacts:
     if isinstance(request, WrapRequest | UnwrapRequest | RevokeRequest):
         tokens: tuple[Address, ...] = ()
     else:
-        pool = request.pool if isinstance(request, CreateRequest) else request.position.pool
+        pool = (
+            request.pool
+            if isinstance(request, CreateRequest | SwapRequest)
+            else request.position.pool
+        )
         tokens = (pool.key.currency0, pool.key.currency1)
     spenders = (NETWORK.contracts.position_manager, ROUTER)
     return ChainFacts(

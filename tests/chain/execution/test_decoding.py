@@ -22,6 +22,7 @@ from chain.execution.build.requests import (
     CreateRequest,
     ReRangeRequest,
     RevokeRequest,
+    SwapRequest,
     UnwrapRequest,
     WrapRequest,
 )
@@ -30,7 +31,12 @@ from chain.execution.decode.decoder import decode, decode_call, encode_call
 from chain.execution.decode.records import (
     DecodedBurn,
     DecodedMint,
+    DecodedPoolKey,
     DecodedPositionManagerCall,
+    DecodedSettle,
+    DecodedSwapExactIn,
+    DecodedTake,
+    DecodedV4Swap,
     Deposit,
     Execute,
     ModifyLiquidities,
@@ -70,6 +76,26 @@ def agree(plan: MadeUpPlan) -> None:
         for call, allowance in zip(calls, request.allowances, strict=True):
             assert isinstance(call, Permit2Approval if allowance.through_permit2 else TokenApproval)
             assert (call.spender, call.amount) == (allowance.spender, 0)
+        return
+    if isinstance(request, SwapRequest):
+        quoted, sender = request.swap, plan.facts.sender
+        sold, bought = quoted.pool.values[:2][:: 1 if quoted.zero_for_one else -1]
+        assert isinstance(last, Execute)
+        assert last.commands == (
+            DecodedV4Swap(
+                (
+                    DecodedSwapExactIn(
+                        DecodedPoolKey(*quoted.pool.values),
+                        quoted.zero_for_one,
+                        quoted.amount_in,
+                        bounds[-1].bounds.bought,
+                        b"",
+                    ),
+                    DecodedSettle(sold, 0, payer_is_user=True),
+                    DecodedTake(bought, sender, 0),
+                )
+            ),
+        )
         return
     told = [action for call in calls for action in actions_of(call)]
     if not isinstance(request, CreateRequest):

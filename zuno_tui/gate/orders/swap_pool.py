@@ -37,8 +37,8 @@ class SwapQuotes(Struct, frozen=True):
     swap: QuotedSwap
     pool: PoolFacts
     """The one it goes through."""
-    own: PoolKey
-    """The one that is entered."""
+    own: PoolKey | None
+    """The one that is entered; None where nothing is."""
     replayed: int
     """What the replay on the pool's depth pays."""
     by_quoter: Mapping[PoolKey, int]
@@ -53,6 +53,12 @@ class SwapQuotes(Struct, frozen=True):
         said = "nothing" if asked is None else amount(asked)
         count = len(self.by_quoter)
         rank = "the only one that quotes it" if count == 1 else f"the best of {count} that quote it"
+        fee = f"{self.pool.lp_fee / 10_000:g} %"
+        if self.own is None:
+            return (
+                f"The swap goes through the {fee} pool, {rank}: {said} by V4Quoter, {replayed} by "
+                "a replay on its depth."
+            )
         if self.swap.pool == self.own:
             return (
                 f"The swap goes through the pool that is entered, {rank}: {replayed} as it is "
@@ -61,7 +67,7 @@ class SwapQuotes(Struct, frozen=True):
         beside = self.by_quoter.get(self.own)
         instead = "no quote" if beside is None else amount(beside)
         return (
-            f"The swap goes through the {self.pool.lp_fee / 10_000:g} % pool, {rank}: {said} by "
+            f"The swap goes through the {fee} pool, {rank}: {said} by "
             f"V4Quoter, {replayed} by a replay on its depth, against {instead} in the pool that "
             "is entered."
         )
@@ -69,9 +75,14 @@ class SwapQuotes(Struct, frozen=True):
 
 async def read_other_pools(sources: Sources, own: PoolKey, at: str) -> tuple[Depth, ...]:
     """The pair's other plain pools with their depth, read at one block."""
+    keys = [key for key in plain_pools(own.currency0, own.currency1) if key != own]
+    return await read_pools(sources, keys, at)
+
+
+async def read_pools(sources: Sources, keys: Sequence[PoolKey], at: str) -> tuple[Depth, ...]:
+    """Those of them that hold anything, with their depth."""
     from agents.lp.observe.pool_facts import REACH
 
-    keys = [key for key in plain_pools(own.currency0, own.currency1) if key != own]
     here = OneBlock(sources.client, sources.network, at)
     words = (await read_slots(here, sources.network, pool_state_slots(keys))).words
     states = [state for state in pool_states(keys, words) if state.liquidity]
