@@ -134,7 +134,7 @@ def test_what_is_built_reads_back_equal() -> None:
         plan = made_up_plan(seed)
         agree(plan)
         kinds[type(plan.request).__name__] += 1
-    assert len(kinds) == 10
+    assert len(kinds) == 11
     assert min(kinds.values()) > 5
 
 

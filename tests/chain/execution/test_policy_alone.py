@@ -47,10 +47,10 @@ def test_router_commands_are_only_the_recipe(bench: Bench) -> None:
     elsewhere = replace(transfer, recipient=STRANGER)
     more = replace(transfer, amount=10**30)
     other = replace(transfer, token=STRANGER)
-    shape, moved = "not the swap-and-enter recipe", "one of them twice"
+    shape, moved = "neither a swap nor the swap-and-enter recipe", "one of them twice"
     for commands, sentence in (
         ((), shape),
-        ((swap,), shape),
+        ((swap,), "does not all go to the wallet"),
         ((enter,), shape),
         ((enter, swap), shape),
         ((swap, enter, enter), shape),
