@@ -57,6 +57,8 @@ class Network(Struct, frozen=True):
     """Whose time tells how old a head is: the wall's on live networks, its own on the devnet."""
     stack: Literal["plain", "op", "arbitrum"]
     """How gas and block numbers differ: OP adds an L1 data fee, Arbitrum numbers blocks by L1."""
+    ens_registry: Address | None
+    """Where its names are kept; None where Ethereum keeps them."""
     endpoints: tuple[str, ...]
     testnet: bool
     default_address: Address | None
@@ -103,6 +105,7 @@ def _network(name: str, entry: dict[str, object], common: dict[str, str]) -> Net
         value_without_price=_integer(entry.get("value_without_price", _COINS_WITHOUT_PRICE)),
         clock="head" if entry.get("clock") == "head" else "wall",
         stack=_stack(str(entry.get("stack", "plain"))),
+        ens_registry=_optional(entry.get("ens_registry")),
         endpoints=tuple(str(url) for url in _list(entry.get("endpoints", []))),
         testnet=bool(entry.get("testnet", False)),
         default_address=_optional(entry.get("default_address")),

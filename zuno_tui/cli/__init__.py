@@ -72,6 +72,10 @@ def _run(chosen: Namespace) -> int:
 
     command = import_module(f"zuno_tui.{_COMMANDS[chosen.command or DESK]}")
     try:
+        if chosen.address is not None and "." in chosen.address:
+            from zuno_tui.session.names import address_flag
+
+            chosen.address = address_flag(chosen)
         return int(command.run(chosen))
     except Exception as error:
         code, words = explain(error)

@@ -142,7 +142,7 @@ def _shared_flags(absent: str | None) -> argparse.ArgumentParser:
     shared = argparse.ArgumentParser(add_help=False, argument_default=absent)
     shared.add_argument("--network", metavar="NAME", help="which network, by name or chain id")
     shared.add_argument("--rpc", metavar="URL", help="endpoints for this run, comma-separated")
-    shared.add_argument("--address", metavar="0x…", help="whose positions")
+    shared.add_argument("--address", metavar="0x…", help="whose positions; or an ENS name")
     shared.add_argument("--unit", choices=("usd", "eth"), help="show values in this")
     shared.add_argument(
         "--alone",

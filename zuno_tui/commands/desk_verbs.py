@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _ALERT = re.compile(r"#?[0-9]{1,18}", re.ASCII)
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]{40}", re.ASCII)
+_ENS_NAME = re.compile(r"[^\s.]+(?:\.[^\s.]+)*\.[^\s.0-9]{2,}")
 _NAME = re.compile(r"0[xX][0-9a-fA-F]{40}|[A-Za-z][A-Za-z0-9.₮]{1,23}")
 _MUTED_SECONDS = 3600
 _MOST_OFFERED = 6
@@ -107,7 +108,10 @@ def _settings(said: Remaining) -> Show:
     return Show("settings")
 
 
-def _switch(said: Remaining) -> SwitchNetwork:
+def _switch(said: Remaining) -> Intent:
+    if (name := said.matching(_ENS_NAME)) is not None:
+        said.end("wallet", "address", "account")
+        return UseWallet(name.lower())
     words = [word for word in said.text.lower().split() if word not in _BESIDE_NETWORK]
     names = network_names()
     if not words:
@@ -130,9 +134,9 @@ def _use(said: Remaining) -> Intent:
 
 
 def _wallet(said: Remaining) -> UseWallet:
-    address = said.matching(_ADDRESS)
+    address = said.matching(_ADDRESS) or said.matching(_ENS_NAME)
     if address is None:
-        said.refuse("which address: 0x and 40 hexadecimal digits.", "settings")
+        said.refuse("which address: 0x and 40 hexadecimal digits, or an ENS name.", "settings")
     said.end("address", "account", "use")
     return UseWallet(address.lower())
 

@@ -167,7 +167,8 @@ class UseWallet(Struct, frozen=True):
 
     @property
     def twin(self) -> str:
-        return f"zuno wallet use {shlex.quote(self.address)}"
+        how = "--address" if "." in self.address else "wallet use"
+        return f"zuno {how} {shlex.quote(self.address)}"
 
 
 class SetMarketClock(Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.contracts.checksum import checksummed
-from chain.wallet.address_book import KeyStorage, change_book, parsed_address, read_book
+from chain.wallet.address_book import KeyStorage, change_book, read_book
 from chain.wallet.errors import WalletError, WalletRefusedError
 from chain.wallet.private_files import guard_process
 from zuno_tui.session.session import Session, say
@@ -37,12 +37,13 @@ def _new(session: Session, arguments: Namespace) -> int:
 
 def _import(session: Session, arguments: Namespace) -> int:
     from chain.wallet.keystore import watch
+    from zuno_tui.session.names import address_given
 
     if arguments.watched is not None:
         if arguments.keystore or arguments.unsafe_key_file:
             raise WalletError("An address is watched without a key: give one or the other.")
-        kept = watch(session.home, parsed_address(arguments.watched), name=arguments.name)
-        return _told(session, kept)
+        address = address_given(arguments.watched, session.settings, session.network)
+        return _told(session, watch(session.home, address, name=arguments.name))
     if arguments.keystore:
         return _import_keystore(session, arguments)
     from zuno_tui.session.wallet_secrets import ask_key, key_in_file

@@ -54,7 +54,11 @@ def _add_new(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
 def _add_import(add: Callable[[str, str], argparse.ArgumentParser]) -> None:
     importing = add("import", "bring a key, or an address to watch")
     importing.add_argument(
-        "watched", metavar="ADDRESS", nargs="?", type=_no_key, help="watch it, without a key"
+        "watched",
+        metavar="ADDRESS",
+        nargs="?",
+        type=_no_key,
+        help="watch it, keyless; or its ENS name",
     )
     source = importing.add_mutually_exclusive_group()
     source.add_argument("--keystore", metavar="FILE", type=_file, help="a keystore v3 file")

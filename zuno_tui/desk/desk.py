@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from chain.contracts.networks import Address
     from chain.wallet.secrets import Passphrase
     from zuno_tui.commands.intents import Intent
     from zuno_tui.desk.context import DeskOpening
@@ -123,7 +124,7 @@ class Desk:
             case SwitchNetwork():
                 await self._move(self._on_network(intent), intent)
             case UseWallet():
-                await self._move(self._with_wallet(intent), intent)
+                await self._move(await self._with_wallet(intent), intent)
             case Refresh() if self._post is None:
                 await self.open()
             case _ if self._post is None:
@@ -170,8 +171,8 @@ class Desk:
         settings = replace(self._session.settings, network=network.name)
         return replace(self._session, settings=settings, network=network)
 
-    def _with_wallet(self, asked: UseWallet) -> Session:
-        from chain.wallet.address_book import change_book, parsed_address, read_book
+    async def _with_wallet(self, asked: UseWallet) -> Session:
+        from chain.wallet.address_book import change_book, read_book
         from chain.wallet.errors import NoSuchWalletError
 
         keystore = self._session.home.keystore
@@ -179,8 +180,19 @@ class Desk:
             address = read_book(keystore).find(asked.address).address
             change_book(keystore, lambda book: book.choosing(address))
         except NoSuchWalletError:
-            address = parsed_address(asked.address)
+            address = await self._address(asked.address)
         return replace(self._session, settings=replace(self._session.settings, address=address))
+
+    async def _address(self, text: str) -> Address:
+        from chain.names.ens import is_name
+        from chain.wallet.address_book import parsed_address
+        from zuno_tui.session.names import looked_up, name_words
+
+        if not is_name(text):
+            return parsed_address(text)
+        found = await looked_up(text, self._session.settings, self._session.network)
+        self._tell(Said(name_words(found), "good" if found.reverse == found.name else "warn"))
+        return found.address
 
     def _tell(self, event: Event) -> None:
         self._heard(cleaned(event))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING
 
 from chain.base.home import write_atomically
 from chain.base.secret_struct import SecretStruct
 from chain.contracts.networks import all_networks
-from zuno_tui.settings import SettingsError, checked_url
+from zuno_tui.settings import Settings, SettingsError, checked_url
 
 if TYPE_CHECKING:
     from chain.base.home import Home
     from chain.contracts.networks import Network
+    from chain.names.ens import ResolvedName
     from chain.wallet.secrets import Passphrase, PrivateKey
 
 
@@ -45,6 +47,15 @@ def watch_address(home: Home, place: StartPlace, address: str) -> None:
 
     watch(home, parsed_address(address), name=None)
     _write_settings(home, place)
+
+
+def looked_up_name(place: StartPlace, name: str) -> ResolvedName:
+    """Whose address an ENS name is."""
+    from zuno_tui.session.names import looked_up
+
+    endpoints = {place.network.name: (place.endpoint,)} if place.endpoint else {}
+    settings = Settings(network=place.network.name, endpoints=endpoints)
+    return asyncio.run(looked_up(name, settings, place.network))
 
 
 def keyring_trouble() -> str | None:

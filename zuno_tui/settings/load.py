@@ -14,7 +14,7 @@ from chain.contracts.networks import Network, UnknownNetworkError, network_named
 from chain.prices.price import WorthUnit
 from zuno_tui.settings.check import SettingsError, UnfitError, checked
 from zuno_tui.settings.schema import (
-    AddressText,
+    OwnAddress,
     SettingsFile,
     SharedTables,
     checked_url,
@@ -219,7 +219,7 @@ def _with_endpoint(settings: Settings, urls: str, place: str) -> Settings:
 
 
 def _address(value: object, place: str) -> Address:
-    return checked(AddressText, value, place).strip().lower()
+    return checked(OwnAddress, value, place).strip().lower()
 
 
 def _unit(text: str) -> WorthUnit:

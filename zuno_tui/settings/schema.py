@@ -26,11 +26,16 @@ Urls = Annotated[
     Text | Annotated[tuple[Text, ...], Meta(min_length=1)],
     Meta(description="a URL or a list of URLs"),
 ]
+_ADDRESS = r"^\s*0x[0-9a-fA-F]{40}\s*$"
 AddressText = Annotated[
+    str, Meta(pattern=_ADDRESS, description="an address: 0x and 40 hexadecimal digits")
+]
+OwnAddress = Annotated[
     str,
     Meta(
-        pattern=r"^\s*0x[0-9a-fA-F]{40}\s*$",
-        description="an address: 0x and 40 hexadecimal digits",
+        pattern=_ADDRESS,
+        description="an address: 0x and 40 hexadecimal digits."
+        " An ENS name is kept with its address by: zuno wallet import NAME",
     ),
 ]
 Hooks = Annotated[tuple[AddressText, ...], Meta(description='a list of addresses, like ["0x…"]')]
@@ -232,7 +237,7 @@ class SharedTables(SettingsTable, frozen=True):
 
 class SettingsFile(SharedTables, frozen=True):
     network: Text | None = None
-    address: AddressText | None = None
+    address: OwnAddress | None = None
     unit: Text | None = None
     rpc: dict[str, Urls] = field(default_factory=dict)
     send: dict[str, Url] = field(default_factory=dict)

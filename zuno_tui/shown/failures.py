@@ -19,6 +19,7 @@ _FORESEEN = (
     "ContractsError",
     "DamagedPlanError",
     "DevnetError",
+    "EnsError",
     "NoSuchPlanError",
     "RecordBrokenError",
     "RecordError",

@@ -10,6 +10,8 @@ from textual.events import Paste
 from textual.widgets import Input, Static
 
 from chain.base.home import Home
+from chain.contracts.checksum import checksummed
+from chain.names.ens import ResolvedName
 from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.keystore import open_key
 from chain.wallet.secrets import Passphrase
@@ -99,6 +101,32 @@ async def test_an_address_is_watched_on_a_network(home: Home) -> None:
     assert settings.chosen_network().name == "base"
     assert settings.endpoints_for(settings.chosen_network()) == (ENDPOINT,)
     assert home.settings.stat().st_mode & 0o777 == 0o600
+    assert read_book(home.keystore).current == ADDRESS
+
+
+async def test_a_name_gives_way_to_its_address_which_is_entered(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = Answered()
+    async with desk_app().run_test() as pilot:
+        screen = await _open(pilot, home, answered)
+        await pilot.press(*WATCH, *BASE, "enter", "enter")
+        await _paste(pilot, "alice.eth")
+        await pilot.press("enter")
+        await _settled(pilot)
+        assert "[rpc]" in _said(screen)
+
+        found = ResolvedName("alice.eth", ADDRESS, "other.eth")
+        monkeypatch.setattr(first_steps, "looked_up_name", lambda _place, _name: found)
+        await pilot.press("enter")
+        await _settled(pilot)
+        assert answered.choices == []
+        assert screen.query_one(Input).value == checksummed(ADDRESS)
+        assert "other.eth" in _said(screen)
+        await pilot.press("enter")
+        await _settled(pilot)
+
+    assert answered.choices == ["desk"]
     assert read_book(home.keystore).current == ADDRESS
 
 

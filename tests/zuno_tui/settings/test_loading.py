@@ -69,6 +69,11 @@ def test_an_endpoint_for_sends_is_one_by_network_or_the_environments(tmp_path: P
     assert "KEY" not in repr(written)
 
 
+def test_the_file_holds_addresses_and_no_names(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="zuno wallet import"):
+        _load(tmp_path, 'address = "alice.eth"\n')
+
+
 def test_secrets_in_urls_and_keys_are_in_no_repr(tmp_path: Path) -> None:
     text = '[rpc]\nbase = "https://host/v2/CANARY"\n[coingecko]\nkey = "CANARY"\n'
 

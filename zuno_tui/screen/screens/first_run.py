@@ -17,6 +17,7 @@ from textual.widgets.option_list import Option
 
 from chain.base.clean_text import DROP
 from chain.base.secrecy import looks_secret
+from chain.contracts.checksum import checksummed
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.hidden_field import HiddenField
 from zuno_tui.session import first_steps
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from chain.base.home import Home
     from chain.contracts.networks import Network
+    from chain.names.ens import ResolvedName
     from chain.wallet.secrets import Passphrase, PrivateKey
 
 
@@ -63,7 +65,7 @@ STEPS = {
     SetupStep.ENDPOINT: SetupWords("Which endpoint?", "", "first-line"),
     SetupStep.ADDRESS: SetupWords(
         "Whose positions?",
-        "An address, 0x and 40 digits. Watching needs no key and can sign nothing.",
+        "An address, 0x and 40 digits, or an ENS name. Watching needs no key and can sign nothing.",
         "first-line",
     ),
     SetupStep.KEY: SetupWords(
@@ -212,6 +214,8 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         elif looks_secret(text):
             event.input.clear()
             self._say("That looks like a key, and was not kept. Go back and choose to import it.")
+        elif "." in text:
+            self._look_up(text)
         else:
             self._watch(text)
 
@@ -251,6 +255,20 @@ class FirstRunScreen(Screen[FirstChoice | None]):
             self.dismiss("desk")
         else:
             self._say(failure)
+
+    @work(group="first run", exclusive=True, exit_on_error=False)
+    async def _look_up(self, name: str) -> None:
+        """Put the address that a name stands for in its place, to be seen before it is taken."""
+        place = self._place
+        found: list[ResolvedName] = []
+        failure = await self._failure(lambda: found.append(first_steps.looked_up_name(place, name)))
+        if failure is not None:
+            self._say(failure)
+            return
+        from zuno_tui.session.names import name_words
+
+        self.query_one(Input).value = checksummed(found[0].address)
+        self._say(f"{name_words(found[0])} Enter takes that address.")
 
     @work(group="first run", exclusive=True, exit_on_error=False)
     async def _take_key(self, typed: bytes) -> None:

@@ -21,6 +21,7 @@ from tests.chain.devnet.node.kit import (
     INIT_CODE,
     INVALID,
     LOOP,
+    NESTS_DEEP,
     NOBODY,
     RECURSE,
     REVERT,
@@ -152,6 +153,7 @@ def test_a_call_may_use_more_gas_than_a_block(rpc: Client) -> None:
     assert rpc("eth_call", {"to": ECHO, "gas": hex(10**12)}) == "0x"
 
 
+@NESTS_DEEP
 def test_calls_nest_as_deep_as_gas_allows(rpc: Client) -> None:
     assert rpc("eth_call", {"to": RECURSE}) == "0x"
 

@@ -33,6 +33,7 @@ from tests.chain.devnet.node.kit import (
     ECHO,
     INVALID,
     LOGGER,
+    NESTS_DEEP,
     RECURSE,
     STORE,
     new_ledger,
@@ -241,6 +242,7 @@ def test_a_block_opened_on_a_lost_head_cannot_be_committed(busy: ChainLedger) ->
         busy.block(3)
 
 
+@NESTS_DEEP
 def test_a_call_nests_1024_deep() -> None:
     ledger = new_ledger()
     counts_its_frames = bytes.fromhex("5f54600101805f55505f5f5f5f5f305af1505f545f5260205ff3")

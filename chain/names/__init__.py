@@ -1,0 +1,1 @@
+"""Names of addresses, as the Ethereum Name Service keeps them."""
