@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from agents.bus.payload import FlowFailed
     from agents.bus.record import RecordWriter
     from agents.bus.replay import Record, ReplayReport
-    from agents.bus.run import FlowOutcome, Listener, SpokenTurn
+    from agents.bus.run import Elsewhere, FlowOutcome, Listener, SpokenTurn
     from agents.lp.plan import Plan
     from agents.lp.services import Eyes
     from agents.model.interface import Model
@@ -74,6 +74,8 @@ async def hold_debate(
     ambient: Ambient,
     request_id: str,
     limits: BusLimits | None = None,
+    tokens: int | None = None,
+    elsewhere: Elsewhere | None = None,
     listener: Listener | None = None,
     on_crash: Callable[[Role, Exception], None] | None = None,
 ) -> DebateEnd:
@@ -87,6 +89,8 @@ async def hold_debate(
         request_id=request_id,
         inputs={MODEL_INPUT: model is not None},
         limits=limits,
+        tokens=tokens,
+        elsewhere=elsewhere,
         listener=listener,
         on_crash=on_crash,
     )

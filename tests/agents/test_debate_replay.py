@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.bus.record import MemorySink, RecordWriter, verify_record
-from agents.bus.replay import RecordBrokenError, read_record
-from agents.lp.debate import replay_debate
-from agents.lp.payloads import FlowStart
+from agents.bus.record import FIRST_HASH, MemorySink, RecordWriter, verify_record
+from agents.bus.replay import (
+    RecordBrokenError,
+    ReplayVerdict,
+    judge_replay,
+    judgment_words,
+    read_record,
+)
+from agents.lp.debate import LP_FLOW, replay_debate
+from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST, FlowStart
+from agents.lp.services import DebateServices
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import parse_reply
 from agents.numbers.profiles import RiskProfile
+from chain.base.canonical import canonical, digest
 from chain.base.redaction import Redactor
 from tests.agents.conftest import positions_by_state
-from tests.agents.debating import argue, argue_over, watching
+from tests.agents.debating import Seen, argue, argue_over, start_of, watching
 from tests.agents.made_up import TOKEN0, Market
+from tests.fakes.elsewhere import played_elsewhere
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from agents.bus.envelope import Role
@@ -90,6 +99,48 @@ async def test_a_replay_is_the_debate_again(
     assert report.matches, report.difference
     assert report.compared == argued.record.count(b"\n")
     assert ended == argued.ended
+
+
+@pytest.mark.parametrize(
+    "roles", [(SCOUT,), (STRATEGIST, CRITIC), (SCOUT, STRATEGIST, CRITIC, ARBITER)], ids=" ".join
+)
+async def test_agents_elsewhere_come_to_the_same_plan_on_a_record_that_replays(
+    kept: Callable[[bytes], Path], roles: tuple[Role, ...]
+) -> None:
+    here = await argue_over(DEADLOCKED, model=Scripted())
+    services = DebateServices(Seen(DEADLOCKED), Scripted())
+    async with played_elsewhere(LP_FLOW, *roles, services=lambda *_: services) as elsewhere:
+        argued = await argue(
+            start_of(DEADLOCKED, 2), Seen(DEADLOCKED), model=Scripted(), elsewhere=elsewhere
+        )
+    assert argued.plan_bytes == here.plan_bytes
+    assert argued.ended == here.ended
+    report, again = await replay_debate(read_record(kept(argued.record)))
+    assert report.matches, report.difference
+    assert again == argued.ended
+
+
+async def test_a_record_of_the_first_format_is_read_and_said_to_be_old(
+    kept: Callable[[bytes], Path],
+) -> None:
+    argued = await argue_over(DEADLOCKED, model=Scripted())
+    record = read_record(kept(in_first_format(argued.record)))
+    assert (record.format, record.flow) == (1, None)
+    report, again = await replay_debate(record)
+    assert again == argued.ended, "its facts and its model's replies are found"
+    assert not report.matches
+    judged = judge_replay(record, report, None, record.versions)
+    assert judged.verdict is ReplayVerdict.OTHER_VERSION
+    assert "format 1" in judgment_words(judged, report.compared)
+
+
+def test_a_record_of_a_later_format_is_refused(kept: Callable[[bytes], Path]) -> None:
+    sink = MemorySink()
+    RecordWriter(sink, "req_1", {}, Redactor(), flow="lp")
+    body = {**json.loads(sink.lines[0])["body"], "format": 9}
+    path = kept(chained([("header", body)]))
+    with pytest.raises(RecordBrokenError, match="format 9"):
+        read_record(path)
 
 
 async def test_openings_and_failures_replay_too(
@@ -170,3 +221,30 @@ def _forge(payload: dict[str, object]) -> None:
         if isinstance(value, dict):
             _forge(value)
             return
+
+
+def chained(lines: Iterable[tuple[str, dict[str, object]]]) -> bytes:
+    """These lines with hashes that hold, as anybody could write them."""
+    last, data = FIRST_HASH, b""
+    for number, (kind, body) in enumerate(lines):
+        hashed = f',"n":{number},"type":"{kind}"}}'.encode()
+        last = digest(last.encode() + b'{"body":' + canonical(body) + hashed)
+        data += canonical({"body": body, "hash": last, "n": number, "type": kind}) + b"\n"
+    return data
+
+
+def in_first_format(record: bytes) -> bytes:
+    """As the first version wrote it: facts and replies in lines of their own, no flow named."""
+
+    def older(line: dict[str, Any]) -> tuple[str, dict[str, object]]:
+        body = line["body"]
+        match body:
+            case {"format": _}:
+                return "header", {"format": 1, **{k: body[k] for k in ("requestId", "versions")}}
+            case {"kind": "agent_fact"}:
+                return "fact", body["payload"]
+            case {"kind": "model_reply"}:
+                return "reply", {"role": body["from"], **body["payload"]}
+        return line["type"], body
+
+    return chained(older(json.loads(line)) for line in record.splitlines())

@@ -13,11 +13,11 @@ import pytest
 from agents.bus.ambient import Ambient, BusLimits
 from agents.bus.bus import Bus
 from agents.bus.envelope import CLI, Kind
-from agents.bus.host import AgentHost
 from agents.bus.payload import FailureCause, FlowFailed, FlowTerms
 from agents.bus.run import Elsewhere
 from agents.bus.transport import QueueTransport
 from tests.agents.bus.running import REQUEST, assert_replays, run_jury
+from tests.fakes.elsewhere import played_elsewhere
 from tests.fakes.jury import (
     EXPERTS,
     JUDGE,
@@ -35,6 +35,7 @@ from tests.fakes.pipe_transport import MOST_LINE, DeskEnd
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from agents.bus.envelope import Envelope, Role
@@ -106,44 +107,17 @@ async def test_an_agent_that_breaks_in_another_process_ends_the_flow(
     assert ran.record.messages()[-1]["kind"] == Kind.FLOW_FAILED
 
 
-class ToDesk:
-    """An agent's way to a desk in the same process: all it says is received as the desk."""
-
-    def __init__(self, desk: QueueTransport, alter: Callable[[Envelope], Envelope]) -> None:
-        self._desk = desk
-        self._alter = alter
-
-    async def send(self, envelope: Envelope, *, droppable: bool) -> bool:
-        await self._desk.put(CLI, self._alter(envelope))
-        return True
-
-    async def receive(self, role: Role) -> Envelope:
-        return await self._desk.receive(role)
-
-
 def looking(request_id: str, terms: FlowTerms) -> JuryServices:
     return JuryServices(Parrot(), lambda role: f"{role} looked")
 
 
-@asynccontextmanager
-async def hosted(
+def hosted(
     *roles: Role,
     services: Callable[[str, FlowTerms], JuryServices] = looking,
     alter: Callable[[Envelope], Envelope] = lambda envelope: envelope,
     desk: QueueTransport | None = None,
-) -> AsyncIterator[Elsewhere]:
-    transport = desk or QueueTransport(JURY.registry.roles)
-    ambient = Ambient(time.time, lambda: "unused")
-    hosts = [
-        AgentHost(JURY, role, ToDesk(transport, alter), services, ambient=ambient) for role in roles
-    ]
-    running = [asyncio.create_task(host.run()) for host in hosts]
-    try:
-        yield Elsewhere(roles, transport)
-    finally:
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+) -> AbstractAsyncContextManager[Elsewhere]:
+    return played_elsewhere(JURY, *roles, services=services, alter=alter, desk=desk)
 
 
 async def test_agents_elsewhere_who_speak_to_each_other_are_on_the_record(tmp_path: Path) -> None:
