@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from agents.bus.run import recorded_start, replay_flow, run_flow
 from agents.bus.spec import FlowSpec
+from agents.lp import FLOW
 from agents.lp.arbiter import arbiter
 from agents.lp.critic import critic
 from agents.lp.payloads import (
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 DEFAULT_ROUNDS = 2
 HANDLERS = {SCOUT: scout, STRATEGIST: strategist, CRITIC: critic, ARBITER: arbiter}
 LP_FLOW = FlowSpec(
-    name="lp",
+    name=FLOW,
     registry=DEBATE,
     handlers=HANDLERS,
     first=SCOUT,

@@ -13,7 +13,7 @@ from agents.bus.record import FileSink, MemorySink, RecordWriter, verify_record
 from agents.bus.replay import read_record
 from agents.bus.run import Listener
 from agents.lp.debate import DebateEnd, hold_debate, replay_debate
-from agents.lp.plan_store import plan_document
+from agents.lp.plan_document import plan_document
 from agents.model.budget import Budget, BudgetLimits, TokenRate
 from agents.model.client import OpenAIModel
 from agents.model.connection import Connection

@@ -19,7 +19,7 @@ from agents.bus.ambient import Ambient
 from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
 from agents.lp.debate import DebateEnd, hold_debate, replay_debate
-from agents.lp.plan_store import plan_document
+from agents.lp.plan_document import plan_document
 from agents.numbers.profiles import RiskProfile
 from chain.base.clean_text import DROP
 from chain.base.redaction import Redactor

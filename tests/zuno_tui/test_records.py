@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.bus.ambient import Ambient
+from agents.bus.plan_store import DamagedPlanError, PlanStore
 from agents.bus.record import RULES, FileSink, RecordWriter, running_versions
 from agents.bus.replay import (
     Record,
@@ -21,7 +22,7 @@ from agents.bus.replay import (
     read_record,
 )
 from agents.lp.debate import hold_debate
-from agents.lp.plan_store import DamagedPlanError, PlanStore, plan_document, plan_in, was_edited
+from agents.lp.plan_document import plan_document, plan_in, was_edited
 from agents.lp.record_summary import A_NEW_POSITION, UNFINISHED, UNKNOWN, summarise
 from chain.base.home import Home
 from chain.base.redaction import Redactor

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from agents.lp.plan_store import PlanStore, plan_in
+from agents.bus.plan_store import PlanStore
+from agents.lp.plan_document import plan_in
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.dry_run import approve, make_dry_run
 from zuno_tui.gate.limits import gate_limits

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.lp.plan_store import PlanStore, plan_in
+from agents.bus.plan_store import PlanStore
+from agents.lp.plan_document import plan_in
 from chain.base.number_words import usd
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import tokens_at

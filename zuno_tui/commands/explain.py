@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from agents.bus.envelope import Role
 from agents.bus.payload import Thought
+from agents.bus.plan_store import PlanStore
 from agents.bus.run import SpokenTurn
-from agents.lp.plan_store import PlanStore, plan_in, was_edited
+from agents.lp.plan_document import plan_in, was_edited
 from zuno_tui.session.session import Session, say
 from zuno_tui.shown.exit_codes import DONE, FAILED
 from zuno_tui.shown.output import print_json, print_lines
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
+    from agents.bus.plan_store import PlanDocument
     from agents.lp.plan import Plan
-    from agents.lp.plan_store import PlanDocument
 
 _TOLD = (
     *("planId", "requestId", "recordHash", "choice", "rejected", "transcript", "claims"),

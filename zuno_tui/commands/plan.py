@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.lp.plan_store import PlanStore
+from agents.bus.plan_store import PlanStore
 from zuno_tui.session.session import Session
 from zuno_tui.shown.plan_card import show_plan
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.lp.plan_store import PlanStore, plan_in, was_edited
+from agents.bus.plan_store import PlanStore
+from agents.lp.plan_document import plan_in, was_edited
 from zuno_tui.commands.approve import dry_run_made, same_network
 from zuno_tui.commands.explain import recorded_turns
 from zuno_tui.desk.approval_views import approved_view, signing_key
@@ -20,7 +21,7 @@ from zuno_tui.shown.plan_card import edited_words, record_words
 from zuno_tui.shown.views import DebateView
 
 if TYPE_CHECKING:
-    from agents.lp.plan_store import PlanDocument
+    from agents.bus.plan_store import PlanDocument
     from zuno_tui.commands.approve import OrderMaker
     from zuno_tui.commands.intents import AboutPlan, Approve, ChangePosition
     from zuno_tui.desk.card import Card

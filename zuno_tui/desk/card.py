@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agents.lp.plan_store import plan_in
+from agents.lp.plan_document import plan_in
 from zuno_tui.desk.events import PlanChanged
 from zuno_tui.shown.plan_card import (
     FIGURES,
@@ -22,8 +22,8 @@ from zuno_tui.shown.words import fee_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from agents.bus.plan_store import PlanDocument
     from agents.lp.plan import Candidate, Plan
-    from agents.lp.plan_store import PlanDocument
     from zuno_tui.desk.context import Tell
     from zuno_tui.desk.plan_pools import PlanPool
     from zuno_tui.shown.views import ApprovalView, ResultView

@@ -15,9 +15,9 @@ from zuno_tui.shown.views import DebateView
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
+    from agents.bus.plan_store import PlanDocument
     from agents.bus.run import SpokenTurn
     from agents.lp.payloads import FlowCreateStart, FlowStart
-    from agents.lp.plan_store import PlanDocument
     from agents.model.budget import BudgetReport
     from zuno_tui.commands.intents import CreatePosition, Recommend
     from zuno_tui.desk.card import Card

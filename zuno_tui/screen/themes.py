@@ -31,10 +31,12 @@ _DARK = Theme(
     variables={
         "quiet": "#7d879c",
         "line": "#2f384d",
-        "role-scout": "#7aa2f7",
-        "role-strategist": "#7dcfb6",
-        "role-critic": "#f0a06a",
-        "role-arbiter": "#c79bf0",
+        "speaker-0": "#7aa2f7",
+        "speaker-1": "#7dcfb6",
+        "speaker-2": "#f0a06a",
+        "speaker-3": "#c79bf0",
+        "speaker-4": "#e0af68",
+        "speaker-5": "#8bd49c",
     },
 )
 _LIGHT = Theme(
@@ -53,10 +55,12 @@ _LIGHT = Theme(
     variables={
         "quiet": "#5f6675",
         "line": "#c4c0b2",
-        "role-scout": "#2452b5",
-        "role-strategist": "#0f6e5b",
-        "role-critic": "#9a4a00",
-        "role-arbiter": "#6b3fa0",
+        "speaker-0": "#2452b5",
+        "speaker-1": "#0f6e5b",
+        "speaker-2": "#9a4a00",
+        "speaker-3": "#6b3fa0",
+        "speaker-4": "#8a5a00",
+        "speaker-5": "#1f6f34",
     },
 )
 _HIGH_CONTRAST = Theme(
@@ -75,10 +79,12 @@ _HIGH_CONTRAST = Theme(
     variables={
         "quiet": "#d0d0d0",
         "line": "#ffffff",
-        "role-scout": "#66ccff",
-        "role-strategist": "#66ffcc",
-        "role-critic": "#ffb366",
-        "role-arbiter": "#e0b3ff",
+        "speaker-0": "#66ccff",
+        "speaker-1": "#66ffcc",
+        "speaker-2": "#ffb366",
+        "speaker-3": "#e0b3ff",
+        "speaker-4": "#ffdd33",
+        "speaker-5": "#66ff66",
     },
 )
 
@@ -115,10 +121,12 @@ def _of_the_terminal(name: str, colours: Mapping[str, str]) -> Theme:
             "input-cursor-text-style": "reverse",
             "quiet": colours.get("quiet", own),
             "line": colours.get("quiet", own),
-            "role-scout": colours.get("primary", own),
-            "role-strategist": colours.get("secondary", own),
-            "role-critic": colours.get("warning", own),
-            "role-arbiter": colours.get("accent", own),
+            "speaker-0": colours.get("primary", own),
+            "speaker-1": colours.get("secondary", own),
+            "speaker-2": colours.get("warning", own),
+            "speaker-3": colours.get("accent", own),
+            "speaker-4": colours.get("success", own),
+            "speaker-5": colours.get("error", own),
         },
     )
 

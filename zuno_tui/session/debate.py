@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from agents.bus.ambient import Ambient
+from agents.bus.plan_store import PlanStore
 from agents.bus.record import FileSink, RecordWriter, running_versions
 from agents.lp.debate import LP_FLOW, hold_debate
 from agents.lp.observe import ChainObserver
-from agents.lp.plan_store import PlanStore, plan_document
+from agents.lp.plan_document import plan_document
 from agents.model.budget import Budget, DebateBudget
 from chain.base.redaction import Redactor
 from zuno_tui.session.retention import let_go_when_due
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from agents.bus.envelope import Role
+    from agents.bus.plan_store import PlanDocument
     from agents.bus.run import Listener
     from agents.lp.debate import DebateEnd
     from agents.lp.payloads import FlowCreateStart, FlowStart
-    from agents.lp.plan_store import PlanDocument
     from agents.model.budget import BudgetReport
     from agents.model.interface import Model
     from chain.base.store import Store

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from agents.bus.plan_store import PlanStore
 from agents.bus.record import running_versions
 from agents.bus.replay import (
     RecordBrokenError,
@@ -16,7 +17,6 @@ from agents.bus.replay import (
     read_record,
 )
 from agents.lp.debate import DebateEnd, replay_debate
-from agents.lp.plan_store import PlanStore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.lp.plan_store import plan_in, record_hash, was_edited
+from agents.bus.plan_store import record_hash
+from agents.lp.plan_document import plan_in, was_edited
 from chain.base.number_words import UNKNOWN, hours, percent, usd
 from zuno_tui.session.session import say
 from zuno_tui.shown.drawing.pieces import bar
@@ -15,8 +16,8 @@ from zuno_tui.shown.transcript import wrapped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from agents.bus.plan_store import PlanDocument
     from agents.lp.plan import Candidate, Plan
-    from agents.lp.plan_store import PlanDocument
     from zuno_tui.session.session import Session
 
 _BAR_CELLS = 8

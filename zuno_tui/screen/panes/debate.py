@@ -10,7 +10,7 @@ from textual.widgets import Input, Static
 
 from zuno_tui.screen.keys import DEBATE, MOVING, SEARCH
 from zuno_tui.screen.panes.frame import frame, joined, literal, pane_title
-from zuno_tui.screen.panes.turn import TurnBlock
+from zuno_tui.screen.panes.turn import Speakers, TurnBlock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +60,7 @@ class DebatePane(VerticalScroll, can_focus=True):
         self._view: DebateView | None = None
         self._blocks: list[TurnBlock] = []
         self._turns_ended = 0
+        self._speakers = Speakers()
         self._live: dict[str, TurnBlock] = {}
         self._unheard: dict[str, str] = {}
         self._flushing: Timer | None = None
@@ -113,7 +114,7 @@ class DebatePane(VerticalScroll, can_focus=True):
         self._unheard.pop(turn.role, None)
         block = self._live.pop(turn.role, None)
         if block is None:
-            block = TurnBlock(turn.role, turn.round)
+            block = TurnBlock(turn.role, self._speakers.of(turn.role), turn.round)
             self._add(block)
         block.finish(turn)
         self._draw(block)
@@ -190,7 +191,7 @@ class DebatePane(VerticalScroll, can_focus=True):
         for role, text in unheard.items():
             block = self._live.get(role)
             if block is None:
-                block = self._live[role] = TurnBlock(role)
+                block = self._live[role] = TurnBlock(role, self._speakers.of(role))
                 self._add(block)
                 self._retitle()
             block.grow(text, folded=self._folded)
@@ -211,6 +212,7 @@ class DebatePane(VerticalScroll, can_focus=True):
         self._live.clear()
 
     def _clear(self) -> None:
+        self._speakers = Speakers()
         self._unheard.clear()
         self._blocks.clear()
         self._turns_ended = 0

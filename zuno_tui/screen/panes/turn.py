@@ -13,10 +13,23 @@ if TYPE_CHECKING:
     from zuno_tui.shown.views import TurnView
 
 _FOLDED = 60
+_COLOURS = 6
 
 
-def turn_head(role: str, round_number: int, *, live: bool = False) -> Content:
-    parts = [literal(role.upper(), f"bold $role-{role}")]
+class Speakers:
+    """The colour of each role, by the order in which they first speak."""
+
+    def __init__(self) -> None:
+        self._order: list[str] = []
+
+    def of(self, role: str) -> int:
+        if role not in self._order:
+            self._order.append(role)
+        return self._order.index(role) % _COLOURS
+
+
+def turn_head(role: str, speaker: int, round_number: int, *, live: bool = False) -> Content:
+    parts = [literal(role.upper(), f"bold $speaker-{speaker}")]
     if round_number:
         parts.append(literal(f"  round {round_number}", "$quiet"))
     if live:
@@ -50,9 +63,10 @@ def prose(text: str) -> Content:
 class TurnBlock(Static):
     """A finished turn is drawn once; only a live one grows."""
 
-    def __init__(self, role: str, round_number: int = 0) -> None:
-        super().__init__(markup=False, classes=f"turn -{role}")
+    def __init__(self, role: str, speaker: int, round_number: int = 0) -> None:
+        super().__init__(markup=False, classes=f"turn -speaker-{speaker}")
         self.role = role
+        self._speaker = speaker
         self._round = round_number
         self._turn: TurnView | None = None
         self._heard = ""
@@ -73,7 +87,7 @@ class TurnBlock(Static):
         self._turn, self._heard, self._round = turn, "", turn.round
 
     def draw(self, *, sourced: bool, folded: bool, needle: str) -> None:
-        head = turn_head(self.role, self._round, live=self.live)
+        head = turn_head(self.role, self._speaker, self._round, live=self.live)
         body = prose(self._heard) if self._turn is None else turn_text(self._turn, sourced=sourced)
         if folded:
             line = body.plain.replace("\n", " ")

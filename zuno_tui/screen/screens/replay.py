@@ -11,7 +11,7 @@ from textual.widgets import Static
 from zuno_tui.screen.keys import STEPPING
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.lines import KeyLine
-from zuno_tui.screen.panes.turn import TurnBlock
+from zuno_tui.screen.panes.turn import Speakers, TurnBlock
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
 if TYPE_CHECKING:
@@ -35,8 +35,9 @@ class ReplayScreen(SubScreen):
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="replay", classes="visit", can_focus=False) as page:
             page.border_title = literal(f"{self._view.subject} · {self._view.request_id}")
+            speakers = Speakers()
             for turn in self._view.turns:
-                block = TurnBlock(turn.role, turn.round)
+                block = TurnBlock(turn.role, speakers.of(turn.role), turn.round)
                 block.finish(turn)
                 yield block
             yield Static(literal(self._view.ended or "", "bold"), markup=False, id="ending")

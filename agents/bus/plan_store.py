@@ -1,4 +1,4 @@
-"""Plans as they are kept and printed: the plan, what was said for it, and what it took."""
+"""Plans as flows leave them: one file a plan, with what was said for it and what it took."""
 
 from __future__ import annotations
 
@@ -14,19 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from agents.lp.debate import DebateEnd
-    from agents.lp.plan import Plan
-    from agents.model.budget import BudgetReport
-
 _PLAN_ID = re.compile(r"plan_[0-9a-f]{16}")
 _HASH = re.compile(r"[0-9a-f]{64}")
-_BESIDE_THE_PLAN = ("requestId", "recordHash", "transcript", "claims", "budget")
+_BESIDE_THE_PLAN = ("flow", "requestId", "recordHash", "transcript", "claims", "budget")
 
 PlanDocument = dict[str, object]
 
 
 class NoSuchPlanError(LookupError):
-    """A plan that is not on the shelf; the message says what is."""
+    """A plan that is not in the store, or not of the flow it is wanted for; says what to do."""
 
 
 class DamagedPlanError(Exception):
@@ -41,6 +37,9 @@ class PlanStore:
         self._clock = clock
 
     def keep(self, document: PlanDocument) -> Path:
+        """Put a plan of any flow away: what it must have is an id, and the flow it comes of."""
+        if not _PLAN_ID.fullmatch(str(document.get("planId"))) or not document.get("flow"):
+            raise ValueError("A plan that is kept names its id and its flow.")
         path = self._folder / f"{document['planId']}.json"
         write_atomically(path, json.dumps(document, indent=2).encode() + b"\n")
         return path
@@ -85,53 +84,21 @@ class PlanStore:
         return sorted(self._folder.glob("plan_*.json"), key=lambda path: path.stat().st_mtime_ns)
 
 
-def plan_document(ended: DebateEnd, budget: BudgetReport | None, record_hash: str) -> PlanDocument:
-    """The plan with its transcript, its claims and its budget, as JSON has it.
-
-    The record's last hash stands beside the plan and not in it: the record holds the plan, so no
-    plan can hold a hash over its own record.
-    """
-    if ended.plan is None:
-        raise ValueError("A debate without a plan has no document.")
-    turns = [
-        {"role": turn.role, **turn.thought.model_dump(mode="json", by_alias=True)}
-        for turn in ended.transcript
-    ]
-    return {
-        **ended.plan.model_dump(mode="json", by_alias=True),
-        "requestId": ended.request_id,
-        "recordHash": record_hash,
-        "transcript": turns,
-        "claims": {
-            "cited": sum(turn.thought.cited for turn in ended.transcript),
-            "struck": sum(len(turn.thought.struck) for turn in ended.transcript),
-        },
-        "budget": None if budget is None else _budget(budget),
-    }
+def plan_fields(document: PlanDocument, flow: str) -> PlanDocument:
+    """The plan's own fields, without what stands beside it; of this flow alone."""
+    # The first plans were all of one flow and did not name it.
+    written_by = document.get("flow", flow)
+    if written_by != flow:
+        raise NoSuchPlanError(
+            f"{plan_name(document)} is of the flow {written_by!r}, not of {flow!r}. "
+            "See the latest: zuno plan"
+        )
+    return {name: value for name, value in document.items() if name not in _BESIDE_THE_PLAN}
 
 
-def plan_in(document: PlanDocument) -> Plan:
-    """The plan of a document, without what stands beside it."""
-    from pydantic import ValidationError
-
-    from agents.lp.plan import Plan
-
-    core = {name: value for name, value in document.items() if name not in _BESIDE_THE_PLAN}
-    try:
-        return Plan.model_validate(core, strict=False)
-    except ValidationError as error:
-        raise DamagedPlanError(
-            f"The file of {_named_in(document)} does not hold a plan that this zuno can read "
-            f"({error.error_count()} faults): another version wrote it, or it was changed. "
-            "Ask for a new plan: zuno recommend ID"
-        ) from None
-
-
-def was_edited(plan: Plan) -> bool:
-    """Whether a plan is no longer what its id says: the id is a hash over all of it."""
-    from agents.lp.plan import plan_identity
-
-    return plan_identity(plan) != plan.plan_id
+def plan_name(document: PlanDocument) -> str:
+    plan_id = document.get("planId")
+    return plan_id if isinstance(plan_id, str) and _PLAN_ID.fullmatch(plan_id) else "this plan"
 
 
 def record_hash(document: PlanDocument) -> str | None:
@@ -149,19 +116,3 @@ def _read(path: Path) -> PlanDocument | None:
     if not isinstance(document, dict) or document.get("planId") != path.stem:
         return None
     return document
-
-
-def _named_in(document: PlanDocument) -> str:
-    plan_id = document.get("planId")
-    return plan_id if isinstance(plan_id, str) and _PLAN_ID.fullmatch(plan_id) else "this plan"
-
-
-def _budget(report: BudgetReport) -> dict[str, object]:
-    return {
-        "tokens": report.debate.tokens,
-        "dollars": report.debate.nano_usd / 1e9 if not report.debate.unpriced_tokens else None,
-        "byRole": {role: spent.tokens for role, spent in sorted(report.by_role.items())},
-        "dayTokens": None if report.day is None else report.day.tokens,
-        "debateLimit": report.limits.debate_tokens,
-        "dayLimit": report.limits.day_tokens,
-    }
