@@ -82,6 +82,18 @@ async def follow_heads(
         await asyncio.sleep(min(pause, limits.most_rest_seconds) * (0.5 + jitter() / 2))
 
 
+async def try_subscription(network: Network, url: str) -> str:
+    """Subscribe once and leave again; the endpoint's name, or the error that kept us out."""
+    limits = RequestLimits()
+    (endpoint,) = endpoints_of((url,), limits, SOCKET_SCHEMES)
+    try:
+        async with _subscribed(network, endpoint, limits):
+            return endpoint.label
+    except Exception as error:
+        fault = _fault(error, endpoint, limits)
+    raise fault
+
+
 class _Announcer:
     """Tells of the newest block at once, or as soon as enough time has passed since the last."""
 

@@ -183,6 +183,18 @@ def test_doctor_names_a_private_endpoint_that_is_down_and_a_damaged_journal(
     assert "CANARY" not in spoken.out + spoken.words
 
 
+def test_doctor_tries_who_announces_blocks(zuno: CommandLine, devnet: DevnetReady) -> None:
+    socket = devnet.url.replace("http", "ws")
+    urls = f"{devnet.url},{socket},ws://127.0.0.1:9/CANARY"
+
+    spoken = zuno("doctor", "--network", "devnet", "--rpc", urls, "--json")
+
+    found = [check for check in spoken.data["checks"] if check["name"] == "new blocks"]
+    assert spoken.code == 0
+    assert [check["state"] for check in found] == ["ok", "caution"]
+    assert "CANARY" not in spoken.out + spoken.words
+
+
 def test_another_chain_is_refused_with_what_to_do(zuno: CommandLine, devnet: DevnetReady) -> None:
     spoken = zuno("positions", "--network", "base", "--rpc", devnet.url, "--address", devnet.wallet)
 

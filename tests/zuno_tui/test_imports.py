@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 HEAVY = (
     "web3",
+    "ens",
+    "websockets",
     "textual",
     "rich",
     "openai",

@@ -15,6 +15,7 @@ from zuno_tui.commands.doctor_network import (
     model_check,
     network_checks,
     sending_check,
+    subscription_checks,
 )
 from zuno_tui.session.session import Session, say
 from zuno_tui.settings import SettingsError
@@ -69,6 +70,7 @@ async def _memory_checks(session: Session) -> list[Check]:
 
 async def _all_checks(session: Session) -> list[Check]:
     checks = [check async for check in network_checks(session)]
+    checks += [check async for check in subscription_checks(session)]
     checks += await _memory_checks(session)
     checks.append(await sending_check(session))
     checks.append(_home_check(session))

@@ -83,6 +83,23 @@ async def sending_check(session: Session) -> Check:
     return Check("sends", CheckState.WELL, f"go through {host} alone, which answers")
 
 
+async def subscription_checks(session: Session) -> AsyncIterator[Check]:
+    """Who announces new blocks; one that does not is no fault, since polling goes on."""
+    for url in session.sockets:
+        from chain.rpc.new_heads import try_subscription
+
+        try:
+            host = await try_subscription(session.network, url)
+            yield Check("new blocks", CheckState.WELL, f"are announced by {host}")
+        except RpcError as error:
+            yield Check(
+                "new blocks",
+                CheckState.CAUTION,
+                error.sentence,
+                "They are polled for meanwhile. The wss:// URL is named under [rpc].",
+            )
+
+
 async def model_check(session: Session) -> Check:
     from zuno_tui.settings.debates import debate_settings
 
