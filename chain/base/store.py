@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import ValidationError, convert
 
 from chain.base.sqlite import (
     connect,
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+T = TypeVar("T")
 SCHEMA_VERSION = 1
 
 TABLE = """
@@ -81,6 +84,10 @@ class Store:
             "SELECT value FROM remembered WHERE namespace = ? AND key = ?", (namespace, key)
         ).fetchone()
         return None if row is None else _loaded(row[0])
+
+    def read(self, kind: type[T], namespace: str, key: str) -> T | None:
+        """A value of this type; None where there is none, or none that reads as one."""
+        return read_as(kind, self.get(namespace, key))
 
     def get_many(self, namespace: str, keys: Iterable[str]) -> dict[str, object]:
         """The values of those keys that are remembered."""
@@ -164,6 +171,14 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def read_as(kind: type[T], value: object) -> T | None:
+    """What was remembered as this type; None for what was written otherwise or changed since."""
+    try:
+        return convert(value, kind, str_keys=True)
+    except ValidationError:
+        return None
 
 
 def _loaded(text: str) -> object:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
 from chain.contracts import abi
 from chain.contracts.keccak import keccak
-
-if TYPE_CHECKING:
-    from chain.contracts.networks import Address
+from chain.contracts.networks import Address  # noqa: TC001
 
 DYNAMIC_FEE = 0x800000
 """The flag a key carries in place of a fee when the hook sets it; it is never a fee itself."""
@@ -21,7 +17,7 @@ PoolId = str
 """32 bytes as lower-case `0x` hex."""
 
 
-class PoolKey(Struct, frozen=True):
+class PoolKey(Struct, frozen=True, array_like=True):
     currency0: Address
     currency1: Address
     fee: int

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
+from msgspec.structs import astuple
 
 from chain.history.events import LogPlace, SwapEvent
 
@@ -37,6 +38,17 @@ class RememberedSwaps(Struct, frozen=True):
     swaps: tuple[TimedSwap, ...]
 
 
+_SwapRow: TypeAlias = tuple[int, int, str, str, str, int, int, int, int, int, int, int, bool]
+"""The fields of its place, of the swap but for its pool, and of its time."""
+
+
+class _StoredSwaps(Struct, frozen=True):
+    first: int
+    last: int
+    hash: str
+    swaps: tuple[_SwapRow, ...]
+
+
 class SwapMemory:
     """Nothing here is trusted until the chain still has the last block under the same hash."""
 
@@ -46,18 +58,11 @@ class SwapMemory:
         self._place = f"{network.chain_id}/{network.contracts.pool_manager}"
 
     def load(self, pool_id: PoolId) -> RememberedSwaps | None:
-        match self._store.get(_NAMESPACE, f"{self._place}/{pool_id}"):
-            case {
-                "first": int() as first,
-                "last": int() as last,
-                "hash": str() as last_hash,
-                "swaps": [*rows],
-            }:
-                swaps = tuple(_swap(pool_id, row) for row in rows)
-                known = tuple(swap for swap in swaps if swap is not None)
-                if len(known) == len(rows):
-                    return RememberedSwaps(first, last, last_hash, known)
-        return None
+        found = self._store.read(_StoredSwaps, _NAMESPACE, f"{self._place}/{pool_id}")
+        if found is None:
+            return None
+        swaps = tuple(_swap(pool_id, row) for row in found.swaps)
+        return RememberedSwaps(found.first, found.last, found.hash, swaps)
 
     def save(self, pool_id: PoolId, remembered: RememberedSwaps) -> None:
         first, swaps = remembered.first, remembered.swaps
@@ -65,12 +70,8 @@ class SwapMemory:
             # Blocks are remembered whole: the first one kept must not have lost a swap.
             first = swaps[-MOST_REMEMBERED - 1].swap.place.block_number + 1
             swaps = tuple(timed for timed in swaps if timed.swap.place.block_number >= first)
-        value = {
-            "first": first,
-            "last": remembered.last,
-            "hash": remembered.last_hash,
-            "swaps": [_row(timed) for timed in swaps],
-        }
+        rows = tuple(_row(timed) for timed in swaps)
+        value = to_builtins(_StoredSwaps(first, remembered.last, remembered.last_hash, rows))
         self._store.put(_NAMESPACE, f"{self._place}/{pool_id}", value, now=self._clock())
 
 
@@ -79,45 +80,10 @@ def forget_swaps(store: Store, *, before: float) -> int:
     return store.forget_before(_NAMESPACE, before)
 
 
-def _row(timed: TimedSwap) -> list[object]:
-    swap, place = timed.swap, timed.swap.place
-    return [
-        place.block_number,
-        place.log_index,
-        place.block_hash,
-        place.transaction_hash,
-        swap.sender,
-        swap.amount0,
-        swap.amount1,
-        swap.sqrt_price_x96,
-        swap.liquidity,
-        swap.tick,
-        swap.fee,
-        timed.time,
-        timed.time_estimated,
-    ]
+def _row(timed: TimedSwap) -> _SwapRow:
+    place, _, *swapped = astuple(timed.swap)
+    return cast("_SwapRow", (*astuple(place), *swapped, timed.time, timed.time_estimated))
 
 
-def _swap(pool_id: PoolId, row: object) -> TimedSwap | None:
-    match row:
-        case [
-            int() as block_number,
-            int() as log_index,
-            str() as block_hash,
-            str() as transaction_hash,
-            str() as sender,
-            int() as amount0,
-            int() as amount1,
-            int() as sqrt_price_x96,
-            int() as liquidity,
-            int() as tick,
-            int() as fee,
-            int() as time,
-            bool() as estimated,
-        ]:
-            place = LogPlace(block_number, log_index, block_hash, transaction_hash)
-            swap = SwapEvent(
-                place, pool_id, sender, amount0, amount1, sqrt_price_x96, liquidity, tick, fee
-            )
-            return TimedSwap(swap, time, estimated)
-    return None
+def _swap(pool_id: PoolId, row: _SwapRow) -> TimedSwap:
+    return TimedSwap(SwapEvent(LogPlace(*row[:4]), pool_id, *row[4:11]), *row[11:])

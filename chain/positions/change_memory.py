@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from chain.base.quantity import Known
+from chain.base.store import read_as
 from chain.history.events import LogPlace, ModifyLiquidityEvent
 from chain.math.fees import FeeGrowth
 from chain.positions.circumstances import ChangeCircumstances
@@ -29,6 +31,16 @@ class PastChanges(Struct, frozen=True):
     events: tuple[tuple[ModifyLiquidityEvent, ChangeCircumstances], ...]
 
 
+_ChangeRow: TypeAlias = tuple[int, int, str, str, int, int, int, str, int, int, int, int]
+"""Its place, the change, its time, the price with source and block, two fee growths, gas."""
+
+
+class _StoredChanges(Struct, frozen=True):
+    through: int
+    hash: str
+    events: tuple[_ChangeRow, ...]
+
+
 class ChangeMemory:
     def __init__(self, store: Store, network: Network, clock: Callable[[], float]) -> None:
         self._store = store
@@ -41,9 +53,11 @@ class ChangeMemory:
         by_key = {f"{self._place}/{one.token_id}": one for one in identities}
         found: dict[int, PastChanges] = {}
         for key, value in self._store.get_many(_NAMESPACE, by_key).items():
-            past = self._past(by_key[key], value)
-            if past is not None:
-                found[by_key[key].token_id] = past
+            stored = read_as(_StoredChanges, value)
+            if stored is not None:
+                identity = by_key[key]
+                events = tuple(self._event(identity, row) for row in stored.events)
+                found[identity.token_id] = PastChanges(stored.through, stored.hash, events)
         return found
 
     def save(self, changes: Mapping[int, PastChanges]) -> None:
@@ -57,50 +71,27 @@ class ChangeMemory:
         }
         self._store.put_many(_NAMESPACE, values, now=self._clock())
 
-    def _past(self, identity: PositionIdentity, value: object) -> PastChanges | None:
-        match value:
-            case {"through": int() as through, "hash": str() as block_hash, "events": [*rows]}:
-                events = [self._event(identity, row) for row in rows]
-                known = tuple(event for event in events if event is not None)
-                if len(known) == len(rows):
-                    return PastChanges(through, block_hash, known)
-        return None
-
     def _event(
-        self, identity: PositionIdentity, row: object
-    ) -> tuple[ModifyLiquidityEvent, ChangeCircumstances] | None:
-        match row:
-            case [
-                int() as number,
-                int() as index,
-                str() as block_hash,
-                str() as transaction,
-                int() as delta,
-                int() as timestamp,
-                int() as sqrt_price,
-                str() as price_source,
-                int() as price_block,
-                int() as growth0,
-                int() as growth1,
-                int() as gas,
-            ]:
-                event = ModifyLiquidityEvent(
-                    LogPlace(number, index, block_hash, transaction),
-                    identity.pool_id,
-                    self._sender,
-                    identity.tick_lower,
-                    identity.tick_upper,
-                    delta,
-                    identity.token_id,
-                )
-                circumstances = ChangeCircumstances(
-                    timestamp,
-                    Known(sqrt_price, price_source, price_block),
-                    Known(FeeGrowth(growth0, growth1), "PoolManager storage", number),
-                    Known(gas, "receipt", number),
-                )
-                return event, circumstances
-        return None
+        self, identity: PositionIdentity, row: _ChangeRow
+    ) -> tuple[ModifyLiquidityEvent, ChangeCircumstances]:
+        place = LogPlace(*row[:4])
+        delta, timestamp, sqrt_price, price_source, price_block, growth0, growth1, gas = row[4:]
+        event = ModifyLiquidityEvent(
+            place,
+            identity.pool_id,
+            self._sender,
+            identity.tick_lower,
+            identity.tick_upper,
+            delta,
+            identity.token_id,
+        )
+        number = place.block_number
+        return event, ChangeCircumstances(
+            timestamp,
+            Known(sqrt_price, price_source, price_block),
+            Known(FeeGrowth(growth0, growth1), "PoolManager storage", number),
+            Known(gas, "receipt", number),
+        )
 
 
 def is_whole(seen: ChangeCircumstances) -> bool:
@@ -115,17 +106,10 @@ def _row(event: ModifyLiquidityEvent, seen: ChangeCircumstances) -> list[object]
         and isinstance(seen.gas, Known)
     ):
         raise TypeError("Only changes known whole are remembered.")
-    place = event.place
+    price, growth = seen.sqrt_price, seen.growth_paid.value
     return [
-        place.block_number,
-        place.log_index,
-        place.block_hash,
-        place.transaction_hash,
-        event.liquidity_delta,
-        seen.timestamp,
-        seen.sqrt_price.value,
-        seen.sqrt_price.source,
-        seen.sqrt_price.block,
-        *seen.growth_paid.value,
-        seen.gas.value,
+        *astuple(event.place),
+        *(event.liquidity_delta, seen.timestamp),
+        *(price.value, price.source, price.block),
+        *(*growth, seen.gas.value),
     ]

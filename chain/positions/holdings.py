@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chain.contracts import abi
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, Address
 from chain.read.block_reader import expected
 from chain.read.logs import in_chain_order
 from chain.rpc import requests
@@ -19,7 +19,7 @@ from chain.rpc.records import Block, LogFilter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from chain.contracts.networks import Address, Network
+    from chain.contracts.networks import Network
     from chain.read.logs import Topics
     from chain.rpc.records import Log
     from chain.rpc.requests import Request
@@ -120,7 +120,7 @@ class Holdings(Struct, frozen=True):
     """What the logs up to a block add up to; `block_hash` names the chain they were read from."""
 
     through: int
-    block_hash: str | None
+    block_hash: str | None = field(name="hash")
     held: frozenset[int] = frozenset()
     operators: frozenset[Address] = frozenset()
 

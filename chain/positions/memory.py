@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import to_builtins
+
+from chain.base.store import read_as
 from chain.contracts.pool_key import PoolKey
 from chain.positions.holdings import Holdings
 from chain.positions.identity import PositionIdentity, identify
@@ -65,20 +68,12 @@ class PositionMemory:
     def checkpoints(self, owner: Address) -> tuple[Holdings, ...]:
         """What the wallet held at some blocks, oldest first."""
         value = self._store.get(_HOLDINGS, f"{self._place}/{owner}")
-        found = map(_holdings, value) if isinstance(value, list) else ()
-        return tuple(one for one in found if one is not None)
+        found = (read_as(Holdings, one) for one in value) if isinstance(value, list) else ()
+        return tuple(one for one in found if one is not None and one.block_hash is not None)
 
     def remember_checkpoints(self, of_owners: Mapping[Address, Sequence[Holdings]]) -> None:
         values = {
-            f"{self._place}/{owner}": [
-                {
-                    "through": one.through,
-                    "hash": one.block_hash,
-                    "held": sorted(one.held),
-                    "operators": sorted(one.operators),
-                }
-                for one in checkpoints
-            ]
+            f"{self._place}/{owner}": to_builtins(list(checkpoints), order="deterministic")
             for owner, checkpoints in of_owners.items()
         }
         self._store.put_many(_HOLDINGS, values, now=self._clock())
@@ -98,33 +93,5 @@ class PositionMemory:
 
 
 def _identity(token_id: int, value: object) -> PositionIdentity | None:
-    match value:
-        case [
-            str() as currency0,
-            str() as currency1,
-            int() as fee,
-            int() as tick_spacing,
-            str() as hooks,
-            int() as tick_lower,
-            int() as tick_upper,
-        ]:
-            key = PoolKey(currency0, currency1, fee, tick_spacing, hooks)
-            return identify(token_id, key, tick_lower, tick_upper)
-    return None
-
-
-def _holdings(value: object) -> Holdings | None:
-    match value:
-        case {
-            "through": int() as through,
-            "hash": str() as block_hash,
-            "held": [*held],
-            "operators": [*operators],
-        }:
-            return Holdings(
-                through,
-                block_hash,
-                frozenset(one for one in held if isinstance(one, int)),
-                frozenset(one for one in operators if isinstance(one, str)),
-            )
-    return None
+    row = read_as(tuple[str, str, int, int, str, int, int], value)
+    return None if row is None else identify(token_id, PoolKey(*row[:5]), *row[5:])

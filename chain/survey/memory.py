@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field, to_builtins
 
-from chain.contracts.pool_key import PoolKey
+from chain.contracts.pool_key import PoolKey  # noqa: TC001
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +37,11 @@ class SurveyCursor(Struct, frozen=True):
     """The pools made up to a block that no reorganisation reaches."""
 
     through: int
-    block_hash: str
+    block_hash: str = field(name="hash")
+    keys: tuple[PoolKey, ...]
+
+
+class _SeenPools(Struct, frozen=True):
     keys: tuple[PoolKey, ...]
 
 
@@ -57,48 +61,19 @@ class PoolMemory:
         self._key = f"{network.chain_id}/{network.contracts.pool_manager}/{named}"
 
     def cursor(self) -> SurveyCursor | None:
-        match self._store.get(_CURSORS, self._key):
-            case {"through": int(through), "hash": str(block_hash), "keys": [*rows]}:
-                return SurveyCursor(through, block_hash, _keys(rows))
-        return None
+        return self._store.read(SurveyCursor, _CURSORS, self._key)
 
     def keep_cursor(self, cursor: SurveyCursor, *, now: float) -> None:
-        value = {
-            "through": cursor.through,
-            "hash": cursor.block_hash,
-            "keys": [key.values for key in cursor.keys],
-        }
-        self._store.put(_CURSORS, self._key, value, now=now)
+        self._store.put(_CURSORS, self._key, to_builtins(cursor), now=now)
 
     def survey(self) -> RememberedSurvey | None:
         written_at = self._store.written_at(_SURVEYS, self._key)
-        match self._store.get(_SURVEYS, self._key):
-            case {
-                "keys": [*rows],
-                "first": int(first),
-                "through": int(through),
-                "head": int(head),
-                "failure": (str() | None) as failure,
-            } if written_at is not None:
-                coverage = LogCoverage(first, through, head, failure)
-                return RememberedSurvey(_keys(rows), coverage, written_at)
-        return None
+        seen = self._store.read(_SeenPools, _SURVEYS, self._key)
+        coverage = self._store.read(LogCoverage, _SURVEYS, self._key)
+        if seen is None or coverage is None or written_at is None:
+            return None
+        return RememberedSurvey(seen.keys, coverage, written_at)
 
     def keep_survey(self, survey: RememberedSurvey) -> None:
-        value = {
-            "keys": [key.values for key in survey.keys],
-            "first": survey.coverage.first,
-            "through": survey.coverage.through,
-            "head": survey.coverage.head,
-            "failure": survey.coverage.failure,
-        }
+        value = {**to_builtins(_SeenPools(survey.keys)), **to_builtins(survey.coverage)}
         self._store.put(_SURVEYS, self._key, value, now=survey.time)
-
-
-def _keys(rows: Iterable[object]) -> tuple[PoolKey, ...]:
-    keys: list[PoolKey] = []
-    for row in rows:
-        match row:
-            case [str(currency0), str(currency1), int(fee), int(spacing), str(hooks)]:
-                keys.append(PoolKey(currency0, currency1, fee, spacing, hooks))
-    return tuple(keys)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping  # noqa: TC003
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 from msgspec.structs import asdict, replace
 
 from chain.base.canonical import canonical, digest
 from chain.base.units import DAY
-from chain.contracts.pool_key import PoolKey
+from chain.contracts.networks import Address  # noqa: TC001
 from chain.execution.decode.abi import DecodingError
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.words import field_table
@@ -17,15 +18,14 @@ from chain.execution.exit_tax import kept_back, untold_tokens
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.records import Anchor, PlannedDispatch, PlannedStep
 from chain.execution.policy.policy import VERSION
-from zuno_tui.gate.drift import ChainState, DriftLimits
-from zuno_tui.gate.orders.target import TargetKind
+from zuno_tui.gate.drift import ChainState, DriftLimits  # noqa: TC001
+from zuno_tui.gate.orders.target import TargetKind  # noqa: TC001
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from chain.base.store import Store
-    from chain.contracts.networks import Address
     from chain.execution.decode.records import DecodedStep
     from chain.execution.outbox.outbox import Outbox
     from chain.execution.outbox.records import Dispatch
@@ -131,15 +131,9 @@ def simulation_digest(simulation: Simulation) -> str:
 _APPROVALS = "approvals"
 _NEWEST = "approved-plans"
 _ANY = "newest"
-_WHOLE_NUMBERS = frozenset(
-    name
-    for record in (ChainState, DriftLimits)
-    for name in record.__struct_fields__
-    if record.__annotations__[name] in ("int", "int | None")
-)
 
 
-class Approval(Struct, frozen=True):
+class Approval(Struct, frozen=True, rename="camel"):
     hash: str
     plan_id: str
     about: TargetKind
@@ -264,32 +258,13 @@ def approval_under(store: Store, sealed: str) -> Approval:
 def read_approval(store: Store, sealed: str) -> Approval | None:
     """What is kept under a hash; None when it is nothing, or nothing that can be read."""
     document = store.get(_APPROVALS, sealed)
-    try:
-        return _approval(sealed, cast("dict[str, Any]", document))
-    except (AttributeError, KeyError, TypeError, ValueError):
+    if not isinstance(document, dict):
         return None
-
-
-def _approval(sealed: str, document: dict[str, Any]) -> Approval:
-    quoted, limit = document["quoted"], document["dailyLimit"]
-    return Approval(
-        hash=sealed,
-        plan_id=document["planId"],
-        about=_about_read(document["about"]),
-        headline=document["headline"],
-        tokens=tuple(document["tokens"]),
-        before=ChainState(**_read(document["before"])),
-        bounds=DriftLimits(**_read(document["bounds"])),
-        quoted=None if quoted is None else {token: int(text) for token, text in quoted.items()},
-        notional=int(document["notional"]),
-        simulated=document["simulated"],
-        warnings=tuple(document["warnings"]),
-        kept={token: int(text) for token, text in document["kept"].items()},
-        untold=tuple(document["untold"]),
-        daily_limit=None if limit is None else int(limit),
-        gas_exceeds=bool(document["gasExceeds"]),
-        codes={str(address): str(code) for address, code in document["codes"].items()},
-    )
+    try:
+        # Amounts are kept as text. What is read too kindly here gives another hash.
+        return convert({**document, "hash": sealed}, Approval, strict=False)
+    except ValidationError:
+        return None
 
 
 def notional_of_today(outbox: Outbox, now: float) -> int:
@@ -318,22 +293,8 @@ def _written(fields: dict[str, Any]) -> dict[str, str | None]:
     return {name: None if value is None else str(value) for name, value in fields.items()}
 
 
-def _read(fields: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: int(value) if name in _WHOLE_NUMBERS and value is not None else value
-        for name, value in fields.items()
-    }
-
-
 def _about_written(about: TargetKind) -> dict[str, object]:
     return {
         "tokenId": None if about.token_id is None else str(about.token_id),
         "pool": None if about.pool is None else list(about.pool.values),
     }
-
-
-def _about_read(fields: dict[str, Any]) -> TargetKind:
-    token_id, pool = fields["tokenId"], fields["pool"]
-    return TargetKind(
-        None if token_id is None else int(token_id), None if pool is None else PoolKey(*pool)
-    )

@@ -11,6 +11,7 @@ from chain.contracts.abi import encode_call
 from chain.contracts.checksum import shortened
 from chain.contracts.hooks import BEACON_SLOT, IMPLEMENTATION_SLOTS, NO_HOOK
 from chain.contracts.keccak import keccak
+from chain.contracts.networks import Address  # noqa: TC001
 from chain.execution.outbox.approvals import APPROVAL_SECONDS
 from chain.execution.policy.context import DEAREST_POOL_FEE
 from chain.rpc import requests
@@ -21,7 +22,6 @@ from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from chain.contracts.networks import Address
     from chain.execution.exit_tax import ExitTax
     from chain.positions.overview import Sources
     from chain.rpc.records import Block, BlockRef

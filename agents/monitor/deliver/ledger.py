@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, cast
 from zoneinfo import ZoneInfo
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field
 from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import EventKind, Severity
+from chain.base.store import read_as
 from chain.base.units import DAY, HOUR
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from agents.monitor.alerts.alert import Alert, AlertEvent
     from chain.base.store import Store
@@ -156,18 +158,6 @@ def position_of(alert: Alert) -> str:
     return f"{alert.chain_id}/{alert.wallet_address}/{number}"
 
 
-def read_ledger(document: object) -> DeliveryLedger:
-    """From what `to_builtins` made of it; JSON knows no numbers as keys."""
-    match document:
-        case {"told": dict() as told, "messages": dict() as messages, "merged_at": merged_at}:
-            return DeliveryLedger(
-                {int(number): LastMessage(**one) for number, one in told.items()},
-                {position: tuple(times) for position, times in messages.items()},
-                merged_at,
-            )
-    return DeliveryLedger()
-
-
 NAMESPACE = "monitor-delivery"
 
 
@@ -207,7 +197,7 @@ def all_progress(store: Store) -> dict[str, Progress]:
 
 
 def read_progress(kept: object) -> Progress:
-    fields = dict(cast("dict[str, object]", kept))
-    for name in ("waiting", "suspects", "set_aside"):
-        fields[name] = tuple(cast("list[int]", fields.get(name, ())))
-    return Progress(**{**fields, "ledger": read_ledger(fields.get("ledger"))})  # type: ignore[arg-type]
+    """As it was written; a ledger that does not read is begun anew, the rest must read."""
+    fields = cast("dict[str, object]", kept)
+    ledger = read_as(DeliveryLedger, fields.get("ledger")) or DeliveryLedger()
+    return replace(convert({**fields, "ledger": {}}, Progress), ledger=ledger)

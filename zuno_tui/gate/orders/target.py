@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.contracts.pool_key import PoolKey  # noqa: TC001
 from chain.execution.build.facts import FactsUnknownError, PoolFacts, position_facts
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.batch_reader import read_positions
@@ -14,14 +15,13 @@ from chain.read.storage_words import read_slots
 from chain.rpc import requests
 
 if TYPE_CHECKING:
-    from chain.contracts.pool_key import PoolKey
     from chain.execution.build.facts import PositionFacts
     from chain.positions.overview import Sources
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.records import Block, BlockRef
 
 
-class TargetKind(Struct, frozen=True):
+class TargetKind(Struct, frozen=True, rename="camel"):
     """What to read again: a position by its id, a pool by its key; neither is the wallet alone."""
 
     token_id: int | None = None

@@ -16,8 +16,9 @@ from agents.monitor.deliver.ledger import (
     DeliveryLedger,
     LastMessage,
     Pace,
+    Progress,
     position_of,
-    read_ledger,
+    read_progress,
 )
 from agents.monitor.deliver.schedule import (
     MERGED_SECONDS,
@@ -126,8 +127,12 @@ def test_it_is_read_back_as_it_was_written(critical: AlertEvent) -> None:
     document = to_builtins(ledger)
     written = {**document, "told": {str(number): one for number, one in document["told"].items()}}
 
-    assert read_ledger(written) == ledger
-    assert read_ledger({"told": {}}) == DeliveryLedger()
+    progress = {"fingerprint": "x", "cursor": 7, "waiting": [8]}
+    assert read_progress({**progress, "ledger": written}) == Progress(
+        "x", 7, waiting=(8,), ledger=ledger
+    )
+    assert read_progress({**progress, "ledger": {"told": 3}}) == Progress("x", 7, waiting=(8,))
+    assert read_progress(progress) == Progress("x", 7, waiting=(8,))
 
 
 def test_a_warning_waits_for_the_cooldown_and_leaves_one_message_to_what_is_critical(

@@ -1,0 +1,123 @@
+"""What is remembered between runs keeps its form: earlier homes read, and are written the same."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.base.quantity import Known
+from chain.base.store import Store
+from chain.contracts.networks import network_named
+from chain.contracts.pool_key import PoolKey
+from chain.history.events import LogPlace, ModifyLiquidityEvent, SwapEvent
+from chain.history.memory import RememberedSwaps, SwapMemory, TimedSwap
+from chain.math.fees import FeeGrowth
+from chain.positions.change_memory import ChangeMemory, PastChanges
+from chain.positions.circumstances import ChangeCircumstances
+from chain.positions.holdings import Holdings
+from chain.positions.identity import identify
+from chain.positions.memory import PositionMemory
+from chain.survey.memory import LogCoverage, PoolMemory, RememberedSurvey, SurveyCursor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BASE = network_named("base")
+NOW = 1_800_000_000.0
+WIDE = 2**200
+HASH, SENT = "0x" + "ab" * 32, "0x" + "cd" * 32
+ONE, TWO, WALLET = "0x" + "00" * 20, "0x" + "22" * 20, "0x" + "33" * 20
+KEY = PoolKey(ONE, TWO, 500, 10, ONE)
+KEY_ROW = [ONE, TWO, 500, 10, ONE]
+POSITION = identify(WIDE, KEY, -600, 600)
+PLACE = LogPlace(7, 3, HASH, SENT)
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with Store.in_memory() as store:
+        yield store
+
+
+def kept(store: Store, namespace: str) -> object:
+    [value] = store.items(namespace).values()
+    return value
+
+
+def spoil(store: Store, namespace: str, text: str, other: str) -> None:
+    """Change what is kept, as another hand or another version would."""
+    [(key, value)] = store.items(namespace).items()
+    changed = json.dumps(value).replace(text, other)
+    assert json.loads(changed) != value
+    store.put(namespace, key, json.loads(changed), now=NOW)
+
+
+def test_swaps(store: Store) -> None:
+    swap = SwapEvent(PLACE, KEY.pool_id, WALLET, -5, WIDE, WIDE, 9, -4, 500)
+    remembered = RememberedSwaps(1, 7, HASH, (TimedSwap(swap, 1_700_000_000, True),))
+    memory = SwapMemory(store, BASE, lambda: NOW)
+    memory.save(KEY.pool_id, remembered)
+
+    row = [7, 3, HASH, SENT, WALLET, -5, WIDE, WIDE, 9, -4, 500, 1_700_000_000, True]
+    assert kept(store, "swaps") == {"first": 1, "last": 7, "hash": HASH, "swaps": [row]}
+    assert memory.load(KEY.pool_id) == remembered
+    spoil(store, "swaps", "true", "null")
+    assert memory.load(KEY.pool_id) is None
+
+
+def test_changes(store: Store) -> None:
+    sender = BASE.contracts.position_manager
+    event = ModifyLiquidityEvent(PLACE, KEY.pool_id, sender, -600, 600, -WIDE, POSITION.token_id)
+    seen = ChangeCircumstances(
+        1_700_000_000,
+        Known(WIDE, "PoolManager storage", 6),
+        Known(FeeGrowth(1, WIDE), "PoolManager storage", 7),
+        Known(21_000, "receipt", 7),
+    )
+    past = PastChanges(9, HASH, ((event, seen),))
+    memory = ChangeMemory(store, BASE, lambda: NOW)
+    memory.save({POSITION.token_id: past})
+
+    figures = [-WIDE, 1_700_000_000, WIDE, "PoolManager storage", 6, 1, WIDE, 21_000]
+    row = [7, 3, HASH, SENT, *figures]
+    assert kept(store, "changes") == {"through": 9, "hash": HASH, "events": [row]}
+    assert memory.load([POSITION]) == {POSITION.token_id: past}
+    spoil(store, "changes", "21000", '"21000"')
+    assert memory.load([POSITION]) == {}
+
+
+def test_positions_and_what_a_wallet_held(store: Store) -> None:
+    memory = PositionMemory(store, BASE, lambda: NOW)
+    memory.remember([POSITION])
+    held = Holdings(9, HASH, frozenset((WIDE, 3)), frozenset((TWO, ONE)))
+    memory.remember_checkpoints({WALLET: [held]})
+
+    assert kept(store, "position") == [*KEY_ROW, -600, 600]
+    written = {"through": 9, "hash": HASH, "held": [3, WIDE], "operators": [ONE, TWO]}
+    assert kept(store, "holdings") == [written]
+    again = PositionMemory(store, BASE, lambda: NOW)
+    assert again.identities([WIDE]) == {WIDE: POSITION}
+    assert again.checkpoints(WALLET) == (held,)
+    spoil(store, "position", "-600", '"-600"')
+    spoil(store, "holdings", f'"{HASH}"', "null")
+    assert PositionMemory(store, BASE, lambda: NOW).identities([WIDE]) == {}
+    assert again.checkpoints(WALLET) == ()
+
+
+def test_surveyed_pools(store: Store) -> None:
+    memory = PoolMemory(store, BASE, [ONE, TWO])
+    cursor = SurveyCursor(9, HASH, (KEY,))
+    survey = RememberedSurvey((KEY,), LogCoverage(1, 9, 12, "too slow"), NOW)
+    memory.keep_cursor(cursor, now=NOW)
+    memory.keep_survey(survey)
+
+    assert kept(store, "initialised pools") == {"through": 9, "hash": HASH, "keys": [KEY_ROW]}
+    coverage = {"first": 1, "through": 9, "head": 12, "failure": "too slow"}
+    assert kept(store, "pool survey") == {"keys": [KEY_ROW], **coverage}
+    assert (memory.cursor(), memory.survey()) == (cursor, survey)
+    spoil(store, "initialised pools", HASH, "")
+    spoil(store, "pool survey", "12", "true")
+    assert memory.cursor() == SurveyCursor(9, "", (KEY,))
+    assert memory.survey() is None
