@@ -72,15 +72,16 @@ ZUNO = "zuno"
 RULES = "rules"
 
 _LENGTH = 12
-# They read the chain or watch it, and have no say in a debate that is run from its record.
-_NO_PART_OF_A_DEBATE = frozenset(("monitor", "observe", "__pycache__"))
+_RULES_OF_EVERY_FLOW = ("agents.bus", "agents.model", "agents.numbers", "chain.math")
+# What reads the chain has no say in a flow that is run from its record.
+_NO_RULES = frozenset(("observe", "__pycache__"))
 
 
 @cache
-def running_versions() -> dict[str, str]:
-    """The release, and a hash over the code and prompts that a debate's outcome depends on."""
+def running_versions(flow_package: str) -> dict[str, str]:
+    """The release, and a hash over the code and prompts that the outcome of a flow depends on."""
     found = sha256()
-    for package in ("agents", "chain.math"):
+    for package in (flow_package, *_RULES_OF_EVERY_FLOW):
         for name, content in _sources(files(package), package):
             found.update(f"{name} {len(content)}\n".encode() + content)
     return {ZUNO: version("zuno-tui"), RULES: found.hexdigest()[:_LENGTH]}
@@ -89,7 +90,7 @@ def running_versions() -> dict[str, str]:
 def _sources(folder: Traversable, place: str) -> Iterator[tuple[str, bytes]]:
     for entry in sorted(folder.iterdir(), key=lambda one: one.name):
         if entry.is_dir():
-            if entry.name not in _NO_PART_OF_A_DEBATE:
+            if entry.name not in _NO_RULES:
                 yield from _sources(entry, f"{place}/{entry.name}")
         elif entry.name.endswith((".py", ".txt")):
             yield f"{place}/{entry.name}", entry.read_bytes()

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class FlowSpec(Struct, Generic[Services], frozen=True):
     name: str
     """As its records and its plans name it."""
+    package: str
+    """Where its code and its prompts are: its records name a hash over them."""
     registry: Registry
     """Its roles and kinds, which of them end it and which may be lost."""
     handlers: Mapping[Role, Handler[Services]]

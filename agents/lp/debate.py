@@ -49,6 +49,7 @@ DEFAULT_ROUNDS = 2
 HANDLERS = {SCOUT: scout, STRATEGIST: strategist, CRITIC: critic, ARBITER: arbiter}
 LP_FLOW = FlowSpec(
     name=FLOW,
+    package="agents.lp",
     registry=DEBATE,
     handlers=HANDLERS,
     first=SCOUT,

@@ -275,6 +275,7 @@ async def test_another_flow_brings_its_own_kinds_and_first_role() -> None:
 
     spec = FlowSpec(
         name="trade",
+        package="tests.fakes",
         registry=registry,
         handlers={trader: trade},
         first=trader,

@@ -130,6 +130,7 @@ def aloud(text: str) -> Outgoing:
 
 JURY = FlowSpec(
     name="jury",
+    package="tests.fakes",
     registry=Registry(
         (CLERK, *EXPERTS, JUDGE),
         {

@@ -157,6 +157,7 @@ def spec_of(
     """A small debate with these handlers."""
     return FlowSpec(
         name="small",
+        package="tests.fakes",
         registry=registry,
         handlers=handlers,
         first=SCOUT,

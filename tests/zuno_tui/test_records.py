@@ -59,7 +59,7 @@ async def _debate(
 ) -> tuple[dict[str, object], str]:
     """A debate written to this file; the plan's document, and the record's last hash."""
     writer = RecordWriter(
-        FileSink(path), request_id, versions or running_versions(), Redactor(), flow="lp"
+        FileSink(path), request_id, versions or running_versions("agents.lp"), Redactor(), flow="lp"
     )
     ended = await hold_debate(
         start_of(context, 2),
@@ -183,8 +183,10 @@ async def test_each_case_has_its_verdict(
 
 
 def test_the_rules_version_is_a_hash_over_what_decides() -> None:
-    assert set(running_versions()) == {"zuno", RULES}
-    assert len(running_versions()[RULES]) == 12
+    running = running_versions("agents.lp")
+    assert set(running) == {"zuno", RULES}
+    assert len(running[RULES]) == 12
+    assert running_versions("agents.monitor")[RULES] != running[RULES]
 
 
 async def test_the_plan_id_does_not_depend_on_the_record(tmp_path: Path) -> None:

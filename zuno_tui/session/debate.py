@@ -62,7 +62,7 @@ async def debate(
     record = RecordWriter(
         FileSink(session.home.records / f"{request_id}.jsonl"),
         request_id,
-        running_versions(),
+        running_versions(LP_FLOW.package),
         Redactor(_secrets(debating)),
         flow=LP_FLOW.name,
     )

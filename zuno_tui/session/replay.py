@@ -16,7 +16,7 @@ from agents.bus.replay import (
     judgment_words,
     read_record,
 )
-from agents.lp.debate import DebateEnd, replay_debate
+from agents.lp.debate import LP_FLOW, DebateEnd, replay_debate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ async def replayed(home: Home, path: Path) -> Replayed:
     """Read, run again with no model and no chain, and held against the plan that came of it."""
     record = read_record(path)
     planned = PlanStore(home.plans).record_hash(record.request_id)
-    running = running_versions()
+    running = running_versions(LP_FLOW.package)
     report: ReplayReport | None = None
     ended: DebateEnd | None = None
     try:

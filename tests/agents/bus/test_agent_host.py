@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from agents.bus.envelope import Envelope, Role
 
 NEWS, CHARTS, FLOWS = EXPERTS
-QUICK = BusLimits(quiet_seconds=0.4, deadline_seconds=20)
+QUICK = BusLimits(quiet_seconds=0.7, deadline_seconds=20)
 
 
 @asynccontextmanager

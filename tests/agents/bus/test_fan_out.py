@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from itertools import permutations
 from typing import TYPE_CHECKING
@@ -9,13 +10,15 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import structs
 
+from agents.bus.board import Board
+from agents.bus.envelope import CLI
 from agents.bus.record import MemorySink, RecordWriter
-from agents.bus.replay import RecordBrokenError, read_record
+from agents.bus.replay import RecordBrokenError, RecordedTurns, read_record
 from agents.bus.run import replay_flow
 from chain.base.canonical import canonical
 from chain.base.redaction import Redactor
 from tests.agents.bus.running import assert_replays, run_jury
-from tests.fakes.jury import EXPERTS, JUDGE, JURY, JuryKind, Verdict
+from tests.fakes.jury import CLERK, EXPERTS, JUDGE, JURY, JuryKind, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,3 +70,29 @@ async def test_a_record_of_another_flow_is_not_run(tmp_path: Path) -> None:
     other = structs.replace(JURY, name="trial")
     with pytest.raises(RecordBrokenError, match="jury"):
         await replay_flow(other, read_record(path))
+
+
+async def test_a_board_is_the_same_whatever_came_first(tmp_path: Path) -> None:
+    ran = await run_jury(tmp_path / "record.jsonl")
+    opened = [JURY.registry.open(wire) for wire in ran.record.envelopes()]
+    boards = []
+    for order in (opened, opened[::-1]):
+        board = Board(JURY.registry.roles)
+        for envelope in order:
+            board.add(envelope)
+        boards.append(board)
+    first, second = boards
+    assert first.heard(JuryKind.OPINION) == second.heard(JuryKind.OPINION)
+    assert [one.sender for one in first.heard(JuryKind.OPINION)] == list(EXPERTS)
+    assert first.heard(JuryKind.OPINION, JuryKind.ASKED)[0].kind == JuryKind.ASKED
+    assert first.heard("nothing") == ()
+
+
+async def test_a_replay_whose_next_speaker_is_silent_goes_on_without_order(tmp_path: Path) -> None:
+    ran = await run_jury(tmp_path / "record.jsonl")
+    turns = RecordedTurns(ran.record, patience=0.05)
+    await turns.turn(CLI)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(turns.turn(JUDGE), timeout=0.01)
+    await asyncio.wait_for(turns.turn(JUDGE), timeout=2)
+    await asyncio.wait_for(turns.turn(CLERK), timeout=0.01)
