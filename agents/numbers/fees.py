@@ -7,7 +7,7 @@ have over the full range, so the rate is σ²·L√P/4 for any range around the 
 
 from __future__ import annotations
 
-from math import exp, expm1, sqrt
+from math import exp, sqrt
 from typing import TYPE_CHECKING
 
 from agents.numbers.edges import TICK_LOG
@@ -37,14 +37,6 @@ def position_value(liquidity: int, price: float, edges: Edges, unit1_value: floa
         -max(edges.below, 0.0) * _HALF_TICK_LOG
     )
     return liquidity * root_price * (held0 + held1) * unit1_value
-
-
-def concentration(edges: Edges) -> float:
-    """M: how many times a full-range position's fees and LVR this range has per unit of value."""
-    if not edges.inside:
-        raise ValueError("Concentration is defined only while the price is inside the range.")
-    empty = -expm1(-edges.below * _HALF_TICK_LOG) - expm1(-edges.above * _HALF_TICK_LOG)
-    return 2 / empty
 
 
 def liquidity_share(own: int, others: int) -> float:

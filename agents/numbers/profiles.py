@@ -42,12 +42,3 @@ PROFILES = {
         ProfileRules(RiskProfile.AGGRESSIVE, 14, 2.4, 1.0, Tiebreak.YIELD, 0.65),
     )
 }
-
-
-def profile_rules(name: str) -> ProfileRules:
-    """The rules of a profile by its name; an unknown name is refused, never guessed."""
-    try:
-        return PROFILES[RiskProfile(name)]
-    except ValueError:
-        known = ", ".join(profile.value for profile in RiskProfile)
-        raise ValueError(f"There is no risk profile called {name!r}. Known: {known}.") from None

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 OPEN_DELTA = 0
 """In place of an amount: whatever is still owed, to or by the pool."""
 
-CONTRACT_BALANCE = 1 << 255
-"""In place of an amount: all that the contract itself holds."""
-
 TO_SENDER: Address = "0x" + "00" * 19 + "01"
 """In place of a recipient: whoever sent the transaction."""
 

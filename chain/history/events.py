@@ -71,14 +71,6 @@ class ModifyLiquidityEvent(Struct, frozen=True):
     """The token id when the PositionManager is the sender."""
 
 
-class DonateEvent(Struct, frozen=True):
-    place: LogPlace
-    pool_id: PoolId
-    sender: Address
-    amount0: int
-    amount1: int
-
-
 def initialize_event(log: Log) -> InitializeEvent:
     pool_id, currency0, currency1, rest = _read(
         log,
@@ -108,11 +100,6 @@ def modify_liquidity_event(log: Log) -> ModifyLiquidityEvent:
         log, MODIFY_LIQUIDITY, ("bytes32", "address"), ("int24", "int24", "int256", "uint256")
     )
     return ModifyLiquidityEvent(_place(log), _hex(pool_id), sender, *rest)
-
-
-def donate_event(log: Log) -> DonateEvent:
-    pool_id, sender, rest = _read(log, DONATE, ("bytes32", "address"), ("uint256", "uint256"))
-    return DonateEvent(_place(log), _hex(pool_id), sender, *rest)
 
 
 def _read(log: Log, topic: str, indexed: tuple[str, ...], data: tuple[str, ...]) -> list[Any]:

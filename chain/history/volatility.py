@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 DAY = 24
 WEEK = 7 * DAY
 
-EWMA_DECAY = 0.97
-"""Per hour; the best of those tried on hourly prices at horizons of 6 and 24 hours."""
-
 
 class Extremes(NamedTuple):
     low_sqrt_price_x96: int
@@ -31,11 +28,6 @@ class Extremes(NamedTuple):
 def realised_volatility(path: PricePath, hours: int = DAY) -> Quantity[float]:
     """Close to close: √(24 · Σr²/n), the mean taken as zero."""
     return path.closes(hours).map(lambda closes: _daily(_mean_square(log_returns(closes))))
-
-
-def ewma_volatility(path: PricePath, hours: int = WEEK) -> Quantity[float]:
-    """Squared returns weighted by 0.97 per hour of age, weights made to sum to one."""
-    return path.closes(hours).map(lambda closes: _daily(_decayed_square(log_returns(closes))))
 
 
 def path_efficiency(path: PricePath, hours: int = DAY) -> Quantity[float]:
@@ -67,12 +59,6 @@ def log_returns(sqrt_prices: Sequence[int]) -> list[float]:
 
 def _mean_square(returns: Sequence[float]) -> float:
     return sum(change * change for change in returns) / len(returns)
-
-
-def _decayed_square(returns: Sequence[float]) -> float:
-    weights = [EWMA_DECAY**age for age in range(len(returns) - 1, -1, -1)]
-    weighted = sum(w * change * change for w, change in zip(weights, returns, strict=True))
-    return weighted / sum(weights)
 
 
 def _daily(hourly_variance: float) -> float:

@@ -62,11 +62,6 @@ class ProtocolFee(NamedTuple):
         return self.zero_for_one if zero_for_one else self.one_for_zero
 
 
-class FeeSplit(NamedTuple):
-    liquidity_providers: int
-    protocol: int
-
-
 def unpack_protocol_fee(packed: int) -> ProtocolFee:
     """The two directions of `slot0.protocolFee`, 12 bits each."""
     return ProtocolFee(packed & 0xFFF, packed >> 12)
@@ -93,11 +88,3 @@ def protocol_fee_within(total_fee: int, lp_fee: int) -> int | None:
         ),
         None,
     )
-
-
-def split_fee(amount_in: int, fee: int, *, protocol_fee: int, total_fee: int) -> FeeSplit:
-    """Who gets the fee of one swap step, whose input `amount_in` does not contain the fee."""
-    if total_fee == protocol_fee:
-        return FeeSplit(0, fee)
-    protocol = (amount_in + fee) * protocol_fee // PIPS
-    return FeeSplit(fee - protocol, protocol)

@@ -13,7 +13,6 @@ from chain.rpc.errors import (
     HttpFault,
     Malformed,
     NoEndpoint,
-    Reorged,
     RpcError,
     SendUnclear,
     StaleHead,
@@ -33,7 +32,7 @@ from chain.rpc.requests import block as block_at
 from chain.rpc.transport import HttpTransport
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from chain.contracts.networks import Network
@@ -148,14 +147,6 @@ class RpcClient(Reader):
     def at(self, block: Block) -> PinnedReader:
         """A reader whose every answer is about this very block."""
         return PinnedReader(self._exchange, self._failover, block)
-
-    async def at_head(self, read: Callable[[PinnedReader], Awaitable[T]]) -> T:
-        """Read at the newest block; once more at the new one if that block is reorganised away."""
-        try:
-            return await read(self.at(await self.head()))
-        except Reorged:
-            pass
-        return await read(self.at(await self.head()))
 
     async def _ask(self, requests: Sequence[Request[object]], ends: float) -> list[Outcome]:
         answered = await self._failover.run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from chain.rpc.errors import Reorged, RpcError, StatePruned
 from chain.rpc.held_to_block import ask_held, settle_patiently
@@ -29,12 +29,6 @@ class PinnedReader(Reader):
         self._exchange = exchange
         self._failover = failover
         self._endpoint: Endpoint | None = None
-
-    @property
-    def pinned_by(self) -> Literal["hash", "number"]:
-        """How the endpoint that answered last was held to the block."""
-        by_number = self._endpoint is not None and not self._endpoint.pins_by_hash
-        return "number" if by_number else "hash"
 
     async def settle(self, requests: Sequence[Request[T]]) -> list[T | RpcError]:
         """Each question's own outcome at the pinned block, whatever block it was written for."""

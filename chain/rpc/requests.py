@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chain.base.clean_text import clean_text
 from chain.base.units import MEGABYTE
 from chain.rpc import records, values
 from chain.rpc.records import (
@@ -93,11 +92,6 @@ class Request(Struct, Generic[T_co], frozen=True):
 
 def chain_id() -> Request[int]:
     return Request("eth_chainId", (), values.small_quantity)
-
-
-def client_version() -> Request[str]:
-    """What the node calls itself, cleaned."""
-    return Request("web3_clientVersion", (), lambda value: clean_text(values.text(value)))
 
 
 def block(ref: BlockRef) -> Request[Block | None]:

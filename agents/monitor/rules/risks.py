@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from agents.monitor.alerts.alert import AlertKind, Finding, Severity
+from agents.monitor.alerts.alert import AlertKind, Finding
 from agents.monitor.rules import change_risks, range_risks, worth_risks
 
 if TYPE_CHECKING:
@@ -42,14 +42,3 @@ def findings(
     """All that is the matter, given the kinds whose alerts stand already."""
     judged = (rule(situation, thresholds, kind in standing) for kind, rule in RULES.items())
     return [finding for finding in judged if finding is not None]
-
-
-def is_risky_position(situation: Situation, thresholds: Thresholds) -> bool:
-    """Whether anything is the matter that is more than a remark."""
-    return any(one.severity is not Severity.INFO for one in findings(situation, thresholds))
-
-
-def risk_reason(situation: Situation, thresholds: Thresholds) -> str | None:
-    """The worst of what is the matter, in words; None when nothing is."""
-    found = findings(situation, thresholds)
-    return max(found, key=lambda one: one.severity.rank).reason if found else None

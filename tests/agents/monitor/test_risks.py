@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import AlertKind, Severity
 from agents.monitor.rules.excursions import INSIDE, OUTSIDE
-from agents.monitor.rules.risks import RULES, findings, is_risky_position, risk_reason
+from agents.monitor.rules.risks import RULES, findings
 from agents.monitor.rules.thresholds import Thresholds
 from chain.history.candle_volatility import Volatility, VolatilityStep
 from tests.agents.monitor.made_up_positions import at_tick, situation
@@ -31,17 +31,15 @@ def test_a_quiet_position_is_not_risky() -> None:
     quiet = situation()
 
     assert findings(quiet, USUAL) == []
-    assert not is_risky_position(quiet, USUAL)
-    assert risk_reason(quiet, USUAL) is None
 
 
 def test_out_of_range_is_told_with_its_side_and_what_to_type() -> None:
     out = replace(at_tick(1_001), standing=OUTSIDE, out_since=1_000.0)
 
-    assert is_risky_position(out, USUAL)
-    assert risk_reason(out, USUAL) == "the price is above the range"
     found = judged(AlertKind.OUT_OF_RANGE, out)
     assert found is not None
+    assert found.severity is not Severity.INFO
+    assert found.reason == "the price is above the range"
     assert found.next_command == "zuno --network ethereum recommend 7"
 
 

@@ -44,7 +44,10 @@ def around(width: float) -> Edges:
     ],
 )
 def test_concentration(width: float, multiple: float) -> None:
-    assert fees.concentration(around(width)) == pytest.approx(multiple, abs=0.001)
+    full = fees.full_range_value(10**18, 0.0, 1.0)
+    assert full / fees.position_value(10**18, 0.0, around(width), 1.0) == pytest.approx(
+        multiple, abs=0.001
+    )
 
 
 @given(
@@ -73,27 +76,12 @@ def test_value_is_what_the_amounts_are_worth(
     assert value * scale == pytest.approx(exact, rel=1e-7)
 
 
-@given(st.floats(1, 20_000), st.floats(1, 20_000), st.integers(1, 10**30))
-def test_value_times_concentration_is_the_full_range_value(
-    below: float, above: float, liquidity: int
-) -> None:
-    edges = Edges(below, above)
-    full = fees.full_range_value(liquidity, 1_000.0, 2.0)
-    value = fees.position_value(liquidity, 1_000.0, edges, 2.0)
-    assert value * fees.concentration(edges) == pytest.approx(full, rel=1e-9)
-
-
 @pytest.mark.parametrize(("width", "yearly"), [(0.1, 0.88), (0.2, 0.47)])
 def test_lvr_of_a_year_at_three_percent_a_day(width: float, yearly: float) -> None:
     edges = around(width)
     value = fees.position_value(10**18, 0.0, edges, 1.0)
     lvr = fees.lvr_24h(fees.full_range_value(10**18, 0.0, 1.0), 0.03, 1.0)
     assert 365 * lvr / value == pytest.approx(yearly, abs=0.01)
-
-
-def test_concentration_has_no_meaning_outside() -> None:
-    with pytest.raises(ValueError, match="inside"):
-        fees.concentration(Edges(-1, 100))
 
 
 def test_own_liquidity_belongs_in_the_denominator() -> None:

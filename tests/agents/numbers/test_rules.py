@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.numbers.profiles import PROFILES, RiskProfile, Tiebreak, profile_rules
+from agents.numbers.profiles import PROFILES, RiskProfile, Tiebreak
 from agents.numbers.rules import (
     Decision,
     JudgmentVerdict,
@@ -45,7 +45,7 @@ def move(
 def test_the_table(
     name: str, floor: float, ceiling: float, share: float, tiebreak: Tiebreak, width: float
 ) -> None:
-    rules = profile_rules(name)
+    rules = PROFILES[RiskProfile(name)]
     assert rules.buffer_floor_hours == floor
     assert rules.gas_yield_ceiling == ceiling
     assert rules.break_even_life_share == share
@@ -55,8 +55,6 @@ def test_the_table(
 
 def test_there_are_three_profiles_and_no_fourth() -> None:
     assert set(PROFILES) == set(RiskProfile)
-    with pytest.raises(ValueError, match="conservative, balanced, aggressive"):
-        profile_rules("yolo")
 
 
 @pytest.mark.parametrize("profile", RiskProfile)

@@ -77,13 +77,6 @@ def test_a_change_of_liquidity() -> None:
     assert (change.liquidity_delta, change.salt) == (-(10**12), 42)
 
 
-def test_a_donation() -> None:
-    given = events.donate_event(
-        log(events.DONATE, [KEY.pool_id, SENDER], ["uint256", "uint256"], [5, 6])
-    )
-    assert (given.amount0, given.amount1) == (5, 6)
-
-
 @pytest.mark.parametrize(
     "damaged",
     [

@@ -11,7 +11,6 @@ import pytest
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.units import HOUR
 from chain.history.volatility import (
-    ewma_volatility,
     extremes,
     path_efficiency,
     realised_volatility,
@@ -48,7 +47,6 @@ def value(quantity: Quantity[float]) -> float:
 def test_alternating_hours_have_the_volatility_of_one_step() -> None:
     path = hourly([0.01 * (index % 2) for index in range(25)])
     assert value(realised_volatility(path, 24)) == pytest.approx(0.01 * sqrt(24), rel=1e-9)
-    assert value(ewma_volatility(path, 24)) == pytest.approx(0.01 * sqrt(24), rel=1e-9)
     assert value(path_efficiency(path, 24)) == pytest.approx(0, abs=1e-9)
 
 
@@ -59,16 +57,6 @@ def test_a_straight_line_is_efficient() -> None:
     assert isinstance(found, Known)
     assert log(found.value.low_sqrt_price_x96 / 2**96) * 2 == pytest.approx(0, abs=1e-9)
     assert log(found.value.high_sqrt_price_x96 / 2**96) * 2 == pytest.approx(0.048)
-
-
-def test_ewma_forgets_a_quiet_past() -> None:
-    moves = [0.0] * 144 + [0.02 * (index % 2) for index in range(25)]
-    path = hourly(moves)
-    week, recent = value(realised_volatility(path, 168)), value(ewma_volatility(path, 168))
-    weights = [0.97**age for age in range(168)]
-    expected = 0.02 * sqrt(24 * sum(weights[:24]) / sum(weights))
-    assert recent == pytest.approx(expected, rel=1e-9)
-    assert week == pytest.approx(0.02 * sqrt(24 * 24 / 168), rel=1e-9)
 
 
 def test_a_random_walk_is_measured_as_it_was_made() -> None:
@@ -113,7 +101,7 @@ def test_an_extreme_between_two_hours_is_seen() -> None:
     ],
 )
 def test_what_cannot_be_known_is_unknown(path: PricePath, reason: str) -> None:
-    for measure in (realised_volatility, ewma_volatility, path_efficiency):
+    for measure in (realised_volatility, path_efficiency):
         assert measure(path, 24) == Unknown(reason)
     assert extremes(path, 24) == Unknown(reason)
 

@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 
 from chain.base.units import PIPS
 from chain.math.fees import (
-    FeeSplit,
     ProtocolFee,
     protocol_fee_within,
-    split_fee,
     swap_fee,
     unpack_protocol_fee,
 )
@@ -48,18 +46,3 @@ def test_the_protocol_fee_can_be_told_from_the_total(protocol: int, lp: int) -> 
 @pytest.mark.parametrize(("total", "lp"), [(2999, 3000), (0, 1), (999_999, PIPS)])
 def test_a_total_below_the_lp_fee_has_no_protocol_fee(total: int, lp: int) -> None:
     assert protocol_fee_within(total, lp) is None
-
-
-def test_the_split_of_a_step() -> None:
-    assert split_fee(997_000, 3000, protocol_fee=0, total_fee=3000) == FeeSplit(3000, 0)
-    assert split_fee(996_003, 3997, protocol_fee=1000, total_fee=3997) == FeeSplit(2997, 1000)
-    assert split_fee(999_000, 1000, protocol_fee=1000, total_fee=1000) == FeeSplit(0, 1000)
-
-
-@given(st.integers(0, 2**127), protocol_fees, lp_fees)
-def test_a_split_loses_nothing(amount: int, protocol: int, lp: int) -> None:
-    total = swap_fee(protocol, lp)
-    fee = amount - amount * (PIPS - total) // PIPS
-    split = split_fee(amount - fee, fee, protocol_fee=protocol, total_fee=total)
-    assert sum(split) == fee
-    assert min(split) >= 0

@@ -17,7 +17,6 @@ from tests.fakes.honest_node import HonestNode
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Network
-    from chain.rpc.pinned import PinnedReader
 
 HOLDER = "0x" + "11" * 20
 BALANCE = requests.balance(HOLDER)
@@ -36,7 +35,6 @@ async def test_reads_stay_at_the_block_while_the_head_moves(
         node.head += 5
         assert await reader.ask(BALANCE) == 100_000
         assert await reader.together(BALANCE, BALANCE) == (100_000, 100_000)
-        assert reader.pinned_by == ("hash" if takes_hashes else "number")
         assert client.endpoints[0].pins_by_hash is takes_hashes
         before = client.round_trips
         await reader.ask(BALANCE)
@@ -95,31 +93,6 @@ async def test_a_block_that_comes_back_during_a_batch_is_not_trusted(base: Netwo
         node.reorg_after_calls = len(node.methods) + 3
         with pytest.raises(Reorged):
             await reader.together(*[BALANCE] * 6)
-
-
-async def test_a_repin_reads_everything_anew(base: Network) -> None:
-    node = HonestNode()
-
-    async def two_balances(reader: PinnedReader) -> tuple[int, int]:
-        first = await reader.ask(BALANCE)
-        if node.branch == 0:
-            node.branch = 1
-        return first, await reader.ask(BALANCE)
-
-    async with FaultServer(node=node) as server, client_of(base, [server.url]) as client:
-        assert await client.at_head(two_balances) == (100_001, 100_001)
-
-
-async def test_a_second_reorganisation_is_given_up_on(base: Network) -> None:
-    node = HonestNode()
-
-    async def restless(reader: PinnedReader) -> int:
-        node.branch += 1
-        return await reader.ask(BALANCE)
-
-    async with FaultServer(node=node) as server, client_of(base, [server.url]) as client:
-        with pytest.raises(Reorged):
-            await client.at_head(restless)
 
 
 @pytest.mark.parametrize("takes_hashes", [BY_HASH, BY_NUMBER])

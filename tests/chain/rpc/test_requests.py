@@ -69,7 +69,6 @@ HISTORY = {
 }
 RIGHT: list[tuple[Request[Any], object]] = [
     (requests.chain_id(), "0x1"),
-    (requests.client_version(), "node/1.0"),
     (requests.block(5), BLOCK),
     (requests.call(HOLDER, b""), "0x12"),
     (requests.estimate_gas(HOLDER, b""), "0x5208"),
