@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import httpx2
 import pytest
 
 from chain.devnet.launch import devnet_process
+from tests import node_rpc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,5 @@ def demo_positions(demo_week: DevnetReady) -> dict[str, int]:
 
 
 def positions_by_state(url: str) -> dict[str, int]:
-    body = {"jsonrpc": "2.0", "id": 1, "method": "zuno_status", "params": []}
-    found: dict[str, int] = httpx2.post(url, json=body).json()["result"]["positions"]
+    found: dict[str, int] = node_rpc.ask(url, "zuno_status")["positions"]
     return found

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-import httpx2
-
 from chain.contracts import abi
 from chain.contracts.calldata import (
     TO_SENDER,
@@ -26,6 +24,7 @@ from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
 from chain.math.liquidity import Amounts
 from chain.rpc.multicall import Call, aggregate, decode_aggregate
+from tests import node_rpc
 from tests.agents.debating import DEVNET
 
 if TYPE_CHECKING:
@@ -143,11 +142,7 @@ class Fork:
 
     def _run(self) -> list[bytes]:
         order = {"blockStateCalls": [{"calls": self._calls}]}
-        body = {"jsonrpc": "2.0", "id": 1, "method": "eth_simulateV1"}
-        answer = httpx2.post(
-            self.url, json={**body, "params": [order, hex(self.block)]}, timeout=60
-        ).json()
-        [block] = answer["result"]
+        [block] = node_rpc.ask(self.url, "eth_simulateV1", order, hex(self.block))
         for call in block["calls"]:
             assert int(call["status"], 16) == 1, call
         return [bytes.fromhex(call["returnData"][2:]) for call in block["calls"]]

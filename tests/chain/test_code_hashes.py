@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import httpx2
 import pytest
 
 from chain.contracts.abi import encode
@@ -13,6 +12,7 @@ from chain.contracts.keccak import keccak
 from chain.contracts.networks import all_networks, network_named
 from chain.devnet.world.contracts import contract_codes
 from chain.devnet.world.deployment import CONTRACTS
+from tests import node_rpc
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Network
@@ -24,8 +24,7 @@ TEST_CHAIN_ID = 31337
 
 
 def _code(devnet: DevnetReady, address: str) -> bytes:
-    body = {"jsonrpc": "2.0", "id": 1, "method": "eth_getCode", "params": [address, "latest"]}
-    answer = httpx2.post(devnet.url, json=body, timeout=30).json()["result"]
+    answer = node_rpc.ask(devnet.url, "eth_getCode", address, "latest")
     return bytes.fromhex(answer[2:])
 
 

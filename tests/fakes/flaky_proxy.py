@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Self
 
 import httpx2
 
+from tests import node_rpc
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -77,7 +79,7 @@ class FlakyProxy:
                     return
                 headers = {"content-type": "application/json"}
                 try:
-                    answer = httpx2.post(proxy.chain, content=body, headers=headers, timeout=30)
+                    answer = node_rpc.http().post(proxy.chain, content=body, headers=headers)
                 except httpx2.HTTPError:
                     return  # the chain behind is ending, or is too busy to answer
                 self._respond(answer.status_code, answer.content)

@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import httpx2
 import pytest
 
+from tests import node_rpc
 from tests.zuno_tui.screen_terminal import Terminal
 
 if TYPE_CHECKING:
@@ -262,8 +262,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _ask(devnet: DevnetReady, method: str, *params: object) -> str:
-    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    return str(httpx2.post(devnet.url, json=body, timeout=30).json()["result"])
+    return str(node_rpc.ask(devnet.url, method, *params))
 
 
 def _sent_by_the_wallet(devnet: DevnetReady) -> int:

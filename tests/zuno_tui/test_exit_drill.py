@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import httpx2
+from tests import node_rpc
 
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def _ask(devnet: DevnetReady, method: str, *params: object) -> object:
-    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    return httpx2.post(devnet.url, json=body).json()["result"]
+    result: object = node_rpc.ask(devnet.url, method, *params)
+    return result
 
 
 def test_every_way_out_pays_what_the_position_holds(

@@ -6,9 +6,9 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
-import httpx2
 import pytest
 
+from tests import node_rpc
 from tests.agents.honest_model import honest, sceptical
 from tests.fakes.model_endpoint import ends_early, fails, model_endpoint, says
 
@@ -75,8 +75,7 @@ def desk(zuno: CommandLine, devnet: DevnetReady) -> Desk:
 @pytest.fixture
 def edge(devnet: DevnetReady) -> str:
     """A position that is worth arguing about."""
-    question = {"jsonrpc": "2.0", "id": 1, "method": "zuno_status", "params": []}
-    status = httpx2.post(devnet.url, json=question).json()["result"]
+    status = node_rpc.ask(devnet.url, "zuno_status")
     return str(status["positions"]["above its range"])
 
 

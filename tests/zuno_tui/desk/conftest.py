@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import httpx2
 import pytest
+
+from tests import node_rpc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,10 +19,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def node(devnet: DevnetReady) -> Node:
     def ask(method: str, *params: object) -> Any:
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = httpx2.post(devnet.url, json=body, timeout=30).json()
-        assert "result" in answer, answer
-        return answer["result"]
+        return node_rpc.ask(devnet.url, method, *params)
 
     return ask
 

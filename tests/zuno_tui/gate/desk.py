@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from math import isqrt
 from typing import TYPE_CHECKING, Any
 
-import httpx2
-
 from chain.contracts.abi import decode, encode_call
 from chain.contracts.networks import NATIVE
 from chain.contracts.storage import decode_slot0, pool_slots
 from chain.math.ticks import tick_at_sqrt_price
+from tests import node_rpc
 from tests.zuno_tui.conftest import CommandLine, Spoken
 from zuno_tui.cli import main
 
@@ -39,10 +38,7 @@ class Desk:
         return ("--network", "devnet", "--rpc", self.rpc or self.devnet.url)
 
     def ask(self, method: str, *params: object) -> Any:
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = httpx2.post(self.devnet.url, json=body, timeout=30).json()
-        assert "result" in answer, answer
-        return answer["result"]
+        return node_rpc.ask(self.devnet.url, method, *params)
 
     def here(self, *arguments: str) -> Spoken:
         """A command that signs nothing, run in this process because that is faster."""

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import httpx2
-
 from chain.contracts.abi import encode, encode_call
 from chain.contracts.calldata import TO_SENDER, Decrease, TakePair, initialize_pool
 from chain.contracts.keccak import keccak
@@ -17,6 +15,7 @@ from chain.devnet.world.hook_code import EXIT_GUARD
 from chain.devnet.world.pools import ETH_USDC, WETH_USDC_LOW
 from chain.execution.build.facts import Tolerance
 from chain.execution.build.sizing import price_band
+from tests import node_rpc
 from tests.zuno_tui.gate.hostile_code import consenting_code
 
 if TYPE_CHECKING:
@@ -194,5 +193,5 @@ def _nothing() -> None:
 def _with_base_fee(chain: str, call: Call, base_fee: int) -> Answer | None:
     if not call["method"].startswith("eth_getBlockBy"):
         return None
-    block = httpx2.post(chain, json=call, timeout=30).json()["result"]
+    block = node_rpc.ask(chain, call["method"], *call["params"])
     return {"result": {**block, "baseFeePerGas": hex(base_fee)}}

@@ -197,7 +197,7 @@ def _approved_move(desk: Desk, *, with_swap: bool) -> dict[str, Any]:
 
 def _allow_something(desk: Desk) -> None:
     """Two allowances somebody forgot, so that there is something to take back."""
-    with httpx2.Client() as http:
+    with httpx2.Client(verify=False) as http:
         moves = Moves(http, desk.devnet.url, network_named("devnet"))
         permit2, manager = CONTRACTS.permit2, CONTRACTS.position_manager
         moves.send(DEMO_WALLET, WETH.address, approve_token(permit2, 10**18))

@@ -10,12 +10,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import httpx2
-
 from chain.contracts.abi import encode_call
 from chain.devnet.launch import devnet_process
 from chain.devnet.node.transactions import sign_transaction
 from chain.devnet.world.accounts import DEMO_WALLET
+from tests import node_rpc
 from tests.zuno_tui.conftest import CommandLine, Spoken
 from tests.zuno_tui.gate import apply_driver
 from tests.zuno_tui.gate.desk import REFUSED, Desk
@@ -235,8 +234,7 @@ def _owner(desk: Desk, manager: str, token_id: int) -> str | None:
     """None where there is no such position: the contract then refuses to answer."""
     data = "0x" + encode_call("ownerOf(uint256)", token_id).hex()
     call = {"to": manager, "data": data}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "eth_call", "params": [call, "latest"]}
-    answer = httpx2.post(desk.devnet.url, json=body, timeout=30).json()
+    answer = node_rpc.answer_of(desk.devnet.url, "eth_call", call, "latest")
     return "0x" + answer["result"][-40:] if "result" in answer else None
 
 

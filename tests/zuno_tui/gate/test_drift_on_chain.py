@@ -34,7 +34,7 @@ EDGE, MANY = 2, 50
 
 @pytest.fixture
 def moves(devnet: DevnetReady) -> Iterator[Moves]:
-    with httpx2.Client() as http:
+    with httpx2.Client(verify=False) as http:
         made = Moves(http, devnet.url, network_named("devnet"))
         with made.undone():
             yield made

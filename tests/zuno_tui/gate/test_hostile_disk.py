@@ -7,12 +7,12 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import httpx2
 import pytest
 
 from chain.contracts.checksum import checksummed
 from chain.contracts.networks import network_named
 from chain.devnet.world.accounts import STRANGER, WIDE_PROVIDER
+from tests import node_rpc
 from tests.chain.moves import Moves
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
@@ -31,7 +31,7 @@ CHANGED = "is not what was approved"
 
 @pytest.fixture
 def desk(devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
-    with httpx2.Client() as http, Moves(http, devnet.url, network_named("devnet")).undone():
+    with Moves(node_rpc.http(), devnet.url, network_named("devnet")).undone():
         yield Desk(devnet, CommandLine(tmp_path / "home"), capsys)
 
 

@@ -7,10 +7,10 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
-import httpx2
 import pytest
 
 from chain.contracts.networks import network_named
+from tests import node_rpc
 from tests.chain.moves import Moves
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
@@ -27,7 +27,7 @@ QUESTION = "Type apply"
 
 @pytest.fixture
 def desk(devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
-    with httpx2.Client() as http, Moves(http, devnet.url, network_named("devnet")).undone():
+    with Moves(node_rpc.http(), devnet.url, network_named("devnet")).undone():
         yield Desk(devnet, CommandLine(tmp_path / "home"), capsys)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import httpx2
 import pytest
 
 from chain.devnet.launch import devnet_process
+from tests import node_rpc
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
@@ -62,8 +62,7 @@ def desk(chain: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def honest(chain: DevnetReady, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What is approved where the method works."""
     command = CommandLine(tmp_path_factory.mktemp("honest"))
-    body = {"jsonrpc": "2.0", "id": 1, "method": "zuno_status", "params": []}
-    position = httpx2.post(chain.url, json=body).json()["result"]["positions"]["transferred in"]
+    position = node_rpc.ask(chain.url, "zuno_status")["positions"]["transferred in"]
     spoken = command("collect", str(position), "--network", "devnet", "--rpc", chain.url, "--json")
     document: dict[str, Any] = spoken.data
     return document

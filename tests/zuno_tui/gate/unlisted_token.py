@@ -34,7 +34,7 @@ class UnlistedPosition:
 
 def unlisted_position(devnet: DevnetReady) -> UnlistedPosition:
     """At one to one with WETH; the token has eighteen decimals."""
-    with httpx2.Client() as http:
+    with httpx2.Client(verify=False) as http:
         moves = Moves(http, devnet.url, network_named("devnet"))
         code = moves.rpc("eth_getCode", HOSTILE.address, "latest")
         moves.rpc("anvil_setCode", UNLISTED, code)
