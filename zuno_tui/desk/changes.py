@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def order_of_change(session: Session, asked: ChangePosition) -> OrderMaker:
-    command = import_module(f"zuno_tui.cli.{asked.verb}")
+    command = import_module(f"zuno_tui.commands.{asked.verb}")
     make_order: OrderMaker = command.make_order(session, _parsed(asked))
     return make_order
 
