@@ -6,7 +6,6 @@ import asyncio
 import sqlite3
 import time
 from collections import defaultdict
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -126,7 +125,7 @@ async def poll_once(
 
 
 class Watcher:
-    """Polls all watches at an interval; the next round begins only when the last one is over."""
+    """Polls all watches; the next round begins only when the last one is over."""
 
     def __init__(
         self,
@@ -162,13 +161,6 @@ class Watcher:
                 reports += polled
             self._begin_with = 0
         return tuple(reports)
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Rounds until `stop` is set, with the interval between one's end and the next's start."""
-        while not stop.is_set():
-            await self.poll_all()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), self._settings.interval_seconds)
 
 
 async def _looks(

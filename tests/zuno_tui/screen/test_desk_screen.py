@@ -208,6 +208,17 @@ async def test_the_tabs_of_a_narrow_terminal_tell_what_waits_out_of_sight() -> N
         assert "4 Plan  included" in text_of(pilot, "#tabs")
 
 
+async def test_status_tells_whether_new_blocks_are_announced() -> None:
+    told = []
+    async with desk_app().run_test(size=(200, 50)) as pilot:
+        for state in ("none", "live", "lost"):
+            await play(pilot, StatusChanged(replace(BUSY, subscription=state)))
+            told.append(text_of(pilot, "#status"))
+
+    assert len(set(told)) == 3
+    assert "polling" in told[2]
+
+
 async def test_status_tells_the_work_the_trouble_and_the_market() -> None:
     async with desk_app().run_test(size=(200, 50)) as pilot:
         await play(pilot, StatusChanged(replace(BUSY, trouble="the RPC is slow")))
