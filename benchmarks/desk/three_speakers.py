@@ -10,13 +10,13 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from zuno_tui.desk.events import DebateChanged
-from zuno_tui.desk.prose import ProseGatherer
+from zuno_tui.desk.prose import ProseReader
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.shown.views import DebateView
 
 if TYPE_CHECKING:
     from chain.wallet.secrets import Passphrase
-    from zuno_tui.commands.intents import Intent
+    from zuno_tui.commands.command import Intent
 
 SECONDS = 10.0
 TOKENS_A_SECOND = 100
@@ -53,15 +53,14 @@ def main() -> None:
     async def speak() -> None:
         """At the pace that was asked for, however late a pause ends."""
         app.hear(DebateChanged(DebateView("req", "three at once")))
-        gatherer = ProseGatherer(app.hear)
+        reader = ProseReader(app.hear)
         began, said = time.perf_counter(), 0
         while (elapsed := time.perf_counter() - began) < SECONDS:
             for token in range(said, int(elapsed * TOKENS_A_SECOND)):
                 for role in ROLES:
-                    gatherer.hear(role, f"{_WORDS[token % len(_WORDS)]} ")
+                    reader.hear(role, f"{_WORDS[token % len(_WORDS)]} ")
                 said = token + 1
             await asyncio.sleep(1 / TOKENS_A_SECOND)
-        gatherer.close()
         app.call_from_thread(app.exit)
 
     app = ZunoApp(Nobody(), after_first_paint=begin)

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from zuno_tui.commands.arguments import build_parser
+from zuno_tui.cli.parser import build_parser
+from zuno_tui.commands.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,10 +98,10 @@ class MonitorProcess:
 
 
 def main() -> int:
-    from zuno_tui.commands import monitor
+    from zuno_tui.commands.running import monitor
 
     interval, *arguments = sys.argv[1:]
-    chosen = build_parser().parse_args(["monitor", "--interval", interval, *arguments])
+    chosen = build_parser(registry()).parse_args(["monitor", "--interval", interval, *arguments])
     # Tests cannot wait five seconds for each poll.
     with patch.object(monitor, "monitor_interval", float):
         return monitor.run(chosen)

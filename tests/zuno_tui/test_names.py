@@ -14,7 +14,7 @@ from tests.chain.devnet.node.kit import Client
 from tests.chain.names.ens_on_chain import EnsOnChain
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.cli import main
-from zuno_tui.commands.intents import UseWallet
+from zuno_tui.commands.wallet import UseWallet
 from zuno_tui.desk.events import PositionsChanged, Said
 from zuno_tui.shown.exit_codes import DONE, FAILED, USAGE
 

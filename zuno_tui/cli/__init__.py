@@ -1,9 +1,8 @@
-"""The command line: `zuno COMMAND`, one module a command, imported only when it runs."""
+"""The command line: `zuno COMMAND`; what a command needs is imported only when it runs."""
 
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from zuno_tui.shown.exit_codes import DONE, FAILED
@@ -12,52 +11,18 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-DESK = "desk"
-"""What opens where no command is named."""
-_COMMANDS = {
-    DESK: "cli.desk",
-    "positions": "commands.positions",
-    "inspect": "commands.inspect_position",
-    "pools": "commands.pools",
-    "balances": "commands.balances",
-    "recommend": "commands.recommend",
-    "create": "commands.create",
-    "plan": "commands.plan",
-    "explain": "commands.explain",
-    "replay": "commands.replay",
-    "diff": "commands.diff",
-    "simulate": "commands.simulate",
-    "approve": "commands.approve",
-    "apply": "commands.apply",
-    "collect": "commands.collect",
-    "compound": "commands.compound",
-    "increase": "commands.increase",
-    "decrease": "commands.decrease",
-    "close": "commands.close",
-    "wrap": "commands.wrap",
-    "unwrap": "commands.unwrap",
-    "revoke": "commands.revoke",
-    "export": "commands.export",
-    "outbox": "commands.outbox",
-    "exit-drill": "commands.exit_drill",
-    "alerts": "commands.alerts",
-    "monitor": "commands.monitor",
-    "doctor": "commands.doctor",
-    "locate": "commands.locate",
-    "wallet": "commands.wallet",
-    "demo": "cli.demo",
-    "devnet": "commands.devnet",
-}
+    from zuno_tui.commands.command import Command
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    from zuno_tui.commands.arguments import build_parser
+    from zuno_tui.cli.parser import build_parser
+    from zuno_tui.commands.registry import registry
 
-    chosen = build_parser().parse_args(arguments)
-    if chosen.version:
+    parsed = build_parser(registry()).parse_args(arguments)
+    if parsed.version:
         return _print_version()
     try:
-        return _run(chosen)
+        return _run(parsed)
     except KeyboardInterrupt:
         sys.stderr.write("\nStopped.\n")
         return FAILED
@@ -67,20 +32,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return DONE
 
 
-def _run(chosen: Namespace) -> int:
+def _run(parsed: Namespace) -> int:
     from zuno_tui.shown.failures import explain
 
-    command = import_module(f"zuno_tui.{_COMMANDS[chosen.command or DESK]}")
     try:
-        if chosen.address is not None and "." in chosen.address:
+        if parsed.address is not None and "." in parsed.address:
             from zuno_tui.session.names import address_flag
 
-            chosen.address = address_flag(chosen)
-        return int(command.run(chosen))
+            parsed.address = address_flag(parsed)
+        return _run_command(parsed.chosen, parsed)
     except Exception as error:
         code, words = explain(error)
         sys.stderr.write(words + "\n")
         return code
+
+
+def _run_command(command: Command | None, parsed: Namespace) -> int:
+    if command is None or command.name == "desk":
+        from zuno_tui.cli import desk
+
+        return desk.run(parsed)
+    if command.name == "demo":
+        from zuno_tui.cli import demo
+
+        return demo.run(parsed)
+    if command.run is not None:
+        return command.run(parsed)
+    from zuno_tui.commands.running.session import run_in_session
+
+    return run_in_session(command, parsed)
 
 
 def _print_version() -> int:

@@ -93,11 +93,12 @@ def _home_of_its_own(chosen: Path | None) -> Iterator[Path]:
 
 
 def _print(arguments: Namespace) -> int:
-    from zuno_tui.commands import positions
+    from zuno_tui.commands.positions import COMMAND
+    from zuno_tui.commands.running.session import run_in_session
 
     say(_STARTING)
     with devnet_process() as devnet:
-        return positions.run(_on_devnet(arguments, devnet))
+        return run_in_session(COMMAND, _on_devnet(arguments, devnet))
 
 
 @asynccontextmanager

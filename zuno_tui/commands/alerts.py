@@ -2,206 +2,165 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import closing
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar
 
-from agents.monitor.alerts.alert import AlertState, alert_document, iso_time
-from agents.monitor.alerts.lifecycle import AlertMute
-from agents.monitor.alerts.store import AlertStore
-from chain.contracts.networks import network_named
-from zuno_tui.phrases.pieces import read_duration
-from zuno_tui.session.session import Session, say
-from zuno_tui.settings import SettingsError
-from zuno_tui.shown.exit_codes import DONE, FAILED
-from zuno_tui.shown.output import OutputColumn, print_json, print_lines, table
-from zuno_tui.watch.health import undelivered, watch_health
+from zuno_tui.commands.arguments import ALERT
+from zuno_tui.commands.command import Argument, Command, Group, Intent, OneOf, Verb
+from zuno_tui.commands.possible import with_alerts
+from zuno_tui.commands.show import Show
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import Answer
 
-    from agents.monitor.alerts.alert import Alert
-    from zuno_tui.shown.output import Json
-    from zuno_tui.watch.health import WatchHealth
-
-_COLUMNS = (
-    OutputColumn("ID", "right"),
-    OutputColumn("STATE"),
-    OutputColumn("SEVERITY"),
-    OutputColumn("POSITION"),
-    OutputColumn("SINCE (UTC)"),
-    OutputColumn("WHAT"),
-    OutputColumn("NEXT"),
-)
+ALL_ALERTS = "all"
+_MUTED_SECONDS = 3600
 
 
-def run(arguments: Namespace) -> int:
-    session = Session.start(arguments)
-    session.home.prepare()
-    now = time.time()
-    with closing(AlertStore.open(session.home, now=now)) as book:
-        for notice in book.notices:
-            say(notice)
-        if arguments.action == "ack":
-            return _changed(session, book, _acked(book, arguments, now), "acknowledged")
-        if arguments.action == "mute":
-            until = _end(arguments, now)
-            mute = _mute(book, arguments, until)
-            silenced = book.mute(mute, now)
-            if arguments.alert_id is None:
-                silenced = tuple(one for one in silenced if one.active)
-                say(f"What comes until {_moment(until)} UTC is muted, too.")
-            return _changed(session, book, silenced, f"muted until {_moment(until)} UTC")
-        return _list(session, book, arguments, now)
-
-
-def _acked(book: AlertStore, arguments: Namespace, now: float) -> tuple[Alert, ...]:
-    if arguments.alert_id is not None:
-        return (book.ack(arguments.alert_id, now),)
-    waiting = {
-        one.id
-        for one in book.current()
-        if one.active and one.state is not AlertState.ACKED and _is_meant(one, arguments)
-    }
-    if not waiting:
-        say("No alert waits to be acknowledged.")
-    return book.ack_all(waiting, now)
-
-
-def _mute(book: AlertStore, arguments: Namespace, until: float) -> AlertMute:
-    if arguments.alert_id is not None:
-        return AlertMute.of(book.find(arguments.alert_id).subject, until)
-    chain_id = network_named(arguments.network).chain_id if arguments.network else None
-    return AlertMute(
-        until, chain_id, arguments.address.strip().lower() if arguments.address else None
+class ListAlerts(Intent, frozen=True):
+    command: ClassVar = ("alerts",)
+    arguments: ClassVar = (
+        Argument("--all", "those that are over, too", switch=True, default=False, field="ended"),
     )
 
-
-def _list(session: Session, book: AlertStore, arguments: Namespace, now: float) -> int:
-    health = watch_health(session.home, now=now)
-    alerts = [one for one in book.current() if _is_meant(one, arguments)]
-    shown = alerts if arguments.all else [one for one in alerts if one.active]
-    if session.as_json:
-        print_json(_document(shown, book, health))
-        return DONE
-    if shown:
-        print_lines(table(_COLUMNS, [_row(one, now) for one in shown]))
-    else:
-        say("No alert stands." if not arguments.all else "There never was an alert.")
-    if len(shown) < len(alerts):
-        say(f"{len(alerts) - len(shown)} more are over: zuno alerts --all")
-    said = (
-        health.sentence,
-        *health.troubles,
-        health.next_step,
-        *undelivered(health.channels),
-        book.trouble or "",
-    )
-    for words in dict.fromkeys(said):
-        if words:
-            say(words)
-    return DONE
+    ended: bool = False
 
 
-def _is_meant(alert: Alert, arguments: Namespace) -> bool:
-    """All networks and wallets, unless one was named."""
-    if arguments.network and network_named(arguments.network).chain_id != alert.chain_id:
-        return False
-    return not arguments.address or arguments.address.strip().lower() == alert.wallet_address
+class Acknowledge(Intent, frozen=True):
+    command: ClassVar = ("alerts", "ack")
+    arguments: ClassVar = (ALERT,)
+
+    alert_id: str
+    """Or all of them."""
 
 
-def _changed(session: Session, book: AlertStore, alerts: tuple[Alert, ...], done: str) -> int:
-    if session.as_json:
-        print_json({"alerts": [_told(one) for one in alerts], "trouble": book.trouble})
-    for alert in alerts:
-        over = "" if alert.active else " It is over already."
-        say(f"Alert {alert.id} ({_about(alert)}, {_kind(alert)}) is {done}.{over}")
-    if book.trouble is not None:
-        say(f"{book.trouble} What you said is lost when this ends: try again then.")
-        return FAILED
-    return DONE
+def _read_duration(text: str) -> int:
+    from zuno_tui.phrases.pieces import read_duration
 
-
-def _end(arguments: Namespace, now: float) -> float:
-    """When a mute is to end: it always has an end."""
-    if arguments.until is not None:
-        return _read_moment(arguments.until, now)
-    seconds = read_duration(arguments.duration)
+    seconds = read_duration(text)
     if seconds is None:
-        raise SettingsError(
-            f"{arguments.duration!r} is no length of time. Write it like: --for 2h, --for 30min"
-        )
-    return now + seconds
+        raise ValueError(f"{text!r} is no length of time. Write it like: --for 2h, --for 30min")
+    return seconds
 
 
-def _read_moment(text: str, now: float) -> float:
-    try:
-        # Without a zone it is the person's own time.
-        moment = datetime.fromisoformat(text).astimezone().timestamp()
-    except (ValueError, OverflowError):
-        raise SettingsError(
-            f"{text!r} is no date or time. Write it like: --until 2026-12-01T08:00"
-        ) from None
-    if moment <= now:
-        raise SettingsError(f"{text} has already passed. A mute ends in the future.")
-    return moment
-
-
-def _row(alert: Alert, now: float) -> tuple[str, ...]:
-    state = alert.state.value + (", muted" if alert.muted(now) else "")
-    what = alert.message if alert.active else f"{alert.message} Over: {alert.resolution}."
-    next_command = alert.next_command if alert.active else ""
-    return (
-        str(alert.id),
-        state,
-        alert.severity.value,
-        _about(alert),
-        _moment(alert.since),
-        what,
-        next_command,
+class MuteAlert(Intent, frozen=True):
+    command: ClassVar = ("alerts", "mute")
+    arguments: ClassVar = (
+        ALERT,
+        OneOf(
+            (
+                Argument(
+                    "--for",
+                    "like 2h, 30min or 1d",
+                    metavar="TIME",
+                    field="seconds",
+                    read=_read_duration,
+                    default=0,
+                    write=lambda seconds: f"{seconds}s",
+                ),
+                Argument("--until", "like 2026-12-01T08:00, by your own clock", metavar="WHEN"),
+            ),
+            required=True,
+        ),
     )
 
-
-def _about(alert: Alert) -> str:
-    position = "" if alert.position_id is None else f" #{alert.position_id}"
-    return alert.network + position
-
-
-def _kind(alert: Alert) -> str:
-    return alert.kind.value.replace("_", " ")
+    alert_id: str
+    seconds: int = 0
+    until: str | None = None
 
 
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+async def _list(session: Session, asked: ListAlerts) -> Answer:
+    from zuno_tui.commands.running.alerts import listed
+
+    return listed(session, ended=asked.ended)
 
 
-def _document(alerts: list[Alert], book: AlertStore, health: WatchHealth) -> Json:
-    beat, holder = health.beat, health.holder
-    return {
-        "alerts": [_told(one) for one in alerts],
-        "monitor": {
-            "state": health.state.value,
-            "pid": None if holder is None else holder.pid,
-            "host": None if holder is None else holder.host,
-            "lastSeen": None if beat is None else iso_time(beat.at),
-            "trouble": None if beat is None else beat.trouble,
-            "troubles": list(health.troubles),
-        },
-        "channels": [
-            {
-                "name": name,
-                "stopped": progress.stopped,
-                "trouble": progress.trouble,
-                "sentUpTo": progress.cursor,
-                "waiting": len(progress.waiting),
-                "setAside": list(progress.set_aside),
-            }
-            for name, progress in health.channels.items()
-        ],
-        "trouble": book.trouble,
-    }
+async def _acknowledge(session: Session, asked: Acknowledge) -> Answer:
+    from zuno_tui.commands.running.alerts import acknowledged
+
+    return acknowledged(session, asked.alert_id)
 
 
-def _told(alert: Alert) -> Json:
-    return cast("dict[str, Json]", alert_document(alert))
+async def _mute(session: Session, asked: MuteAlert) -> Answer:
+    from zuno_tui.commands.running.alerts import muted
+
+    return muted(session, asked.alert_id, asked.seconds, asked.until)
+
+
+def _read(said: Remaining) -> Show:
+    said.end("all", "latest", "recent")
+    return Show("alerts")
+
+
+def _read_acknowledge(said: Remaining) -> Acknowledge:
+    alert_id = said.alert()
+    said.end("alert", "alerts")
+    return Acknowledge(alert_id)
+
+
+def _read_mute(said: Remaining) -> MuteAlert:
+    from zuno_tui.phrases.pieces import read_duration
+
+    before, _, duration = said.text.lower().partition(" for ")
+    said = said.restarted(before)
+    alert_id = said.alert()
+    said.end("alert", "alerts")
+    seconds = read_duration(duration) if duration else _MUTED_SECONDS
+    if seconds is None:
+        said.refuse(f"for how long is '{duration}'.", f"mute {alert_id} for 2h")
+    return MuteAlert(alert_id, seconds)
+
+
+COMMAND = Command(
+    name="alerts",
+    does="what the monitor has found",
+    group=Group.WATCH,
+    intent=ListAlerts,
+    answer=_list,
+    verbs=(
+        Verb(
+            "alerts",
+            _read,
+            spoken=("show alerts", "list alerts", "what needs attention", "what happened"),
+        ),
+    ),
+    actions=(
+        Command(
+            name="ack",
+            does="take note of an alert, or of all",
+            group=Group.WATCH,
+            intent=Acknowledge,
+            answer=_acknowledge,
+            verbs=(
+                Verb(
+                    "ack",
+                    _read_acknowledge,
+                    "ack ALERT",
+                    spoken=("acknowledge",),
+                    names="alerts",
+                    possible=with_alerts,
+                ),
+            ),
+            key="alerts.acknowledge",
+        ),
+        Command(
+            name="mute",
+            does="keep an alert, or all, quiet for a while",
+            group=Group.WATCH,
+            intent=MuteAlert,
+            answer=_mute,
+            verbs=(
+                Verb(
+                    "mute",
+                    _read_mute,
+                    "mute ALERT [for 2h]",
+                    spoken=("snooze", "silence"),
+                    names="alerts",
+                    possible=with_alerts,
+                ),
+            ),
+            key="alerts.mute",
+        ),
+    ),
+)

@@ -2,74 +2,65 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from agents.bus.plan_store import PlanStore
-from agents.lp.plan_document import plan_in
-from zuno_tui.gate.choosing import chosen_candidate
-from zuno_tui.gate.dry_run import approve, make_dry_run
-from zuno_tui.gate.limits import gate_limits
-from zuno_tui.gate.orders.plan import order_of_plan
-from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.session.session import Session
-from zuno_tui.shown.approval_card import show_approval
-from zuno_tui.shown.exit_codes import DONE
+from zuno_tui.commands.arguments import CANDIDATE, PLAN
+from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.commands.possible import with_plan
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Iterator
 
-    from agents.lp.plan import Plan
-    from chain.positions.overview import Sources
-    from zuno_tui.gate.dry_run import DryRun
-    from zuno_tui.gate.orders.order import Order
-
-    OrderMaker = Callable[[Sources], Awaitable[Order]]
+    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.phrases.context import PhraseContext
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
 
 
-def run(arguments: Namespace) -> int:
-    session = Session.start(arguments)
-    return approve_order(session, order_maker_for(session, arguments))
+class Approve(Intent, frozen=True):
+    command: ClassVar = ("approve",)
+    arguments: ClassVar = (PLAN, CANDIDATE)
+
+    plan_id: str | None = None
+    candidate: str | None = None
+    """A move's number or `exit`, instead of what is recommended."""
 
 
-def order_maker_for(session: Session, arguments: Namespace) -> OrderMaker:
-    """The plan and candidate named, to be built on the chain as it is when it is read."""
-    plan = plan_in(PlanStore(session.home.plans).find(arguments.plan_id))
-    candidate = chosen_candidate(plan, arguments.candidate)
-    same_network(session, plan)
-    return lambda sources: order_of_plan(sources, plan, candidate, session.address)
+def _order(session: Session, asked: Approve) -> OrderMaker:
+    from zuno_tui.commands.running.approve import order_of_candidate
+    from zuno_tui.commands.running.plans import stored_plan
+
+    plan = stored_plan(session, asked.plan_id).plan
+    return order_of_candidate(session, plan, asked.candidate)
 
 
-def same_network(session: Session, plan: Plan) -> None:
-    if plan.chain_id != session.network.chain_id:
-        raise GateRefusedError(
-            f"{plan.plan_id} was made on chain {plan.chain_id}, and this is "
-            f"{session.network.title}. Name its network: --network {plan.chain_id}"
-        )
+def _read(said: Remaining) -> Approve:
+    plan_id, candidate = said.plan(), said.candidate()
+    said.end_about_plan("number")
+    return Approve(plan_id, candidate)
 
 
-def approve_order(session: Session, make_order: OrderMaker) -> int:
-    """Approve what was ordered on the chain as it is now, and show it."""
-    return asyncio.run(_approve(session, make_order))
+def _suggest(context: PhraseContext) -> Iterator[str]:
+    if not context.applied:
+        yield from (f"approve {candidate}" for candidate in context.candidates)
 
 
-async def _approve(session: Session, make_order: OrderMaker) -> int:
-    async with session.sources() as sources:
-        dry_run = await dry_run_made(session, sources, make_order)
-        show_approval(session, approve(sources, session.home.outbox, dry_run))
-    return DONE
-
-
-async def dry_run_made(session: Session, sources: Sources, make_order: OrderMaker) -> DryRun:
-    limits = gate_limits(session.settings.limits, session.network)
-    order = await make_order(sources)
-    async with session.connections(sources) as connections:
-        return await make_dry_run(
-            sources,
-            connections,
-            order,
-            journal=session.home.outbox,
-            wallet=session.address,
-            limits=limits,
-        )
+COMMAND = Command(
+    name="approve",
+    does="build, decode and simulate what would be signed; sign nothing",
+    group=Group.PLAN,
+    intent=Approve,
+    order=_order,
+    verbs=(
+        Verb(
+            "approve",
+            _read,
+            "approve [N|exit]",
+            names="candidates",
+            money=True,
+            possible=with_plan,
+        ),
+    ),
+    suggest=_suggest,
+    key="desk.approve",
+)

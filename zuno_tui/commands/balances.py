@@ -2,101 +2,44 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from chain.base.quantity import Quantity, Unknown
-from chain.contracts.checksum import shortened
-from chain.prices.ladder import read_prices
-from chain.tokens import Token, listed_tokens
-from chain.tokens.balances import read_balances
-from zuno_tui.session.session import Session, say
-from zuno_tui.shown.output import Json, OutputColumn, print_json, print_lines, table
-from zuno_tui.shown.words import amount_of, number, units, worth
+from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.commands.possible import always
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from fractions import Fraction
-
-    from chain.prices.price import PriceBook
-    from chain.tokens.balances import Balances
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import Answer
 
 
-def run(arguments: Namespace) -> int:
-    return asyncio.run(_balances(Session.start(arguments)))
+class ShowBalances(Intent, frozen=True):
+    command: ClassVar = ("balances",)
 
 
-async def _balances(session: Session) -> int:
-    tokens = {item.token.address: item.token for item in listed_tokens(session.network).tokens}
-    async with session.connect() as client, session.market() as coingecko:
-        balances = await read_balances(client, session.network, session.address, tokens)
-        prices = await read_prices(
-            client, session.network, tokens, coingecko=coingecko, at=balances.block.hash
-        )
-    shown = [token for token in tokens.values() if _is_shown(balances.held[token.address])]
-    if session.as_json:
-        print_json(_document(session, balances, shown, prices))
-        return 0
-    say(f"{session.network.title} · block {balances.block.number:,} · {shortened(balances.owner)}")
-    rows = [_row(token, balances.held[token.address], prices, session) for token in shown]
-    if not rows:
-        say("Nothing is held of the tokens this network is known for.")
-        return 0
-    columns = (
-        OutputColumn("TOKEN"),
-        OutputColumn("BALANCE", "right"),
-        OutputColumn("PRICE", "right"),
-        OutputColumn("VALUE", "right"),
-        OutputColumn("PRICE FROM"),
-    )
-    print_lines(table(columns, rows))
-    return 0
+async def _answer(session: Session, _asked: ShowBalances) -> Answer:
+    from zuno_tui.commands.running.balances import wallet_balances
+
+    return await wallet_balances(session)
 
 
-def _is_shown(held: Quantity[int]) -> bool:
-    return isinstance(held, Unknown) or held.value > 0
+def _read(said: Remaining) -> ShowBalances:
+    said.end("all", "token")
+    return ShowBalances()
 
 
-def _value(
-    token: Token, held: Quantity[int], prices: PriceBook, session: Session
-) -> Quantity[Fraction]:
-    if isinstance(held, Unknown):
-        return held
-    return prices.value(token, held.value, session.settings.unit)
-
-
-def _row(token: Token, held: Quantity[int], prices: PriceBook, session: Session) -> tuple[str, ...]:
-    unit = session.settings.unit
-    price = prices.price(token.address, unit)
-    amount = "unknown" if isinstance(held, Unknown) else amount_of(held.value, token)
-    source = price.reason if isinstance(price, Unknown) else price.source
-    value = _value(token, held, prices, session)
-    return token.label, amount, worth(price, unit), worth(value, unit), source
-
-
-def _document(session: Session, balances: Balances, shown: list[Token], prices: PriceBook) -> Json:
-    unit = session.settings.unit
-    return {
-        "network": session.network.name,
-        "chainId": session.network.chain_id,
-        "block": balances.block.number,
-        "owner": balances.owner,
-        "unit": unit.value,
-        "balances": [
-            {
-                "address": token.address,
-                "symbol": token.symbol,
-                "decimals": token.decimals,
-                "verified": token.verified,
-                "amount": units(balances.held[token.address]),
-                "value": number(_value(token, balances.held[token.address], prices, session)),
-                "price": number(prices.price(token.address, unit)),
-                "source": _source(prices.price(token.address, unit)),
-            }
-            for token in shown
-        ],
-    }
-
-
-def _source(price: Quantity[Fraction]) -> str:
-    return f"unknown: {price.reason}" if isinstance(price, Unknown) else price.source
+COMMAND = Command(
+    name="balances",
+    does="what the wallet holds",
+    group=Group.WALLET,
+    intent=ShowBalances,
+    answer=_answer,
+    verbs=(
+        Verb(
+            "balances",
+            _read,
+            spoken=("balance", "show balances", "portfolio", "what do i hold", "what do i have"),
+        ),
+    ),
+    suggest=always(ShowBalances()),
+)

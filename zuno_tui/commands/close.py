@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.approve import approve_order
-from zuno_tui.gate.orders.position import order_to_close
-from zuno_tui.session.session import Session
+from zuno_tui.commands.arguments import TOKEN_ID
+from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.commands.possible import of_selected, with_positions
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from zuno_tui.commands.approve import OrderMaker
-
-
-def run(arguments: Namespace) -> int:
-    session = Session.start(arguments)
-    return approve_order(session, make_order(session, arguments))
+    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
 
 
-def make_order(session: Session, arguments: Namespace) -> OrderMaker:
-    return lambda sources: order_to_close(sources, arguments.token_id, session.address)
+class ClosePosition(Intent, frozen=True):
+    command: ClassVar = ("close",)
+    arguments: ClassVar = (TOKEN_ID,)
+
+    token_id: int
+
+
+def _order(session: Session, asked: ClosePosition) -> OrderMaker:
+    from zuno_tui.gate.orders.position import order_to_close
+
+    return lambda sources: order_to_close(sources, asked.token_id, session.address)
+
+
+def _read(said: Remaining) -> ClosePosition:
+    token_id = said.position()
+    said.end("position", "from", "out")
+    return ClosePosition(token_id)
+
+
+COMMAND = Command(
+    name="close",
+    does="prepare leaving a position",
+    group=Group.POSITION,
+    intent=ClosePosition,
+    order=_order,
+    verbs=(
+        Verb(
+            "close",
+            _read,
+            "close ID",
+            spoken=("close position", "withdraw", "leave"),
+            names="positions",
+            money=True,
+            possible=with_positions,
+        ),
+    ),
+    suggest=of_selected(lambda token_id: f"close {token_id}"),
+)

@@ -1,23 +1,54 @@
-"""`zuno compound ID`: approve putting a position's fees back into its range."""
+"""`zuno compound ID`: approve putting a position's fees back into it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.approve import approve_order
-from zuno_tui.gate.orders.position import order_to_compound
-from zuno_tui.session.session import Session
+from zuno_tui.commands.arguments import TOKEN_ID
+from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.commands.possible import of_selected, with_positions
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from zuno_tui.commands.approve import OrderMaker
-
-
-def run(arguments: Namespace) -> int:
-    session = Session.start(arguments)
-    return approve_order(session, make_order(session, arguments))
+    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
 
 
-def make_order(session: Session, arguments: Namespace) -> OrderMaker:
-    return lambda sources: order_to_compound(sources, arguments.token_id, session.address)
+class CompoundFees(Intent, frozen=True):
+    command: ClassVar = ("compound",)
+    arguments: ClassVar = (TOKEN_ID,)
+
+    token_id: int
+
+
+def _order(session: Session, asked: CompoundFees) -> OrderMaker:
+    from zuno_tui.gate.orders.position import order_to_compound
+
+    return lambda sources: order_to_compound(sources, asked.token_id, session.address)
+
+
+def _read(said: Remaining) -> CompoundFees:
+    token_id = said.position()
+    said.end("position", "fees", "fee", "back", "into")
+    return CompoundFees(token_id)
+
+
+COMMAND = Command(
+    name="compound",
+    does="prepare putting a position's fees back into it",
+    group=Group.POSITION,
+    intent=CompoundFees,
+    order=_order,
+    verbs=(
+        Verb(
+            "compound",
+            _read,
+            "compound ID",
+            spoken=("compound fees",),
+            names="positions",
+            money=True,
+            possible=with_positions,
+        ),
+    ),
+    suggest=of_selected(lambda token_id: f"compound {token_id}"),
+)

@@ -2,48 +2,66 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from msgspec.structs import replace
-
-from agents.lp.payloads import FlowCreateStart
-from zuno_tui.commands.debate_run import Arguing, argue
-from zuno_tui.phrases.create_phrase import parse_create
-from zuno_tui.session.session import Session, say
-from zuno_tui.settings import SettingsError
-from zuno_tui.settings.debates import debate_settings
+from zuno_tui.commands.arguments import DETERMINISTIC, PROFILE, STREAM
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from zuno_tui.phrases.remaining import ProfileName, Remaining
 
-def run(arguments: Namespace) -> int:
-    session = Session.start(arguments)
-    phrase = parse_create(arguments.phrase, session.network)
-    if arguments.network and phrase.network != session.network:
-        raise SettingsError(
-            f"The phrase says {phrase.network.title}, the flag says {session.network.title}."
-            " Leave one of them out."
-        )
-    session = replace(session, network=phrase.network)
-    say(f"Understood: {phrase.understood}")
-    named = None if phrase.profile is None else phrase.profile.value
-    if named and arguments.profile and named != arguments.profile:
-        raise SettingsError(
-            f"The phrase says {named}, the flag says {arguments.profile}. Leave one of them out."
-        )
-    settings = debate_settings(
-        session.settings,
-        os.environ,
-        profile=named or arguments.profile,
-        deterministic=arguments.deterministic,
+
+class CreatePosition(Intent, frozen=True):
+    command: ClassVar = ("create",)
+    arguments: ClassVar = (
+        Argument("phrase", 'like "0.5 WETH with USDC, conservative"', metavar="PHRASE"),
+        PROFILE,
+        STREAM,
+        DETERMINISTIC,
     )
-    start = FlowCreateStart(
-        goal=phrase.goal,
-        owner=session.address,
-        profile=settings.profile,
-        max_rounds=settings.max_rounds,
-    )
-    return asyncio.run(argue(Arguing(session, settings, arguments.stream), start))
+
+    phrase: str
+    profile: ProfileName | None = None
+    stream: bool = False
+    deterministic: bool = False
+
+
+def _run(arguments: Namespace) -> int:
+    from zuno_tui.commands.running.create import run
+
+    return run(arguments)
+
+
+def _read(said: Remaining) -> CreatePosition:
+    if not any(character.isdigit() for character in said.text):
+        said.refuse("how much of what.", "create 0.5 WETH with USDC, conservative")
+    return CreatePosition(said.text)
+
+
+COMMAND = Command(
+    name="create",
+    does="let the agents argue about a position to open",
+    group=Group.POSITION,
+    intent=CreatePosition,
+    run=_run,
+    verbs=(
+        Verb(
+            "create",
+            _read,
+            "create AMOUNT TOKEN/TOKEN [RISK]",
+            spoken=(
+                "open",
+                "mint",
+                "new position",
+                "create a position",
+                "create position",
+                "open a position",
+                "add liquidity",
+                "provide liquidity",
+                "provide",
+            ),
+        ),
+    ),
+)

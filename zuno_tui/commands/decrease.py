@@ -2,23 +2,61 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.approve import approve_order
-from zuno_tui.gate.orders.position import order_to_decrease
-from zuno_tui.session.session import Session
+from zuno_tui.commands.arguments import TOKEN_ID, read_percent
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.commands.possible import with_positions
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from zuno_tui.commands.approve import OrderMaker
-
-
-def run(arguments: Namespace) -> int:
-    session = Session.start(arguments)
-    return approve_order(session, make_order(session, arguments))
+    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
 
 
-def make_order(session: Session, arguments: Namespace) -> OrderMaker:
-    token_id, part = arguments.token_id, arguments.percent
-    return lambda sources: order_to_decrease(sources, token_id, session.address, part)
+class DecreasePosition(Intent, frozen=True):
+    command: ClassVar = ("decrease",)
+    arguments: ClassVar = (
+        TOKEN_ID,
+        Argument(
+            "percent", "from 1 to 99; for all of it: zuno close", metavar="PCT", read=read_percent
+        ),
+    )
+
+    token_id: int
+    percent: int
+
+
+def _order(session: Session, asked: DecreasePosition) -> OrderMaker:
+    from zuno_tui.gate.orders.position import order_to_decrease
+
+    return lambda sources: order_to_decrease(
+        sources, asked.token_id, session.address, asked.percent
+    )
+
+
+def _read(said: Remaining) -> DecreasePosition:
+    token_id = said.leading_position()
+    percent = said.percent(f"decrease {token_id} 25%")
+    said.end("position", "by", "percent", "%")
+    return DecreasePosition(token_id, percent)
+
+
+COMMAND = Command(
+    name="decrease",
+    does="prepare taking a part of a position out",
+    group=Group.POSITION,
+    intent=DecreasePosition,
+    order=_order,
+    verbs=(
+        Verb(
+            "decrease",
+            _read,
+            "decrease ID PERCENT",
+            spoken=("reduce",),
+            names="positions",
+            money=True,
+            possible=with_positions,
+        ),
+    ),
+)

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from chain.devnet.defaults import DEMO_SEED, DEMO_SPEED
-from chain.devnet.launch import require_demo_packages
+from zuno_tui.commands.command import Argument, Command, Group, Intent
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
 
-def run(arguments: Namespace) -> int:
+class RunDevnet(Intent, frozen=True):
+    command: ClassVar = ("devnet",)
+    arguments: ClassVar = (
+        Argument("--port", "0 picks a free one (default 8545)", read=int, default=8545),
+        Argument("--seed", "which market history", read=int),
+        Argument("--speed", "market time per real time; 0 pauses", read=float),
+        Argument("--world", choices=("week", "small"), default="week"),
+        Argument("--build-only", "build the world and stop", switch=True, default=False),
+    )
+
+    port: int = 8545
+    seed: int | None = None
+    speed: float | None = None
+    world: str = "week"
+    build_only: bool = False
+
+
+def _run(arguments: Namespace) -> int:
+    from chain.devnet.defaults import DEMO_SEED, DEMO_SPEED
+    from chain.devnet.launch import require_demo_packages
+
     require_demo_packages()
     from chain.devnet import process
 
@@ -22,3 +41,13 @@ def run(arguments: Namespace) -> int:
         world=arguments.world,
         build_only=arguments.build_only,
     )
+
+
+COMMAND = Command(
+    name="devnet",
+    does="the embedded chain as a JSON-RPC server",
+    group=Group.HOUSE,
+    intent=RunDevnet,
+    takes_shared_flags=False,
+    run=_run,
+)

@@ -2,155 +2,63 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from msgspec import Struct
-
-from agents.bus.plan_store import PlanStore
-from agents.lp.plan_document import plan_in
-from chain.base.number_words import usd
-from chain.positions.batch_reader import read_positions
-from chain.positions.overview import tokens_at
-from zuno_tui.commands.approve import same_network
-from zuno_tui.gate.choosing import chosen_candidate
-from zuno_tui.gate.orders.plan import capital_of, find_pool
-from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.session.session import Session
-from zuno_tui.shown.exit_codes import DONE
-from zuno_tui.shown.output import OutputColumn, print_json, print_lines, table
-from zuno_tui.shown.words import amount_of
+from zuno_tui.commands.arguments import CANDIDATE, PLAN
+from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.commands.possible import of_plan, with_plan
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Iterator
-
-    from agents.lp.plan import Candidate, Plan
-    from chain.tokens import Token
-    from zuno_tui.shown.output import Json
-
-_COLUMNS = (OutputColumn(""), OutputColumn("OLD", "right"), OutputColumn("NEW", "right"))
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import Answer
 
 
-class PlanDifference(Struct, frozen=True):
-    """Both sides as the plan found them at its block; amounts by currency of the pool."""
+class DiffPlan(Intent, frozen=True):
+    command: ClassVar = ("diff",)
+    arguments: ClassVar = (PLAN, CANDIDATE)
 
-    plan: Plan
-    new: Candidate
-    available: tuple[int, int]
-    """What the position holds and has earned, or the capital of a new one."""
-
-    @property
-    def shortfall(self) -> tuple[int, int]:
-        """What the new range takes beyond what is there, to be bought by the swap."""
-        if self.new.kind == "exit":
-            return 0, 0
-        taken = (self.new.amount0, self.new.amount1)
-        short = (max(0, want - there) for want, there in zip(taken, self.available, strict=True))
-        first, second = short
-        return first, second
+    plan_id: str | None = None
+    candidate: str | None = None
 
 
-def run(arguments: Namespace) -> int:
-    session = Session.start(arguments)
-    plan = plan_in(PlanStore(session.home.plans).find(arguments.plan_id))
-    difference = _difference(plan, chosen_candidate(plan, arguments.candidate))
-    if session.as_json:
-        print_json(_document(difference))
-        return DONE
-    same_network(session, plan)
-    tokens = asyncio.run(_tokens(session, difference))
-    print_lines(_lines(difference, tokens))
-    return DONE
+async def _answer(session: Session, asked: DiffPlan) -> Answer:
+    from zuno_tui.commands.running.diff import plan_difference
+
+    return await plan_difference(session, asked.plan_id, asked.candidate)
 
 
-def _difference(plan: Plan, new: Candidate) -> PlanDifference:
-    if plan.exit is None:
-        return PlanDifference(plan, new, capital_of(new))
-    return PlanDifference(plan, new, (plan.exit.amount0, plan.exit.amount1))
+def _read(said: Remaining) -> DiffPlan:
+    plan_id, candidate = said.plan(), said.candidate()
+    said.end_about_plan("changes")
+    return DiffPlan(plan_id, candidate)
 
 
-async def _tokens(session: Session, difference: PlanDifference) -> tuple[Token, Token]:
-    token_id = difference.plan.position
-    async with session.sources() as sources:
-        if token_id is None:
-            pool = (await find_pool(sources, difference.new.pool_id)).pool
-            return pool.token0, pool.token1
-        found = await read_positions(sources.client, session.network, sources.memory, [token_id])
-        if token_id not in found:
-            raise GateRefusedError(
-                f"Position #{token_id} is gone: there is nothing to compare. "
-                "See yours: zuno positions"
-            )
-        key = found[token_id].pool.key
-        pair = (key.currency0, key.currency1)
-        known = await tokens_at(sources, pair, "latest")
-    return known[pair[0]], known[pair[1]]
-
-
-def _lines(difference: PlanDifference, tokens: tuple[Token, Token]) -> Iterator[str]:
-    plan, new, old = difference.plan, difference.new, difference.plan.hold
-    what = "a new position" if plan.position is None else f"position #{plan.position}"
-    yield f"{plan.plan_id} · {what} · {new.kind} · block {plan.block:,}"
-    yield ""
-    rows = [["ticks", _ticks(old), _ticks(new)]]
-    pairs = zip(tokens, difference.available, (new.amount0, new.amount1), strict=True)
-    rows += [[one.label, amount_of(was, one), amount_of(will, one)] for one, was, will in pairs]
-    rows.append(["liquidity", str(old.liquidity), str(new.liquidity)])
-    rows.append(["fees a day", usd(old.fee_yield_24h), usd(new.fee_yield_24h)])
-    yield from table(_COLUMNS, rows)
-    yield ""
-    yield f"  shortfall  {_amounts(difference.shortfall, tokens)}"
-    yield f"  residual   {_amounts((new.residual0, new.residual1), tokens)}"
-    if new.prep_action is not None:
-        sold, bought = tokens if new.prep_action.zero_for_one else tokens[::-1]
-        yield (
-            f"  swap       {amount_of(new.prep_action.amount_in, sold)} {sold.label} for "
-            f"{amount_of(new.prep_action.amount_out, bought)} {bought.label}"
-        )
-    yield f"  cost       {usd(new.cost_usd)}, of it gas {usd(new.gas_usd)}"
-
-
-def _ticks(one: Candidate) -> str:
-    return "–" if one.tick_lower is None else f"{one.tick_lower}…{one.tick_upper}"
-
-
-def _amounts(amounts: tuple[int, int], tokens: tuple[Token, Token]) -> str:
-    pairs = zip(amounts, tokens, strict=True)
-    return " + ".join(f"{amount_of(amount, token)} {token.label}" for amount, token in pairs)
-
-
-def _document(difference: PlanDifference) -> Json:
-    plan, new, old = difference.plan, difference.new, difference.plan.hold
-    swap = new.prep_action
-    return {
-        "planId": plan.plan_id,
-        "position": None if plan.position is None else str(plan.position),
-        "kind": new.kind,
-        "block": plan.block,
-        "old": {
-            "tickLower": old.tick_lower,
-            "tickUpper": old.tick_upper,
-            "amount0": str(difference.available[0]),
-            "amount1": str(difference.available[1]),
-            "liquidity": str(old.liquidity),
-        },
-        "new": {
-            "tickLower": new.tick_lower,
-            "tickUpper": new.tick_upper,
-            "amount0": str(new.amount0),
-            "amount1": str(new.amount1),
-            "liquidity": str(new.liquidity),
-        },
-        "shortfall": [str(amount) for amount in difference.shortfall],
-        "residual": [str(new.residual0), str(new.residual1)],
-        "swap": None
-        if swap is None
-        else {
-            "zeroForOne": swap.zero_for_one,
-            "amountIn": str(swap.amount_in),
-            "amountOut": str(swap.amount_out),
-        },
-        "costUsd": new.cost_usd,
-        "gasUsd": new.gas_usd,
-    }
+COMMAND = Command(
+    name="diff",
+    does="the old range against the new one",
+    group=Group.PLAN,
+    intent=DiffPlan,
+    answer=_answer,
+    verbs=(
+        Verb(
+            "diff",
+            _read,
+            "diff [N|exit]",
+            spoken=(
+                "show diff",
+                "show the diff",
+                "show me the diff",
+                "delta",
+                "changes",
+                "what changes",
+                "what would change",
+                "what will change",
+            ),
+            names="candidates",
+            possible=with_plan,
+        ),
+    ),
+    suggest=of_plan(DiffPlan),
+    key="plan.diff",
+)

@@ -2,124 +2,54 @@
 
 from __future__ import annotations
 
-import asyncio
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from chain.contracts.checksum import checksummed
-from chain.execution.decode.decoder import decode
-from chain.execution.decode.records import Execute, ModifyLiquidities
-from chain.execution.outbox.outbox import Outbox
-from zuno_tui.gate.apply import unused_approval
-from zuno_tui.gate.drift import network_time
-from zuno_tui.gate.orders.target import read_wallet
-from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.session.session import Session, say
-from zuno_tui.shown.exit_codes import DONE
-from zuno_tui.shown.output import print_json
+from zuno_tui.commands.arguments import PLAN
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.commands.possible import of_plan, with_plan
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from chain.execution.outbox.records import Dispatch, PlanStep
-    from zuno_tui.gate.approvals import Approval
-    from zuno_tui.shown.output import Json
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import Answer
 
 _SAFE = "safe"
 
 
-def run(arguments: Namespace) -> int:
-    return asyncio.run(_export(Session.start(arguments), arguments))
-
-
-async def _export(session: Session, arguments: Namespace) -> int:
-    async with session.sources() as sources:
-        with Outbox.open(session.home.outbox) as outbox:
-            approval, dispatch = unused_approval(outbox, arguments.plan_id, None)
-        head = (await read_wallet(sources)).block
-    if dispatch.chain_id != session.network.chain_id:
-        raise GateRefusedError(
-            f"{approval.plan_id} was approved on chain {dispatch.chain_id}, and this is "
-            f"{session.network.title}. Name its network: --network NAME"
-        )
-    if network_time(sources, head.timestamp) >= approval.bounds.expires_at:
-        raise GateRefusedError(
-            f"The approval of {approval.plan_id} has ended. Approve it again: zuno approve PLAN"
-        )
-    make = _safe_batch if arguments.format == _SAFE else _raw_list
-    print_json(make(approval, dispatch))
-    for line in _terms(approval, dispatch):
-        say(line)
-    return DONE
-
-
-def _terms(approval: Approval, dispatch: Dispatch) -> tuple[str, ...]:
-    """What binds whoever signs them: zuno cannot hold another signer to it."""
-    calls = (decode(step.transaction).call for step in dispatch.steps)
-    deadlines = [call.deadline for call in calls if isinstance(call, ModifyLiquidities | Execute)]
-    refused = (
-        f"The chain refuses it after {_time(min(deadlines))}."
-        if deadlines
-        else "Nothing in its bytes ends by itself."
-    )
-    return (
-        f"{approval.headline} · {approval.plan_id}.",
-        f"Approved as {approval.hash}.",
-        f"The approval ends at {_time(approval.bounds.expires_at)}: after it, approve again.",
-        refused,
-        f"Only {checksummed(dispatch.sender)} may send it, in this order.",
+class ExportPlan(Intent, frozen=True):
+    command: ClassVar = ("export",)
+    arguments: ClassVar = (
+        PLAN,
+        Argument(
+            "--format",
+            "a batch for the Safe Transaction Builder (default), or a list for hardware wallets",
+            choices=(_SAFE, "raw"),
+            default=_SAFE,
+        ),
     )
 
-
-def _safe_batch(approval: Approval, dispatch: Dispatch) -> Json:
-    """As the Safe's Transaction Builder reads a batch; a Safe sends it whole, or not at all."""
-    return {
-        "version": "1.0",
-        "chainId": str(dispatch.chain_id),
-        "createdAt": int(dispatch.planned_at) * 1000,
-        "meta": {
-            "name": approval.headline,
-            "description": " ".join(_terms(approval, dispatch)),
-            "createdFromSafeAddress": checksummed(dispatch.sender),
-        },
-        "transactions": [
-            {
-                "to": checksummed(step.transaction.to),
-                "value": str(step.transaction.value),
-                "data": "0x" + step.transaction.data.hex(),
-                "contractMethod": None,
-                "contractInputsValues": None,
-            }
-            for step in dispatch.steps
-        ],
-    }
+    plan_id: str | None = None
+    format: str = _SAFE
 
 
-def _raw_list(approval: Approval, dispatch: Dispatch) -> Json:
-    """Each transaction with every field that is signed, and what it was approved under."""
-    return [_raw(approval, step) for step in dispatch.steps]
+async def _answer(session: Session, asked: ExportPlan) -> Answer:
+    from zuno_tui.commands.running.export import exported
+
+    return await exported(session, asked.plan_id, for_safe=asked.format == _SAFE)
 
 
-def _raw(approval: Approval, step: PlanStep) -> Json:
-    one = step.transaction
-    return {
-        "planId": approval.plan_id,
-        "approval": approval.hash,
-        "expiresAt": approval.bounds.expires_at,
-        "deadline": step.deadline,
-        "step": one.step,
-        "type": "0x2",
-        "chainId": hex(one.chain_id),
-        "nonce": hex(one.nonce),
-        "from": checksummed(one.sender),
-        "to": checksummed(one.to),
-        "value": hex(one.value),
-        "data": "0x" + one.data.hex(),
-        "gas": hex(one.gas),
-        "maxFeePerGas": hex(one.max_fee_per_gas),
-        "maxPriorityFeePerGas": hex(one.max_priority_fee_per_gas),
-    }
+def _read(said: Remaining) -> ExportPlan:
+    plan_id = said.plan()
+    said.end_about_plan("transactions")
+    return ExportPlan(plan_id)
 
 
-def _time(second: int) -> str:
-    return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S} UTC"
+COMMAND = Command(
+    name="export",
+    does="the unsigned transactions, for a hardware wallet or a Safe",
+    group=Group.PLAN,
+    intent=ExportPlan,
+    answer=_answer,
+    verbs=(Verb("export", _read, "export [PLAN]", possible=with_plan),),
+    suggest=of_plan(ExportPlan),
+)

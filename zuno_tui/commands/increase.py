@@ -2,35 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from chain.base.numerals import NumeralError, read_numeral
-from zuno_tui.commands.approve import approve_order
-from zuno_tui.gate.orders.position import order_to_increase
-from zuno_tui.phrases.phrase_error import PhraseError
-from zuno_tui.session.session import Session
+from zuno_tui.commands.arguments import TOKEN_ID
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.commands.possible import with_positions
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from chain.base.numerals import Numeral
-    from zuno_tui.commands.approve import OrderMaker
+    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+
+
+class IncreasePosition(Intent, frozen=True):
+    command: ClassVar = ("increase",)
+    arguments: ClassVar = (
+        TOKEN_ID,
+        Argument("amount", "at most this much, …", metavar="AMOUNT"),
+        Argument(
+            "token",
+            "… of this token, like 0.5 WETH; of the other, the wallet gives what the range takes",
+            metavar="TOKEN",
+            optional=True,
+        ),
+    )
+
+    token_id: int
+    amount: str
+    """May hold the token, too, where both were quoted as one word."""
+    token: str | None = None
+
 
 _WORDS = 2
 
 
-def run(arguments: Namespace) -> int:
-    session = Session.start(arguments)
-    return approve_order(session, make_order(session, arguments))
+def _order(session: Session, asked: IncreasePosition) -> OrderMaker:
+    from zuno_tui.gate.orders.position import order_to_increase
 
-
-def make_order(session: Session, arguments: Namespace) -> OrderMaker:
-    token_id = arguments.token_id
-    amount, symbol = _amount(f"{arguments.amount} {arguments.token or ''}".strip(), token_id)
+    token_id = asked.token_id
+    amount, symbol = _amount(f"{asked.amount} {asked.token or ''}".strip(), token_id)
     return lambda sources: order_to_increase(sources, token_id, session.address, amount, symbol)
 
 
 def _amount(said: str, token_id: int) -> tuple[Numeral, str]:
+    from chain.base.numerals import NumeralError, read_numeral
+    from zuno_tui.phrases.phrase_error import PhraseError
+
     words = said.split()
     if len(words) != _WORDS:
         raise PhraseError(
@@ -42,3 +60,32 @@ def _amount(said: str, token_id: int) -> tuple[Numeral, str]:
         return read_numeral(words[0]), words[1]
     except NumeralError as error:
         raise PhraseError(str(error), "") from error
+
+
+def _read(said: Remaining) -> IncreasePosition:
+    from zuno_tui.commands.arguments import write_amount
+
+    token_id = said.leading_position()
+    amount = write_amount(said.amount(f"increase {token_id} 0.5 WETH"))
+    symbol = said.symbol(f"increase {token_id} {amount} WETH")
+    said.end("position", "by", "with")
+    return IncreasePosition(token_id, amount, symbol)
+
+
+COMMAND = Command(
+    name="increase",
+    does="prepare putting more into a position",
+    group=Group.POSITION,
+    intent=IncreasePosition,
+    order=_order,
+    verbs=(
+        Verb(
+            "increase",
+            _read,
+            "increase ID AMOUNT TOKEN",
+            names="positions",
+            money=True,
+            possible=with_positions,
+        ),
+    ),
+)

@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from chain.base.home import Home
-from zuno_tui.shown.output import print_json, print_lines
+from zuno_tui.commands.command import Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from chain.base.home import Home
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import Answer
 
-def run(arguments: Namespace) -> int:
-    home = Home.locate(os.environ, arguments.home)
+
+class Locate(Intent, frozen=True):
+    command: ClassVar = ("locate",)
+
+
+def _run(arguments: Namespace) -> int:
+    """Without the settings: who looks for them may have broken them."""
+    import os
+
+    from chain.base.home import Home
+    from zuno_tui.shown.answer import print_answer
+
+    places = _places(Home.locate(os.environ, arguments.home))
+    return print_answer(places, as_json=bool(arguments.json))
+
+
+async def _answer(session: Session, _asked: Locate) -> Answer:
+    return _places(session.home)
+
+
+def _places(home: Home) -> Answer:
+    from zuno_tui.shown.answer import Answer
+
     places = {
         "home": home.root,
         "settings": home.settings,
@@ -27,12 +50,27 @@ def run(arguments: Namespace) -> int:
         "log": home.log,
         "cache": home.cache,
     }
-    if arguments.json:
-        print_json({name: str(path) for name, path in places.items()})
-        return 0
     width = max(map(len, places))
-    print_lines(
-        f"{name:<{width}}  {path}{'' if path.exists() else '  (not there yet)'}"
-        for name, path in places.items()
+    return Answer(
+        lines=tuple(
+            f"{name:<{width}}  {path}{'' if path.exists() else '  (not there yet)'}"
+            for name, path in places.items()
+        ),
+        document={name: str(path) for name, path in places.items()},
     )
-    return 0
+
+
+def _read(said: Remaining) -> Locate:
+    said.end("all", "files", "are")
+    return Locate()
+
+
+COMMAND = Command(
+    name="locate",
+    does="where zuno keeps its files",
+    group=Group.HOUSE,
+    intent=Locate,
+    run=_run,
+    answer=_answer,
+    verbs=(Verb("locate", _read, spoken=("where are my files", "files")),),
+)

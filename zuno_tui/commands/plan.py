@@ -2,16 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from agents.bus.plan_store import PlanStore
-from zuno_tui.session.session import Session
-from zuno_tui.shown.plan_card import show_plan
+from zuno_tui.commands.arguments import PLAN
+from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.commands.show import Show
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import Answer
 
 
-def run(arguments: Namespace) -> int:
-    session = Session.start(arguments)
-    return show_plan(session, PlanStore(session.home.plans).find(arguments.plan_id))
+class ShowPlan(Intent, frozen=True):
+    command: ClassVar = ("plan",)
+    arguments: ClassVar = (PLAN,)
+
+    plan_id: str | None = None
+
+
+async def _answer(session: Session, asked: ShowPlan) -> Answer:
+    from zuno_tui.commands.running.plans import stored_plan
+    from zuno_tui.shown.plan_card import plan_answer
+
+    return plan_answer(stored_plan(session, asked.plan_id))
+
+
+def _read(said: Remaining) -> Intent:
+    plan_id = said.plan()
+    said.end_about_plan("card", "latest", "options", "are")
+    return Show("plan") if plan_id is None else ShowPlan(plan_id)
+
+
+COMMAND = Command(
+    name="plan",
+    does="the plan on the card, the latest, or another by its id",
+    group=Group.PLAN,
+    intent=ShowPlan,
+    answer=_answer,
+    verbs=(
+        Verb(
+            "plan",
+            _read,
+            "plan [PLAN]",
+            spoken=("show plan", "show the plan", "options", "what are my options", "show options"),
+        ),
+    ),
+)

@@ -2,146 +2,45 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
-from chain.contracts.hooks import Danger
-from chain.prices.price import WorthUnit
-from chain.survey.discovery import SurveyPlan, discover_pools
-from chain.tokens.pair import pair_of
-from zuno_tui.session.session import Session, say
-from zuno_tui.shown.output import Json, OutputColumn, print_json, print_lines, table
-from zuno_tui.shown.words import fee_text, number, worth
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.commands.possible import always
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import Answer
 
-    from chain.survey.discovery import PoolSurvey, SurveyedPool
 
-_COLUMNS = (
-    OutputColumn("POOL"),
-    OutputColumn("FEE", "right"),
-    OutputColumn("PRICE", "right"),
-    OutputColumn("DEPTH ±2%", "right"),
-    OutputColumn("HOOK"),
-    OutputColumn("POOL ID"),
+class ListPools(Intent, frozen=True):
+    command: ClassVar = ("pools",)
+    arguments: ClassVar = (
+        Argument("--token", "only pools that hold this token", metavar="SYMBOL"),
+        Argument("--refresh", "ask the chain, not the memory", switch=True, default=False),
+    )
+
+    token: str | None = None
+    refresh: bool = False
+
+
+async def _answer(session: Session, asked: ListPools) -> Answer:
+    from zuno_tui.commands.running.pools import surveyed_pools
+
+    return await surveyed_pools(session, asked.token, refresh=asked.refresh)
+
+
+def _read(said: Remaining) -> ListPools:
+    said.end("all")
+    return ListPools()
+
+
+COMMAND = Command(
+    name="pools",
+    does="pools of the network's tokens",
+    group=Group.WALLET,
+    intent=ListPools,
+    answer=_answer,
+    verbs=(Verb("pools", _read, spoken=("show pools", "list pools")),),
+    suggest=always(ListPools()),
 )
-
-
-def run(arguments: Namespace) -> int:
-    return asyncio.run(_pools(Session.start(arguments), arguments))
-
-
-async def _pools(session: Session, arguments: Namespace) -> int:
-    plan = SurveyPlan(most_age=0.0) if arguments.refresh else SurveyPlan()
-    async with session.sources() as sources:
-        survey = await discover_pools(
-            sources.client,
-            sources.network,
-            sources.store,
-            clock=sources.clock,
-            coingecko=sources.coingecko,
-            plan=plan,
-        )
-    pools = [pool for pool in survey.pools if _holds(pool, arguments.token)]
-    if session.as_json:
-        print_json(_document(survey, pools))
-        return 0
-    say(_headline(survey, len(pools)))
-    if pools:
-        print_lines(
-            table(
-                _COLUMNS,
-                [(*pool_words(survey, pool), f"{pool.state.pool_id[:10]}…") for pool in pools],
-            )
-        )
-    return 0
-
-
-def _holds(pool: SurveyedPool, symbol: str | None) -> bool:
-    if symbol is None:
-        return True
-    wanted = symbol.lower()
-    return any(wanted in (t.symbol.lower(), t.address) for t in (pool.token0, pool.token1))
-
-
-def _headline(survey: PoolSurvey, shown: int) -> str:
-    age = max(0.0, time.time() - survey.listed_at)
-    line = (
-        f"{survey.network.title} · block {survey.block.number:,} · {shown} of {survey.found} pools"
-        f" · listed {age:.0f} s ago"
-    )
-    coverage = survey.coverage
-    if not coverage.complete:
-        why = f" ({coverage.failure})" if coverage.failure else ""
-        line += (
-            f"\nHooked and dynamic-fee pools made after block {coverage.through:,} are not in this"
-            f" list{why}. Run it again to read further."
-        )
-    return line
-
-
-class PoolWords(NamedTuple):
-    pair: str
-    fee: str
-    price: str
-    depth: str
-    hook: str
-
-
-def pool_words(survey: PoolSurvey, pool: SurveyedPool) -> PoolWords:
-    state = pool.state
-    pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
-    dynamic = " dynamic" if pool.key.has_dynamic_fee else ""
-    hook = "" if not pool.hook.present else _HOOK_WORDS[pool.hook.danger]
-    return PoolWords(
-        pair.name,
-        f"{fee_text(state.lp_fee)}{dynamic}",
-        pair.price_text(state.sqrt_price_x96),
-        worth(pool.depth_usd, WorthUnit.USD),
-        hook,
-    )
-
-
-_HOOK_WORDS = {Danger.NONE: "harmless", Danger.CAUTION: "caution", Danger.DANGEROUS: "dangerous"}
-
-
-def _document(survey: PoolSurvey, pools: list[SurveyedPool]) -> Json:
-    return {
-        "network": survey.network.name,
-        "chainId": survey.network.chain_id,
-        "block": survey.block.number,
-        "found": survey.found,
-        "listedAt": survey.listed_at,
-        "complete": survey.coverage.complete,
-        "pools": [_pool_document(survey, pool) for pool in pools],
-    }
-
-
-def _pool_document(survey: PoolSurvey, pool: SurveyedPool) -> Json:
-    state = pool.state
-    pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
-    price = pair.price(state.sqrt_price_x96)
-    return {
-        "poolId": state.pool_id,
-        "currency0": pool.key.currency0,
-        "currency1": pool.key.currency1,
-        "symbol0": pool.token0.label,
-        "symbol1": pool.token1.label,
-        "fee": pool.key.fee,
-        "lpFee": state.lp_fee,
-        "protocolFee": {
-            "zeroForOne": state.protocol_fee.zero_for_one,
-            "oneForZero": state.protocol_fee.one_for_zero,
-        },
-        "tickSpacing": pool.key.tick_spacing,
-        "hooks": pool.key.hooks,
-        "hookDanger": pool.hook.danger.value,
-        "hookSentences": list(pool.hook.sentences),
-        "tick": state.tick,
-        "sqrtPriceX96": str(state.sqrt_price_x96),
-        "liquidity": str(state.liquidity),
-        "price": None if price is None else str(price),
-        "depthUsd": number(pool.depth_usd),
-    }

@@ -2,28 +2,66 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from agents.lp.payloads import FlowStart
-from zuno_tui.commands.debate_run import Arguing, argue
-from zuno_tui.session.session import Session
-from zuno_tui.settings.debates import debate_settings
+from zuno_tui.commands.arguments import DETERMINISTIC, PROFILE, STREAM, TOKEN_ID
+from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.commands.possible import of_selected, with_positions
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from zuno_tui.phrases.remaining import ProfileName, Remaining
 
-def run(arguments: Namespace) -> int:
-    session = Session.start(arguments)
-    settings = debate_settings(
-        session.settings,
-        os.environ,
-        profile=arguments.profile,
-        deterministic=arguments.deterministic,
-    )
-    start = FlowStart(
-        token_id=arguments.token_id, profile=settings.profile, max_rounds=settings.max_rounds
-    )
-    return asyncio.run(argue(Arguing(session, settings, arguments.stream), start))
+
+class Recommend(Intent, frozen=True):
+    command: ClassVar = ("recommend",)
+    arguments: ClassVar = (TOKEN_ID, PROFILE, STREAM, DETERMINISTIC)
+
+    token_id: int
+    profile: ProfileName | None = None
+    stream: bool = False
+    deterministic: bool = False
+
+
+def _run(arguments: Namespace) -> int:
+    from zuno_tui.commands.running.recommend import run
+
+    return run(arguments)
+
+
+def _read(said: Remaining) -> Recommend:
+    profile = said.profile()
+    token_id = said.position()
+    said.end("rebalance", "rebalancing", "rebalances", "position", "with", "do", "i", "range")
+    return Recommend(token_id, profile)
+
+
+COMMAND = Command(
+    name="recommend",
+    does="let the four agents argue about a position",
+    group=Group.POSITION,
+    intent=Recommend,
+    run=_run,
+    verbs=(
+        Verb(
+            "recommend",
+            _read,
+            "recommend ID [conservative|balanced|aggressive]",
+            spoken=(
+                "recommend rebalance",
+                "rebalance",
+                "suggest",
+                "advise",
+                "argue about",
+                "what should i do with",
+                "what should i do about",
+                "what about",
+            ),
+            names="positions",
+            possible=with_positions,
+        ),
+    ),
+    suggest=of_selected(Recommend),
+    key="desk.recommend",
+)

@@ -2,118 +2,80 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from chain.contracts.networks import NATIVE
-from chain.positions.overview import tokens_at
-from chain.tokens import listed_tokens
-from zuno_tui.commands.approve import approve_order
-from zuno_tui.gate.allowances import known_tokens, read_given, spenders
-from zuno_tui.gate.orders.wallet import order_to_revoke
-from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.session.session import Session, say
-from zuno_tui.shown.allowance_lines import allowance_document, allowance_rows
-from zuno_tui.shown.exit_codes import DONE
-from zuno_tui.shown.output import OutputColumn, print_json, print_lines, table
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from chain.contracts.networks import Address, Network
-    from chain.positions.overview import Sources
-    from zuno_tui.commands.approve import OrderMaker
-    from zuno_tui.gate.allowances import GivenAllowance
-    from zuno_tui.gate.orders.order import Order
-
-_COLUMNS = (
-    OutputColumn("TOKEN"),
-    OutputColumn("SPENDER"),
-    OutputColumn("MAY MOVE", "right"),
-    OutputColumn("UNTIL"),
-)
-_HEX_ADDRESS = 42
+    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import Answer
 
 
-def run(arguments: Namespace) -> int:
-    session = Session.start(arguments)
-    if arguments.token is None and not arguments.all:
-        return asyncio.run(_list(session))
-    return approve_order(session, make_order(session, arguments))
+class Revoke(Intent, frozen=True):
+    """Alone it only lists; with a token and who may spend it, it prepares taking that back."""
 
-
-def make_order(session: Session, arguments: Namespace) -> OrderMaker:
-    if arguments.all and arguments.token is not None:
-        raise GateRefusedError("Name one allowance, or --all of them, not both.")
-    if not arguments.all and (arguments.token is None or arguments.spender is None):
-        raise GateRefusedError(
-            "Which allowance? Name the token and who may move it: "
-            f"zuno revoke {arguments.token or 'TOKEN'} Permit2. See them all: zuno revoke"
-        )
-
-    async def order(sources: Sources) -> Order:
-        if arguments.all:
-            tokens = known_tokens(sources, session.address)
-            return await order_to_revoke(
-                sources, await read_given(sources, session.address, tokens)
-            )
-        named = await _named(sources, session, arguments.token, arguments.spender)
-        return await order_to_revoke(sources, named)
-
-    return order
-
-
-async def _list(session: Session) -> int:
-    async with session.sources() as sources:
-        tokens = known_tokens(sources, session.address)
-        given = await read_given(sources, session.address, tokens)
-        known = await tokens_at(sources, {one.token for one in given}, "latest")
-    if session.as_json:
-        print_json({"allowances": allowance_document(given)})
-        return DONE
-    if not given:
-        say("Nothing is allowed of the tokens this wallet is known to deal with.")
-        return DONE
-    print_lines(table(_COLUMNS, list(allowance_rows(given, known))))
-    say("Take one back: zuno revoke TOKEN SPENDER; all of them: zuno revoke --all")
-    return DONE
-
-
-async def _named(
-    sources: Sources, session: Session, token_named: str, spender_named: str
-) -> tuple[GivenAllowance, ...]:
-    token = _token(session.network, token_named)
-    spender = _spender(session.network, spender_named)
-    given = await read_given(sources, session.address, [token])
-    found = tuple(one for one in given if one.spender == spender)
-    if not found:
-        raise GateRefusedError(
-            f"{spender_named} may move no {token_named} of this wallet. "
-            "See what is allowed: zuno revoke"
-        )
-    return found
-
-
-def _token(network: Network, named: str) -> Address:
-    listed = [item.token for item in listed_tokens(network).tokens if item.token.address != NATIVE]
-    for token in listed:
-        if named.lower() in (token.address, token.symbol.lower()):
-            return token.address
-    if _is_address(named):
-        return named.lower()
-    raise GateRefusedError(
-        f"{named!r} is no token {network.title} is known for. Name it by its address."
+    command: ClassVar = ("revoke",)
+    arguments: ClassVar = (
+        Argument("token", "a symbol or an address", metavar="TOKEN", optional=True),
+        Argument(
+            "spender",
+            "Permit2, PositionManager, UniversalRouter",
+            metavar="SPENDER",
+            optional=True,
+        ),
+        Argument(
+            "--all",
+            "approve taking everything back",
+            switch=True,
+            default=False,
+            field="everything",
+        ),
     )
 
-
-def _spender(network: Network, named: str) -> Address:
-    for address, name in spenders(network).items():
-        if named.lower() in (address, name.lower()):
-            return address
-    names = ", ".join(spenders(network).values())
-    raise GateRefusedError(f"{named!r} is no spender zuno ever allows. It may be: {names}.")
+    token: str | None = None
+    spender: str | None = None
+    everything: bool = False
 
 
-def _is_address(text: str) -> bool:
-    digits = text.lower().removeprefix("0x")
-    return len(text) == _HEX_ADDRESS and all(one in "0123456789abcdef" for one in digits)
+async def _answer(session: Session, _asked: Revoke) -> Answer:
+    from zuno_tui.commands.running.revoke import allowances
+
+    return await allowances(session)
+
+
+def _order(session: Session, asked: Revoke) -> OrderMaker | None:
+    if asked == Revoke():
+        return None
+    from zuno_tui.commands.running.revoke import order_to_take_back
+
+    return order_to_take_back(session, asked.token, asked.spender, everything=asked.everything)
+
+
+def _read(said: Remaining) -> Revoke:
+    if said.one_of({"all": True, "everything": True}):
+        said.end()
+        return Revoke(everything=True)
+    token, spender = said.token_name(), said.token_name()
+    said.end()
+    return Revoke(token, spender)
+
+
+COMMAND = Command(
+    name="revoke",
+    does="leftover permissions, and taking one back",
+    group=Group.WALLET,
+    intent=Revoke,
+    answer=_answer,
+    order=_order,
+    verbs=(
+        Verb(
+            "revoke",
+            _read,
+            "revoke [all | TOKEN [SPENDER]]",
+            spoken=("allowances", "show allowances", "permissions", "show permissions"),
+            money=True,
+        ),
+    ),
+)

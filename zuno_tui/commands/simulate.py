@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.approve import dry_run_made, order_maker_for
-from zuno_tui.session.session import Session
-from zuno_tui.shown.approval_card import show_dry_run
-from zuno_tui.shown.exit_codes import DONE
+from zuno_tui.commands.arguments import CANDIDATE, PLAN
+from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.commands.possible import of_plan, with_plan
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import Answer
 
 
-def run(arguments: Namespace) -> int:
-    return asyncio.run(_simulate(Session.start(arguments), arguments))
+class SimulatePlan(Intent, frozen=True):
+    command: ClassVar = ("simulate",)
+    arguments: ClassVar = (PLAN, CANDIDATE)
+
+    plan_id: str | None = None
+    candidate: str | None = None
 
 
-async def _simulate(session: Session, arguments: Namespace) -> int:
-    make_order = order_maker_for(session, arguments)
-    async with session.sources() as sources:
-        show_dry_run(session, await dry_run_made(session, sources, make_order))
-    return DONE
+async def _answer(session: Session, asked: SimulatePlan) -> Answer:
+    from zuno_tui.commands.running.approve import simulated
+
+    return await simulated(session, asked.plan_id, asked.candidate)
+
+
+def _read(said: Remaining) -> SimulatePlan:
+    plan_id, candidate = said.plan(), said.candidate()
+    said.end_about_plan("run")
+    return SimulatePlan(plan_id, candidate)
+
+
+COMMAND = Command(
+    name="simulate",
+    does="try the plan on the chain's state; approve nothing",
+    group=Group.PLAN,
+    intent=SimulatePlan,
+    answer=_answer,
+    verbs=(
+        Verb(
+            "simulate",
+            _read,
+            "simulate [N|exit]",
+            spoken=("dry run", "dry-run", "preview", "try"),
+            names="candidates",
+            possible=with_plan,
+        ),
+    ),
+    suggest=of_plan(SimulatePlan),
+    key="plan.simulate",
+)

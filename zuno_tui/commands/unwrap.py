@@ -1,23 +1,43 @@
-"""`zuno unwrap AMOUNT`: approve turning the wrapped token back into the chain's coin."""
+"""`zuno unwrap AMOUNT`: approve turning WETH into ETH."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.approve import approve_order
-from zuno_tui.gate.orders.wallet import order_to_unwrap
-from zuno_tui.session.session import Session
+from zuno_tui.commands.arguments import AMOUNT
+from zuno_tui.commands.command import Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from zuno_tui.commands.approve import OrderMaker
-
-
-def run(arguments: Namespace) -> int:
-    session = Session.start(arguments)
-    return approve_order(session, make_order(session, arguments))
+    from chain.base.numerals import Numeral
+    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
 
 
-def make_order(_session: Session, arguments: Namespace) -> OrderMaker:
-    return lambda sources: order_to_unwrap(sources, arguments.amount)
+class UnwrapEth(Intent, frozen=True):
+    command: ClassVar = ("unwrap",)
+    arguments: ClassVar = (AMOUNT,)
+
+    amount: Numeral
+
+
+def _order(_session: Session, asked: UnwrapEth) -> OrderMaker:
+    from zuno_tui.gate.orders.wallet import order_to_unwrap
+
+    return lambda sources: order_to_unwrap(sources, asked.amount)
+
+
+def _read(said: Remaining) -> UnwrapEth:
+    amount = said.amount("unwrap 1")
+    said.end("weth", "eth", "ether")
+    return UnwrapEth(amount)
+
+
+COMMAND = Command(
+    name="unwrap",
+    does="prepare turning WETH into ETH",
+    group=Group.WALLET,
+    intent=UnwrapEth,
+    order=_order,
+    verbs=(Verb("unwrap", _read, "unwrap AMOUNT", money=True),),
+)

@@ -2,236 +2,155 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import shlex
+from typing import TYPE_CHECKING, ClassVar
 
-from chain.contracts.checksum import checksummed
-from chain.wallet.address_book import KeyStorage, change_book, read_book
-from chain.wallet.errors import WalletError, WalletRefusedError
-from chain.wallet.private_files import guard_process
-from zuno_tui.session.session import Session, say
-from zuno_tui.shown.exit_codes import DONE
-from zuno_tui.shown.output import OutputColumn, print_json, print_lines, table
+from zuno_tui.commands.arguments import PASSPHRASE_FILE, read_file_name, read_without_key
+from zuno_tui.commands.command import Argument, Command, Group, Intent, OneOf, Verb
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Callable
     from pathlib import Path
 
-    from chain.wallet.address_book import Wallet
-    from chain.wallet.keystore import StoredKey
-    from chain.wallet.secrets import Passphrase, PrivateKey
-    from zuno_tui.shown.output import Json
+    from zuno_tui.phrases.remaining import Remaining
+
+_WALLET = Argument("wallet", "a name or an address", metavar="WALLET", read=read_without_key)
+_NAME = Argument("--name", "what to call it", metavar="NAME", read=read_without_key)
+_STORE = Argument(
+    "--store",
+    "best: the system's keyring, else an encrypted file",
+    choices=("best", "keyring", "file"),
+    default="best",
+)
 
 
-def run(arguments: Namespace) -> int:
-    guard_process()
-    session = Session.start(arguments)
-    return _ACTIONS[arguments.wallet_action](session, arguments)
+class NewWallet(Intent, frozen=True):
+    command: ClassVar = ("wallet", "new")
+    arguments: ClassVar = (_NAME, _STORE, PASSPHRASE_FILE)
+
+    name: str | None = None
+    store: str = "best"
+    passphrase_file: Path | None = None
 
 
-def _new(session: Session, arguments: Namespace) -> int:
-    from chain.wallet.secrets import PrivateKey
-
-    with PrivateKey.generate() as key:
-        return _keep(session, arguments, key, None)
-
-
-def _import(session: Session, arguments: Namespace) -> int:
-    from chain.wallet.keystore import watch
-    from zuno_tui.session.names import address_given
-
-    if arguments.watched is not None:
-        if arguments.keystore or arguments.unsafe_key_file:
-            raise WalletError("An address is watched without a key: give one or the other.")
-        address = address_given(arguments.watched, session.settings, session.network)
-        return _told(session, watch(session.home, address, name=arguments.name))
-    if arguments.keystore:
-        return _import_keystore(session, arguments)
-    from zuno_tui.session.wallet_secrets import ask_key, key_in_file
-
-    plain: Path | None = arguments.unsafe_key_file
-    with ask_key() if plain is None else key_in_file(plain) as key:
-        code = _keep(session, arguments, key, None)
-    if plain is not None:
-        say(f"{plain} still holds the key in plain text. Delete it: shred -u {plain}")
-    return code
-
-
-def _import_keystore(session: Session, arguments: Namespace) -> int:
-    from chain.wallet.keystore_file import read_keystore
-    from chain.wallet.secrets import Passphrase
-    from zuno_tui.session.wallet_secrets import ask_passphrase
-
-    with (
-        ask_passphrase(arguments.keystore.name, arguments.passphrase_file) as opening,
-        read_keystore(arguments.keystore, opening) as key,
-    ):
-        # Kept in a file, it opens with the passphrase its owner already knows.
-        return _keep(session, arguments, key, Passphrase(opening.reveal()))
-
-
-def _keep(session: Session, arguments: Namespace, key: PrivateKey, known: Passphrase | None) -> int:
-    from chain.wallet.keystore import StoreChoice, keep_key
-    from zuno_tui.session.wallet_secrets import ask_new_passphrase, is_long_enough
-
-    def new_passphrase(why: str) -> Passphrase:
-        say(f"{why} The key goes into a file, encrypted under a passphrase.")
-        if known is not None and is_long_enough(known):
-            say("The passphrase stays the same.")
-            return known
-        return ask_new_passphrase(arguments.passphrase_file)
-
-    kept = keep_key(
-        session.home,
-        key,
-        name=arguments.name,
-        choice=StoreChoice(arguments.store),
-        new_passphrase=new_passphrase,
+class ImportWallet(Intent, frozen=True):
+    command: ClassVar = ("wallet", "import")
+    arguments: ClassVar = (
+        Argument(
+            "watched",
+            "watch it, keyless; or its ENS name",
+            metavar="ADDRESS",
+            optional=True,
+            read=read_without_key,
+        ),
+        OneOf(
+            (
+                Argument("--keystore", "a keystore v3 file", metavar="FILE", read=read_file_name),
+                Argument(
+                    "--unsafe-key-file",
+                    "a private key in plain text, 0600",
+                    metavar="FILE",
+                    read=read_file_name,
+                ),
+            )
+        ),
+        _NAME,
+        _STORE,
+        PASSPHRASE_FILE,
     )
-    return _told(session, kept)
+
+    watched: str | None = None
+    keystore: Path | None = None
+    unsafe_key_file: Path | None = None
+    name: str | None = None
+    store: str = "best"
+    passphrase_file: Path | None = None
 
 
-def _told(session: Session, kept: StoredKey) -> int:
-    wallet = kept.wallet
-    if session.as_json:
-        print_json(
-            {
-                **_document(wallet, current=kept.current),
-                "place": kept.place or None,
-                "why": kept.why or None,
-            }
-        )
-        return DONE
-    print_lines([checksummed(wallet.address)])
-    say(f"{wallet.name}: {_STORED[wallet.keeping].format(place=kept.place)}")
-    if kept.current:
-        say("It is the current wallet.")
-    return DONE
+class ListWallets(Intent, frozen=True):
+    command: ClassVar = ("wallet", "list")
 
 
-_STORED = {
-    KeyStorage.KEYRING: "the key is in {place}. It has no other copy here: keep one of your own.",
-    KeyStorage.FILE: "the key is in {place}. Keep a copy of that file, and the passphrase.",
-    KeyStorage.NOWHERE: "watched, without a key. It works everywhere except signing.",
-}
+class UseWallet(Intent, frozen=True):
+    """Look at another wallet; a key for it is only needed to sign."""
+
+    command: ClassVar = ("wallet", "use")
+    arguments: ClassVar = (_WALLET,)
+
+    wallet: str
+
+    @property
+    def twin(self) -> str:
+        # An ENS name is looked up anew each time: only an address or a wallet's name is kept.
+        by_name = shlex.join(("zuno", "--address", self.wallet))
+        return by_name if "." in self.wallet else super().twin
 
 
-def _list(session: Session, _: Namespace) -> int:
-    book = read_book(session.home.keystore)
-    if session.as_json:
-        print_json(
-            {
-                "current": book.current,
-                "wallets": [
-                    _document(one, current=one.address == book.current) for one in book.wallets
-                ],
-            }
-        )
-        return DONE
-    if not book.wallets:
-        say("No wallets yet. Make a key with zuno wallet new, or bring one: zuno wallet import")
-        return DONE
-    rows = [
-        (
-            "●" if one.address == book.current else "",
-            one.name,
-            checksummed(one.address),
-            one.keeping.value,
-            "no" if one.watch_only else "yes",
-        )
-        for one in book.wallets
-    ]
-    columns = (
-        OutputColumn(""),
-        OutputColumn("NAME"),
-        OutputColumn("ADDRESS"),
-        OutputColumn("KEY IN"),
-        OutputColumn("SIGNS"),
+class CheckWallet(Intent, frozen=True):
+    command: ClassVar = ("wallet", "check")
+    arguments: ClassVar = (_WALLET, PASSPHRASE_FILE)
+
+    wallet: str
+    passphrase_file: Path | None = None
+
+
+class RemoveWallet(Intent, frozen=True):
+    command: ClassVar = ("wallet", "remove")
+    arguments: ClassVar = (
+        _WALLET,
+        Argument(
+            "--confirm",
+            "without a terminal: its whole address",
+            metavar="ADDRESS",
+            read=read_without_key,
+        ),
     )
-    print_lines(table(columns, rows))
-    return DONE
+
+    wallet: str
+    confirm: str | None = None
 
 
-def _use(session: Session, arguments: Namespace) -> int:
-    wallet = read_book(session.home.keystore).find(arguments.wallet)
-    change_book(session.home.keystore, lambda book: book.choosing(wallet.address))
-    chosen = session.settings.address
-    overruled = chosen is not None and chosen != wallet.address
-    if session.as_json:
-        print_json(
-            {**_document(wallet, current=True), "overruledBy": chosen if overruled else None}
-        )
-        return DONE
-    say(f"{wallet.name} is the current wallet: {checksummed(wallet.address)}")
-    if overruled:
-        say(f"But an address is set in {session.home.settings} or ZUNO_ADDRESS, which goes first.")
-    return DONE
+def _running(action: str) -> Callable[[Namespace], int]:
+    def run(arguments: Namespace) -> int:
+        from zuno_tui.commands.running.wallet import run_action
+
+        return run_action(action, arguments)
+
+    return run
 
 
-def _check(session: Session, arguments: Namespace) -> int:
-    from chain.wallet.keystore import open_key
-    from zuno_tui.session.wallet_secrets import ask_passphrase
-
-    wallet = read_book(session.home.keystore).find(arguments.wallet)
-    open_key(
-        session.home, wallet, lambda: ask_passphrase(wallet.name, arguments.passphrase_file)
-    ).wipe()
-    if session.as_json:
-        print_json({**_document(wallet, current=None), "opens": True})
-    else:
-        say(f"{wallet.name} opens: its key is in the {wallet.keeping.value}, and fits its address.")
-    return DONE
+def _read(said: Remaining) -> UseWallet:
+    address = said.address() or said.ens_name()
+    if address is None:
+        said.refuse("which address: 0x and 40 hexadecimal digits, or an ENS name.", "settings")
+    said.end("address", "account", "use")
+    return UseWallet(address)
 
 
-def _remove(session: Session, arguments: Namespace) -> int:
-    from chain.wallet.keystore import remove
-
-    wallet = read_book(session.home.keystore).find(arguments.wallet)
-    if not _confirmed(wallet, arguments.confirm):
-        raise WalletRefusedError(
-            f"{wallet.name} was not removed. Type its name when asked, "
-            f"or without a terminal: --confirm {checksummed(wallet.address)}"
-        )
-    remove(session.home, wallet)
-    if session.as_json:
-        print_json({**_document(wallet, current=None), "removed": True})
-    else:
-        say(f"{wallet.name} is removed: {_GONE[wallet.keeping]}")
-    return DONE
+def _action(name: str, does: str, intent: type[Intent], *verbs: Verb) -> Command:
+    run = _running(name)
+    return Command(name=name, does=does, group=Group.WALLET, intent=intent, run=run, verbs=verbs)
 
 
-_GONE = {
-    KeyStorage.KEYRING: "its key is no longer in the keyring.",
-    KeyStorage.FILE: "its keystore file is deleted.",
-    KeyStorage.NOWHERE: "it is no longer watched.",
-}
-
-
-def _confirmed(wallet: Wallet, given: str | None) -> bool:
-    from zuno_tui.session.wallet_secrets import typed_word
-
-    if given is not None:
-        return given.lower() == wallet.address
-    say(f"{wallet.name}: {checksummed(wallet.address)} ({wallet.keeping.value})")
-    if not wallet.watch_only:
-        say("Its key will be deleted from this machine. Without a copy, what it holds is lost.")
-    return typed_word(f"Type {wallet.name} to remove it: ") == wallet.name
-
-
-def _document(wallet: Wallet, *, current: bool | None) -> dict[str, Json]:
-    return {
-        "address": wallet.address,
-        "name": wallet.name,
-        "store": wallet.keeping.value,
-        "watchOnly": wallet.watch_only,
-        **({} if current is None else {"current": current}),
-    }
-
-
-_ACTIONS = {
-    "new": _new,
-    "import": _import,
-    "list": _list,
-    "use": _use,
-    "check": _check,
-    "remove": _remove,
-}
+COMMAND = Command(
+    name="wallet",
+    does="keys, and whose positions are watched",
+    group=Group.WALLET,
+    needs_action=True,
+    actions=(
+        _action("new", "make a new key", NewWallet),
+        _action("import", "bring a key, or an address to watch", ImportWallet),
+        _action("list", "every wallet, where its key is, and which is current", ListWallets),
+        _action(
+            "use",
+            "choose whose positions are meant when no address is given",
+            UseWallet,
+            Verb(
+                "watch", _read, "watch ADDRESS", does="look at another wallet", spoken=("wallet",)
+            ),
+        ),
+        _action("check", "open a wallet's key and see that it fits, without signing", CheckWallet),
+        _action("remove", "delete a wallet's key from this machine", RemoveWallet),
+    ),
+)

@@ -1,23 +1,43 @@
-"""`zuno wrap AMOUNT`: approve turning the chain's coin into its wrapped token."""
+"""`zuno wrap AMOUNT`: approve turning ETH into WETH."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.approve import approve_order
-from zuno_tui.gate.orders.wallet import order_to_wrap
-from zuno_tui.session.session import Session
+from zuno_tui.commands.arguments import AMOUNT
+from zuno_tui.commands.command import Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from zuno_tui.commands.approve import OrderMaker
-
-
-def run(arguments: Namespace) -> int:
-    session = Session.start(arguments)
-    return approve_order(session, make_order(session, arguments))
+    from chain.base.numerals import Numeral
+    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
 
 
-def make_order(_session: Session, arguments: Namespace) -> OrderMaker:
-    return lambda sources: order_to_wrap(sources, arguments.amount)
+class WrapEth(Intent, frozen=True):
+    command: ClassVar = ("wrap",)
+    arguments: ClassVar = (AMOUNT,)
+
+    amount: Numeral
+
+
+def _order(_session: Session, asked: WrapEth) -> OrderMaker:
+    from zuno_tui.gate.orders.wallet import order_to_wrap
+
+    return lambda sources: order_to_wrap(sources, asked.amount)
+
+
+def _read(said: Remaining) -> WrapEth:
+    amount = said.amount("wrap 1")
+    said.end("eth", "ether")
+    return WrapEth(amount)
+
+
+COMMAND = Command(
+    name="wrap",
+    does="prepare turning ETH into WETH",
+    group=Group.WALLET,
+    intent=WrapEth,
+    order=_order,
+    verbs=(Verb("wrap", _read, "wrap AMOUNT", money=True),),
+)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agents.lp.plan_document import plan_in
 from zuno_tui.desk.events import PlanChanged
 from zuno_tui.shown.plan_card import (
     FIGURES,
@@ -22,24 +21,24 @@ from zuno_tui.shown.words import fee_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from agents.bus.plan_store import PlanDocument
     from agents.lp.plan import Candidate, Plan
     from zuno_tui.desk.context import Tell
     from zuno_tui.desk.plan_pools import PlanPool
+    from zuno_tui.shown.argued_plan import ArguedPlan
     from zuno_tui.shown.views import ApprovalView, ResultView
 
 _DRAWN_OTHERWISE = ("ticks", "stays 24 h", "stays 7 d", "judged")
 _FIGURES = {label: tell for label, tell in FIGURES.items() if label not in _DRAWN_OTHERWISE}
 
 
-def plan_view(document: PlanDocument, pools: Mapping[str, PlanPool], *, made_at: float) -> PlanView:
-    plan = plan_in(document)
+def plan_view(argued: ArguedPlan, pools: Mapping[str, PlanPool], *, made_at: float) -> PlanView:
+    plan = argued.plan
     return PlanView(
         plan_id=plan.plan_id,
         headline=_headline(plan, pools),
         recommendation=recommendation(plan),
         options=tuple(_options(plan, pools)),
-        reasons=(*reasons(plan), *model_talk(document)),
+        reasons=(*reasons(plan), *model_talk(argued)),
         made_at=made_at,
         token_id=plan.position,
     )

@@ -10,19 +10,20 @@ from msgspec.structs import replace
 from zuno_tui.desk.card import plan_view
 from zuno_tui.desk.events import DebateChanged, Said, TurnEnded
 from zuno_tui.desk.plan_pools import pools_on_record
-from zuno_tui.desk.prose import ProseGatherer, ending, turn_view
+from zuno_tui.desk.prose import ProseReader, ending, turn_view
 from zuno_tui.shown.views import DebateView
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
-    from agents.bus.plan_store import PlanDocument
     from agents.bus.run import SpokenTurn
     from agents.lp.payloads import FlowCreateStart, FlowStart
     from agents.model.budget import BudgetReport
-    from zuno_tui.commands.intents import CreatePosition, Recommend
+    from zuno_tui.commands.create import CreatePosition
+    from zuno_tui.commands.recommend import Recommend
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.settings.debates import DebateSettings
+    from zuno_tui.shown.argued_plan import ArguedPlan
 
 DEBATE = "debate"
 _PATIENCE = 150.0
@@ -109,6 +110,7 @@ class Debates:
     ) -> None:
         from agents.bus.run import Listener
         from zuno_tui.session.debate import Debating, debate
+        from zuno_tui.shown.argued_plan import just_argued
 
         desk_context = self._desk_context
         request_id = desk_context.opening.new_request_id()
@@ -130,19 +132,18 @@ class Debates:
         if debated.document is None:
             desk_context.tell(Said(ending(debated.ended), "bad", twin))
             return
-        view = show_plan(desk_context, self._card, debated.document, made_at=desk_context.clock())
+        argued = just_argued(debated.ended, debated.document, debated.spent)
+        view = show_plan(desk_context, self._card, argued, made_at=desk_context.clock())
         desk_context.bring("plan", began)
         desk_context.tell(Said(view, "good", twin))
 
 
-def show_plan(
-    desk_context: DeskContext, card: Card, document: PlanDocument, *, made_at: float
-) -> str:
+def show_plan(desk_context: DeskContext, card: Card, argued: ArguedPlan, *, made_at: float) -> str:
     """Put a plan on the card; its recommendation in a line."""
     home, network = desk_context.session.home, desk_context.session.network
-    record = home.records / f"{document.get('requestId')}.jsonl"
+    record = home.records / f"{argued.request_id}.jsonl"
     pools = pools_on_record(record, network, desk_context.sources.store)
-    view = plan_view(document, pools, made_at=made_at)
+    view = plan_view(argued, pools, made_at=made_at)
     card.show(view)
     return f"{view.plan_id}: {view.recommendation}"
 
@@ -165,7 +166,7 @@ class _Hearing:
     def __init__(self, desk_context: DeskContext, view: DebateView) -> None:
         self._desk_context = desk_context
         self._view = view
-        self._prose = ProseGatherer(desk_context.tell)
+        self._prose = ProseReader(desk_context.tell)
         desk_context.tell(DebateChanged(view))
 
     def on_prose(self, role: Role, text: str) -> None:
@@ -183,6 +184,5 @@ class _Hearing:
         self._desk_context.tell(Said(f"{role} stopped with {type(error).__name__}.", "bad"))
 
     def end(self, words: str) -> None:
-        self._prose.close()
         self._view = replace(self._view, ended=words)
         self._desk_context.tell(DebateChanged(self._view))

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from chain.contracts.networks import UnknownNetworkError, network_named
-from zuno_tui.commands.intents import (
-    Cancel,
-    Help,
-    Prefer,
-    Quit,
-    Refresh,
-    Show,
-    SwitchNetwork,
-    UseWallet,
-)
+from zuno_tui.commands.cancel import Cancel
+from zuno_tui.commands.help import Help
+from zuno_tui.commands.network import SwitchNetwork
+from zuno_tui.commands.quit import Quit
+from zuno_tui.commands.refresh import Refresh
+from zuno_tui.commands.show import Show
+from zuno_tui.commands.theme import Prefer
+from zuno_tui.commands.wallet import UseWallet
 from zuno_tui.desk.cleaning import cleaned
 from zuno_tui.desk.events import (
     AlertsChanged,
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
 
     from chain.contracts.networks import Address
     from chain.wallet.secrets import Passphrase
-    from zuno_tui.commands.intents import Intent
+    from zuno_tui.commands.command import Intent
     from zuno_tui.desk.context import DeskOpening
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.jobs import Jobs
@@ -177,10 +175,10 @@ class Desk:
 
         keystore = self._session.home.keystore
         try:
-            address = read_book(keystore).find(asked.address).address
+            address = read_book(keystore).find(asked.wallet).address
             change_book(keystore, lambda book: book.choosing(address))
         except NoSuchWalletError:
-            address = await self._address(asked.address)
+            address = await self._address(asked.wallet)
         return replace(self._session, settings=replace(self._session.settings, address=address))
 
     async def _address(self, text: str) -> Address:

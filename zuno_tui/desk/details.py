@@ -21,7 +21,7 @@ from chain.positions.performance import read_performance
 from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
 from chain.tokens.pair import pair_of
-from zuno_tui.commands.inspect_position import PositionPage
+from zuno_tui.commands.running.inspect import PositionPage
 from zuno_tui.desk.events import DetailReady, Said
 from zuno_tui.shown.views import ChartView, DetailView
 from zuno_tui.shown.words import UNKNOWN, amount_of
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import PriceBook, WorthUnit
     from chain.tokens.pair import Pair
-    from zuno_tui.commands.intents import Inspect
+    from zuno_tui.commands.inspect import Inspect
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.jobs import Progress
 

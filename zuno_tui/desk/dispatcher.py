@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from chain.rpc.errors import RpcError
-from zuno_tui.commands.intents import (
-    AboutPlan,
-    Acknowledge,
-    Apply,
-    Approve,
-    ChangePosition,
-    CreatePosition,
-    Inspect,
-    MuteAlert,
-    OpenOutbox,
-    Recommend,
-    Replay,
-    SetMarketClock,
-    Show,
-    ShowPage,
-)
+from zuno_tui.commands.alerts import Acknowledge, MuteAlert
+from zuno_tui.commands.apply import Apply
+from zuno_tui.commands.approve import Approve
+from zuno_tui.commands.create import CreatePosition
+from zuno_tui.commands.diff import DiffPlan
+from zuno_tui.commands.explain import ExplainPlan
+from zuno_tui.commands.inspect import Inspect
+from zuno_tui.commands.market import SetMarketClock
+from zuno_tui.commands.outbox import OpenOutbox
+from zuno_tui.commands.plan import ShowPlan
+from zuno_tui.commands.pools import ListPools
+from zuno_tui.commands.recommend import Recommend
+from zuno_tui.commands.registry import registry
+from zuno_tui.commands.replay import Replay
+from zuno_tui.commands.show import Show
+from zuno_tui.commands.simulate import SimulatePlan
 from zuno_tui.desk.approvals import Approvals
 from zuno_tui.desk.card import Card
 from zuno_tui.desk.debates import Debates
@@ -39,9 +41,11 @@ from zuno_tui.session.retention import let_go_when_due
 from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from chain.rpc.records import Block
     from chain.wallet.secrets import Passphrase
-    from zuno_tui.commands.intents import Intent
+    from zuno_tui.commands.command import Intent
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.reading import PositionReader
 
@@ -67,6 +71,21 @@ class Dispatcher:
         self._details = Details(desk_context)
         self._watching = Watching(desk_context)
         self._loops: list[asyncio.Task[None]] = []
+        self._parts: dict[type[Intent], Callable[[Any], None]] = {
+            Show: self._show,
+            Inspect: self._details.inspect,
+            Recommend: self._debates.recommend,
+            CreatePosition: self._debates.create,
+            Replay: self._records.replay,
+            ListPools: lambda _: self._pools.show(),
+            Acknowledge: self._watching.acknowledge,
+            MuteAlert: self._watching.mute,
+            ShowPlan: self._approvals.show,
+            ExplainPlan: self._approvals.explain,
+            Approve: self._approvals.approve,
+            Apply: self._signing.ask,
+            OpenOutbox: self._open_outbox,
+        }
 
     def begin(self) -> None:
         self._outbox.begin()
@@ -109,51 +128,42 @@ class Dispatcher:
         self._signing.confirm(approval_hash, word, passphrase)
 
     async def take(self, intent: Intent) -> None:
-        match intent:
-            case Show():
-                self._show(intent)
-            case Inspect():
-                self._details.inspect(intent)
-            case Recommend():
-                self._debates.recommend(intent)
-            case CreatePosition():
-                self._debates.create(intent)
-            case Replay():
-                self._records.replay(intent)
-            case ShowPage(name="pools"):
-                self._pools.show()
-            case ShowPage(name=name):
-                self._pages.show((name,))
-            case SetMarketClock():
-                await self._turn_market(intent)
-            case Acknowledge():
-                self._watching.acknowledge(intent)
-            case MuteAlert():
-                self._watching.mute(intent)
-            case _:
-                self._take_deed(intent)
+        """To the part that does it; what no part is made for is ordered, or read as a page."""
+        if isinstance(intent, SetMarketClock):
+            await self._turn_market(intent)
+        elif (part := self._parts.get(type(intent))) is not None:
+            part(intent)
+        else:
+            self._take_as_declared(intent)
 
-    def _take_deed(self, intent: Intent) -> None:
-        """What leads to a transaction, or away from one."""
-        match intent:
-            case AboutPlan(verb="diff" | "export"):
-                self._pages.show(_words(intent))
-            case AboutPlan():
-                self._approvals.show(intent)
-            case Approve():
-                self._approvals.approve(intent)
-            case ChangePosition():
-                self._approvals.change(intent)
-            case Apply():
-                self._signing.ask(intent)
-            case OpenOutbox(action="look"):
+    def _take_as_declared(self, intent: Intent) -> None:
+        session, command = self._desk_context.session, registry().command_of(intent)
+        make_order = None if command.order is None else command.order(session, intent)
+        if make_order is not None:
+            self._approvals.begin(make_order, intent.twin)
+        elif command.answer is not None:
+            self._pages.show(command.answer, self._about_card(intent))
+        else:
+            words = "That is done on the command line alone."
+            self._desk_context.tell(Said(words, "warn", intent.twin))
+
+    def _about_card(self, intent: Intent) -> Intent:
+        """A plan that is not named is the one on the card."""
+        on_card = self._approvals.plan_on_card
+        if isinstance(intent, DiffPlan | SimulatePlan) and intent.plan_id is None:
+            return replace(intent, plan_id=on_card)
+        return intent
+
+    def _open_outbox(self, asked: OpenOutbox) -> None:
+        match asked.action:
+            case None:
                 self._outbox.show()
-            case OpenOutbox(action="resume"):
-                self._signing.ask_resume(intent)
-            case OpenOutbox(action="resolve"):
-                self._outbox.resolve(intent.plan_id)
-            case OpenOutbox():
-                self._signing.ask_replacement(intent)
+            case "resume":
+                self._signing.ask_resume(asked)
+            case "resolve":
+                self._outbox.resolve(asked.plan_id)
+            case action:
+                self._signing.ask_replacement(action, asked.plan_id)
 
     def _show(self, asked: Show) -> None:
         match asked.view:
@@ -179,8 +189,3 @@ class Dispatcher:
             # A chain that does not answer now is the positions' reader's to tell.
             with suppress(RpcError):
                 await self._market.go_on()
-
-
-def _words(asked: AboutPlan) -> tuple[str, ...]:
-    words = (asked.verb, *(() if asked.plan_id is None else (asked.plan_id,)))
-    return words if asked.candidate is None else (*words, "--candidate", asked.candidate)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from zuno_tui.commands.intents import ViewName
     from zuno_tui.shown.views import (
         AlertRow,
         AlertsView,
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
         SettingRow,
         StatusView,
         TurnView,
+        ViewName,
     )
 
 

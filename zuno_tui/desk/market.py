@@ -15,7 +15,7 @@ from zuno_tui.desk.events import Said
 
 if TYPE_CHECKING:
     from chain.rpc.records import Json
-    from zuno_tui.commands.intents import SetMarketClock as Asked
+    from zuno_tui.commands.market import SetMarketClock as Asked
     from zuno_tui.desk.context import DeskContext
 
 _BETWEEN_LOOKS = 3.0

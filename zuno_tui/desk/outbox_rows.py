@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.resume import ResumeChoice, StepSituation
-from zuno_tui.commands.outbox import resolve_half_done
+from zuno_tui.commands.running.outbox import resolve_half_done
 from zuno_tui.desk.events import OutboxReady, Said
 from zuno_tui.gate.approvals import read_approval
 from zuno_tui.gate.results import look_at_outbox, remember_heard, stands

@@ -35,7 +35,13 @@ def context_after(context: PhraseContext, event: Event) -> PhraseContext:
         case OutboxReady(rows):
             after = replace(context, sent=tuple(row.plan_id for row in rows))
         case StatusChanged(view):
-            after = replace(context, network=view.network, has_market=view.market is not None)
+            after = replace(
+                context,
+                network=view.network,
+                has_market=view.market is not None,
+                market_paused=view.market_paused,
+                cancellable=any(job.cancellable for job in view.jobs),
+            )
         case _:
             after = context
     return after
@@ -43,7 +49,15 @@ def context_after(context: PhraseContext, event: Event) -> PhraseContext:
 
 def _with_plan(context: PhraseContext, plan: PlanView | None) -> PhraseContext:
     if plan is None:
-        return replace(context, plan_id=None, plan_position=None, candidates=(), approved=False)
+        return replace(
+            context,
+            plan_id=None,
+            plan_position=None,
+            candidates=(),
+            argued=False,
+            approved=False,
+            applied=False,
+        )
     # False sorts first, and the order of the card stays otherwise.
     options = sorted(plan.options, key=lambda option: not option.recommended)
     return replace(
@@ -51,5 +65,7 @@ def _with_plan(context: PhraseContext, plan: PlanView | None) -> PhraseContext:
         plan_id=plan.plan_id,
         plan_position=plan.token_id,
         candidates=tuple(one.candidate for one in options if one.candidate is not None),
+        argued=bool(plan.options),
+        applied=plan.result is not None,
         approved=plan.approval is not None and plan.result is None,
     )

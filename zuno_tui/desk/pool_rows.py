@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.survey.discovery import discover_pools
-from zuno_tui.commands.pools import pool_words
+from zuno_tui.commands.running.pools import pool_words
 from zuno_tui.desk.events import PoolsReady
 from zuno_tui.shown.views import PoolRow
 
 if TYPE_CHECKING:
     from chain.survey.discovery import PoolSurvey, SurveyedPool
-    from zuno_tui.commands.pools import PoolWords
+    from zuno_tui.commands.running.pools import PoolWords
     from zuno_tui.desk.context import DeskContext
 
 _PATIENCE = 180.0

@@ -1,8 +1,7 @@
-"""A model's words gathered for a moment before they are told: a screen is not drawn per token."""
+"""What the agents say, as the debate pane shows it: without the ids of its numbers."""
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import TYPE_CHECKING
 
@@ -45,38 +44,26 @@ def ending(ended: DebateEnd) -> str:
     return f"It ended at {ended.failure.stage}: {ended.failure.reason}"
 
 
-_GATHERED_SECONDS = 0.15
 # What could still become the id of a number once more of it is heard, and the space before it.
 _UNFINISHED = re.compile(r"\s*([\[(][^\])]{0,24})?$")
 
 
-class ProseGatherer:
+class ProseReader:
+    """What can be read of each speaker's words so far; the pane gathers them before it draws."""
+
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
-        self._waiting: dict[str, str] = {}
-        self._timer: asyncio.TimerHandle | None = None
+        self._unfinished: dict[str, str] = {}
 
     def hear(self, role: str, text: str) -> None:
-        self._waiting[role] = self._waiting.get(role, "") + text
-        if self._timer is None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(_GATHERED_SECONDS, self._flush)
+        words, unfinished = _readable(self._unfinished.get(role, "") + text)
+        self._unfinished[role] = unfinished
+        if words:
+            self._tell(ProseHeard(role, words))
 
     def forget(self, role: str) -> None:
         """The whole turn is told instead."""
-        self._waiting.pop(role, None)
-
-    def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def _flush(self) -> None:
-        self._timer = None
-        for role, heard in self._waiting.items():
-            words, kept = _readable(heard)
-            self._waiting[role] = kept
-            if words:
-                self._tell(ProseHeard(role, words))
+        self._unfinished.pop(role, None)
 
 
 def _readable(heard: str) -> tuple[str, str]:

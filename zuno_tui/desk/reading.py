@@ -12,7 +12,8 @@ from chain.base.store import StoreError
 from chain.positions.overview import read_overview
 from zuno_tui.desk.events import PositionsChanged, Said
 from zuno_tui.desk.faults import fault_words
-from zuno_tui.desk.position_rows import Won, positions_view, won_by_position
+from zuno_tui.settings.monitor import monitor_settings
+from zuno_tui.shown.position_rows import Won, positions_view, won_by_position
 from zuno_tui.shown.views import PositionRow, PositionsView
 from zuno_tui.shown.words import percent
 
@@ -228,8 +229,8 @@ class PositionReader:
 
     def _drawn(self, overview: Overview, now: float) -> PositionsView:
         session = self._desk_context.session
-        unit = session.settings.unit
-        return positions_view(session.network, overview, self._won, unit=unit, read_at=now)
+        watching = monitor_settings(session.settings)
+        return positions_view(session.network, overview, self._won, watching, read_at=now)
 
     def _scanning(self, progress: ScanProgress) -> None:
         done = percent(progress.fraction)

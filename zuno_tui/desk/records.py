@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from agents.lp.record_summary import summarise
-from zuno_tui.commands.replay import record_path
+from zuno_tui.commands.running.replay import record_path
 from zuno_tui.desk.events import DebateChanged, RecordsReady, Said, ViewAsked
 from zuno_tui.desk.prose import ending, turn_view
 from zuno_tui.session.replay import replayed
@@ -15,7 +15,7 @@ from zuno_tui.shown.views import DebateView, RecordRow
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from zuno_tui.commands.intents import Replay
+    from zuno_tui.commands.replay import Replay
     from zuno_tui.desk.context import DeskContext
 
 _MOST_LISTED = 100

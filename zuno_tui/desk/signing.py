@@ -11,7 +11,7 @@ from chain.contracts.checksum import checksummed
 from chain.execution.outbox.outbox import Outbox
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
-from zuno_tui.commands.apply import step_words
+from zuno_tui.commands.running.apply import step_words
 from zuno_tui.desk.approval_views import replacement_view, signing_key, waiting_view
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, Said
 from zuno_tui.desk.faults import fault_words
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from chain.execution.outbox.records import PlanStep
     from chain.wallet.secrets import Passphrase
     from chain.wallet.signer import Signer
-    from zuno_tui.commands.intents import Apply
-    from zuno_tui.commands.intents import OpenOutbox as AskedOutbox
+    from zuno_tui.commands.apply import Apply
+    from zuno_tui.commands.outbox import OpenOutbox as AskedOutbox
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.gate.limits import GateLimits
@@ -109,11 +109,11 @@ class Signing:
             seconds=_READ_PATIENCE,
         )
 
-    def ask_replacement(self, asked: AskedOutbox) -> None:
+    def ask_replacement(self, action: str, plan_id: str | None) -> None:
         self._desk_context.jobs.start(
             "confirm",
             "Reading what waits",
-            lambda _: self._ask_replacement(asked.action, asked.plan_id),
+            lambda _: self._ask_replacement(action, plan_id),
             seconds=_READ_PATIENCE,
         )
 

@@ -20,7 +20,7 @@ from agents.monitor.service import run_monitor
 from chain.base.store import StoreError
 from chain.contracts.checksum import shortened
 from chain.contracts.networks import UnknownNetworkError, network_named
-from zuno_tui.commands.intents import ALL_ALERTS
+from zuno_tui.commands.alerts import ALL_ALERTS
 from zuno_tui.desk.events import AlertRaised, AlertsChanged, Said
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.phrases.phrase_error import PhraseError
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from agents.monitor.heartbeat import Beat
     from agents.monitor.notes import Note
     from chain.contracts.networks import Address, Network
-    from zuno_tui.commands.intents import Acknowledge
-    from zuno_tui.commands.intents import MuteAlert as AskedMute
+    from zuno_tui.commands.alerts import Acknowledge
+    from zuno_tui.commands.alerts import MuteAlert as AskedMute
     from zuno_tui.desk.context import DeskContext
 
 

@@ -13,7 +13,11 @@ class PhraseContext(Struct, frozen=True):
     plan_position: int | None = None
     candidates: tuple[str, ...] = ()
     """What `approve` takes of the plan on the card, the recommended one first."""
+    argued: bool = False
+    """Whether agents argued for the plan on the card, and so left several moves."""
     approved: bool = False
+    applied: bool = False
+    """Whether the plan on the card came to its end."""
     alerts: tuple[str, ...] = ()
     selected_alert: str | None = None
     records: tuple[str, ...] = ()
@@ -22,6 +26,9 @@ class PhraseContext(Struct, frozen=True):
     network: str = ""
     has_market: bool = False
     """Whether this is the embedded chain, whose clock can be stopped."""
+    market_paused: bool = False
+    cancellable: bool = False
+    """Whether work is under way that can be ended."""
 
     @property
     def it(self) -> int | None:

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
     from chain.contracts.networks import Network
     from zuno_tui.phrases.pieces import Words
+    from zuno_tui.phrases.remaining import Remaining
 
 _INTRODUCED_BY = "on"
+_BESIDE_NETWORK = frozenset(("to", "the", "network", "chain", "on", "please"))
 _ALIASES = {
     "mainnet": "ethereum",
     "eth": "ethereum",
@@ -59,6 +61,19 @@ def take_networks(pieces: Sequence[PhrasePiece]) -> NamedNetworks:
 def network_called(words: Sequence[str]) -> Network | None:
     """The network of this name, title or nickname, and no other."""
     return _known_networks().get(_words(" ".join(words)))
+
+
+def spoken_network(said: Remaining) -> Network:
+    """The network that the words after a verb name."""
+    words = [word for word in said.text.lower().split() if word not in _BESIDE_NETWORK]
+    names = network_names()
+    if not words:
+        said.refuse(f"which network. Known: {', '.join(names)}.", "switch to base")
+    network = network_called(words)
+    if network is None:
+        wanted = " ".join(words)
+        said.refuse(f"the network {unknown([wanted], names)}. Known: {', '.join(names)}.")
+    return network
 
 
 def network_names() -> tuple[str, ...]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
+from chain.base.numerals import NumeralError, read_numeral
 from zuno_tui.phrases.phrase_error import Misunderstood, UnclearError
 from zuno_tui.phrases.pieces import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from chain.base.numerals import Numeral
     from zuno_tui.phrases.context import PhraseContext
 
 Found = TypeVar("Found")
@@ -29,6 +31,19 @@ _POSITION = re.compile(r"#?[0-9]{1,77}", re.ASCII)
 """Seventy-seven digits always fit the 256 bits of a token id."""
 _POINTING = re.compile("|".join(DEICTIC), re.IGNORECASE)
 _PLAN = re.compile(r"(?!req_)[a-z][a-z-]*_[0-9a-z_]{1,80}", re.ASCII)
+_RECORD = re.compile(r"req_[0-9a-z]{1,64}", re.ASCII)
+_CANDIDATE = re.compile(r"#?[0-9]{1,2}", re.ASCII)
+_ALERT = re.compile(r"#?[0-9]{1,18}", re.ASCII)
+_ADDRESS = re.compile(r"0[xX][0-9a-fA-F]{40}", re.ASCII)
+_ENS_NAME = re.compile(r"[^\s.]+(?:\.[^\s.]+)*\.[^\s.0-9]{2,}")
+_AMOUNT = re.compile(r"[0-9.][0-9.,]*[kKmM]?", re.ASCII)
+_PERCENT = re.compile(r"[0-9]+%?", re.ASCII)
+_SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9.₮]{1,23}")
+_TOKEN_NAME = re.compile(rf"{_ADDRESS.pattern}|{_SYMBOL.pattern}")
+_LATEST = {"latest": True, "last": True}
+_EVERYTHING = {"all": "all", "everything": "all"}
+_LEAVING = {"exit": "exit", "leaving": "exit"}
+_ABOUT_PLAN = ("plan", "recommendation", "proposal", "choice", "one", "move", "candidate", "option")
 _PROFILES: Mapping[str, ProfileName] = {
     "conservative": "conservative",
     "balanced": "balanced",
@@ -96,6 +111,80 @@ class Remaining:
         """A plan by its id; None for the one on the card."""
         return self.matching(_PLAN) if not self.points() else None
 
+    def candidate(self) -> str | None:
+        """A move of the plan by its number, or leaving; None for what is recommended."""
+        if self.one_of(_LEAVING):
+            return "exit"
+        number = self.matching(_CANDIDATE)
+        if number is None:
+            return None
+        number = number.removeprefix("#")
+        known = self.context.candidates
+        if known and number not in known:
+            moves = listed(sorted(known))
+            self.refuse(f"which move is {number}: the plan on the card has {moves}.")
+        return number
+
+    def record(self) -> str:
+        known = self.context.records
+        record = self.matching(_RECORD)
+        if record is None and known and (self.points() or self.one_of(_LATEST)):
+            record = known[0]
+        if record is None:
+            self.refuse("which record.", f"replay {known[0]}" if known else "records")
+        return record
+
+    def alert(self) -> str:
+        """An alert by its number or by pointing at it, or `all`."""
+        if (named := self.matching(_ALERT)) is not None:
+            return named.removeprefix("#")
+        if every := self.one_of(_EVERYTHING):
+            return every
+        known, pointed = self.context.alerts, self.context.selected_alert
+        if pointed is None and len(known) == 1:
+            pointed = known[0]
+        if not self.points() or pointed is None:
+            shown = known[:_MOST_OFFERED]
+            told = f" There are {listed(shown)}." if len(shown) > 1 else ""
+            self.refuse(f"which alert.{told}", f"{self.verb} {pointed or (*shown, '1')[0]}")
+        return pointed
+
+    def address(self) -> str | None:
+        address = self.matching(_ADDRESS)
+        return None if address is None else address.lower()
+
+    def ens_name(self) -> str | None:
+        name = self.matching(_ENS_NAME)
+        return None if name is None else name.lower()
+
+    def token_name(self) -> str | None:
+        """A symbol or an address."""
+        return self.matching(_TOKEN_NAME)
+
+    def symbol(self, example: str) -> str:
+        symbol = self.leading(_SYMBOL)
+        if symbol is None:
+            self.refuse("of which token.", example)
+        return symbol
+
+    def percent(self, example: str) -> int:
+        percent = self.leading(_PERCENT)
+        if percent is None:
+            self.refuse("by how much, in whole percent.", example)
+        return int(percent.removesuffix("%"))
+
+    def amount(self, example: str) -> Numeral:
+        text = self.leading(_AMOUNT)
+        if text is None:
+            self.refuse("how much.", example)
+        try:
+            numeral = read_numeral(text)
+        except NumeralError:
+            self.refuse(f"{text}: commas group thousands and a point starts the decimals.", example)
+        if numeral.digits <= 0:
+            self.refuse("how much: it must be more than zero.", example)
+        return numeral
+
     def profile(self) -> ProfileName | None:
         return self.one_of(_PROFILES)
 
@@ -125,6 +214,9 @@ class Remaining:
             raise UnclearError(
                 Misunderstood(f"I understood `{so_far}`, but not '{quoted}'.", self.verb, so_far)
             )
+
+    def end_about_plan(self, *fillers: str) -> None:
+        self.end(*_ABOUT_PLAN, *fillers)
 
     def refuse(self, missing: str, offer: str = "") -> NoReturn:
         """What is still to be said, as in "but not which position."."""

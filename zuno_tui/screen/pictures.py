@@ -15,7 +15,10 @@ from msgspec import Struct
 
 from chain.base.home import Home
 from chain.devnet.launch import running_devnet
-from zuno_tui.commands.intents import Apply, Approve, Inspect, Recommend
+from zuno_tui.commands.apply import Apply
+from zuno_tui.commands.approve import Approve
+from zuno_tui.commands.inspect import Inspect
+from zuno_tui.commands.recommend import Recommend
 from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.thread import DeskThread
 from zuno_tui.screen.app.app import ZunoApp

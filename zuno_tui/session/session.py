@@ -49,13 +49,16 @@ class Session(Struct, frozen=True):
     as_json: bool
     narrate: Callable[[str], None] = say
     """Where words go that are not the answer; a screen has no stderr to write on."""
+    flags: Flags = Flags()
+    """What was named for this run alone."""
 
     @classmethod
     def start(cls, arguments: Namespace) -> Session:
         home = Home.locate(os.environ, arguments.home)
         home.require_own()
-        settings = load_settings(home.settings, os.environ, flags_of(arguments))
-        return cls(home, settings, settings.chosen_network(), bool(arguments.json))
+        flags = flags_of(arguments)
+        settings = load_settings(home.settings, os.environ, flags)
+        return cls(home, settings, settings.chosen_network(), bool(arguments.json), flags=flags)
 
     @property
     def address(self) -> Address:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from chain.execution.decode.words import field_table
 from chain.tokens.token import amount_text
 from zuno_tui.gate.contract_code import trust_words
-from zuno_tui.shown.output import print_json, print_lines
+from zuno_tui.shown.answer import Answer
 from zuno_tui.shown.signing import GAS_EXCEEDS, trial_lines
 from zuno_tui.shown.transcript import wrapped
 from zuno_tui.shown.words import UNKNOWN
@@ -20,34 +20,26 @@ if TYPE_CHECKING:
     from chain.math.liquidity import Amounts
     from zuno_tui.gate.dry_run import Approved, DryRun
     from zuno_tui.gate.orders.swap_pool import SwapQuotes
-    from zuno_tui.session.session import Session
     from zuno_tui.shown.output import Json
 
 
-def show_approval(session: Session, approved: Approved) -> None:
-    if session.as_json:
-        expires = approved.dry_run.prepared.bounds.expires_at
-        document = _document(approved.dry_run)
-        print_json({**document, "hash": approved.hash, "expiresAt": expires})
-        return
+def approval_answer(approved: Approved) -> Answer:
     prepared = approved.dry_run.prepared
-    ends = datetime.fromtimestamp(prepared.bounds.expires_at, UTC)
-    print_lines(
-        [
+    expires = prepared.bounds.expires_at
+    return Answer(
+        lines=(
             *dry_run_lines(approved.dry_run),
             "",
             f"  hash     {approved.hash}",
-            f"  expires  {ends:%Y-%m-%d %H:%M:%S} UTC",
+            f"  expires  {datetime.fromtimestamp(expires, UTC):%Y-%m-%d %H:%M:%S} UTC",
             f"  next     zuno apply {prepared.order.plan_id}",
-        ]
+        ),
+        document={**_document(approved.dry_run), "hash": approved.hash, "expiresAt": expires},
     )
 
 
-def show_dry_run(session: Session, dry_run: DryRun) -> None:
-    if session.as_json:
-        print_json(_document(dry_run))
-    else:
-        print_lines(dry_run_lines(dry_run))
+def dry_run_answer(dry_run: DryRun) -> Answer:
+    return Answer(tuple(dry_run_lines(dry_run)), _document(dry_run))
 
 
 def dry_run_lines(dry_run: DryRun) -> Iterator[str]:

@@ -28,6 +28,7 @@ _FORESEEN = (
     "DecodingError",
     "FactsUnknownError",
     "InterruptedApplyError",
+    "MissingPositionError",
     "NotIncludedError",
     "UnknownAlertError",
 )

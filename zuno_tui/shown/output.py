@@ -25,9 +25,13 @@ class OutputColumn(Struct, frozen=True):
 
 
 def print_json(value: Json) -> None:
+    print_lines([json_text(value)])
+
+
+def json_text(value: Json) -> str:
     """One JSON document; escaped to ASCII, so no byte of it can steer a terminal."""
     _refuse_unsafe_integers(value)
-    print_lines([json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False)])
+    return json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False)
 
 
 def print_json_line(value: Json) -> None:

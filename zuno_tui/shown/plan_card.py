@@ -4,41 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.bus.plan_store import record_hash
-from agents.lp.plan_document import plan_in, was_edited
 from chain.base.number_words import UNKNOWN, hours, percent, usd
-from zuno_tui.session.session import say
+from zuno_tui.shown.answer import Answer
 from zuno_tui.shown.drawing.pieces import bar
 from zuno_tui.shown.exit_codes import DONE, FAILED
-from zuno_tui.shown.output import OutputColumn, print_json, print_lines, table
+from zuno_tui.shown.output import OutputColumn, table
 from zuno_tui.shown.transcript import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from agents.bus.plan_store import PlanDocument
     from agents.lp.plan import Candidate, Plan
-    from zuno_tui.session.session import Session
+    from zuno_tui.shown.argued_plan import ArguedPlan
 
 _BAR_CELLS = 8
 
 
-def show_plan(session: Session, document: PlanDocument) -> int:
-    """Print it; what was edited since it was made is said to be, and is no success."""
-    edited = was_edited(plan_in(document))
-    if session.as_json:
-        shown = {**document, "edited": True} if edited else document
-        print_json(shown)  # type: ignore[arg-type]
-    else:
-        print_lines(plan_lines(document))
-    if not edited:
-        return DONE
-    say(edited_words(document))
-    return FAILED
+def plan_answer(argued: ArguedPlan) -> Answer:
+    """What was edited since it was made is said to be, and is no success."""
+    edited = argued.edited
+    shown = {**argued.document, "edited": True} if edited else argued.document
+    return Answer(
+        lines=tuple(plan_lines(argued)),
+        document=shown,  # type: ignore[arg-type]
+        remarks=(edited_words(argued.plan),) if edited else (),
+        code=FAILED if edited else DONE,
+    )
 
 
-def plan_lines(document: PlanDocument) -> Iterator[str]:
-    plan = plan_in(document)
+def plan_lines(argued: ArguedPlan) -> Iterator[str]:
+    plan = argued.plan
     yield f"{plan.plan_id} · {headline(plan)}"
     yield recommendation(plan)
     yield ""
@@ -51,22 +46,23 @@ def plan_lines(document: PlanDocument) -> Iterator[str]:
     rows = [[label, *(tell(one) for one in options.values())] for label, tell in FIGURES.items()]
     yield from table(columns, rows)
     yield ""
-    for sentence in (*reasons(plan), *model_talk(document), *record_words(document)):
+    for sentence in (*reasons(plan), *model_talk(argued), *record_words(argued)):
         yield wrapped(f"  {sentence}", indent=2)
 
 
-def edited_words(document: PlanDocument) -> str:
+def edited_words(plan: Plan) -> str:
     return (
-        f"The file of {document['planId']} was changed since it was made: nobody argued for what "
+        f"The file of {plan.plan_id} was changed since it was made: nobody argued for what "
         "it says now, and it cannot be approved. Ask for a new plan: zuno recommend ID"
     )
 
 
-def record_words(document: PlanDocument) -> Iterator[str]:
+def record_words(argued: ArguedPlan) -> Iterator[str]:
     """Where it was argued, and the hash that tells whether that record is still the same."""
-    noted = record_hash(document)
-    if noted is not None:
-        yield f"Argued on the record {document['requestId']}, whose last hash is {noted}."
+    if argued.record_hash is not None:
+        yield (
+            f"Argued on the record {argued.request_id}, whose last hash is {argued.record_hash}."
+        )
 
 
 def reasons(plan: Plan) -> Iterator[str]:
@@ -79,17 +75,14 @@ def reasons(plan: Plan) -> Iterator[str]:
     yield f"The rules alone, with nobody arguing, would have chosen {words}."
 
 
-def model_talk(document: PlanDocument) -> Iterator[str]:
+def model_talk(argued: ArguedPlan) -> Iterator[str]:
     """What the model took and how it kept to its numbers, where there was one."""
-    match document:
-        case {
-            "claims": {"cited": int(cited), "struck": int(struck)},
-            "budget": {"tokens": int(tokens), "debateLimit": limit, "dollars": dollars},
-        }:
-            most = f" of {limit:,}" if isinstance(limit, int) else ""
-            price = f", ${dollars:.4f}" if isinstance(dollars, float) and tokens else ""
-            yield f"The model took {tokens:,}{most} tokens{price}."
-            yield f"Of the numbers it cited {cited} were given to it; {struck} were struck."
+    used = argued.model
+    if used is not None:
+        most = "" if used.most_tokens is None else f" of {used.most_tokens:,}"
+        price = f", ${used.dollars:.4f}" if used.dollars is not None and used.tokens else ""
+        yield f"The model took {used.tokens:,}{most} tokens{price}."
+        yield f"Of the numbers it cited {used.cited} were given to it; {used.struck} were struck."
 
 
 def headline(plan: Plan) -> str:

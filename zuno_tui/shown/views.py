@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 Standing = Literal["in range", "near edge", "out of range", "empty"]
 Tone = Literal["plain", "good", "warn", "bad", "dim"]
 
+ViewName = Literal["positions", "alerts", "debate", "plan", "records", "outbox", "settings"]
+
 
 class PositionRow(Struct, frozen=True):
     token_id: int
@@ -31,6 +33,8 @@ class PositionRow(Struct, frozen=True):
     against_holding_tone: Tone
     net_a_day: str
     """Fees less LVR, a day."""
+    share: str = "–"
+    """Of the liquidity that earns fees now."""
 
 
 class PositionsView(Struct, frozen=True):

@@ -9,7 +9,9 @@ from msgspec.structs import replace
 from chain.contracts.networks import network_named
 from chain.wallet.keystore import watch
 from tests.zuno_tui.desk.sitting import Sitting, opening
-from zuno_tui.commands.intents import Recommend, SwitchNetwork, UseWallet
+from zuno_tui.commands.network import SwitchNetwork
+from zuno_tui.commands.recommend import Recommend
+from zuno_tui.commands.wallet import UseWallet
 from zuno_tui.desk.events import PositionsChanged, Said, StatusChanged
 
 if TYPE_CHECKING:

@@ -10,7 +10,13 @@ from tests.agents.honest_model import honest
 from tests.fakes.model_endpoint import fails, model_endpoint, says
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.commands.intents import AboutPlan, Cancel, CreatePosition, Recommend, Replay, Show
+from zuno_tui.commands.cancel import Cancel
+from zuno_tui.commands.create import CreatePosition
+from zuno_tui.commands.explain import ExplainPlan
+from zuno_tui.commands.plan import ShowPlan
+from zuno_tui.commands.recommend import Recommend
+from zuno_tui.commands.replay import Replay
+from zuno_tui.commands.show import Show
 from zuno_tui.desk.events import (
     DebateChanged,
     PlanChanged,
@@ -126,13 +132,13 @@ async def test_a_plan_tells_its_records_hash_and_whether_it_was_edited(
         await desk.desk.idle()
         (kept,) = (tmp_path / "plans").iterdir()
         document = json.loads(kept.read_text())
-        await desk.ask(AboutPlan("explain"))
+        await desk.ask(ExplainPlan())
         why = desk.heard_last(DebateChanged).view
         since = len(desk.heard)
-        await desk.ask(AboutPlan("plan"))
+        await desk.ask(ShowPlan())
         unedited = [event for event in desk.heard[since:] if isinstance(event, Said)]
         kept.write_text(json.dumps({**document, "block": document["block"] + 1}))
-        await desk.ask(AboutPlan("plan"))
+        await desk.ask(ShowPlan())
         edited = desk.heard_last(Said)
 
     assert document["recordHash"] in (why.ended or "")

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.commands.intents import Apply, Approve, ChangePosition
+from zuno_tui.commands.apply import Apply
+from zuno_tui.commands.approve import Approve
+from zuno_tui.commands.collect import CollectFees
 from zuno_tui.desk.events import ConfirmationAsked, HintChanged, PlanChanged, PositionsChanged
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ async def test_the_market_waits_while_a_person_decides(
         await desk.ask(Approve("plan_0000000000000000"))
         await desk.desk.idle()
         refused = node("zuno_status")["speed"]
-        await desk.ask(ChangePosition("collect", (str(token_id),)))
+        await desk.ask(CollectFees(token_id))
         await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
         deciding = node("zuno_status")["speed"]
         await desk.ask(Apply())

@@ -11,14 +11,12 @@ from chain.base.store import Store, StoreError
 from chain.rpc.requests import RequestLimits
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.commands.intents import (
-    ChangePosition,
-    Inspect,
-    Quit,
-    Recommend,
-    Refresh,
-    SwitchNetwork,
-)
+from zuno_tui.commands.collect import CollectFees
+from zuno_tui.commands.inspect import Inspect
+from zuno_tui.commands.network import SwitchNetwork
+from zuno_tui.commands.quit import Quit
+from zuno_tui.commands.recommend import Recommend
+from zuno_tui.commands.refresh import Refresh
 from zuno_tui.desk.events import PositionsChanged, QuitAsked, Said, StatusChanged
 
 if TYPE_CHECKING:
@@ -37,7 +35,7 @@ async def test_an_rpc_that_dies_leaves_its_rows_and_comes_back(
     devnet: DevnetReady, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     impatient = RequestLimits(total_seconds=1.0, rounds=1, rest_seconds=0.1)
-    monkeypatch.setattr("chain.rpc.client.Limits", lambda: impatient)
+    monkeypatch.setattr("chain.rpc.client.RequestLimits", lambda: impatient)
     proxy = Proxy(devnet.url)
     with proxy:
         async with sitting(opening(tmp_path, proxy.url)) as desk:
@@ -142,7 +140,7 @@ async def test_whatever_a_node_says_is_told_in_clean_words(
     with Proxy(devnet.url, hostile) as proxy:
         async with sitting(opening(tmp_path, proxy.url)) as desk:
             await desk.until(PositionsChanged, lambda told: told.view.stale is not None)
-            for intent in (Inspect(28), Recommend(28), ChangePosition("collect", ("28",))):
+            for intent in (Inspect(28), Recommend(28), CollectFees(28)):
                 await desk.ask(intent)
                 await desk.desk.idle()
 

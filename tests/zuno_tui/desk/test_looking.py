@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.commands.intents import AboutPlan, Inspect, Recommend, SetMarketClock, ShowPage
+from zuno_tui.commands.balances import ShowBalances
+from zuno_tui.commands.diff import DiffPlan
+from zuno_tui.commands.inspect import Inspect
+from zuno_tui.commands.market import SetMarketClock
+from zuno_tui.commands.pools import ListPools
+from zuno_tui.commands.recommend import Recommend
+from zuno_tui.commands.simulate import SimulatePlan
 from zuno_tui.desk.events import DetailReady, PageReady, PoolsReady, Said
 
 if TYPE_CHECKING:
@@ -42,7 +48,7 @@ async def test_one_position_is_told_at_once_and_then_drawn(
 
 async def test_pools_come_with_a_phrase_to_go_on_from(devnet: DevnetReady, tmp_path: Path) -> None:
     async with sitting(opening(tmp_path, devnet.url)) as desk:
-        await desk.ask(ShowPage("pools"))
+        await desk.ask(ListPools())
         rows = (await desk.until(PoolsReady)).rows
 
     assert "create 1 WETH/USDC 0.05%" in {row.phrase for row in rows}
@@ -54,12 +60,12 @@ async def test_a_page_is_what_its_twin_prints_for_this_wallet(
 ) -> None:
     token_id = node("zuno_status")["positions"]["below its range"]
     async with sitting(opening(tmp_path, devnet.url)) as desk:
-        await desk.ask(ShowPage("balances"))
+        await desk.ask(ShowBalances())
         await desk.ask(Recommend(token_id))
         await desk.desk.idle()
-        await desk.ask(AboutPlan("diff", candidate="0"))
+        await desk.ask(DiffPlan(candidate="0"))
         await desk.desk.idle()
-        await desk.ask(AboutPlan("simulate", candidate="exit"))
+        await desk.ask(SimulatePlan(candidate="exit"))
         await desk.desk.idle()
 
     balances, diff, simulated = desk.all_heard(PageReady)

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.zuno_tui.desk.sitting import opening, sitting
-from zuno_tui.commands.intents import Apply, ChangePosition, OpenOutbox, Show
+from zuno_tui.commands.apply import Apply
+from zuno_tui.commands.collect import CollectFees
+from zuno_tui.commands.outbox import OpenOutbox
+from zuno_tui.commands.show import Show
 from zuno_tui.desk.events import (
     ConfirmationAsked,
     ConfirmationEnded,
@@ -39,7 +42,7 @@ async def test_what_was_sent_is_found_again_and_can_be_cancelled(
     token_id = node("zuno_status")["positions"]["healthy"]
     before = int(node("eth_getTransactionCount", devnet.wallet, "latest"), 16)
     async with sitting(opening(tmp_path, devnet.url)) as desk:
-        await desk.ask(ChangePosition("collect", (str(token_id),)))
+        await desk.ask(CollectFees(token_id))
         await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
         await desk.ask(Apply())
         approval = (await desk.until(ConfirmationAsked)).approval
@@ -60,7 +63,7 @@ async def test_what_was_sent_is_found_again_and_can_be_cancelled(
         await desk.until(ConfirmationEnded, lambda told: "cancel sent" in told.words)
         node("evm_mine")
         since = len(desk.heard)
-        await desk.ask(OpenOutbox("look"))
+        await desk.ask(OpenOutbox())
         after = (await desk.until(OutboxReady, since=since)).rows[0]
 
     assert approval.plan_id in said.words

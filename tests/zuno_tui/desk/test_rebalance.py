@@ -8,7 +8,11 @@ import pytest
 
 from chain.wallet.secrets import Passphrase
 from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
-from zuno_tui.commands.intents import Apply, Approve, ChangePosition, Recommend, Refresh
+from zuno_tui.commands.apply import Apply
+from zuno_tui.commands.approve import Approve
+from zuno_tui.commands.collect import CollectFees
+from zuno_tui.commands.recommend import Recommend
+from zuno_tui.commands.refresh import Refresh
 from zuno_tui.desk.events import (
     ConfirmationAsked,
     ConfirmationEnded,
@@ -43,7 +47,7 @@ async def asked_to_confirm(desk: Sitting) -> ApprovalView:
 
 
 async def approved_to_collect(desk: Sitting, token_id: int) -> ApprovalView:
-    await desk.ask(ChangePosition("collect", (str(token_id),)))
+    await desk.ask(CollectFees(token_id))
     told = await desk.until(PlanChanged, lambda told: bool(told.view and told.view.approval))
     assert told.view is not None
     assert told.view.approval is not None

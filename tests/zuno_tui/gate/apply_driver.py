@@ -6,8 +6,8 @@ import os
 import sys
 
 # What `apply` imports lazily, so that a child of the fork server starts at once.
-import zuno_tui.commands.apply
-import zuno_tui.commands.outbox
+import zuno_tui.commands.running.apply
+import zuno_tui.commands.running.outbox
 import zuno_tui.gate.apply  # noqa: F401
 from zuno_tui.cli import main
 

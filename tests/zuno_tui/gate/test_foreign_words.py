@@ -23,7 +23,7 @@ from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.desk.sitting import opening, sitting
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from tests.zuno_tui.gate.hostile_world import UPGRADEABLE, HostileWorld, hostile_world
-from zuno_tui.commands.intents import ChangePosition
+from zuno_tui.commands.close import ClosePosition
 from zuno_tui.desk.events import Said
 from zuno_tui.shown.failures import unforeseen
 
@@ -87,7 +87,7 @@ async def test_nor_at_the_desk(desk: Desk, world: HostileWorld) -> None:
     world.set_code(UPGRADEABLE, _reverting(REASON))
 
     async with sitting(opening(desk.command.home, desk.devnet.url)) as person:
-        await person.ask(ChangePosition("close", (str(world.upgradeable),)))
+        await person.ask(ClosePosition(world.upgradeable))
         told = await person.until(Said, lambda event: event.tone == "bad")
 
     _assert_quoted(told.words)

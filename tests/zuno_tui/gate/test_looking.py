@@ -22,8 +22,8 @@ from tests.zuno_tui.gate.interrupted_plans import (
     sent_so_far,
 )
 from tests.zuno_tui.terminal import Terminal
-from zuno_tui.commands.intents import OpenOutbox as AskedOutbox
-from zuno_tui.commands.intents import Show
+from zuno_tui.commands.outbox import OpenOutbox as AskedOutbox
+from zuno_tui.commands.show import Show
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, OutboxReady, Said
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ def test_a_failure_nobody_foresaw_does_not_say_that_nothing_was_sent(
         raise RuntimeError("broken in the middle")
 
     place = {"cancel": "outbox_replacing.send_replacement", "resume": "outbox_resuming.resume_plan"}
-    monkeypatch.setattr(f"zuno_tui.cli.{place[action]}", breaks)
+    monkeypatch.setattr(f"zuno_tui.commands.running.{place[action]}", breaks)
     failed = desk.here("outbox", action, *_confirmed(approval))
 
     assert failed.code == FAILED

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from zuno_tui.commands.completion import MOST_SHOWN, completions
-from zuno_tui.commands.understanding import understand
+from zuno_tui.commands.prompt.completion import MOST_SHOWN, completions
+from zuno_tui.commands.prompt.understanding import understand
 from zuno_tui.phrases.context import PhraseContext
 from zuno_tui.phrases.phrase_error import Misunderstood
 

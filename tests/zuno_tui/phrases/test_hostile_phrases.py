@@ -7,15 +7,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chain.base.clean_text import DROP
-from zuno_tui.commands.completion import completions
-from zuno_tui.commands.intents import Apply, Approve, ChangePosition, OpenOutbox
-from zuno_tui.commands.understanding import understand
-from zuno_tui.commands.verbs import VERBS
+from zuno_tui.commands.apply import Apply
+from zuno_tui.commands.approve import Approve
+from zuno_tui.commands.close import ClosePosition
+from zuno_tui.commands.collect import CollectFees
+from zuno_tui.commands.compound import CompoundFees
+from zuno_tui.commands.decrease import DecreasePosition
+from zuno_tui.commands.increase import IncreasePosition
+from zuno_tui.commands.outbox import OpenOutbox
+from zuno_tui.commands.prompt.completion import completions
+from zuno_tui.commands.prompt.understanding import understand
+from zuno_tui.commands.registry import registry
+from zuno_tui.commands.revoke import Revoke
+from zuno_tui.commands.unwrap import UnwrapEth
+from zuno_tui.commands.wrap import WrapEth
 from zuno_tui.phrases.context import PhraseContext
 from zuno_tui.phrases.phrase_error import Misunderstood
 
 DESK = PhraseContext(positions=(7,), selected=7, candidates=("1", "exit"), alerts=("3",))
-MONEY = (Apply, Approve, ChangePosition, OpenOutbox)
+MONEY = (
+    Apply,
+    Approve,
+    OpenOutbox,
+    CollectFees,
+    CompoundFees,
+    ClosePosition,
+    DecreasePosition,
+    IncreasePosition,
+    WrapEth,
+    UnwrapEth,
+    Revoke,
+)
 HOSTILE = st.text(st.characters(codec="utf-8"), max_size=60) | st.sampled_from(
     ["\x1b[2J", "[red]x[/]", "\x1b]52;c;YQ==\x07", "a\u202epply", "[@click=app.quit]x[/]", "\u0000"]
 )
@@ -42,7 +64,12 @@ def test_noise_moves_no_money(text: str) -> None:
     said = understand(text, DESK)
 
     if isinstance(said, MONEY):
-        exact = [phrase for verb in VERBS if verb.money for phrase in (verb.name, *verb.spoken)]
+        exact = [
+            phrase
+            for verb in registry().verbs
+            if verb.money
+            for phrase in (verb.name, *verb.spoken)
+        ]
         assert any(f"{phrase} " in f"{' '.join(text.split())} " for phrase in exact)
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
     from chain.wallet.secrets import Passphrase
-    from zuno_tui.commands.intents import Intent
+    from zuno_tui.commands.command import Intent
     from zuno_tui.desk.events import Event
     from zuno_tui.shown.views import Standing, Tone
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -22,18 +23,15 @@ from tests.zuno_tui.screen.scenes import (
     position,
     text_of,
 )
-from zuno_tui.commands.intents import (
-    AboutPlan,
-    Acknowledge,
-    Cancel,
-    Inspect,
-    Intent,
-    MuteAlert,
-    Recommend,
-    Refresh,
-    SetMarketClock,
-    Show,
-)
+from zuno_tui.commands.alerts import Acknowledge, MuteAlert
+from zuno_tui.commands.cancel import Cancel
+from zuno_tui.commands.diff import DiffPlan
+from zuno_tui.commands.inspect import Inspect
+from zuno_tui.commands.market import SetMarketClock
+from zuno_tui.commands.recommend import Recommend
+from zuno_tui.commands.refresh import Refresh
+from zuno_tui.commands.show import Show
+from zuno_tui.commands.simulate import SimulatePlan
 from zuno_tui.desk.events import (
     AlertRaised,
     AlertsChanged,
@@ -51,6 +49,10 @@ from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.screens.desk import DeskScreen
 from zuno_tui.screen.screens.help import HelpScreen
 
+if TYPE_CHECKING:
+    from zuno_tui.commands.command import Intent
+
+
 ASKED: tuple[tuple[tuple[str, ...], Intent], ...] = (
     (("1", "enter"), Inspect(7)),
     (("1", "j", "enter"), Inspect(9)),
@@ -60,8 +62,8 @@ ASKED: tuple[tuple[tuple[str, ...], Intent], ...] = (
     (("2", "space"), Acknowledge("a1")),
     (("2", "j", "m"), MuteAlert("a2", 3600)),
     (("2", "k", "M"), MuteAlert("a1", 86_400)),
-    (("4", "d"), AboutPlan("diff", PLAN.plan_id, "1")),
-    (("4", "right", "t"), AboutPlan("simulate", PLAN.plan_id, "2")),
+    (("4", "d"), DiffPlan(PLAN.plan_id, "1")),
+    (("4", "right", "t"), SimulatePlan(PLAN.plan_id, "2")),
     (("o",), Show("outbox")),
     (("e",), Show("records")),
     (("p",), SetMarketClock("pause")),

@@ -15,7 +15,8 @@ from tests.zuno_tui.screen.scenes import (
     desk_app,
     play,
 )
-from zuno_tui.commands.intents import Apply, ShowPage
+from zuno_tui.commands.apply import Apply
+from zuno_tui.commands.doctor import Doctor
 from zuno_tui.desk.events import PlanChanged, StatusChanged
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.app.palette import DeskCommands
@@ -62,7 +63,7 @@ async def test_nothing_in_the_palette_asks_for_a_signature() -> None:
 
         assert link.confirmed == []
         assert not any(isinstance(intent, Apply) for intent in link.intents)
-        assert ShowPage("doctor") in link.intents
+        assert Doctor() in link.intents
 
 
 async def test_a_command_is_found_by_typing_and_what_costs_money_waits_in_the_prompt() -> None:

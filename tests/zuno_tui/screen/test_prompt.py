@@ -8,7 +8,11 @@ import pytest
 from textual.events import Key, Paste
 
 from tests.zuno_tui.screen.scenes import APPROVED, POSITIONS, ScriptedLink, desk_app, play
-from zuno_tui.commands.intents import Apply, Approve, Help, Inspect, Recommend
+from zuno_tui.commands.apply import Apply
+from zuno_tui.commands.approve import Approve
+from zuno_tui.commands.help import Help
+from zuno_tui.commands.inspect import Inspect
+from zuno_tui.commands.recommend import Recommend
 from zuno_tui.desk.events import PlanChanged, PositionsChanged
 from zuno_tui.phrases.history import MOST_KEPT, PhraseHistory, open_history
 from zuno_tui.screen.panes.lines import MessageLine
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-    from zuno_tui.commands.intents import Intent
+    from zuno_tui.commands.command import Intent
 
 KEY = "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"
 

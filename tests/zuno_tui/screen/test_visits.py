@@ -8,7 +8,9 @@ import pytest
 
 from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app, play
 from tests.zuno_tui.screen.visit_scenes import DETAIL, POOLS, RECORDS, REPLAYED, SENT, SETTINGS
-from zuno_tui.commands.intents import Prefer, Recommend, Replay
+from zuno_tui.commands.recommend import Recommend
+from zuno_tui.commands.replay import Replay
+from zuno_tui.commands.theme import Prefer
 from zuno_tui.desk.events import (
     DebateChanged,
     DetailReady,

@@ -176,7 +176,9 @@ class ZunoApp(SafeApp[None]):
 
     def on_ready(self) -> None:
         # The grammar is needed at the first letter, and not for the first paint.
-        Thread(target=import_module, args=("zuno_tui.commands.understanding",), daemon=True).start()
+        Thread(
+            target=import_module, args=("zuno_tui.commands.prompt.understanding",), daemon=True
+        ).start()
         if self._after_first_paint is not None:
             self.call_after_refresh(self._after_first_paint)
 

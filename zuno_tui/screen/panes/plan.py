@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from zuno_tui.commands.intents import PlanVerb
     from zuno_tui.shown.views import ApprovalView, OptionView, PlanView, ResultView
 
+PlanTopic = Literal["diff", "simulate", "explain"]
 _LABEL = 9
 
 
@@ -105,8 +105,8 @@ class PlanPane(VerticalScroll, can_focus=True):
             super().__init__()
 
     class AskedAbout(Message):
-        def __init__(self, verb: PlanVerb, option: OptionView | None) -> None:
-            self.verb = verb
+        def __init__(self, about: PlanTopic, option: OptionView | None) -> None:
+            self.about = about
             self.option = option
             super().__init__()
 
@@ -166,9 +166,9 @@ class PlanPane(VerticalScroll, can_focus=True):
         if self.option is not None and self.option.candidate is not None:
             self.post_message(self.Taken(self.option))
 
-    def action_about(self, verb: PlanVerb) -> None:
+    def action_about(self, about: PlanTopic) -> None:
         if self._view is not None:
-            self.post_message(self.AskedAbout(verb, self.option))
+            self.post_message(self.AskedAbout(about, self.option))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         view = self._view

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.events import Key, Paste
 
-    from zuno_tui.commands.completion import PhraseCompletion
+    from zuno_tui.commands.prompt.completion import PhraseCompletion
 
 _PLACEHOLDER = "type what you want · help tells what there is"
 _WITH_EXAMPLE = "type what you want, like recommend {token_id} · help tells the rest"
@@ -33,7 +33,7 @@ _ONE_LINE = "Only the first line of the paste was taken, and nothing was asked y
 
 def _completions(text: str, context: PhraseContext) -> Sequence[PhraseCompletion]:
     # The grammar is needed for the first letter, not for the first paint.
-    from zuno_tui.commands.completion import completions
+    from zuno_tui.commands.prompt.completion import completions
 
     return completions(text, context)
 

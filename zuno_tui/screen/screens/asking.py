@@ -14,13 +14,14 @@ from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.screens.help import active_keys
 
 if TYPE_CHECKING:
-    from zuno_tui.commands.intents import Intent, ViewName
+    from zuno_tui.commands.command import Intent
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.phrases.context import PhraseContext
     from zuno_tui.screen.last_seen import LastSeen
     from zuno_tui.screen.panes.plan import PlanPane
     from zuno_tui.screen.panes.prompt import PromptPane
     from zuno_tui.screen.panes.row_table import RowTable
+    from zuno_tui.shown.views import ViewName
 
 
 class Asking(Screen[None]):
@@ -45,7 +46,7 @@ class Asking(Screen[None]):
         self.link.ask(intent)
 
     def on_prompt_pane_submitted(self, event: PromptPane.Submitted) -> None:
-        from zuno_tui.commands.understanding import understand
+        from zuno_tui.commands.prompt.understanding import understand
 
         meant = understand(event.text, self.context)
         if isinstance(meant, Misunderstood):
@@ -54,7 +55,7 @@ class Asking(Screen[None]):
             self.ask(meant)
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
-        from zuno_tui.commands.intents import Inspect
+        from zuno_tui.commands.inspect import Inspect
 
         match event.table:
             case PositionsPane():
@@ -68,12 +69,12 @@ class Asking(Screen[None]):
                 pass
 
     def on_alerts_pane_acknowledged(self, event: AlertsPane.Acknowledged) -> None:
-        from zuno_tui.commands.intents import Acknowledge
+        from zuno_tui.commands.alerts import Acknowledge
 
         self.ask(Acknowledge(event.alert_id))
 
     def on_alerts_pane_muted(self, event: AlertsPane.Muted) -> None:
-        from zuno_tui.commands.intents import MuteAlert
+        from zuno_tui.commands.alerts import MuteAlert
 
         self.ask(MuteAlert(event.alert_id, event.seconds))
 
@@ -81,15 +82,23 @@ class Asking(Screen[None]):
         self.offer(f"approve {event.option.candidate}")
 
     def on_plan_pane_asked_about(self, event: PlanPane.AskedAbout) -> None:
-        from zuno_tui.commands.intents import AboutPlan
+        from zuno_tui.commands.diff import DiffPlan
+        from zuno_tui.commands.explain import ExplainPlan
+        from zuno_tui.commands.simulate import SimulatePlan
 
         plan = self.told.plan
         candidate = None if event.option is None else event.option.candidate
         if plan is not None:
-            self.ask(AboutPlan(event.verb, plan.plan_id, candidate))
+            match event.about:
+                case "diff":
+                    self.ask(DiffPlan(plan.plan_id, candidate))
+                case "simulate":
+                    self.ask(SimulatePlan(plan.plan_id, candidate))
+                case "explain":
+                    self.ask(ExplainPlan(plan.plan_id))
 
     def action_recommend(self) -> None:
-        from zuno_tui.commands.intents import Recommend
+        from zuno_tui.commands.recommend import Recommend
 
         if self.context.selected is not None:
             self.ask(Recommend(self.context.selected))
@@ -102,17 +111,17 @@ class Asking(Screen[None]):
         self.offer("approve")
 
     def action_show(self, view: ViewName) -> None:
-        from zuno_tui.commands.intents import Show
+        from zuno_tui.commands.show import Show
 
         self.ask(Show(view))
 
     def action_refresh_views(self) -> None:
-        from zuno_tui.commands.intents import Refresh
+        from zuno_tui.commands.refresh import Refresh
 
         self.ask(Refresh())
 
     def action_cancel_work(self) -> None:
-        from zuno_tui.commands.intents import Cancel
+        from zuno_tui.commands.cancel import Cancel
 
         self.ask(Cancel())
 
@@ -146,7 +155,7 @@ class Asking(Screen[None]):
             self.app.exit()
 
     def action_market(self, action: Literal["pause", "step", "faster", "slower"]) -> None:
-        from zuno_tui.commands.intents import SetMarketClock
+        from zuno_tui.commands.market import SetMarketClock
 
         if action == "pause" and self.told.status.market_paused:
             self.ask(SetMarketClock("resume"))

@@ -9,18 +9,18 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from zuno_tui.commands.verbs import VERBS, verb_named
+from zuno_tui.commands.registry import registry
 from zuno_tui.screen.keys import HELP
 from zuno_tui.screen.panes.frame import literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
     from textual.screen import Screen
 
-    from zuno_tui.commands.verb import Verb
+    from zuno_tui.commands.command import Verb
 
 
 class ActiveKey(NamedTuple):
@@ -124,22 +124,26 @@ class HelpScreen(ModalScreen[None]):
         self.query_one(".sheet", VerticalScroll).scroll_relative(y=step, animate=False)
 
     def _lines(self, *, with_ids: bool) -> Iterator[Content]:
-        verb = None if self._topic is None else verb_named(self._topic)
+        verb = None if self._topic is None else registry().verb_named(self._topic)
         if verb is not None:
-            yield from _about_verb(verb)
+            yield from _about_verb(verb, {key.id: key.key for key in self._keys})
             return
         if self._pane in _ABOUT:
             yield literal(_ABOUT[self._pane])
             yield Content("")
         yield from _key_lines(_in_order(self._keys, self._pane), with_ids=with_ids)
         yield literal("PHRASES", "bold $primary")
-        for each in VERBS:
-            yield Content.assemble((f"{each.usage:<{_USAGE_CELLS}} ", "bold"), each.does)
+        for each in registry().verbs:
+            does = registry().does(each)
+            yield Content.assemble((f"{each.written:<{_USAGE_CELLS}} ", "bold"), does)
 
 
-def _about_verb(verb: Verb) -> Iterator[Content]:
-    yield literal(verb.usage, "bold $primary")
-    yield literal(f"{verb.does[0].upper()}{verb.does[1:]}.")
+def _about_verb(verb: Verb, keys: Mapping[str, str]) -> Iterator[Content]:
+    does = registry().does(verb)
+    yield literal(verb.written, "bold $primary")
+    yield literal(f"{does[0].upper()}{does[1:]}.")
+    if (key := keys.get(registry().key_of(verb))) is not None:
+        yield literal(f"Key: {key}")
     if verb.spoken:
         yield Content("")
         yield literal("Also understood:", "$quiet")

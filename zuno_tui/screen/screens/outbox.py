@@ -8,7 +8,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from zuno_tui.commands.intents import OpenOutbox
+from zuno_tui.commands.outbox import OpenOutbox
 from zuno_tui.desk.events import OutboxReady
 from zuno_tui.screen.keys import SENT
 from zuno_tui.screen.panes.frame import heading, literal
@@ -70,7 +70,7 @@ class OutboxScreen(SubScreen):
         self._show_steps()
 
     def action_look(self) -> None:
-        self.link.ask(OpenOutbox("look"))
+        self.link.ask(OpenOutbox())
 
     def action_offer(self, action: str) -> None:
         if self._chosen is not None:

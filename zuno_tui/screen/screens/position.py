@@ -9,7 +9,7 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from zuno_tui.commands.intents import Recommend
+from zuno_tui.commands.recommend import Recommend
 from zuno_tui.desk.events import DetailReady
 from zuno_tui.screen.keys import DETAIL
 from zuno_tui.screen.panes.frame import heading, literal

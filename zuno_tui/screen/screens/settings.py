@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical
 
-from zuno_tui.commands.intents import Prefer
+from zuno_tui.commands.theme import Prefer
 from zuno_tui.desk.events import SettingsReady
 from zuno_tui.screen.keys import PREFERRING
 from zuno_tui.screen.panes.frame import literal

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from textual.binding import BindingType
 
-    from zuno_tui.commands.intents import Intent
+    from zuno_tui.commands.command import Intent
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.shown.drawing.pieces import Line
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from chain.base.clean_text import clean_text
 from chain.base.secrecy import NOT_KEPT, looks_secret
 from chain.base.spelling import nearest
-from zuno_tui.commands.intents import Inspect
-from zuno_tui.commands.verbs import VERBS, verb_at_start
+from zuno_tui.commands.inspect import Inspect
+from zuno_tui.commands.registry import registry
 from zuno_tui.phrases.phrase_error import Misunderstood, UnclearError
 from zuno_tui.phrases.pieces import LONGEST_PHRASE
 from zuno_tui.phrases.remaining import Remaining
 
 if TYPE_CHECKING:
-    from zuno_tui.commands.intents import Intent
+    from zuno_tui.commands.command import Intent
     from zuno_tui.phrases.context import PhraseContext
 
 _COURTESIES = (
@@ -47,7 +47,7 @@ def understand(text: str, context: PhraseContext) -> Intent | Misunderstood:
         return refused
     if len(words) == 1 and _BARE_POSITION.fullmatch(words[0]):
         return Inspect(int(words[0].removeprefix("#")))
-    found = verb_at_start(words)
+    found = registry().verb_at_start(words)
     if found is None:
         return _unknown(words)
     verb, count = found
@@ -84,7 +84,7 @@ def _without_courtesies(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _unknown(words: tuple[str, ...]) -> Misunderstood:
-    known = {phrase: verb for verb in VERBS for phrase in (verb.name, *verb.spoken)}
+    known = registry().phrases()
     attempts = (nearest(" ".join(words[:count]).lower(), known) for count in (len(words), 2, 1))
     meant = next(filter(None, attempts), None)
     said = f"I do not know '{words[0]}'."
@@ -92,8 +92,8 @@ def _unknown(words: tuple[str, ...]) -> Misunderstood:
         return Misunderstood(said, offer="help")
     verb = known[meant]
     if verb.money:
-        return Misunderstood(f"{said} What leads to a signature is typed exactly: {verb.usage}")
-    told = f"{said} The nearest is {verb.name}: {verb.does}."
+        return Misunderstood(f"{said} What leads to a signature is typed exactly: {verb.written}")
+    told = f"{said} The nearest is {verb.name}: {registry().does(verb)}."
     return Misunderstood(told, offer=_in_place_of(words, meant))
 
 

@@ -1,4 +1,4 @@
-"""A wallet's positions as the pane draws them: every figure already in words."""
+"""A wallet's positions in words, for the pane and the command line alike."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from agents.monitor.rules.thresholds import Thresholds
 from chain.base.quantity import Unknown
 from chain.contracts.hooks import Danger
 from chain.positions.performance import gains
 from chain.tokens.pair import pair_of
 from zuno_tui.shown.views import PositionRow, PositionsView
-from zuno_tui.shown.words import fee_text, money, short_gain, worth
+from zuno_tui.shown.words import fee_text, money, percent, short_gain, worth
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from fractions import Fraction
 
+    from agents.monitor.rules.thresholds import WatchSettings
     from chain.base.quantity import Quantity
     from chain.contracts.networks import Network
     from chain.positions.overview import Overview
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import WorthUnit
     from zuno_tui.shown.views import Standing, Tone
-
-_NEAR_EDGE = Thresholds().near_edge
-"""Of the range's width: closer than this to an edge is near it, as the monitor has it too."""
 
 
 class Won(Struct, frozen=True):
@@ -43,26 +40,38 @@ _NOT_READ_YET = Won("…", "dim", "…")
 
 
 def positions_view(
-    network: Network, overview: Overview, won: Mapping[int, Won], *, unit: WorthUnit, read_at: float
+    network: Network,
+    overview: Overview,
+    won: Mapping[int, Won],
+    watching: WatchSettings,
+    *,
+    read_at: float,
 ) -> PositionsView:
-    wallet, whole = overview.wallet, overview.portfolio
-    worths = {one.token_id: one for one in whole.positions}
+    wallet, whole, unit = overview.wallet, overview.portfolio, overview.portfolio.unit
     return PositionsView(
-        rows=tuple(
-            _row(
-                network,
-                overview,
-                position,
-                worths[position.token_id],
-                won.get(position.token_id, _NOT_READ_YET),
-            )
-            for position in wallet.positions
-        ),
+        rows=position_rows(network, overview, won, watching),
         total=money(whole.total, unit),
         fees=money(whole.fees, unit),
         found=f"{wallet.found} of {wallet.balance_of} found",
         block=wallet.block.number,
         read_at=read_at,
+    )
+
+
+def position_rows(
+    network: Network, overview: Overview, won: Mapping[int, Won], watching: WatchSettings
+) -> tuple[PositionRow, ...]:
+    worths = {one.token_id: one for one in overview.portfolio.positions}
+    return tuple(
+        _row(
+            network,
+            overview,
+            position,
+            worths[position.token_id],
+            won.get(position.token_id, _NOT_READ_YET),
+            near_edge=watching.thresholds(network.name, position.token_id).near_edge,
+        )
+        for position in overview.wallet.positions
     )
 
 
@@ -93,7 +102,13 @@ def _won(
 
 
 def _row(
-    network: Network, overview: Overview, position: PositionSnapshot, value: Worth, won: Won
+    network: Network,
+    overview: Overview,
+    position: PositionSnapshot,
+    value: Worth,
+    won: Won,
+    *,
+    near_edge: float,
 ) -> PositionRow:
     pool, ticks = position.pool, (position.identity.tick_lower, position.identity.tick_upper)
     tokens, unit = overview.tokens, overview.portfolio.unit
@@ -106,12 +121,13 @@ def _row(
         token_id=position.token_id,
         pair=pair.name,
         fee=fee_text(pool.lp_fee) + ("*" if pool.key.has_dynamic_fee else ""),
-        standing=standing(position, progress),
-        notes=_notes(position),
+        standing=standing(position, progress, near_edge),
+        notes=notes(position),
         progress=progress,
         low=low,
         high=high,
         price=pair.price_text(pool.sqrt_price_x96),
+        share=percent(position.share) if position.share else "–",
         value=worth(value.principal, unit),
         fees=worth(value.fees, unit),
         against_holding=won.against_holding,
@@ -120,15 +136,21 @@ def _row(
     )
 
 
-def standing(position: PositionSnapshot, progress: float) -> Standing:
+def standing(position: PositionSnapshot, progress: float, near_edge: float) -> Standing:
+    """Nearer to an edge than this part of the width is near it, as it is to the monitor."""
     if position.liquidity == 0:
         return "empty"
     if not position.in_range:
         return "out of range"
-    return "near edge" if min(progress, 1 - progress) < _NEAR_EDGE else "in range"
+    return "near edge" if min(progress, 1 - progress) < near_edge else "in range"
 
 
-def _notes(position: PositionSnapshot) -> tuple[str, ...]:
+def state_words(standing: Standing, notes: Iterable[str]) -> str:
+    """The state in words: colour never carries it alone."""
+    return ", ".join((standing, *notes))
+
+
+def notes(position: PositionSnapshot) -> tuple[str, ...]:
     custody = position.custody
     told = {
         "hook": position.pool.hook.danger is Danger.DANGEROUS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.wallet.keystore import open_signer
-from zuno_tui.commands.confirming import may_have_sent, require_typed
+from zuno_tui.commands.running.confirming import may_have_sent, require_typed
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.replace import replacement_of, send_replacement, waiting_dispatch

@@ -13,8 +13,10 @@ from agents.bus.payload import FailureCause
 from agents.bus.run import Listener
 from zuno_tui.session.debate import Debating, debate
 from zuno_tui.session.session import say
+from zuno_tui.shown.answer import print_answer
+from zuno_tui.shown.argued_plan import just_argued
 from zuno_tui.shown.exit_codes import FAILED, NETWORK
-from zuno_tui.shown.plan_card import show_plan
+from zuno_tui.shown.plan_card import plan_answer
 from zuno_tui.shown.transcript import LiveTranscript
 
 if TYPE_CHECKING:
@@ -44,7 +46,8 @@ async def argue(arguing: Arguing, start: FlowStart | FlowCreateStart) -> int:
         say(f"The debate ended at {stage}: {reason}")
         unread = failure is not None and failure.cause is FailureCause.UNREADABLE
         return NETWORK if unread else FAILED
-    return show_plan(session, debated.document)
+    argued = just_argued(debated.ended, debated.document, debated.spent)
+    return print_answer(plan_answer(argued), as_json=session.as_json)
 
 
 def _listener(arguing: Arguing) -> Listener:

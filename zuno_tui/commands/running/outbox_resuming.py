@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.execution.outbox.records import SUCCEEDED, VersionKind
-from zuno_tui.commands.apply import step_words
-from zuno_tui.commands.confirming import may_have_sent, require_typed
+from zuno_tui.commands.running.apply import step_words
+from zuno_tui.commands.running.confirming import may_have_sent, require_typed
 from zuno_tui.gate.limits import gate_limits
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.resume import prepare_resume, resume_plan

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
 from chain.base.quantity import Quantity, Unknown
@@ -10,12 +9,11 @@ from chain.contracts.checksum import checksummed
 from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import Performance, gains, read_performance
 from chain.tokens.pair import Pair, pair_of
-from zuno_tui.commands.positions import state_words
-from zuno_tui.session.session import Session, say
+from zuno_tui.settings.monitor import monitor_settings
+from zuno_tui.shown.answer import Answer
 from zuno_tui.shown.drawing.pieces import range_gauge
-from zuno_tui.shown.exit_codes import FAILED
-from zuno_tui.shown.output import print_json, print_lines
 from zuno_tui.shown.position_document import performance_document, position_document
+from zuno_tui.shown.position_rows import notes, standing, state_words
 from zuno_tui.shown.words import (
     UNKNOWN,
     age_text,
@@ -27,44 +25,41 @@ from zuno_tui.shown.words import (
 )
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable, Iterator
 
     from chain.math.liquidity import Amounts
     from chain.prices.price import WorthUnit
-    from zuno_tui.shown.output import Json
+    from zuno_tui.session.session import Session
 
 T = TypeVar("T")
 
 _LABEL_WIDTH = 14
 
 
-def run(arguments: Namespace) -> int:
-    return asyncio.run(_inspect(Session.start(arguments), arguments.token_id))
+class MissingPositionError(Exception):
+    """There is no such position, or there is no longer."""
 
 
-async def _inspect(session: Session, token_id: int) -> int:
+async def position_answer(session: Session, token_id: int) -> Answer:
     async with session.sources() as sources:
         one = await read_one(sources, token_id, session.settings.unit)
         if one is None:
-            say(f"{session.network.title} has no position #{token_id}, or it was burned.")
-            return FAILED
+            raise MissingPositionError(
+                f"{session.network.title} has no position #{token_id}, or it was burned."
+            )
         performance = await read_performance(sources, [one.snapshot])
-    if session.as_json:
-        document = position_document(
-            session.network, one.snapshot, one.tokens, one.prices, one.worth
-        )
-        where: dict[str, Json] = {
+    lines = PositionPage(session, one, performance).lines()
+    return Answer(
+        heading=(f"{session.network.title} · block {one.snapshot.block.number:,}",),
+        lines=tuple(f"{label:<{_LABEL_WIDTH}}{text}".rstrip() for label, text in lines),
+        document={
             "network": session.network.name,
             "chainId": session.network.chain_id,
             "block": one.snapshot.block.number,
-        }
-        print_json({**where, **document, **performance_document(performance, one.snapshot)})
-        return 0
-    say(f"{session.network.title} · block {one.snapshot.block.number:,}")
-    lines = PositionPage(session, one, performance).lines()
-    print_lines(f"{label:<{_LABEL_WIDTH}}{text}".rstrip() for label, text in lines)
-    return 0
+            **position_document(session.network, one.snapshot, one.tokens, one.prices, one.worth),
+            **performance_document(performance, one.snapshot),
+        },
+    )
 
 
 class PositionPage:
@@ -72,6 +67,8 @@ class PositionPage:
 
     def __init__(self, session: Session, one: OnePosition, performance: Performance) -> None:
         self._unit: WorthUnit = session.settings.unit
+        thresholds = monitor_settings(session.settings).thresholds
+        self._near_edge = thresholds(session.network.name, one.snapshot.token_id).near_edge
         self._one = one
         self._position = one.snapshot
         self._account = performance.accounts[one.snapshot.token_id]
@@ -87,13 +84,18 @@ class PositionPage:
         kind = " dynamic" if pool.key.has_dynamic_fee else ""
         yield (
             f"#{position.token_id}",
-            f"{self._pair.name} {fee_text(pool.lp_fee)}{kind} · {state_words(position)}",
+            f"{self._pair.name} {fee_text(pool.lp_fee)}{kind} · {self._state()}",
         )
         yield from self._range()
         yield from self._holdings()
         yield from self._since_entry()
         yield from self._pool()
         yield from self._custody()
+
+    def _state(self) -> str:
+        position, identity = self._position, self._position.identity
+        progress = self._pair.progress(position.pool.tick, identity.tick_lower, identity.tick_upper)
+        return state_words(standing(position, progress, self._near_edge), notes(position))
 
     def _range(self) -> Iterator[tuple[str, str]]:
         pool, identity = self._position.pool, self._position.identity

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from zuno_tui.commands.verbs import VERBS, verb_at_start
+from zuno_tui.commands.registry import registry
 from zuno_tui.phrases.named_networks import network_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from zuno_tui.commands.verb import Names, Verb
+    from zuno_tui.commands.command import Names, Verb
     from zuno_tui.phrases.context import PhraseContext
 
 MOST_SHOWN = 6
@@ -29,35 +29,36 @@ def completions(text: str, context: PhraseContext) -> tuple[PhraseCompletion, ..
     typed = text.lstrip()
     if not typed:
         return ()
+    known = registry()
     lowered = typed.lower()
     found = [
-        PhraseCompletion(verb.name, verb.does)
-        for verb in VERBS
+        PhraseCompletion(verb.name, known.does(verb))
+        for verb in known.verbs
         if verb.name.startswith(lowered) and verb.name != lowered and verb.possible(context)
     ]
-    begun = verb_at_start(typed.split())
+    begun = known.verb_at_start(typed.split())
     if begun is not None:
         verb, count = begun
-        found += _arguments(typed, verb, typed.split()[count:], context)
+        found += _arguments(typed, verb, typed.split()[count:], _names(verb, context))
     return tuple(found[:MOST_SHOWN])
 
 
 def _arguments(
-    typed: str, verb: Verb, after: list[str], context: PhraseContext
+    typed: str, verb: Verb, after: list[str], names: tuple[str, ...]
 ) -> Iterable[PhraseCompletion]:
     ends_a_word = typed.endswith(" ")
     if len(after) > 1 or (after and ends_a_word):
         return
     begun = after[0].lower().removeprefix("#") if after else ""
     stem = typed[: len(typed) - len(after[0])] if after else f"{typed.rstrip()} "
-    for name in _names(verb, context):
+    for name in names:
         if name.startswith(begun) and name != begun:
             yield PhraseCompletion(f"{stem}{name}", _told(verb, name))
 
 
 def _names(verb: Verb, context: PhraseContext) -> tuple[str, ...]:
     if verb.name == "help":
-        return tuple(verb.name for verb in VERBS)
+        return tuple(verb.name for verb in registry().verbs)
     named: dict[Names, tuple[str, ...]] = {
         "positions": _selected_first(context),
         "candidates": context.candidates,

@@ -1,0 +1,127 @@
+"""The command line's parser, made from the commands' declarations."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from zuno_tui.commands.arguments import DESK_FLAGS
+from zuno_tui.commands.command import Argument, OneOf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from zuno_tui.commands.command import Command
+    from zuno_tui.commands.registry import Registry
+
+    Parsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_DESCRIPTION = (
+    "A terminal desk for people who provide liquidity on Uniswap v4. "
+    "Without a command it opens the desk."
+)
+_EPILOG = (
+    "stdout is data, stderr is words. "
+    "Exit codes: 0 done, 1 failed, 2 usage, 3 refused by policy, 4 network."
+)
+
+
+class DiscreetParser(argparse.ArgumentParser):
+    """Complains without quoting what looks like a key."""
+
+    def error(self, message: str) -> NoReturn:
+        from chain.base.secrecy import LIKE_A_KEY
+
+        super().error(LIKE_A_KEY.sub("(hidden)", message))
+
+
+def build_parser(registry: Registry) -> argparse.ArgumentParser:
+    """What is parsed names its command in `chosen`, None where none was given."""
+    parser: argparse.ArgumentParser = DiscreetParser(
+        prog="zuno", description=_DESCRIPTION, epilog=_EPILOG, parents=[_shared_flags(None)]
+    )
+    parser.set_defaults(chosen=None)
+    parser.add_argument("--version", action="store_true", help="print the version and stop")
+    for flag in DESK_FLAGS:
+        _add(parser.add_argument, flag, inherited=False)
+    # A flag may stand before or after the command; suppressed, the second does not undo the first.
+    shared = _shared_flags(argparse.SUPPRESS)
+    _add_commands(parser.add_subparsers(metavar="COMMAND"), registry.on_command_line(), shared)
+    return parser
+
+
+def _add_commands(
+    parsers: Parsers, commands: Iterable[Command], shared: argparse.ArgumentParser
+) -> None:
+    for command in commands:
+        parser = parsers.add_parser(
+            command.name,
+            parents=[shared] if command.takes_shared_flags else [],
+            help=command.does,
+            description=f"{command.does[0].upper()}{command.does[1:]}.",
+        )
+        parser.set_defaults(chosen=command)
+        for each in command.intent.arguments:
+            if isinstance(each, OneOf):
+                group = parser.add_mutually_exclusive_group(required=each.required)
+                for argument in each.arguments:
+                    _add(group.add_argument, argument)
+            else:
+                _add(parser.add_argument, each)
+        if command.actions:
+            actions = parser.add_subparsers(
+                metavar="|".join(action.name for action in command.actions),
+                required=command.needs_action,
+            )
+            _add_commands(actions, command.actions, shared)
+
+
+def _add(
+    add: Callable[..., argparse.Action], argument: Argument, *, inherited: bool | None = None
+) -> None:
+    from_before = argument.inherited if inherited is None else inherited
+    options: dict[str, object] = {"help": argument.help or None}
+    if argument.is_flag:
+        options["dest"] = argument.value_name
+        options["default"] = argparse.SUPPRESS if from_before else argument.default
+    if argument.switch:
+        options["action"] = "store_true"
+    else:
+        options["metavar"] = argument.metavar
+        if argument.choices:
+            options["choices"] = argument.choices
+        if argument.read is not None:
+            options["type"] = _typed(argument.read)
+        if argument.optional:
+            options["nargs"] = "?"
+    add(argument.name, **options)
+
+
+def _typed(read: Callable[[str], object]) -> Callable[[str], object]:
+    def typed(text: str) -> object:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return typed
+
+
+def _shared_flags(absent: str | None) -> argparse.ArgumentParser:
+    shared = argparse.ArgumentParser(add_help=False, argument_default=absent)
+    shared.add_argument("--network", metavar="NAME", help="which network, by name or chain id")
+    shared.add_argument("--rpc", metavar="URL", help="endpoints for this run, comma-separated")
+    shared.add_argument("--address", metavar="0x…", help="whose positions; or an ENS name")
+    shared.add_argument("--unit", choices=("usd", "eth"), help="show values in this")
+    shared.add_argument(
+        "--alone",
+        action="store_const",
+        const=True,
+        help="let one endpoint vouch where others are silent",
+    )
+    shared.add_argument("--home", metavar="DIR", type=Path, help="instead of ~/.zuno")
+    shared.add_argument(
+        "--json", action="store_const", const=True, help="data for programs on stdout"
+    )
+    return shared

@@ -1,0 +1,51 @@
+"""`cancel`: end the work that is under way at the desk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zuno_tui.commands.command import Command, Group, Intent, Verb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from zuno_tui.phrases.context import PhraseContext
+    from zuno_tui.phrases.remaining import Remaining
+
+
+class Cancel(Intent, frozen=True):
+    """A transaction already sent is not called back."""
+
+    job: str | None = None
+
+    @property
+    def twin(self) -> str:
+        return "Ctrl-C"
+
+    @property
+    def title(self) -> str:
+        return "cancel the work under way"
+
+
+def _read(said: Remaining) -> Cancel:
+    job = said.one_of({"debate": "debate", "replay": "replay"})
+    said.points()
+    said.end("work", "job")
+    return Cancel(job)
+
+
+def _suggest(context: PhraseContext) -> Iterator[Cancel]:
+    if context.cancellable:
+        yield Cancel()
+
+
+COMMAND = Command(
+    name="cancel",
+    does="end the work that is under way",
+    group=Group.DESK,
+    intent=Cancel,
+    on_command_line=False,
+    verbs=(Verb("cancel", _read, spoken=("stop", "abort")),),
+    suggest=_suggest,
+    key="desk.cancel",
+)

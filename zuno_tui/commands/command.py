@@ -1,0 +1,173 @@
+"""A command, declared once: how it is written and said, what it does, and what runs it."""
+
+from __future__ import annotations
+
+import shlex
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+
+    from chain.positions.overview import Sources
+    from zuno_tui.gate.orders.order import Order
+    from zuno_tui.phrases.context import PhraseContext
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import Answer
+
+    OrderMaker: TypeAlias = Callable[[Sources], Awaitable[Order]]
+    """Makes an order of the chain as it is when it is read."""
+
+
+class Argument(Struct, frozen=True):
+    """A word of a command line, or a flag where its name begins with two dashes."""
+
+    name: str
+    help: str = ""
+    metavar: str | None = None
+    field: str = ""
+    """The intent's field, where it is not called like the argument."""
+    read: Callable[[str], object] | None = None
+    """Makes the value from a word; a ValueError says what is wrong with it."""
+    write: Callable[[Any], str] = str
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+    """Whether a word may be left out; flags always may."""
+    switch: bool = False
+    """Whether a flag stands alone."""
+    default: object = None
+    inherited: bool = False
+    """Whether the flag may also stand before the command."""
+
+    @property
+    def is_flag(self) -> bool:
+        return self.name.startswith("--")
+
+    @property
+    def value_name(self) -> str:
+        return self.field or self.name.removeprefix("--").replace("-", "_")
+
+
+class OneOf(Struct, frozen=True):
+    """Flags of which one may be given, or must be."""
+
+    arguments: tuple[Argument, ...]
+    required: bool = False
+
+
+class Intent(Struct, frozen=True):
+    """What a person asks for, whichever way it was asked; each can be written as a command."""
+
+    command: ClassVar[tuple[str, ...]] = ()
+    """The words it begins with after `zuno`."""
+    arguments: ClassVar[tuple[Argument | OneOf, ...]] = ()
+
+    @property
+    def twin(self) -> str:
+        """The command line that asks for the same."""
+        return shlex.join(("zuno", *self.command, *self._words(), *self._flags()))
+
+    @property
+    def title(self) -> str:
+        """What it is called in a list to choose from."""
+        return self.twin.removeprefix("zuno ")
+
+    @classmethod
+    def from_namespace(cls, parsed: Namespace) -> Intent:
+        names = [argument.value_name for argument in flat(cls.arguments)]
+        return cls(**{name: getattr(parsed, name) for name in names})
+
+    def _words(self) -> Iterator[str]:
+        for argument in flat(self.arguments):
+            value = getattr(self, argument.value_name)
+            if not argument.is_flag and value is not None:
+                yield argument.write(value)
+
+    def _flags(self) -> Iterator[str]:
+        for argument in flat(self.arguments):
+            value = getattr(self, argument.value_name)
+            absent = value is None or value is False or value == argument.default
+            if argument.is_flag and not absent:
+                yield argument.name
+                if not argument.switch:
+                    yield argument.write(value)
+
+
+def flat(arguments: Iterable[Argument | OneOf]) -> Iterator[Argument]:
+    for each in arguments:
+        if isinstance(each, OneOf):
+            yield from each.arguments
+        else:
+            yield each
+
+
+Names = Literal["positions", "candidates", "alerts", "records", "networks", "sent", "none"]
+"""What of the desk may be named after a verb."""
+
+Suggestion: TypeAlias = Intent | str
+"""What the palette offers: to ask at once, or a phrase that is only put in the prompt."""
+
+
+class Verb(Struct, frozen=True):
+    """A way to say a command at the prompt."""
+
+    name: str
+    read: Callable[[Remaining], Intent]
+    usage: str = ""
+    """How it is written in the help; its name where nothing follows."""
+    does: str = ""
+    """What this verb does, where its command has several."""
+    spoken: tuple[str, ...] = ()
+    """Other ways to say it, whole."""
+    names: Names = "none"
+    money: bool = False
+    """Leads towards a signature: it is understood exactly or not at all, and never offered as
+    what a slip of the fingers may have meant."""
+    possible: Callable[[PhraseContext], bool] = lambda _: True
+    """Whether it makes sense just now; an impossible verb is understood, but not proposed."""
+
+    @property
+    def written(self) -> str:
+        return self.usage or self.name
+
+
+class Group(IntEnum):
+    """What a command is about, in the order in which they are listed."""
+
+    POSITION = 0
+    PLAN = 1
+    WALLET = 2
+    WATCH = 3
+    DESK = 4
+    HOUSE = 5
+
+
+class Command(Struct, frozen=True, kw_only=True):
+    name: str
+    does: str
+    """One sentence, without its capital and its stop, wherever the command is listed."""
+    group: Group
+    intent: type[Intent] = Intent
+    actions: tuple[Command, ...] = ()
+    """Commands of their own behind this one's name, as in `zuno alerts ack`."""
+    needs_action: bool = False
+    on_command_line: bool = True
+    takes_shared_flags: bool = True
+    """Whether network, wallet and home can be named for it."""
+
+    answer: Callable[[Session, Any], Coroutine[Any, Any, Answer]] | None = None
+    """Reads and answers in lines or as a document; at the desk it is a page."""
+    order: Callable[[Session, Any], OrderMaker | None] | None = None
+    """What is to be built and approved; at the desk it goes on the card. None only answers."""
+    run: Callable[[Namespace], int] | None = None
+    """Anything else on the command line."""
+
+    verbs: tuple[Verb, ...] = ()
+    suggest: Callable[[PhraseContext], Iterable[Suggestion]] = lambda _: ()
+    """What of it the palette offers just now."""
+    key: str = ""
+    """The id of the desk's key for it, as settings take it in [keys]."""

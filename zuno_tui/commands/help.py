@@ -1,0 +1,40 @@
+"""`help`: what can be typed at the desk, and which keys there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zuno_tui.commands.command import Command, Group, Intent, Verb
+
+if TYPE_CHECKING:
+    from zuno_tui.phrases.remaining import Remaining
+
+
+class Help(Intent, frozen=True):
+    topic: str | None = None
+
+    @property
+    def twin(self) -> str:
+        return "zuno --help" if self.topic is None else f"zuno {self.topic} --help"
+
+
+def _read(said: Remaining) -> Help:
+    return Help(said.text.lower() or None)
+
+
+COMMAND = Command(
+    name="help",
+    does="what can be typed, and which keys there are",
+    group=Group.DESK,
+    intent=Help,
+    on_command_line=False,
+    verbs=(
+        Verb(
+            "help",
+            _read,
+            "help [VERB]",
+            spoken=("?", "hi", "hello", "hey", "what can i do", "what can you do", "how"),
+        ),
+    ),
+    key="desk.help",
+)

@@ -1,0 +1,54 @@
+"""`zuno inspect ID`: everything that can be known about one position."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.commands.arguments import TOKEN_ID
+from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.commands.possible import of_selected, with_positions
+
+if TYPE_CHECKING:
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import Answer
+
+
+class Inspect(Intent, frozen=True):
+    command: ClassVar = ("inspect",)
+    arguments: ClassVar = (TOKEN_ID,)
+
+    token_id: int
+
+
+async def _answer(session: Session, asked: Inspect) -> Answer:
+    from zuno_tui.commands.running.inspect import position_answer
+
+    return await position_answer(session, asked.token_id)
+
+
+def _read(said: Remaining) -> Inspect:
+    token_id = said.position()
+    said.end("position", "at", "details", "closely")
+    return Inspect(token_id)
+
+
+COMMAND = Command(
+    name="inspect",
+    does="one position, everything that is known of it",
+    group=Group.POSITION,
+    intent=Inspect,
+    answer=_answer,
+    verbs=(
+        Verb(
+            "inspect",
+            _read,
+            "inspect ID",
+            spoken=("look at", "examine", "details", "details of", "status of", "position", "show"),
+            names="positions",
+            possible=with_positions,
+        ),
+    ),
+    suggest=of_selected(Inspect),
+    key="positions.inspect",
+)

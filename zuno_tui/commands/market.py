@@ -1,0 +1,66 @@
+"""`pause`, `step`, `faster`: the clock of the embedded chain's market."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.commands.possible import with_market
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from zuno_tui.phrases.context import PhraseContext
+    from zuno_tui.phrases.remaining import Remaining
+
+MarketAction: TypeAlias = Literal["pause", "resume", "step", "faster", "slower"]
+
+
+class SetMarketClock(Intent, frozen=True):
+    """The embedded chain's own clock."""
+
+    action: MarketAction
+
+    @property
+    def twin(self) -> str:
+        return f"zuno devnet (zuno_{self.action})"
+
+    @property
+    def title(self) -> str:
+        return f"market: {self.action}"
+
+
+def _verb(action: MarketAction, does: str, *spoken: str) -> Verb:
+    def read(said: Remaining) -> SetMarketClock:
+        said.end("market", "demo", "time", "clock", "go", "one")
+        if not said.context.has_market:
+            said.refuse("of what: only the demo's market has a clock to turn.", "help demo")
+        return SetMarketClock(action)
+
+    return Verb(action, read, does=does, spoken=spoken, possible=with_market)
+
+
+def _suggest(context: PhraseContext) -> Iterator[SetMarketClock]:
+    if context.has_market:
+        yield SetMarketClock("resume" if context.market_paused else "pause")
+        yield SetMarketClock("step")
+        yield SetMarketClock("faster")
+        yield SetMarketClock("slower")
+
+
+COMMAND = Command(
+    name="market",
+    does="turn the clock of the demo's market",
+    group=Group.DESK,
+    intent=SetMarketClock,
+    on_command_line=False,
+    verbs=(
+        _verb("pause", "stop the demo's market"),
+        _verb("resume", "let the demo's market run again", "continue", "unpause"),
+        _verb("step", "one block of the demo's market"),
+        _verb("faster", "a faster market"),
+        _verb("slower", "a slower market"),
+    ),
+    suggest=_suggest,
+    key="market.pause",
+)

@@ -1,0 +1,61 @@
+"""`switch to base`: the desk on another network."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.commands.wallet import UseWallet
+
+if TYPE_CHECKING:
+    from zuno_tui.phrases.remaining import Remaining
+
+
+class SwitchNetwork(Intent, frozen=True):
+    name: str
+
+    @property
+    def twin(self) -> str:
+        return shlex.join(("zuno", "--network", self.name))
+
+
+def _switch(said: Remaining) -> Intent:
+    from zuno_tui.phrases.named_networks import spoken_network
+
+    if (name := said.ens_name()) is not None:
+        said.end("wallet", "address", "account")
+        return UseWallet(name)
+    return SwitchNetwork(spoken_network(said).name)
+
+
+def _use(said: Remaining) -> Intent:
+    if (address := said.address()) is not None:
+        said.end("wallet", "address", "account")
+        return UseWallet(address)
+    return _switch(said)
+
+
+COMMAND = Command(
+    name="network",
+    does="look at another network",
+    group=Group.DESK,
+    intent=SwitchNetwork,
+    on_command_line=False,
+    verbs=(
+        Verb(
+            "switch to",
+            _switch,
+            "switch to NETWORK",
+            spoken=("switch", "switch network", "change network", "network"),
+            names="networks",
+        ),
+        Verb(
+            "use",
+            _use,
+            "use ADDRESS|NETWORK",
+            does="look at another wallet or network",
+            names="networks",
+        ),
+    ),
+)

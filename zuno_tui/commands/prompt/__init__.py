@@ -1,0 +1,1 @@
+"""What is typed at the prompt: understood, and completed."""

@@ -1,0 +1,89 @@
+"""Every command, found by its file in this folder; lists of commands are made from here alone."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING
+
+import zuno_tui.commands
+from zuno_tui.commands.command import Command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from zuno_tui.commands.command import Intent, Suggestion, Verb
+    from zuno_tui.phrases.context import PhraseContext
+
+_MOST_WORDS = 6
+
+
+class Registry:
+    """What the command line, the prompt, its completion, the palette and the help are made of."""
+
+    def __init__(self, commands: Iterable[Command]) -> None:
+        self.commands = tuple(sorted(commands, key=lambda one: (one.group, one.name)))
+        every = tuple(_with_actions(self.commands))
+        self._by_intent = {command.intent: command for command in every}
+        self._by_verb = {verb.name: command for command in every for verb in command.verbs}
+        self._by_words = {
+            tuple(phrase.split()): verb
+            for command in every
+            for verb in command.verbs
+            for phrase in (verb.name, *verb.spoken)
+        }
+        self.verbs = tuple(verb for command in every for verb in command.verbs)
+
+    def on_command_line(self) -> Iterator[Command]:
+        return (command for command in self.commands if command.on_command_line)
+
+    def command_of(self, intent: Intent) -> Command:
+        return self._by_intent[type(intent)]
+
+    def verb_at_start(self, words: Sequence[str]) -> tuple[Verb, int] | None:
+        """The verb with most words that a phrase begins with, and how many they are."""
+        lowered = tuple(word.lower() for word in words[:_MOST_WORDS])
+        for count in range(len(lowered), 0, -1):
+            if (verb := self._by_words.get(lowered[:count])) is not None:
+                return verb, count
+        return None
+
+    def verb_named(self, name: str) -> Verb | None:
+        return self._by_words.get(tuple(name.lower().split()))
+
+    def phrases(self) -> dict[str, Verb]:
+        """Everything a phrase may begin with."""
+        return {" ".join(words): verb for words, verb in self._by_words.items()}
+
+    def does(self, verb: Verb) -> str:
+        return verb.does or self._by_verb[verb.name].does
+
+    def key_of(self, verb: Verb) -> str:
+        """The id of its command's key at the desk; empty where it has none."""
+        return self._by_verb[verb.name].key
+
+    def suggestions(self, context: PhraseContext) -> Iterator[tuple[Suggestion, Command]]:
+        """What the palette offers now, each with the command it is of."""
+        for command in _with_actions(self.commands):
+            for suggestion in command.suggest(context):
+                yield suggestion, command
+
+
+def found_commands(folder: Sequence[str], package: str) -> Iterator[Command]:
+    for module in iter_modules(folder):
+        if not module.ispkg:
+            command = getattr(import_module(f"{package}.{module.name}"), "COMMAND", None)
+            if isinstance(command, Command):
+                yield command
+
+
+@cache
+def registry() -> Registry:
+    return Registry(found_commands(zuno_tui.commands.__path__, zuno_tui.commands.__name__))
+
+
+def _with_actions(commands: Iterable[Command]) -> Iterator[Command]:
+    for command in commands:
+        yield command
+        yield from command.actions

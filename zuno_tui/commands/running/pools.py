@@ -1,0 +1,136 @@
+"""`zuno pools`: the pools between the network's known tokens, the most valuable first."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from chain.contracts.hooks import Danger
+from chain.prices.price import WorthUnit
+from chain.survey.discovery import SurveyPlan, discover_pools
+from chain.tokens.pair import pair_of
+from zuno_tui.shown.answer import Answer
+from zuno_tui.shown.output import Json, OutputColumn, table
+from zuno_tui.shown.words import fee_text, number, worth
+
+if TYPE_CHECKING:
+    from chain.survey.discovery import PoolSurvey, SurveyedPool
+    from zuno_tui.session.session import Session
+
+_COLUMNS = (
+    OutputColumn("POOL"),
+    OutputColumn("FEE", "right"),
+    OutputColumn("PRICE", "right"),
+    OutputColumn("DEPTH ±2%", "right"),
+    OutputColumn("HOOK"),
+    OutputColumn("POOL ID"),
+)
+
+
+async def surveyed_pools(session: Session, token: str | None, *, refresh: bool) -> Answer:
+    plan = SurveyPlan(most_age=0.0) if refresh else SurveyPlan()
+    async with session.sources() as sources:
+        survey = await discover_pools(
+            sources.client,
+            sources.network,
+            sources.store,
+            clock=sources.clock,
+            coingecko=sources.coingecko,
+            plan=plan,
+        )
+    pools = [pool for pool in survey.pools if _holds(pool, token)]
+    rows = [(*pool_words(survey, pool), f"{pool.state.pool_id[:10]}…") for pool in pools]
+    return Answer(
+        heading=_headline(survey, len(pools)),
+        lines=tuple(table(_COLUMNS, rows)) if rows else (),
+        document=_document(survey, pools),
+    )
+
+
+def _holds(pool: SurveyedPool, symbol: str | None) -> bool:
+    if symbol is None:
+        return True
+    wanted = symbol.lower()
+    return any(wanted in (t.symbol.lower(), t.address) for t in (pool.token0, pool.token1))
+
+
+def _headline(survey: PoolSurvey, shown: int) -> tuple[str, ...]:
+    age = max(0.0, time.time() - survey.listed_at)
+    line = (
+        f"{survey.network.title} · block {survey.block.number:,} · {shown} of {survey.found} pools"
+        f" · listed {age:.0f} s ago"
+    )
+    coverage = survey.coverage
+    if coverage.complete:
+        return (line,)
+    why = f" ({coverage.failure})" if coverage.failure else ""
+    return (
+        line,
+        f"Hooked and dynamic-fee pools made after block {coverage.through:,} are not in this"
+        f" list{why}. Run it again to read further.",
+    )
+
+
+class PoolWords(NamedTuple):
+    pair: str
+    fee: str
+    price: str
+    depth: str
+    hook: str
+
+
+def pool_words(survey: PoolSurvey, pool: SurveyedPool) -> PoolWords:
+    state = pool.state
+    pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
+    dynamic = " dynamic" if pool.key.has_dynamic_fee else ""
+    hook = "" if not pool.hook.present else _HOOK_WORDS[pool.hook.danger]
+    return PoolWords(
+        pair.name,
+        f"{fee_text(state.lp_fee)}{dynamic}",
+        pair.price_text(state.sqrt_price_x96),
+        worth(pool.depth_usd, WorthUnit.USD),
+        hook,
+    )
+
+
+_HOOK_WORDS = {Danger.NONE: "harmless", Danger.CAUTION: "caution", Danger.DANGEROUS: "dangerous"}
+
+
+def _document(survey: PoolSurvey, pools: list[SurveyedPool]) -> Json:
+    return {
+        "network": survey.network.name,
+        "chainId": survey.network.chain_id,
+        "block": survey.block.number,
+        "found": survey.found,
+        "listedAt": survey.listed_at,
+        "complete": survey.coverage.complete,
+        "pools": [_pool_document(survey, pool) for pool in pools],
+    }
+
+
+def _pool_document(survey: PoolSurvey, pool: SurveyedPool) -> Json:
+    state = pool.state
+    pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
+    price = pair.price(state.sqrt_price_x96)
+    return {
+        "poolId": state.pool_id,
+        "currency0": pool.key.currency0,
+        "currency1": pool.key.currency1,
+        "symbol0": pool.token0.label,
+        "symbol1": pool.token1.label,
+        "fee": pool.key.fee,
+        "lpFee": state.lp_fee,
+        "protocolFee": {
+            "zeroForOne": state.protocol_fee.zero_for_one,
+            "oneForZero": state.protocol_fee.one_for_zero,
+        },
+        "tickSpacing": pool.key.tick_spacing,
+        "hooks": pool.key.hooks,
+        "hookDanger": pool.hook.danger.value,
+        "hookSentences": list(pool.hook.sentences),
+        "tick": state.tick,
+        "sqrtPriceX96": str(state.sqrt_price_x96),
+        "liquidity": str(state.liquidity),
+        "price": None if price is None else str(price),
+        "depthUsd": number(pool.depth_usd),
+    }

@@ -1,0 +1,112 @@
+"""`zuno positions`: every position of a wallet, counted, at one block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.contracts.checksum import shortened
+from chain.positions.overview import Overview, read_overview
+from chain.positions.performance import Performance, read_performance
+from zuno_tui.settings.monitor import monitor_settings
+from zuno_tui.shown.answer import Answer
+from zuno_tui.shown.drawing.pieces import range_gauge
+from zuno_tui.shown.output import OutputColumn, table
+from zuno_tui.shown.position_document import wallet_document
+from zuno_tui.shown.position_rows import position_rows, state_words, won_by_position
+from zuno_tui.shown.words import money, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chain.read.logs import ScanProgress
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.position_rows import Won
+    from zuno_tui.shown.views import PositionRow
+
+_COLUMNS = (
+    OutputColumn("#", "right"),
+    OutputColumn("POOL"),
+    OutputColumn("FEE", "right"),
+    OutputColumn("FROM", "right"),
+    OutputColumn("RANGE"),
+    OutputColumn("TO"),
+    OutputColumn("NOW", "right"),
+    OutputColumn("STATE"),
+    OutputColumn("SHARE", "right"),
+    OutputColumn("VALUE", "right"),
+    OutputColumn("UNCOLLECTED", "right"),
+)
+_PERFORMANCE_COLUMNS = (
+    OutputColumn("VS HOLDING", "right"),
+    OutputColumn("FEES−LVR A DAY", "right"),
+)
+
+
+async def wallet_positions(session: Session, *, since_entry: bool) -> Answer:
+    async with session.sources() as sources:
+        overview = await read_overview(
+            sources, session.address, session.settings.unit, watch=telling_progress(session)
+        )
+        performance = (
+            await read_performance(sources, overview.wallet.positions) if since_entry else None
+        )
+    held = bool(overview.wallet.positions)
+    return Answer(
+        heading=_headline(session, overview),
+        lines=tuple(_table(session, overview, performance)) if held else (),
+        document=wallet_document(session.network, overview, performance),
+    )
+
+
+def telling_progress(session: Session) -> Callable[[ScanProgress], None]:
+    return lambda progress: session.narrate(
+        f"Reading logs: {percent(progress.fraction)}, {progress.found} positions so far"
+    )
+
+
+def _headline(session: Session, overview: Overview) -> tuple[str, ...]:
+    wallet, total = overview.wallet, overview.portfolio
+    unit = session.settings.unit
+    lines = [
+        f"{session.network.title} · block {wallet.block.number:,} · {shortened(wallet.owner)}"
+        f" · {wallet.found} of {wallet.balance_of} found",
+        f"Together {money(total.total, unit)}, of it {money(total.fees, unit)} uncollected fees",
+    ]
+    if wallet.missing:
+        lines.append(wallet.missing)
+    lines += [
+        f"Not in the sum: {one.token.label} ({one.reason})" for one in overview.portfolio.unpriced
+    ]
+    lines += [
+        f"Anyone at {shortened(operator)} may move every position of this wallet."
+        for operator in wallet.operators
+    ]
+    return tuple(lines)
+
+
+def _table(session: Session, overview: Overview, performance: Performance | None) -> list[str]:
+    won: dict[int, Won] = {}
+    if performance is not None:
+        won = won_by_position(overview, performance, session.settings.unit)
+    watching = monitor_settings(session.settings)
+    rows = position_rows(session.network, overview, won, watching)
+    if performance is None:
+        return table(_COLUMNS, [_cells(row) for row in rows])
+    columns = (*_COLUMNS, *_PERFORMANCE_COLUMNS)
+    return table(columns, [(*_cells(row), row.against_holding, row.net_a_day) for row in rows])
+
+
+def _cells(row: PositionRow) -> tuple[str, ...]:
+    return (
+        str(row.token_id),
+        row.pair,
+        row.fee,
+        row.low,
+        range_gauge(row.progress),
+        row.high,
+        row.price,
+        state_words(row.standing, row.notes),
+        row.share,
+        row.value,
+        row.fees,
+    )

@@ -1,0 +1,69 @@
+"""What the desk brings to the front: its panes and its lists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.commands.possible import always
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.shown.views import ViewName
+
+_COMMANDS = {"debate": "explain", "records": "replay", "settings": "locate"}
+"""What prints a view on the command line, where it is called otherwise."""
+
+
+class Show(Intent, frozen=True):
+    """Bring a pane or a list to the front, freshly read."""
+
+    view: ViewName
+
+    @property
+    def twin(self) -> str:
+        return f"zuno {_COMMANDS.get(self.view, self.view)}"
+
+    @property
+    def title(self) -> str:
+        return self.view
+
+
+def _reading(view: ViewName, *fillers: str) -> Callable[[Remaining], Show]:
+    def read(said: Remaining) -> Show:
+        said.end(*fillers)
+        return Show(view)
+
+    return read
+
+
+COMMAND = Command(
+    name="show",
+    does="bring a pane or a list to the front",
+    group=Group.PLAN,
+    intent=Show,
+    on_command_line=False,
+    verbs=(
+        Verb(
+            "debate",
+            _reading("debate", "transcript"),
+            does="what the agents say",
+            spoken=("show debate", "show the debate", "transcript", "show transcript"),
+        ),
+        Verb(
+            "records",
+            _reading("records", "debates", "all"),
+            does="every debate that was held",
+            spoken=("history", "show records", "list records", "past debates"),
+        ),
+        Verb(
+            "settings",
+            _reading("settings"),
+            does="what is chosen, and where it is written",
+            spoken=("show settings", "preferences"),
+        ),
+    ),
+    suggest=always(Show("records"), Show("settings")),
+)
