@@ -21,7 +21,7 @@ class BusLimits(Struct, frozen=True):
     side_by_side: int = 8
     """Requests one agent works on at once."""
     mailbox: int = 64
-    arrivals: int = 4096
+    remote_messages: int = 4096
     """Messages that one flow takes from agents outside this process."""
     inbox: int = 512
     """Thoughts kept for a reader who is slow; later ones are dropped, the end never is."""

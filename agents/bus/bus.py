@@ -128,7 +128,9 @@ class Bus(Generic[Services]):
         seconds = deadline_seconds or self._limits.deadline_seconds
         flow.tasks = [asyncio.create_task(self._watch(flow, seconds), name=f"watch {chosen}")]
         if self._remote:
-            flow.tasks.append(asyncio.create_task(self._admit(flow), name=f"admit {chosen}"))
+            flow.tasks.append(
+                asyncio.create_task(self._record_remote(flow), name=f"remote {chosen}")
+            )
         terms = FlowTerms(
             flow=self._spec.name,
             seconds=seconds,
@@ -186,7 +188,7 @@ class Bus(Generic[Services]):
             return
         flow.activity += 1
         flow.working -= 1
-        self._arrived(flow, envelope)
+        self._count_handled(flow, envelope)
 
     async def post(self, request_id: str, sender: Role, outgoing: Outgoing) -> None:
         flow = self._flows.get(request_id)
@@ -270,31 +272,31 @@ class Bus(Generic[Services]):
             return
         if envelope.content_id in flow.posted:
             flow.activity += 1
-            self._reach(flow, envelope)
+            self._hand_to_asker(flow, envelope)
         elif envelope.sender in self._remote:
             flow.activity += 1
-            self._arrive(flow, envelope)
+            self._take_remote(flow, envelope)
         else:
             # Whoever works here has not said it: somebody elsewhere speaks in another's name.
             self.counters.forged += 1
 
-    def _arrive(self, flow: Flow[Services], envelope: Envelope) -> None:
+    def _take_remote(self, flow: Flow[Services], envelope: Envelope) -> None:
         """Take what an agent outside this process says: to whom it speaks is seen after."""
         if isinstance(envelope.payload, AgentProse):
             self._spoken(flow, envelope.sender, envelope.payload.text)
         if not self._registry.is_recorded(envelope.kind):
             return
-        flow.arrivals += 1
-        if flow.arrivals > self._limits.arrivals:
-            reason = f"{envelope.sender} said more than {self._limits.arrivals} things."
+        flow.remote_messages += 1
+        if flow.remote_messages > self._limits.remote_messages:
+            reason = f"{envelope.sender} said more than {self._limits.remote_messages} things."
             self.fail(flow.request_id, envelope.sender, FailureCause.OVERLOADED, reason)
             return
-        flow.arrived.put_nowait(envelope)
+        flow.remote_queue.put_nowait(envelope)
 
-    async def _admit(self, flow: Flow[Services]) -> None:
+    async def _record_remote(self, flow: Flow[Services]) -> None:
         """Record what arrives as what is said here is recorded, and pass it on, in one order."""
         while True:
-            envelope = await flow.arrived.get()
+            envelope = await flow.remote_queue.get()
             async with flow.speaking:
                 self._observe(flow, envelope)
                 if flow.over:
@@ -308,9 +310,9 @@ class Bus(Generic[Services]):
                         self.fail(flow.request_id, sender, FailureCause.LOST, str(error))
                         return
             if envelope.recipient == CLI:
-                self._reach(flow, envelope)
+                self._hand_to_asker(flow, envelope)
 
-    def _reach(self, flow: Flow[Services], envelope: Envelope) -> None:
+    def _hand_to_asker(self, flow: Flow[Services], envelope: Envelope) -> None:
         """A recorded message has come to the one who asked."""
         if self._registry.is_final(envelope.kind):
             self._finish(flow, envelope)
@@ -318,9 +320,9 @@ class Bus(Generic[Services]):
         droppable = self._registry.is_droppable(envelope.kind)
         if not flow.deliver(envelope, droppable=droppable):
             self.counters.dropped += 1
-        self._arrived(flow, envelope)
+        self._count_handled(flow, envelope)
 
-    def _arrived(self, flow: Flow[Services], envelope: Envelope) -> None:
+    def _count_handled(self, flow: Flow[Services], envelope: Envelope) -> None:
         if self._registry.is_droppable(envelope.kind):
             return
         flow.under_way -= 1

@@ -49,13 +49,13 @@ class Flow(Generic[Services]):
         """Messages that agents took and have not finished."""
         self.under_way = 0
         """Structural messages sent and not yet handled."""
-        self.arrivals = 0
+        self.remote_messages = 0
         """Messages to be recorded that came from agents outside this process."""
         self.posted: set[str] = set()
         """Content ids of what was said in this process to the one who asked."""
         self.speaking = asyncio.Lock()
         """Held while a message is recorded and handed over, so that both happen in one order."""
-        self.arrived: asyncio.Queue[Envelope] = asyncio.Queue()
+        self.remote_queue: asyncio.Queue[Envelope] = asyncio.Queue()
         self.tasks: list[asyncio.Task[None]] = []
         """What runs for as long as the flow does."""
         self._observers = observers

@@ -55,7 +55,7 @@ class Listener(Struct):
             self.on_turn(turn)
 
 
-class Elsewhere(Struct, frozen=True):
+class RemoteAgents(Struct, frozen=True):
     """Roles that are played outside this process, and the way to them."""
 
     roles: tuple[Role, ...]
@@ -73,7 +73,7 @@ async def run_flow(
     inputs: Mapping[str, object] | None = None,
     limits: BusLimits | None = None,
     tokens: int | None = None,
-    elsewhere: Elsewhere | None = None,
+    remote: RemoteAgents | None = None,
     listener: Listener | None = None,
     on_crash: Callable[[Role, Exception], None] | None = None,
 ) -> FlowOutcome:
@@ -83,9 +83,9 @@ async def run_flow(
         record.input(name, value)
     bus = Bus(
         spec,
-        QueueTransport(spec.registry.roles) if elsewhere is None else elsewhere.transport,
+        QueueTransport(spec.registry.roles) if remote is None else remote.transport,
         ambient=ambient,
-        remote=() if elsewhere is None else elsewhere.roles,
+        remote=() if remote is None else remote.roles,
         limits=limits,
         on_crash=on_crash,
     )

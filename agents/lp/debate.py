@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from agents.bus.payload import FlowFailed
     from agents.bus.record import RecordWriter
     from agents.bus.replay import Record, ReplayReport
-    from agents.bus.run import Elsewhere, FlowOutcome, Listener, SpokenTurn
+    from agents.bus.run import FlowOutcome, Listener, RemoteAgents, SpokenTurn
     from agents.lp.plan import Plan
     from agents.lp.services import Eyes
     from agents.model.interface import Model
@@ -77,7 +77,7 @@ async def hold_debate(
     request_id: str,
     limits: BusLimits | None = None,
     tokens: int | None = None,
-    elsewhere: Elsewhere | None = None,
+    remote: RemoteAgents | None = None,
     listener: Listener | None = None,
     on_crash: Callable[[Role, Exception], None] | None = None,
 ) -> DebateEnd:
@@ -92,7 +92,7 @@ async def hold_debate(
         inputs={MODEL_INPUT: model is not None},
         limits=limits,
         tokens=tokens,
-        elsewhere=elsewhere,
+        remote=remote,
         listener=listener,
         on_crash=on_crash,
     )

@@ -22,7 +22,7 @@ from chain.rpc.client import RpcClient
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from agents.bus.run import Elsewhere, Listener
+    from agents.bus.run import Listener, RemoteAgents
     from agents.lp.debate import DebateEnd
     from agents.lp.facts import CreateGoal
     from agents.lp.plan import Plan
@@ -110,7 +110,7 @@ async def argue(
     *,
     model: Model | None = None,
     listener: Listener | None = None,
-    elsewhere: Elsewhere | None = None,
+    remote: RemoteAgents | None = None,
 ) -> Argued:
     """A whole debate with a clock that stands still."""
     sink, noticing = MemorySink(), Noticing(eyes)
@@ -123,7 +123,7 @@ async def argue(
         ambient=Ambient(lambda: NOW, lambda: REQUEST),
         request_id=REQUEST,
         listener=listener,
-        elsewhere=elsewhere,
+        remote=remote,
     )
     record.close()
     return Argued(ended, b"".join(sink.lines), noticing.seen)

@@ -26,7 +26,7 @@ from chain.base.redaction import Redactor
 from tests.agents.conftest import positions_by_state
 from tests.agents.debating import Seen, argue, argue_over, start_of, watching
 from tests.agents.made_up import TOKEN0, Market
-from tests.fakes.elsewhere import played_elsewhere
+from tests.fakes.remote_agents import hosted_agents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -109,9 +109,9 @@ async def test_agents_elsewhere_come_to_the_same_plan_on_a_record_that_replays(
 ) -> None:
     here = await argue_over(DEADLOCKED, model=Scripted())
     services = DebateServices(Seen(DEADLOCKED), Scripted())
-    async with played_elsewhere(LP_FLOW, *roles, services=lambda *_: services) as elsewhere:
+    async with hosted_agents(LP_FLOW, *roles, services=lambda *_: services) as remote:
         argued = await argue(
-            start_of(DEADLOCKED, 2), Seen(DEADLOCKED), model=Scripted(), elsewhere=elsewhere
+            start_of(DEADLOCKED, 2), Seen(DEADLOCKED), model=Scripted(), remote=remote
         )
     assert argued.plan_bytes == here.plan_bytes
     assert argued.ended == here.ended

@@ -20,17 +20,17 @@ class DeskEnd:
     """The desk's end: roles here by queues, each of the others by the pipe to its process."""
 
     def __init__(
-        self, registry: Registry, elsewhere: Mapping[Role, asyncio.subprocess.Process]
+        self, registry: Registry, remote: Mapping[Role, asyncio.subprocess.Process]
     ) -> None:
         self._registry = registry
-        self._elsewhere = elsewhere
-        self._here = QueueTransport([role for role in registry.roles if role not in elsewhere])
+        self._remote = remote
+        self._here = QueueTransport([role for role in registry.roles if role not in remote])
         self._reading = [
-            asyncio.create_task(self._read(role, process)) for role, process in elsewhere.items()
+            asyncio.create_task(self._read(role, process)) for role, process in remote.items()
         ]
 
     async def send(self, envelope: Envelope, *, droppable: bool) -> bool:
-        process = self._elsewhere.get(envelope.recipient)
+        process = self._remote.get(envelope.recipient)
         if process is None:
             return await self._here.send(envelope, droppable=droppable)
         assert process.stdin is not None

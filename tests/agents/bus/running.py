@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from agents.bus.envelope import Role
     from agents.bus.replay import Record
-    from agents.bus.run import Elsewhere, FlowOutcome
+    from agents.bus.run import FlowOutcome, RemoteAgents
 
 REQUEST = "req_jury"
 
@@ -61,7 +61,7 @@ async def run_jury(
     path: Path,
     *,
     order: Sequence[Role] = (),
-    elsewhere: Elsewhere | None = None,
+    remote: RemoteAgents | None = None,
     limits: BusLimits | None = None,
 ) -> Ran:
     """Experts in this order look one after the other, though all have begun."""
@@ -77,7 +77,7 @@ async def run_jury(
         request_id=REQUEST,
         limits=limits,
         tokens=777,
-        elsewhere=elsewhere,
+        remote=remote,
         listener=Listener(on_prose=lambda role, text: prose.append((role, text))),
     )
     record.close()

@@ -14,10 +14,9 @@ from agents.bus.ambient import Ambient, BusLimits
 from agents.bus.bus import Bus
 from agents.bus.envelope import CLI, Kind
 from agents.bus.payload import FailureCause, FlowFailed, FlowTerms
-from agents.bus.run import Elsewhere
+from agents.bus.run import RemoteAgents
 from agents.bus.transport import QueueTransport
 from tests.agents.bus.running import REQUEST, assert_replays, run_jury
-from tests.fakes.elsewhere import played_elsewhere
 from tests.fakes.jury import (
     EXPERTS,
     JUDGE,
@@ -32,6 +31,7 @@ from tests.fakes.jury import (
 )
 from tests.fakes.jury_agent import READY
 from tests.fakes.pipe_transport import MOST_LINE, DeskEnd
+from tests.fakes.remote_agents import hosted_agents
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -45,7 +45,7 @@ QUICK = BusLimits(quiet_seconds=0.7, deadline_seconds=20)
 
 
 @asynccontextmanager
-async def in_another_process(role: Role, conduct: str) -> AsyncIterator[Elsewhere]:
+async def in_another_process(role: Role, conduct: str) -> AsyncIterator[RemoteAgents]:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "tests.fakes.jury_agent", role, conduct),
         stdin=asyncio.subprocess.PIPE,
@@ -56,7 +56,7 @@ async def in_another_process(role: Role, conduct: str) -> AsyncIterator[Elsewher
     assert await process.stdout.readline() == READY
     transport = DeskEnd(JURY.registry, {role: process})
     try:
-        yield Elsewhere((role,), transport)
+        yield RemoteAgents((role,), transport)
     finally:
         transport.close()
         with suppress(ProcessLookupError):
@@ -68,9 +68,9 @@ async def test_an_agent_in_another_process_that_thinks_long_is_heard_and_replays
     tmp_path: Path,
 ) -> None:
     thinking = 3 * QUICK.quiet_seconds
-    async with in_another_process(CHARTS, str(thinking)) as elsewhere:
+    async with in_another_process(CHARTS, str(thinking)) as remote:
         before = time.monotonic()
-        ran = await run_jury(tmp_path / "record.jsonl", elsewhere=elsewhere, limits=QUICK)
+        ran = await run_jury(tmp_path / "record.jsonl", remote=remote, limits=QUICK)
         assert time.monotonic() - before > thinking
     assert isinstance(ran.outcome.result, Verdict), ran.outcome.failure
     opinions = [body for body in ran.record.messages() if body["kind"] == JuryKind.OPINION]
@@ -99,8 +99,8 @@ async def test_an_agent_in_another_process_that_thinks_long_is_heard_and_replays
 async def test_an_agent_that_breaks_in_another_process_ends_the_flow(
     tmp_path: Path, conduct: str, cause: FailureCause
 ) -> None:
-    async with in_another_process(CHARTS, conduct) as elsewhere:
-        ran = await run_jury(tmp_path / "record.jsonl", elsewhere=elsewhere, limits=QUICK)
+    async with in_another_process(CHARTS, conduct) as remote:
+        ran = await run_jury(tmp_path / "record.jsonl", remote=remote, limits=QUICK)
     assert ran.outcome.failure is not None
     assert ran.outcome.failure.cause is cause
     assert "secret" not in ran.outcome.failure.reason
@@ -116,13 +116,13 @@ def hosted(
     services: Callable[[str, FlowTerms], JuryServices] = looking,
     alter: Callable[[Envelope], Envelope] = lambda envelope: envelope,
     desk: QueueTransport | None = None,
-) -> AbstractAsyncContextManager[Elsewhere]:
-    return played_elsewhere(JURY, *roles, services=services, alter=alter, desk=desk)
+) -> AbstractAsyncContextManager[RemoteAgents]:
+    return hosted_agents(JURY, *roles, services=services, alter=alter, desk=desk)
 
 
 async def test_agents_elsewhere_who_speak_to_each_other_are_on_the_record(tmp_path: Path) -> None:
-    async with hosted(*EXPERTS, JUDGE) as elsewhere:
-        ran = await run_jury(tmp_path / "record.jsonl", elsewhere=elsewhere)
+    async with hosted(*EXPERTS, JUDGE) as remote:
+        ran = await run_jury(tmp_path / "record.jsonl", remote=remote)
     assert isinstance(ran.outcome.result, Verdict), ran.outcome.failure
     kinds = [str(body["kind"]) for body in ran.record.messages()]
     assert kinds.count(JuryKind.OPINION) == 3
@@ -134,8 +134,8 @@ async def test_a_models_words_are_heard_from_elsewhere_while_it_speaks(tmp_path:
     def slow(request_id: str, terms: FlowTerms) -> JuryServices:
         return JuryServices(Murmuring(), lambda role: "nothing")
 
-    async with hosted(NEWS, services=slow) as elsewhere:
-        ran = await run_jury(tmp_path / "record.jsonl", elsewhere=elsewhere)
+    async with hosted(NEWS, services=slow) as remote:
+        ran = await run_jury(tmp_path / "record.jsonl", remote=remote)
     assert "".join(text for role, text in ran.prose if role == NEWS).startswith("news was told")
     await assert_replays(ran)
 
@@ -151,8 +151,8 @@ async def test_services_that_cannot_be_made_end_the_flow_in_words(tmp_path: Path
     def broken(request_id: str, terms: FlowTerms) -> JuryServices:
         raise OSError("https://example.com/v2/secret")
 
-    async with hosted(NEWS, services=broken) as elsewhere:
-        ran = await run_jury(tmp_path / "record.jsonl", elsewhere=elsewhere)
+    async with hosted(NEWS, services=broken) as remote:
+        ran = await run_jury(tmp_path / "record.jsonl", remote=remote)
     failure = ran.outcome.failure
     assert failure is not None
     assert (failure.stage, failure.cause) == (NEWS, FailureCause.CRASHED)
@@ -173,8 +173,8 @@ async def test_nobody_elsewhere_can_speak_for_an_agent_here(tmp_path: Path) -> N
             ts=envelope.ts,
         )
 
-    async with hosted(NEWS, alter=as_the_judge) as elsewhere:
-        ran = await run_jury(tmp_path / "record.jsonl", elsewhere=elsewhere, limits=QUICK)
+    async with hosted(NEWS, alter=as_the_judge) as remote:
+        ran = await run_jury(tmp_path / "record.jsonl", remote=remote, limits=QUICK)
     assert ran.outcome.failure is not None
     assert ran.outcome.failure.cause is FailureCause.LOST
     assert all(body["kind"] != JuryKind.VERDICT for body in ran.record.messages())
@@ -185,10 +185,10 @@ async def test_a_flood_from_elsewhere_ends_the_flow(tmp_path: Path) -> None:
         return JuryServices(Parrot(), lambda role: "x", lambda _: asyncio.sleep(10))
 
     desk = QueueTransport(JURY.registry.roles)
-    limits = BusLimits(arrivals=50, quiet_seconds=5)
-    async with hosted(NEWS, services=chatty, desk=desk) as elsewhere:
+    limits = BusLimits(remote_messages=50, quiet_seconds=5)
+    async with hosted(NEWS, services=chatty, desk=desk) as remote:
         running = asyncio.create_task(
-            run_jury(tmp_path / "record.jsonl", elsewhere=elsewhere, limits=limits)
+            run_jury(tmp_path / "record.jsonl", remote=remote, limits=limits)
         )
         for number in range(60):
             flood = JURY.registry.seal(
@@ -223,9 +223,9 @@ async def test_a_flow_that_is_cancelled_stops_the_work_elsewhere() -> None:
     def services(request_id: str, terms: FlowTerms) -> JuryServices:
         return JuryServices(Endless(), lambda role: "x")
 
-    async with hosted(NEWS, services=services) as elsewhere:
+    async with hosted(NEWS, services=services) as remote:
         ambient = Ambient(time.time, lambda: REQUEST)
-        bus = Bus(JURY, elsewhere.transport, ambient=ambient, remote=elsewhere.roles)
+        bus = Bus(JURY, remote.transport, ambient=ambient, remote=remote.roles)
         async with bus:
             here = JuryServices(Parrot(), lambda role: "x")
             await bus.start(Question(symbol="ETH"), services=here)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.lp.debate import LP_FLOW
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT
 from agents.model.budget import BudgetLimits, TokenRate
 from agents.model.settings import DEFAULT_MODEL, OPENAI_URL, ModelSettings
 from agents.numbers.profiles import RiskProfile
 from zuno_tui.settings import Flags, SettingsError, load_settings
 from zuno_tui.settings.debates import DebateSettings, debate_settings
+from zuno_tui.settings.schema import ModelTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +52,11 @@ def test_without_a_word_the_rules_speak_in_two_balanced_rounds(tmp_path: Path) -
 def test_with_a_key_the_default_model_is_asked(tmp_path: Path) -> None:
     model = model_of(tmp_path)
     assert (model.api_key, model.base_url, model.default_model) == (KEY, OPENAI_URL, DEFAULT_MODEL)
+
+
+def test_every_agent_of_the_debate_may_have_a_model_of_its_own() -> None:
+    named = set(ModelTable.__struct_fields__) - {"name", "prices", "budget"}
+    assert named == set(LP_FLOW.handlers)
 
 
 def test_flags_beat_the_environment_and_the_environment_the_file(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agents.bus.ambient import Ambient
 from agents.bus.envelope import CLI
 from agents.bus.host import AgentHost
-from agents.bus.run import Elsewhere
+from agents.bus.run import RemoteAgents
 from agents.bus.transport import QueueTransport
 
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ class ToDesk:
 
 
 @asynccontextmanager
-async def played_elsewhere(
+async def hosted_agents(
     spec: FlowSpec[Services],
     *roles: Role,
     services: Callable[[str, FlowTerms], Services],
     alter: Callable[[Envelope], Envelope] = lambda envelope: envelope,
     desk: QueueTransport | None = None,
-) -> AsyncIterator[Elsewhere]:
+) -> AsyncIterator[RemoteAgents]:
     transport = desk or QueueTransport(spec.registry.roles)
     ambient = Ambient(time.time, lambda: "unused")
     hosts = [
@@ -52,7 +52,7 @@ async def played_elsewhere(
     ]
     running = [asyncio.create_task(host.run()) for host in hosts]
     try:
-        yield Elsewhere(roles, transport)
+        yield RemoteAgents(roles, transport)
     finally:
         for task in running:
             task.cancel()
