@@ -43,11 +43,11 @@ TESTS = (
     "tests/agents/monitor",
     "tests/zuno_tui/gate",
     "tests/zuno_tui/watch",
-    "tests/zuno_tui/test_alert_commands.py",
-    "tests/zuno_tui/test_apply_commands.py",
-    "tests/zuno_tui/test_changing_commands.py",
-    "tests/zuno_tui/test_exit_drill.py",
-    "tests/zuno_tui/test_open_commands.py",
+    "tests/zuno_tui/commands/test_alerts.py",
+    "tests/zuno_tui/commands/test_apply.py",
+    "tests/zuno_tui/commands/test_changes.py",
+    "tests/zuno_tui/commands/test_exit_drill.py",
+    "tests/zuno_tui/commands/test_create.py",
 )
 TOO_LONG = (
     "test_delivery_kill.py",
