@@ -23,7 +23,7 @@ class Registry:
     """What the command line, the prompt, its completion, the palette and the help are made of."""
 
     def __init__(self, commands: Iterable[Command]) -> None:
-        self.commands = tuple(sorted(commands, key=lambda one: (one.group, one.name)))
+        self.commands = tuple(sorted(commands, key=_place))
         every = tuple(_with_actions(self.commands))
         self._by_intent = {command.intent: command for command in every}
         self._by_verb = {verb.name: command for command in every for verb in command.verbs}
@@ -81,6 +81,11 @@ def found_commands(folder: Sequence[str], package: str) -> Iterator[Command]:
 @cache
 def registry() -> Registry:
     return Registry(found_commands(zuno_tui.commands.__path__, zuno_tui.commands.__name__))
+
+
+def _place(command: Command) -> tuple[int, bool, str]:
+    """By what it is about; what leads to a signature comes after what only looks."""
+    return command.group, command.order is not None, command.name
 
 
 def _with_actions(commands: Iterable[Command]) -> Iterator[Command]:
