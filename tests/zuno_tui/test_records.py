@@ -226,7 +226,7 @@ async def test_a_plan_names_its_records_hash(
 ) -> None:
     noted = read_record(kept.record).last_hash
     for command in ("plan", "explain"):
-        assert main([command, kept.plan_id, "--home", str(kept.home.root)]) == 0
+        assert _run([command, kept.plan_id, "--home", str(kept.home.root)]) == 0
         assert noted in " ".join(capsys.readouterr().out.split())
 
 
@@ -242,12 +242,12 @@ async def test_an_edited_plan_is_shown_as_edited(
     _edit(kept, confidence=1.0)
 
     arguments = [kept.plan_id, "--home", str(kept.home.root)]
-    assert main([command, *arguments]) == FAILED
+    assert _run([command, *arguments]) == FAILED
     assert "changed since it was made" in capsys.readouterr().err
     if command == "plan":
-        assert main([command, *arguments, "--json"]) == FAILED
+        assert _run([command, *arguments, "--json"]) == FAILED
         assert json.loads(capsys.readouterr().out)["edited"] is True
-    assert main(["approve", *arguments, "--network", "devnet"]) == REFUSED
+    assert _run(["approve", *arguments, "--network", "devnet"]) == REFUSED
 
 
 async def test_what_stands_beside_a_plan_is_no_part_of_it(kept: Kept) -> None:
@@ -265,7 +265,7 @@ async def test_a_damaged_plan_is_set_aside_and_named(
 ) -> None:
     kept.plan.write_bytes(content)
 
-    assert main(["plan", kept.plan_id, "--home", str(kept.home.root)]) == FAILED
+    assert _run(["plan", kept.plan_id, "--home", str(kept.home.root)]) == FAILED
 
     told = capsys.readouterr()
     (aside,) = kept.home.plans.iterdir()
