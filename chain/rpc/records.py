@@ -1,4 +1,4 @@
-"""JSON objects of a node turned into the frozen records of `chain.rpc.records`."""
+"""What a node tells, as frozen records, each read from its JSON object."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ from chain.rpc.values import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-"""32 bytes as lower-case `0x` hex."""
 
 BlockTag = Literal["latest", "safe", "finalized", "earliest", "pending"]
 BLOCK_TAGS: frozenset[str] = frozenset(("latest", "safe", "finalized", "earliest", "pending"))

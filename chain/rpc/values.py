@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Address
 
 Hash: TypeAlias = str
+"""32 bytes as lower-case `0x` hex."""
 
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]*)", re.ASCII)
 _DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)

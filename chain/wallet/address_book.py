@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 from enum import StrEnum
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct, ValidationError, convert, field, to_builtins
 from msgspec.structs import replace
 
 from chain.base.home import write_atomically
 from chain.base.locks import locked
 from chain.base.strict_json import InvalidJsonError, loads
 from chain.contracts.checksum import checksummed
+from chain.contracts.networks import Address  # noqa: TC001
 from chain.wallet.errors import NoSuchWalletError, WalletError
 from chain.wallet.private_files import read_bounded
 
@@ -21,11 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from chain.contracts.networks import Address
 
 _FILE_NAME = "wallets.json"
 _LOCK_NAME = ".lock"
-_VERSION = 1
+_VERSION: Literal[1] = 1
 _ADDRESS = re.compile(r"0x[0-9a-f]{40}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 
@@ -39,9 +39,9 @@ class KeyStorage(StrEnum):
 
 
 class Wallet(Struct, frozen=True):
-    address: Address
-    name: str
-    keeping: KeyStorage
+    address: Annotated[Address, Meta(pattern=rf"^{_ADDRESS.pattern}\Z")]
+    name: Annotated[str, Meta(pattern=rf"^{_NAME.pattern}\Z")]
+    keeping: KeyStorage = field(name="store")
 
     @property
     def watch_only(self) -> bool:
@@ -92,31 +92,35 @@ class AddressBook(Struct, frozen=True):
         return replace(self, current=address)
 
 
+class _BookFile(Struct, frozen=True):
+    version: Literal[1]
+    current: Address | None
+    wallets: tuple[Wallet, ...]
+
+    def __post_init__(self) -> None:
+        if self.current not in {None, *(wallet.address for wallet in self.wallets)}:
+            raise ValueError("the current wallet is not in the book")
+
+
 def read_book(folder: Path) -> AddressBook:
     path = folder / _FILE_NAME
     if not path.exists():
         return AddressBook()
     try:
-        return _parsed(loads(read_bounded(path)))
-    except (InvalidJsonError, KeyError, TypeError, ValueError):
+        file = convert(loads(read_bounded(path)), _BookFile)
+    except (InvalidJsonError, ValidationError):
         raise WalletError(
             f"{path} is damaged. Move it away and import the wallets again; "
             "the keys themselves are not in it."
         ) from None
+    return AddressBook(file.wallets, file.current)
 
 
 def change_book(folder: Path, change: Callable[[AddressBook], AddressBook]) -> AddressBook:
     """Read, change and write the book while no other process does."""
     with locked(folder / _LOCK_NAME):
         book = change(read_book(folder))
-        content = {
-            "version": _VERSION,
-            "current": book.current,
-            "wallets": [
-                {"address": one.address, "name": one.name, "store": one.keeping.value}
-                for one in book.wallets
-            ],
-        }
+        content = to_builtins(_BookFile(_VERSION, book.current, book.wallets))
         write_atomically(folder / _FILE_NAME, json.dumps(content, indent=2).encode())
     return book
 
@@ -130,28 +134,3 @@ def parsed_address(text: str) -> Address:
     if digits not in (digits.lower(), digits.upper()) and digits != checksummed(lowered)[2:]:
         raise WalletError("That address has a typing error: its capitals do not fit its digits.")
     return lowered
-
-
-def _parsed(document: object) -> AddressBook:
-    fields = cast("dict[str, object]", document)
-    if fields["version"] != _VERSION:
-        raise ValueError("another version")
-    entries = cast("list[dict[str, str]]", fields["wallets"])
-    wallets = tuple(
-        Wallet(
-            _checked(_ADDRESS, one["address"]),
-            _checked(_NAME, one["name"]),
-            KeyStorage(one["store"]),
-        )
-        for one in entries
-    )
-    current = cast("Address | None", fields["current"])
-    if current is not None and current not in {wallet.address for wallet in wallets}:
-        raise ValueError("the current wallet is not in the book")
-    return AddressBook(wallets, current)
-
-
-def _checked(pattern: re.Pattern[str], text: str) -> str:
-    if not pattern.fullmatch(text):
-        raise ValueError("not of the expected form")
-    return text

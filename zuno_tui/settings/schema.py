@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from chain.base.secret_struct import SecretStruct
+from chain.base.units import ADDRESS
 from chain.contracts.networks import UnknownNetworkError, network_named
 from zuno_tui.settings.check import UnfitError, checked
 
@@ -26,7 +27,7 @@ Urls = Annotated[
     Text | Annotated[tuple[Text, ...], Meta(min_length=1)],
     Meta(description="a URL or a list of URLs"),
 ]
-_ADDRESS = r"^\s*0x[0-9a-fA-F]{40}\s*$"
+_ADDRESS = rf"^\s*{ADDRESS.pattern}\s*$"
 AddressText = Annotated[
     str, Meta(pattern=_ADDRESS, description="an address: 0x and 40 hexadecimal digits")
 ]

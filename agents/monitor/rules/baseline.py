@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert, to_builtins
 from msgspec.structs import replace
 
-from agents.monitor.rules.excursions import RangeState
+from agents.monitor.rules.excursions import RangeState  # noqa: TC001
 from chain.base.units import DAY
+from chain.contracts.networks import Address  # noqa: TC001
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chain.contracts.networks import Address
     from chain.positions.snapshot import PositionSnapshot
 
 _GROWN = 5 / 4
@@ -25,7 +25,7 @@ WALLET = 0
 """Stands for the wallet itself among the positions, whose numbers begin with one."""
 
 
-class Baseline(Struct, frozen=True):
+class Baseline(Struct, frozen=True, rename="camel"):
     standing: RangeState
     approved: Address | None
     subscriber: Address | None
@@ -38,7 +38,7 @@ class Baseline(Struct, frozen=True):
     """Liquidity of all others around the price, as it then was."""
     others_time: int
     """When that was taken."""
-    others_tick: int | None
+    others_tick: int | None = None
     """Where; None in what an earlier zuno wrote down."""
 
     @classmethod
@@ -89,18 +89,9 @@ class Baseline(Struct, frozen=True):
         return replace(self, approved=custody.approved, subscriber=custody.subscriber)
 
     def document(self) -> dict[str, object]:
-        return {
-            "out": self.standing.out,
-            "backSince": self.standing.back_since,
-            "approved": self.approved,
-            "subscriber": self.subscriber,
-            "lpFee": self.lp_fee,
-            "protocolFee": list(self.protocol_fee),
-            "hookCode": self.hook_code,
-            "others": str(self.others),
-            "othersTime": self.others_time,
-            "othersTick": self.others_tick,
-        }
+        """In one level, and with liquidity as text: other readers of JSON would round it."""
+        fields = to_builtins(self)
+        return {**fields.pop("standing"), **fields, "others": str(self.others)}
 
 
 class Baselines:
@@ -121,30 +112,11 @@ class Baselines:
 
 def read_baseline(document: Mapping[str, object]) -> Baseline | None:
     """None for a document of another time: the position is then met anew."""
-    match document:
-        case {
-            "out": bool() as out,
-            "backSince": (int() | None) as back_since,
-            "approved": (str() | None) as approved,
-            "subscriber": (str() | None) as subscriber,
-            "lpFee": int() as lp_fee,
-            "protocolFee": [int() as one, int() as other],
-            "hookCode": (str() | None) as hook_code,
-            "others": str() as others,
-            "othersTime": int() as others_time,
-        }:
-            return Baseline(
-                RangeState(out, back_since),
-                approved,
-                subscriber,
-                lp_fee,
-                (one, other),
-                hook_code,
-                int(others),
-                others_time,
-                tick if isinstance(tick := document.get("othersTick"), int) else None,
-            )
-    return None
+    try:
+        others = convert(document.get("others"), int, strict=False)
+        return convert({**document, "standing": document, "others": others}, Baseline)
+    except ValidationError:
+        return None
 
 
 def others_in(position: PositionSnapshot) -> int:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -40,7 +42,7 @@ class RangeBounds(NamedTuple):
         return self.lower + self.margin <= tick < self.upper - self.margin
 
 
-class RangeState(NamedTuple):
+class RangeState(Struct, frozen=True, rename="camel"):
     """Where a position stands between excursions and in them."""
 
     out: bool
@@ -82,7 +84,7 @@ def follow(
     bounds: RangeBounds, standing: RangeState, ticks: Sequence[BlockTick], through: int
 ) -> RangeTimeline:
     """What the ticks of some blocks, in order, make of a standing up to the block `through`."""
-    out, back = standing
+    out, back = standing.out, standing.back_since
     turns: list[RangeCrossing] = []
     settle = bounds.settle_blocks
     for block, tick in ticks:
