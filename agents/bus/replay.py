@@ -102,7 +102,7 @@ def judgment_words(judged: ReplayJudgment, lines: int) -> str:
         case ReplayVerdict.ANOTHER_RECORD:
             return (
                 "This is not the record its plan was made on: the plan names the last hash "
-                f"{judged.planned_hash}. It was written anew, do not rely on it."
+                f"{judged.planned_hash}. It was rewritten, do not rely on it."
             )
         case ReplayVerdict.OTHER_VERSION:
             vouched = (

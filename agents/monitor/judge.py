@@ -44,7 +44,7 @@ _RESOLUTIONS = {
     AlertKind.OUT_OF_RANGE: "the price is back inside the range",
     AlertKind.NEAR_BOUNDARY: "the price is no longer near an edge",
     AlertKind.LIKELY_TO_LEAVE: "the range is wide enough again",
-    AlertKind.FEES_WORTH_COLLECTING: "the fees were collected, or gas became dearer",
+    AlertKind.FEES_WORTH_COLLECTING: "the fees were collected, or gas became more expensive",
     AlertKind.POOL_DRAINED: "the pool is as deep as it was",
     AlertKind.FEE_CHANGED: "the fee is as it was, or was accepted",
     AlertKind.HOOK_CHANGED: "the hook is as it was, or was accepted",

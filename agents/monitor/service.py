@@ -264,11 +264,11 @@ class _Monitor:
             async with asyncio.timeout(ROUND_SECONDS):
                 return await self._watchlist.look(), None
         except TimeoutError:
-            return (), f"A round took longer than {ROUND_SECONDS:.0f} s and was begun anew."
+            return (), f"A round took longer than {ROUND_SECONDS:.0f} s and was started again."
         except Exception as error:
             # The watch outlives a mistake in it, and says so after every round.
             words = quoted(Redactor().text(clean_text(str(error))))
-            return (), f"A round failed as nobody foresaw ({type(error).__name__}: {words})."
+            return (), f"A round failed with an unexpected error ({type(error).__name__}: {words})."
 
     def _write_beat(
         self, notebook: MonitorState, sights: tuple[Sight, ...], trouble: str | None

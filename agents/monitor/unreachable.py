@@ -54,4 +54,4 @@ def sentence_of(error: Exception) -> str:
     if isinstance(error, RpcError):
         return error.sentence
     words = quoted(Redactor().text(clean_text(str(error))))
-    return f"The look failed as nobody foresaw ({type(error).__name__}: {words})."
+    return f"The look failed with an unexpected error ({type(error).__name__}: {words})."

@@ -264,7 +264,8 @@ class Signing:
             return
         minted = result.minted[0] if result.minted else None
         # The first line is the card's own headline; the card leaves no lines empty.
-        lines = tuple(line for line in list(result_lines(result, waiting.tokens))[1:] if line)
+        coin = self._desk_context.session.network.native_symbol
+        lines = tuple(line for line in list(result_lines(result, waiting.tokens, coin))[1:] if line)
         card.ended(ResultView(view.plan_id, result.state, lines, minted, result.done))
         desk_context.tell(
             Said(f"{view.headline}: {result.state}.", "good" if result.done else "bad")

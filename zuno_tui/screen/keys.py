@@ -97,7 +97,7 @@ DESK = (
     _key("desk.outbox", "o", "show('outbox')", "", "What was sent, and where it stands"),
     _key("desk.records", "e", "show('records')", "", "The debates that were held"),
     _key("desk.copy", "y", "copy", "", "Copy what is selected (OSC 52)"),
-    _key("desk.refresh", "ctrl+r", "refresh_views", "", "Read everything anew"),
+    _key("desk.refresh", "ctrl+r", "refresh_views", "", "Read everything again"),
 )
 PROMPT = (
     _key("prompt.complete", "tab", "complete", "complete", "Take the completion"),

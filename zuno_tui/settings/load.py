@@ -50,7 +50,7 @@ MOST_BYTES = 1 << 18
 MOST_NESTING = 8
 """The deepest setting there is has four levels."""
 
-_MEND = "Mend it or move it away."
+_MEND = "Correct it or move it away."
 
 
 def read_settings_file(path: Path) -> dict[str, object]:

@@ -70,4 +70,4 @@ def foreseen(error: Exception) -> tuple[int, str] | None:
 def unforeseen(error: Exception) -> str:
     name, words = type(error).__name__, quoted(str(error))
     said = f"{name}: {words}" if words else name
-    return f"Something failed that zuno did not foresee ({said})."
+    return f"Unexpected error ({said})."

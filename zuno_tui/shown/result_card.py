@@ -31,10 +31,10 @@ def show_result(session: Session, result: ApplyResult, tokens: Mapping[Address, 
     if session.as_json:
         print_json(_document(result))
     else:
-        print_lines(result_lines(result, tokens))
+        print_lines(result_lines(result, tokens, session.network.native_symbol))
 
 
-def result_lines(result: ApplyResult, tokens: Mapping[Address, Token]) -> Iterator[str]:
+def result_lines(result: ApplyResult, tokens: Mapping[Address, Token], coin: str) -> Iterator[str]:
     yield f"{result.approval.headline} · {result.approval.plan_id} · {result.state}"
     yield from _stopped_lines(result)
     yield ""
@@ -54,7 +54,7 @@ def result_lines(result: ApplyResult, tokens: Mapping[Address, Token]) -> Iterat
     yield ""
     cost = sum(step.gas_cost for step in result.steps)
     used = sum(step.gas_used for step in result.steps)
-    yield f"  Gas: {used:,} for {cost / 10**18:.6f} of the chain's coin."
+    yield f"  Gas: {used:,} for {cost / 10**18:.6f} {coin}."
     for token_id in result.minted:
         yield f"  The new position is #{token_id}."
     yield from leftover_lines(result.allowances, tokens)

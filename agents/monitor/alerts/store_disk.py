@@ -84,7 +84,7 @@ def _anew(database: Path, notices: list[str], now: float) -> sqlite3.Connection:
 
 def _set_aside(database: Path, now: float) -> str:
     aside = set_database_aside(database, now=now)
-    return f"zuno.db was damaged. It was kept as {aside.name} and begun anew."
+    return f"zuno.db was damaged. It was kept as {aside.name} and a new one was started."
 
 
 def _told(view: Path, notices: list[str], now: float) -> list[Alert]:
@@ -92,7 +92,7 @@ def _told(view: Path, notices: list[str], now: float) -> list[Alert]:
         return read_view(view) or []
     except AlertDocumentError:
         aside = set_aside(view, now=now)
-        notices.append(f"alerts.json was damaged. It was kept as {aside.name} and written anew.")
+        notices.append(f"alerts.json was damaged. It was kept as {aside.name} and written again.")
         return []
 
 

@@ -244,4 +244,4 @@ def _deadline_faults(deadline: int, context: PolicyContext) -> Iterator[str]:
 
 def _no_value(step: DecodedStep) -> Iterator[str]:
     if step.transaction.value:
-        yield "it sends the chain's own coin along for no reason"
+        yield "it sends ETH along for no reason"

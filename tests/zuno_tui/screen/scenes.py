@@ -268,7 +268,7 @@ APPLIED = replace(
         (
             "TOKEN    SHOWN  REALISED  DIFFERENCE",
             "WETH    −0.012   −0.0119     +0.0001",
-            "  Gas: 412,002 for 0.000835 of the chain's coin.",
+            "  Gas: 412,002 for 0.000835 ETH.",
             "  The new position is #41.",
         ),
         41,

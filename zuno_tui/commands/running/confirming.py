@@ -25,7 +25,7 @@ def may_have_sent() -> Iterator[None]:
         if foreseen(error) is not None:
             raise
         raise InterruptedApplyError(
-            f"Something failed that zuno did not foresee ({type(error).__name__}), and it may "
+            f"Unexpected error ({type(error).__name__}), and it may "
             "have signed and sent before. See where things stand: zuno outbox"
         ) from error
 

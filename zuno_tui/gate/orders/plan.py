@@ -177,7 +177,7 @@ async def _order_to_change(
         sources.memory.remember([snapshot.identity])
         raise GateRefusedError(
             f"What was remembered of position #{token_id} is not what the chain says now. "
-            f"It is mended. Ask for a new plan: zuno recommend {token_id}",
+            f"It has been corrected. Ask for a new plan: zuno recommend {token_id}",
             RefusalCode.DRIFT,
         )
     priced = {

@@ -304,7 +304,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
             self._say("Encrypting the key; this takes a moment on purpose …")
             await self._keep()
         else:
-            self._show(SetupStep.PASSPHRASE, "The two differ. Type it anew.")
+            self._show(SetupStep.PASSPHRASE, "The two differ. Type it again.")
 
     async def _keep(self) -> None:
         place, key, passphrase = self._place, self._key, self._passphrase

@@ -1,0 +1,58 @@
+"""`zuno swap`: one token sold for another through the same gate as everything else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.contracts.networks import network_named
+from tests import node_rpc
+from tests.chain.moves import Moves
+from tests.zuno_tui.conftest import CommandLine
+from tests.zuno_tui.gate.desk import REFUSED, Desk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+
+
+@pytest.fixture
+def desk(devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Desk]:
+    with Moves(node_rpc.http(), devnet.url, network_named("devnet")).undone():
+        yield Desk(devnet, CommandLine(tmp_path / "home"), capsys)
+
+
+@pytest.mark.parametrize(("sold", "steps"), [("WETH", 3), ("ETH", 1)])
+def test_what_is_shown_is_what_is_realised(desk: Desk, sold: str, steps: int) -> None:
+    approval = desk.approved("swap", "0.5", sold, "USDC")
+    applied = desk.apply(approval["planId"], "--confirm", approval["hash"], "--json")
+
+    assert len(approval["transactions"]) == steps
+    assert applied.code == 0, applied.words
+    sold_in, bought = approval["swap"]["amountIn"], approval["swap"]["amountOut"]
+    quoted, realised = applied.data["quoted"], applied.data["realised"]
+    assert (sold_in, applied.data["state"]) == (str(5 * 10**17), "included")
+    assert realised == quoted
+    assert bought in realised.values()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [("1", "NONE", "USDC"), ("1", "WETH", "WETH"), ("900000000", "USDC", "WETH")],
+    ids=["an unknown token", "the same token", "more than a pool takes"],
+)
+def test_what_cannot_be_sold_is_refused_with_a_reason(desk: Desk, asked: tuple[str, ...]) -> None:
+    spoken = desk.here("swap", *asked)
+
+    assert spoken.code == REFUSED
+    assert spoken.words
+
+
+def test_a_price_that_moved_refuses_the_swap(desk: Desk) -> None:
+    approval = desk.approved("swap", "0.5", "WETH", "USDC")
+    desk.raise_price(approval["swap"]["poolId"], bips=100)
+
+    desk.refused(approval["planId"], "--confirm", approval["hash"])

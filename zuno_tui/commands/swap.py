@@ -1,0 +1,52 @@
+"""`zuno swap AMOUNT TOKEN FOR`: approve selling one token for another, where most is paid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.commands.arguments import AMOUNT
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+
+if TYPE_CHECKING:
+    from chain.base.numerals import Numeral
+    from zuno_tui.commands.command import OrderMaker
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+
+
+class SwapTokens(Intent, frozen=True):
+    command: ClassVar = ("swap",)
+    arguments: ClassVar = (
+        AMOUNT,
+        Argument("sold", "the token to sell, like WETH, or its address", metavar="TOKEN"),
+        Argument("bought", "the token to buy, like USDC, or its address", metavar="FOR"),
+    )
+
+    amount: Numeral
+    sold: str
+    bought: str
+
+
+def _order(_session: Session, asked: SwapTokens) -> OrderMaker:
+    from zuno_tui.gate.orders.swap import order_to_swap
+
+    return lambda sources: order_to_swap(sources, asked.amount, asked.sold, asked.bought)
+
+
+def _read(said: Remaining) -> SwapTokens:
+    amount = said.amount("swap 0.5 WETH USDC")
+    sold = said.symbol("swap 0.5 WETH USDC")
+    said.one_of({"into": True})
+    bought = said.symbol("swap 0.5 WETH USDC")
+    said.end()
+    return SwapTokens(amount, sold, bought)
+
+
+COMMAND = Command(
+    name="swap",
+    does="prepare selling one token for another",
+    group=Group.WALLET,
+    intent=SwapTokens,
+    order=_order,
+    verbs=(Verb("swap", _read, "swap AMOUNT TOKEN FOR", spoken=("sell",), money=True),),
+)
