@@ -58,3 +58,21 @@ def test_one_module_signs_for_people_and_the_embedded_chain_for_itself() -> None
     assert {name for name in signing if not name.startswith("chain/devnet/")} == {
         "chain/wallet/signer.py"
     }
+
+
+@pytest.mark.parametrize(
+    ("done", "place"),
+    [
+        ("fcntl.flock(", "chain/base/locks.py"),
+        ("sqlite3.connect(", "chain/base/sqlite.py"),
+        ("AsyncHTTPTransport(", "chain/base/http.py"),
+    ],
+)
+def test_locks_databases_and_connections_are_opened_in_one_place(done: str, place: str) -> None:
+    found = {
+        str(path.relative_to(ROOT))
+        for path in _sources("zuno_tui", "agents", "chain")
+        if done in path.read_text("utf-8")
+    }
+
+    assert found == {place}
