@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def take_lock(path: Path, *, wait: bool = False) -> int | None:
+def take_lock(path: Path, *, wait: bool = False, folder: bool = False) -> int | None:
     """A descriptor that holds the lock until it is closed; None while somebody else has it."""
-    kind = os.O_RDONLY if path.is_dir() else os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW
+    kind = os.O_RDONLY if folder else os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW
     descriptor = os.open(path, kind | os.O_CLOEXEC, FILE_MODE)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -32,7 +32,7 @@ def take_lock(path: Path, *, wait: bool = False) -> int | None:
 def locked(path: Path) -> Iterator[None]:
     """Wait until no other process holds the lock at this path, then hold it."""
     path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-    descriptor = take_lock(path, wait=True)
+    descriptor = take_lock(path, wait=True, folder=path.is_dir())
     try:
         yield
     finally:
