@@ -101,7 +101,9 @@ def main() -> int:
     from zuno_tui.commands.running import monitor
 
     interval, *arguments = sys.argv[1:]
-    chosen = build_parser(registry()).parse_args(["monitor", "--interval", interval, *arguments])
+    chosen = build_parser(registry().on_command_line()).parse_args(
+        ["monitor", "--interval", interval, *arguments]
+    )
     # Tests cannot wait five seconds for each poll.
     with patch.object(monitor, "monitor_interval", float):
         return monitor.run(chosen)

@@ -9,16 +9,16 @@ from zuno_tui.shown.exit_codes import DONE, FAILED
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from zuno_tui.commands.command import Command
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     from zuno_tui.cli.parser import build_parser
-    from zuno_tui.commands.registry import registry
 
-    parsed = build_parser(registry()).parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    parsed = build_parser(_commands_for(words)).parse_args(words)
     if parsed.version:
         return _print_version()
     try:
@@ -30,6 +30,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # `zuno positions | head` is no fault; without this Python complains at exit.
         sys.stdout = None
         return DONE
+
+
+def _commands_for(words: Sequence[str]) -> Iterable[Command]:
+    """The one that is named first, or else all: most of a short command's time is their loading."""
+    from zuno_tui.commands.registry import command_named, registry
+
+    named = command_named(words[0]) if words else None
+    if named is not None and named.on_command_line:
+        return (named,)
+    return registry().on_command_line()
 
 
 def _run(parsed: Namespace) -> int:

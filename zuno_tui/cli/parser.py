@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from zuno_tui.commands.command import Command
-    from zuno_tui.commands.registry import Registry
 
     Parsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -36,7 +35,7 @@ class DiscreetParser(argparse.ArgumentParser):
         super().error(LIKE_A_KEY.sub("(hidden)", message))
 
 
-def build_parser(registry: Registry) -> argparse.ArgumentParser:
+def build_parser(commands: Iterable[Command]) -> argparse.ArgumentParser:
     """What is parsed names its command in `chosen`, None where none was given."""
     parser: argparse.ArgumentParser = DiscreetParser(
         prog="zuno", description=_DESCRIPTION, epilog=_EPILOG, parents=[_shared_flags(None)]
@@ -47,7 +46,7 @@ def build_parser(registry: Registry) -> argparse.ArgumentParser:
         _add(parser.add_argument, flag, inherited=False)
     # A flag may stand before or after the command; suppressed, the second does not undo the first.
     shared = _shared_flags(argparse.SUPPRESS)
-    _add_commands(parser.add_subparsers(metavar="COMMAND"), registry.on_command_line(), shared)
+    _add_commands(parser.add_subparsers(metavar="COMMAND"), commands, shared)
     return parser
 
 

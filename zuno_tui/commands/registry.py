@@ -70,17 +70,26 @@ class Registry:
                 yield suggestion, command
 
 
-def found_commands(folder: Sequence[str], package: str) -> Iterator[Command]:
-    for module in iter_modules(folder):
-        if not module.ispkg:
-            command = getattr(import_module(f"{package}.{module.name}"), "COMMAND", None)
-            if isinstance(command, Command):
-                yield command
-
-
 @cache
 def registry() -> Registry:
-    return Registry(found_commands(zuno_tui.commands.__path__, zuno_tui.commands.__name__))
+    return Registry(filter(None, map(_command_in, _module_names())))
+
+
+def command_named(name: str) -> Command | None:
+    """By its file alone, so that running one command loads no other."""
+    module = name.replace("-", "_")
+    command = _command_in(module) if module in _module_names() else None
+    return None if command is None or command.name != name else command
+
+
+def _module_names() -> list[str]:
+    found = iter_modules(zuno_tui.commands.__path__)
+    return [module.name for module in found if not module.ispkg]
+
+
+def _command_in(module: str) -> Command | None:
+    command = getattr(import_module(f"{zuno_tui.commands.__name__}.{module}"), "COMMAND", None)
+    return command if isinstance(command, Command) else None
 
 
 def _place(command: Command) -> tuple[int, bool, str]:

@@ -30,7 +30,7 @@ from zuno_tui.commands.outbox import OpenOutbox
 from zuno_tui.commands.prompt.completion import completions
 from zuno_tui.commands.prompt.understanding import understand
 from zuno_tui.commands.recommend import Recommend
-from zuno_tui.commands.registry import registry
+from zuno_tui.commands.registry import command_named, registry
 from zuno_tui.commands.revoke import Revoke
 from zuno_tui.commands.unwrap import UnwrapEth
 from zuno_tui.commands.wallet import UseWallet
@@ -114,7 +114,7 @@ def test_one_file_is_a_command_line_with_json_and_help(
     assert capsys.readouterr().out == "HELLO ADA\n"
     assert main(["greet", "Ada", "--json", "--network", "base", *home]) == DONE
     assert json.loads(capsys.readouterr().out) == {"network": "base", "words": "Hello Ada"}
-    assert greet.does in build_parser(registry()).format_help()
+    assert greet.does in build_parser(registry().on_command_line()).format_help()
     with pytest.raises(SystemExit):
         main(["greet", "--help"])
     assert "in capitals" in capsys.readouterr().out
@@ -156,6 +156,7 @@ def _everything(commands: tuple[Command, ...]) -> Iterator[Command]:
 
 def test_every_command_can_be_run_and_every_argument_is_a_field_of_its_intent() -> None:
     opens_the_desk = {"desk", "demo"}
+    assert all(command_named(one.name) is one for one in registry().commands)
     for command in _everything(registry().commands):
         fields = command.intent.__struct_fields__
         assert {one.value_name for one in flat(command.intent.arguments)} <= set(fields)
@@ -203,6 +204,6 @@ def test_no_two_commands_share_a_phrase_or_an_intent() -> None:
     ids=lambda asked: asked.twin,
 )
 def test_a_twin_asks_for_the_same(asked: Intent) -> None:
-    parsed = build_parser(registry()).parse_args(shlex.split(asked.twin)[1:])
+    parsed = build_parser(registry().on_command_line()).parse_args(shlex.split(asked.twin)[1:])
 
     assert parsed.chosen.intent.from_namespace(parsed) == asked
