@@ -12,7 +12,7 @@ from zuno_tui.commands.show import Show
 if TYPE_CHECKING:
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
 ALL_ALERTS = "all"
 _MUTED_SECONDS = 3600
@@ -70,19 +70,19 @@ class MuteAlert(Intent, frozen=True):
     until: str | None = None
 
 
-async def _list(session: Session, asked: ListAlerts) -> Answer:
+async def _list(session: Session, asked: ListAlerts) -> CommandAnswer:
     from zuno_tui.commands.running.alerts import listed
 
     return listed(session, ended=asked.ended)
 
 
-async def _acknowledge(session: Session, asked: Acknowledge) -> Answer:
+async def _acknowledge(session: Session, asked: Acknowledge) -> CommandAnswer:
     from zuno_tui.commands.running.alerts import acknowledged
 
     return acknowledged(session, asked.alert_id)
 
 
-async def _mute(session: Session, asked: MuteAlert) -> Answer:
+async def _mute(session: Session, asked: MuteAlert) -> CommandAnswer:
     from zuno_tui.commands.running.alerts import muted
 
     return muted(session, asked.alert_id, asked.seconds, asked.until)

@@ -10,14 +10,14 @@ from zuno_tui.commands.possible import always
 if TYPE_CHECKING:
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
 
 class ShowBalances(Intent, frozen=True):
     command: ClassVar = ("balances",)
 
 
-async def _answer(session: Session, _asked: ShowBalances) -> Answer:
+async def _answer(session: Session, _asked: ShowBalances) -> CommandAnswer:
     from zuno_tui.commands.running.balances import wallet_balances
 
     return await wallet_balances(session)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.context import PhraseContext
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
     OrderMaker: TypeAlias = Callable[[Sources], Awaitable[Order]]
     """Makes an order of the chain as it is when it is read."""
@@ -159,7 +159,7 @@ class Command(Struct, frozen=True, kw_only=True):
     takes_shared_flags: bool = True
     """Whether network, wallet and home can be named for it."""
 
-    answer: Callable[[Session, Any], Coroutine[Any, Any, Answer]] | None = None
+    answer: Callable[[Session, Any], Coroutine[Any, Any, CommandAnswer]] | None = None
     """Reads and answers in lines or as a document; at the desk it is a page."""
     order: Callable[[Session, Any], OrderMaker | None] | None = None
     """What is to be built and approved; at the desk it goes on the card. None only answers."""

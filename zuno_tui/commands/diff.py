@@ -11,7 +11,7 @@ from zuno_tui.commands.possible import of_plan, with_plan
 if TYPE_CHECKING:
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
 
 class DiffPlan(Intent, frozen=True):
@@ -22,7 +22,7 @@ class DiffPlan(Intent, frozen=True):
     candidate: str | None = None
 
 
-async def _answer(session: Session, asked: DiffPlan) -> Answer:
+async def _answer(session: Session, asked: DiffPlan) -> CommandAnswer:
     from zuno_tui.commands.running.diff import plan_difference
 
     return await plan_difference(session, asked.plan_id, asked.candidate)

@@ -11,7 +11,7 @@ from zuno_tui.commands.possible import always
 if TYPE_CHECKING:
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
 
 class Doctor(Intent, frozen=True):
@@ -28,7 +28,7 @@ class Doctor(Intent, frozen=True):
     forget: str | None = None
 
 
-async def _answer(session: Session, asked: Doctor) -> Answer:
+async def _answer(session: Session, asked: Doctor) -> CommandAnswer:
     from zuno_tui.commands.running.doctor import checked, forgotten
 
     if asked.forget is not None:

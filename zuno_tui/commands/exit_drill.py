@@ -10,14 +10,14 @@ from zuno_tui.commands.possible import always
 if TYPE_CHECKING:
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
 
 class ExitDrill(Intent, frozen=True):
     command: ClassVar = ("exit-drill",)
 
 
-async def _answer(session: Session, _asked: ExitDrill) -> Answer:
+async def _answer(session: Session, _asked: ExitDrill) -> CommandAnswer:
     from zuno_tui.commands.running.exit_drill import exit_drill
 
     return await exit_drill(session)

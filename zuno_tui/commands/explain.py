@@ -11,7 +11,7 @@ from zuno_tui.commands.possible import with_plan
 if TYPE_CHECKING:
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
 
 class ExplainPlan(Intent, frozen=True):
@@ -21,7 +21,7 @@ class ExplainPlan(Intent, frozen=True):
     plan_id: str | None = None
 
 
-async def _answer(session: Session, asked: ExplainPlan) -> Answer:
+async def _answer(session: Session, asked: ExplainPlan) -> CommandAnswer:
     from zuno_tui.commands.running.explain import explanation
     from zuno_tui.commands.running.plans import stored_plan
 

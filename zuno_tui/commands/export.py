@@ -11,7 +11,7 @@ from zuno_tui.commands.possible import of_plan, with_plan
 if TYPE_CHECKING:
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
 _SAFE = "safe"
 
@@ -32,7 +32,7 @@ class ExportPlan(Intent, frozen=True):
     format: str = _SAFE
 
 
-async def _answer(session: Session, asked: ExportPlan) -> Answer:
+async def _answer(session: Session, asked: ExportPlan) -> CommandAnswer:
     from zuno_tui.commands.running.export import exported
 
     return await exported(session, asked.plan_id, for_safe=asked.format == _SAFE)

@@ -11,7 +11,7 @@ from zuno_tui.commands.possible import of_selected, with_positions
 if TYPE_CHECKING:
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
 
 class Inspect(Intent, frozen=True):
@@ -21,7 +21,7 @@ class Inspect(Intent, frozen=True):
     token_id: int
 
 
-async def _answer(session: Session, asked: Inspect) -> Answer:
+async def _answer(session: Session, asked: Inspect) -> CommandAnswer:
     from zuno_tui.commands.running.inspect import position_answer
 
     return await position_answer(session, asked.token_id)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from chain.base.home import Home
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
 
 class Locate(Intent, frozen=True):
@@ -30,12 +30,12 @@ def _run(arguments: Namespace) -> int:
     return print_answer(places, as_json=bool(arguments.json))
 
 
-async def _answer(session: Session, _asked: Locate) -> Answer:
+async def _answer(session: Session, _asked: Locate) -> CommandAnswer:
     return _places(session.home)
 
 
-def _places(home: Home) -> Answer:
-    from zuno_tui.shown.answer import Answer
+def _places(home: Home) -> CommandAnswer:
+    from zuno_tui.shown.answer import CommandAnswer
 
     places = {
         "home": home.root,
@@ -51,7 +51,7 @@ def _places(home: Home) -> Answer:
         "cache": home.cache,
     }
     width = max(map(len, places))
-    return Answer(
+    return CommandAnswer(
         lines=tuple(
             f"{name:<{width}}  {path}{'' if path.exists() else '  (not there yet)'}"
             for name, path in places.items()

@@ -11,7 +11,7 @@ from zuno_tui.commands.show import Show
 if TYPE_CHECKING:
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
 
 class ShowPlan(Intent, frozen=True):
@@ -21,7 +21,7 @@ class ShowPlan(Intent, frozen=True):
     plan_id: str | None = None
 
 
-async def _answer(session: Session, asked: ShowPlan) -> Answer:
+async def _answer(session: Session, asked: ShowPlan) -> CommandAnswer:
     from zuno_tui.commands.running.plans import stored_plan
     from zuno_tui.shown.plan_card import plan_answer
 

@@ -10,7 +10,7 @@ from zuno_tui.commands.possible import always
 if TYPE_CHECKING:
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
 
 class ListPools(Intent, frozen=True):
@@ -24,7 +24,7 @@ class ListPools(Intent, frozen=True):
     refresh: bool = False
 
 
-async def _answer(session: Session, asked: ListPools) -> Answer:
+async def _answer(session: Session, asked: ListPools) -> CommandAnswer:
     from zuno_tui.commands.running.pools import surveyed_pools
 
     return await surveyed_pools(session, asked.token, refresh=asked.refresh)

@@ -10,7 +10,7 @@ from zuno_tui.commands.show import Show
 if TYPE_CHECKING:
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
 
 class ListPositions(Intent, frozen=True):
@@ -22,7 +22,7 @@ class ListPositions(Intent, frozen=True):
     since_entry: bool = False
 
 
-async def _answer(session: Session, asked: ListPositions) -> Answer:
+async def _answer(session: Session, asked: ListPositions) -> CommandAnswer:
     from zuno_tui.commands.running.positions import wallet_positions
 
     return await wallet_positions(session, since_entry=asked.since_entry)

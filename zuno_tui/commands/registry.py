@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MOST_WORDS = 6
 
 
-class Registry:
+class CommandRegistry:
     """What the command line, the prompt, its completion, the palette and the help are made of."""
 
     def __init__(self, commands: Iterable[Command]) -> None:
@@ -71,8 +71,8 @@ class Registry:
 
 
 @cache
-def registry() -> Registry:
-    return Registry(filter(None, map(_command_in, _module_names())))
+def registry() -> CommandRegistry:
+    return CommandRegistry(filter(None, map(_command_in, _module_names())))
 
 
 def command_named(name: str) -> Command | None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from zuno_tui.commands.command import OrderMaker
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
 
 class Revoke(Intent, frozen=True):
@@ -39,7 +39,7 @@ class Revoke(Intent, frozen=True):
     everything: bool = False
 
 
-async def _answer(session: Session, _asked: Revoke) -> Answer:
+async def _answer(session: Session, _asked: Revoke) -> CommandAnswer:
     from zuno_tui.commands.running.revoke import allowances
 
     return await allowances(session)

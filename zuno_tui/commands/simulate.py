@@ -11,7 +11,7 @@ from zuno_tui.commands.possible import of_plan, with_plan
 if TYPE_CHECKING:
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
 
 class SimulatePlan(Intent, frozen=True):
@@ -22,7 +22,7 @@ class SimulatePlan(Intent, frozen=True):
     candidate: str | None = None
 
 
-async def _answer(session: Session, asked: SimulatePlan) -> Answer:
+async def _answer(session: Session, asked: SimulatePlan) -> CommandAnswer:
     from zuno_tui.commands.running.approve import simulated
 
     return await simulated(session, asked.plan_id, asked.candidate)

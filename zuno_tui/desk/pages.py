@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from zuno_tui.commands.command import Intent
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
-    Answering = Callable[[Session, Intent], Awaitable[Answer]]
+    Answering = Callable[[Session, Intent], Awaitable[CommandAnswer]]
 
 _PATIENCE = 180.0
 _MOST_LINES = 2_000

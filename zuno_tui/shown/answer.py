@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from zuno_tui.shown.output import Json
 
 
-class Answer(Struct, frozen=True):
+class CommandAnswer(Struct, frozen=True):
     lines: tuple[str, ...]
     document: Json
     heading: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Answer(Struct, frozen=True):
         return (*self.heading, *self.lines, *self.remarks)
 
 
-def print_answer(answer: Answer, *, as_json: bool) -> int:
+def print_answer(answer: CommandAnswer, *, as_json: bool) -> int:
     """The data to stdout and the words to stderr; its exit code."""
     if as_json:
         print_json(answer.document)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from chain.execution.decode.words import field_table
 from chain.tokens.token import amount_text
 from zuno_tui.gate.contract_code import trust_words
-from zuno_tui.shown.answer import Answer
+from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.signing import GAS_EXCEEDS, trial_lines
 from zuno_tui.shown.transcript import wrapped
 from zuno_tui.shown.words import UNKNOWN
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from zuno_tui.shown.output import Json
 
 
-def approval_answer(approved: Approved) -> Answer:
+def approval_answer(approved: Approved) -> CommandAnswer:
     prepared = approved.dry_run.prepared
     expires = prepared.bounds.expires_at
-    return Answer(
+    return CommandAnswer(
         lines=(
             *dry_run_lines(approved.dry_run),
             "",
@@ -38,8 +38,8 @@ def approval_answer(approved: Approved) -> Answer:
     )
 
 
-def dry_run_answer(dry_run: DryRun) -> Answer:
-    return Answer(tuple(dry_run_lines(dry_run)), _document(dry_run))
+def dry_run_answer(dry_run: DryRun) -> CommandAnswer:
+    return CommandAnswer(tuple(dry_run_lines(dry_run)), _document(dry_run))
 
 
 def dry_run_lines(dry_run: DryRun) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.base.number_words import UNKNOWN, hours, percent, usd
-from zuno_tui.shown.answer import Answer
+from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.drawing.pieces import bar
 from zuno_tui.shown.exit_codes import DONE, FAILED
 from zuno_tui.shown.output import OutputColumn, table
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 _BAR_CELLS = 8
 
 
-def plan_answer(argued: ArguedPlan) -> Answer:
+def plan_answer(argued: ArguedPlan) -> CommandAnswer:
     """What was edited since it was made is said to be, and is no success."""
     edited = argued.edited
     shown = {**argued.document, "edited": True} if edited else argued.document
-    return Answer(
+    return CommandAnswer(
         lines=tuple(plan_lines(argued)),
         document=shown,  # type: ignore[arg-type]
         remarks=(edited_words(argued.plan),) if edited else (),

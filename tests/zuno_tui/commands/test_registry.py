@@ -67,11 +67,11 @@ class Greet(Intent, frozen=True):
 
 
 async def _answer(session, asked):
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
     words = f"Hello {asked.person}"
     words = words.upper() if asked.loudly else words
-    return Answer(lines=(words,), document={"network": session.network.name, "words": words})
+    return CommandAnswer(lines=(words,), document={"network": session.network.name, "words": words})
 
 
 def _read(said):

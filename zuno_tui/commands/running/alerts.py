@@ -12,7 +12,7 @@ from agents.monitor.alerts.lifecycle import AlertMute
 from agents.monitor.alerts.store import AlertStore
 from chain.contracts.networks import network_named
 from zuno_tui.settings import SettingsError
-from zuno_tui.shown.answer import Answer
+from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.exit_codes import DONE, FAILED
 from zuno_tui.shown.output import OutputColumn, table
 from zuno_tui.watch.health import undelivered, watch_health
@@ -38,19 +38,19 @@ _COLUMNS = (
 )
 
 
-def listed(session: Session, *, ended: bool) -> Answer:
+def listed(session: Session, *, ended: bool) -> CommandAnswer:
     now = time.time()
     with _open_store(session, now) as store:
         return _list(session, store, ended=ended, now=now)
 
 
-def acknowledged(session: Session, alert_id: str) -> Answer:
+def acknowledged(session: Session, alert_id: str) -> CommandAnswer:
     now = time.time()
     with _open_store(session, now) as store:
         return _changed(store, _acked(session, store, alert_id, now), "acknowledged")
 
 
-def muted(session: Session, alert_id: str, seconds: int, until: str | None) -> Answer:
+def muted(session: Session, alert_id: str, seconds: int, until: str | None) -> CommandAnswer:
     now = time.time()
     end = now + seconds if until is None else _read_moment(until, now)
     done = f"muted until {_moment(end)} UTC"
@@ -92,12 +92,12 @@ def _mute(session: Session, store: AlertStore, alert_id: str, until: float) -> A
     return AlertMute(until, chain_id, flags.address.strip().lower() if flags.address else None)
 
 
-def _list(session: Session, store: AlertStore, *, ended: bool, now: float) -> Answer:
+def _list(session: Session, store: AlertStore, *, ended: bool, now: float) -> CommandAnswer:
     health = watch_health(session.home, now=now)
     alerts = [one for one in store.current() if _is_meant(one, session.flags)]
     shown = alerts if ended else [one for one in alerts if one.active]
     nothing = "There never was an alert." if ended else "No alert stands."
-    return Answer(
+    return CommandAnswer(
         heading=() if shown else (nothing,),
         lines=tuple(table(_COLUMNS, [_row(one, now) for one in shown])) if shown else (),
         document=_document(shown, store, health),
@@ -124,7 +124,7 @@ def _is_meant(alert: Alert, flags: Flags) -> bool:
     return not flags.address or flags.address.strip().lower() == alert.wallet_address
 
 
-def _changed(store: AlertStore, alerts: tuple[Alert, ...], done: str) -> Answer:
+def _changed(store: AlertStore, alerts: tuple[Alert, ...], done: str) -> CommandAnswer:
     words = [
         f"Alert {one.id} ({_about(one)}, {_kind(one)}) is {done}."
         + ("" if one.active else " It is over already.")
@@ -132,7 +132,7 @@ def _changed(store: AlertStore, alerts: tuple[Alert, ...], done: str) -> Answer:
     ]
     if store.trouble is not None:
         words.append(f"{store.trouble} What you said is lost when this ends: try again then.")
-    return Answer(
+    return CommandAnswer(
         lines=(),
         document={"alerts": [_told(one) for one in alerts], "trouble": store.trouble},
         remarks=tuple(words),

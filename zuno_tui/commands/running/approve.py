@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from zuno_tui.commands.command import OrderMaker
     from zuno_tui.gate.dry_run import DryRun
     from zuno_tui.session.session import Session
-    from zuno_tui.shown.answer import Answer
+    from zuno_tui.shown.answer import CommandAnswer
 
 
 def order_of_candidate(session: Session, plan: Plan, candidate: str | None) -> OrderMaker:
@@ -27,14 +27,14 @@ def order_of_candidate(session: Session, plan: Plan, candidate: str | None) -> O
     return lambda sources: order_of_plan(sources, plan, chosen, session.address)
 
 
-async def approve_order(session: Session, make_order: OrderMaker) -> Answer:
+async def approve_order(session: Session, make_order: OrderMaker) -> CommandAnswer:
     """Approve what was ordered on the chain as it is now."""
     async with session.sources() as sources:
         dry_run = await dry_run_made(session, sources, make_order)
         return approval_answer(approve(sources, session.home.outbox, dry_run))
 
 
-async def simulated(session: Session, plan_id: str | None, candidate: str | None) -> Answer:
+async def simulated(session: Session, plan_id: str | None, candidate: str | None) -> CommandAnswer:
     make_order = order_of_candidate(session, stored_plan(session, plan_id).plan, candidate)
     async with session.sources() as sources:
         return dry_run_answer(await dry_run_made(session, sources, make_order))

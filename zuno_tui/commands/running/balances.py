@@ -9,7 +9,7 @@ from chain.contracts.checksum import shortened
 from chain.prices.ladder import read_prices
 from chain.tokens import Token, listed_tokens
 from chain.tokens.balances import read_balances
-from zuno_tui.shown.answer import Answer
+from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.output import Json, OutputColumn, table
 from zuno_tui.shown.words import amount_of, number, units, worth
 
@@ -30,7 +30,7 @@ _COLUMNS = (
 )
 
 
-async def wallet_balances(session: Session) -> Answer:
+async def wallet_balances(session: Session) -> CommandAnswer:
     tokens = {item.token.address: item.token for item in listed_tokens(session.network).tokens}
     async with session.connect() as client, session.market() as coingecko:
         balances = await read_balances(client, session.network, session.address, tokens)
@@ -41,7 +41,7 @@ async def wallet_balances(session: Session) -> Answer:
     where = f"{session.network.title} · block {balances.block.number:,}"
     nothing = "Nothing is held of the tokens this network is known for."
     rows = [_row(token, balances.held[token.address], prices, session) for token in shown]
-    return Answer(
+    return CommandAnswer(
         heading=(f"{where} · {shortened(balances.owner)}", *(() if rows else (nothing,))),
         lines=tuple(table(_COLUMNS, rows)) if rows else (),
         document=_document(session, balances, shown, prices),

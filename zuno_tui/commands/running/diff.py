@@ -13,7 +13,7 @@ from zuno_tui.commands.running.plans import same_network, stored_plan
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.orders.plan import capital_of, find_pool
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.shown.answer import Answer
+from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.output import OutputColumn, table
 from zuno_tui.shown.words import amount_of
 
@@ -47,15 +47,17 @@ class PlanDifference(Struct, frozen=True):
         return first, second
 
 
-async def plan_difference(session: Session, plan_id: str | None, candidate: str | None) -> Answer:
+async def plan_difference(
+    session: Session, plan_id: str | None, candidate: str | None
+) -> CommandAnswer:
     plan = stored_plan(session, plan_id).plan
     difference = _difference(plan, chosen_candidate(plan, candidate))
     if session.as_json:
         # Programs know the tokens by their addresses, and need no network for it.
-        return Answer((), _document(difference))
+        return CommandAnswer((), _document(difference))
     same_network(session, plan)
     tokens = await _tokens(session, difference)
-    return Answer(tuple(_lines(difference, tokens)), _document(difference))
+    return CommandAnswer(tuple(_lines(difference, tokens)), _document(difference))
 
 
 def _difference(plan: Plan, new: Candidate) -> PlanDifference:

@@ -18,7 +18,7 @@ from zuno_tui.commands.running.doctor_network import (
     subscription_checks,
 )
 from zuno_tui.settings import SettingsError
-from zuno_tui.shown.answer import Answer
+from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.exit_codes import DONE, FAILED, NETWORK
 from zuno_tui.shown.output import OutputColumn, table
 
@@ -29,12 +29,12 @@ _KEYRING_SECONDS = 3.0
 _MARKS = {CheckState.WELL: "✓", CheckState.CAUTION: "!", CheckState.BROKEN: "✗"}
 
 
-async def checked(session: Session) -> Answer:
+async def checked(session: Session) -> CommandAnswer:
     checks = await _all_checks(session)
     rows = [(_MARKS[check.state], check.name, check.finding) for check in checks]
     columns = (OutputColumn(""), OutputColumn(session.network.title), OutputColumn(""))
     steps = (f"  → {check.name}: {check.next_step}" for check in checks if check.next_step)
-    return Answer(
+    return CommandAnswer(
         lines=(*table(columns, rows), *steps),
         document={
             "network": session.network.name,
@@ -51,12 +51,12 @@ def _code(checks: list[Check]) -> int:
     return NETWORK if any(check.about_network for check in broken) else FAILED
 
 
-def forgotten(session: Session, address: str) -> Answer:
+def forgotten(session: Session, address: str) -> CommandAnswer:
     from zuno_tui.commands.running.doctor_memory import forget_contract
 
     with session.open_store() as store:
         words = forget_contract(store, session.network, address)
-    return Answer((), {"forgotten": address}, remarks=(words,))
+    return CommandAnswer((), {"forgotten": address}, remarks=(words,))
 
 
 async def _memory_checks(session: Session) -> list[Check]:

@@ -17,7 +17,7 @@ from chain.execution.simulate import Simulation, simulate
 from chain.positions.overview import Overview, Sources, read_overview
 from chain.tokens.pair import pair_of
 from zuno_tui.commands.running.positions import telling_progress
-from zuno_tui.shown.answer import Answer
+from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.exit_codes import DONE, FAILED
 from zuno_tui.shown.output import Json, OutputColumn, table
 from zuno_tui.shown.transcript import wrapped
@@ -67,7 +67,7 @@ class Drill(Struct, frozen=True):
         return " ".join(self.warnings) or self.state
 
 
-async def exit_drill(session: Session) -> Answer:
+async def exit_drill(session: Session) -> CommandAnswer:
     async with session.sources() as sources:
         overview = await read_overview(
             sources, session.address, session.settings.unit, watch=telling_progress(session)
@@ -80,7 +80,7 @@ async def exit_drill(session: Session) -> Answer:
         for drill in drills
         if drill.words != drill.state
     )
-    return Answer(
+    return CommandAnswer(
         heading=(f"{session.network.title} · block {overview.wallet.block.number:,}",),
         lines=(*table(_COLUMNS, [_row(session, overview, one) for one in drills]), *warnings),
         document=_document(session, overview, drills),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.shown.answer import Answer
+from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.argued_plan import recorded_turns
 from zuno_tui.shown.exit_codes import DONE, FAILED
 from zuno_tui.shown.plan_card import edited_words, record_words
@@ -21,9 +21,9 @@ _TOLD = (
 )
 
 
-def explanation(argued: ArguedPlan) -> Answer:
+def explanation(argued: ArguedPlan) -> CommandAnswer:
     document = {name: argued.document.get(name) for name in _TOLD}
-    return Answer(
+    return CommandAnswer(
         lines=tuple(_lines(argued)),
         document=document,  # type: ignore[arg-type]
         remarks=(edited_words(argued.plan),) if argued.edited else (),

@@ -13,7 +13,7 @@ from zuno_tui.gate.apply import unused_approval
 from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.orders.target import read_wallet
 from zuno_tui.gate.refusal import GateRefusedError
-from zuno_tui.shown.answer import Answer
+from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.output import json_text
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from zuno_tui.shown.output import Json
 
 
-async def exported(session: Session, plan_id: str | None, *, for_safe: bool) -> Answer:
+async def exported(session: Session, plan_id: str | None, *, for_safe: bool) -> CommandAnswer:
     async with session.sources() as sources:
         with Outbox.open(session.home.outbox) as outbox:
             approval, dispatch = unused_approval(outbox, plan_id, None)
@@ -38,7 +38,7 @@ async def exported(session: Session, plan_id: str | None, *, for_safe: bool) -> 
             f"The approval of {approval.plan_id} has ended. Approve it again: zuno approve PLAN"
         )
     document = (_safe_batch if for_safe else _raw_list)(approval, dispatch)
-    return Answer(
+    return CommandAnswer(
         lines=tuple(json_text(document).splitlines()),
         document=document,
         remarks=_terms(approval, dispatch),

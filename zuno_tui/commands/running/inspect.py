@@ -10,7 +10,7 @@ from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import Performance, gains, read_performance
 from chain.tokens.pair import Pair, pair_of
 from zuno_tui.settings.monitor import monitor_settings
-from zuno_tui.shown.answer import Answer
+from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.drawing.pieces import range_gauge
 from zuno_tui.shown.position_document import performance_document, position_document
 from zuno_tui.shown.position_rows import notes, standing, state_words
@@ -40,7 +40,7 @@ class MissingPositionError(Exception):
     """There is no such position, or there is no longer."""
 
 
-async def position_answer(session: Session, token_id: int) -> Answer:
+async def position_answer(session: Session, token_id: int) -> CommandAnswer:
     async with session.sources() as sources:
         one = await read_one(sources, token_id, session.settings.unit)
         if one is None:
@@ -49,7 +49,7 @@ async def position_answer(session: Session, token_id: int) -> Answer:
             )
         performance = await read_performance(sources, [one.snapshot])
     lines = PositionPage(session, one, performance).lines()
-    return Answer(
+    return CommandAnswer(
         heading=(f"{session.network.title} · block {one.snapshot.block.number:,}",),
         lines=tuple(f"{label:<{_LABEL_WIDTH}}{text}".rstrip() for label, text in lines),
         document={

@@ -9,7 +9,7 @@ from chain.contracts.hooks import Danger
 from chain.prices.price import WorthUnit
 from chain.survey.discovery import SurveyPlan, discover_pools
 from chain.tokens.pair import pair_of
-from zuno_tui.shown.answer import Answer
+from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.output import Json, OutputColumn, table
 from zuno_tui.shown.words import fee_text, number, worth
 
@@ -27,7 +27,7 @@ _COLUMNS = (
 )
 
 
-async def surveyed_pools(session: Session, token: str | None, *, refresh: bool) -> Answer:
+async def surveyed_pools(session: Session, token: str | None, *, refresh: bool) -> CommandAnswer:
     plan = SurveyPlan(most_age=0.0) if refresh else SurveyPlan()
     async with session.sources() as sources:
         survey = await discover_pools(
@@ -40,7 +40,7 @@ async def surveyed_pools(session: Session, token: str | None, *, refresh: bool) 
         )
     pools = [pool for pool in survey.pools if _holds(pool, token)]
     rows = [(*pool_words(survey, pool), f"{pool.state.pool_id[:10]}…") for pool in pools]
-    return Answer(
+    return CommandAnswer(
         heading=_headline(survey, len(pools)),
         lines=tuple(table(_COLUMNS, rows)) if rows else (),
         document=_document(survey, pools),

@@ -8,7 +8,7 @@ from chain.contracts.checksum import shortened
 from chain.positions.overview import Overview, read_overview
 from chain.positions.performance import Performance, read_performance
 from zuno_tui.settings.monitor import monitor_settings
-from zuno_tui.shown.answer import Answer
+from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.drawing.pieces import range_gauge
 from zuno_tui.shown.output import OutputColumn, table
 from zuno_tui.shown.position_document import wallet_document
@@ -42,7 +42,7 @@ _PERFORMANCE_COLUMNS = (
 )
 
 
-async def wallet_positions(session: Session, *, since_entry: bool) -> Answer:
+async def wallet_positions(session: Session, *, since_entry: bool) -> CommandAnswer:
     async with session.sources() as sources:
         overview = await read_overview(
             sources, session.address, session.settings.unit, watch=telling_progress(session)
@@ -51,7 +51,7 @@ async def wallet_positions(session: Session, *, since_entry: bool) -> Answer:
             await read_performance(sources, overview.wallet.positions) if since_entry else None
         )
     held = bool(overview.wallet.positions)
-    return Answer(
+    return CommandAnswer(
         heading=_headline(session, overview),
         lines=tuple(_table(session, overview, performance)) if held else (),
         document=wallet_document(session.network, overview, performance),

@@ -11,7 +11,7 @@ from zuno_tui.gate.allowances import known_tokens, read_given, spenders
 from zuno_tui.gate.orders.wallet import order_to_revoke
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.shown.allowance_lines import allowance_document, allowance_rows
-from zuno_tui.shown.answer import Answer
+from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.output import OutputColumn, table
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def order_to_take_back(
     return order
 
 
-async def allowances(session: Session) -> Answer:
+async def allowances(session: Session) -> CommandAnswer:
     async with session.sources() as sources:
         tokens = known_tokens(sources, session.address)
         given = await read_given(sources, session.address, tokens)
@@ -64,8 +64,8 @@ async def allowances(session: Session) -> Answer:
     document: Json = {"allowances": allowance_document(given)}
     if not given:
         nothing = "Nothing is allowed of the tokens this wallet is known to deal with."
-        return Answer((), document, heading=(nothing,))
-    return Answer(
+        return CommandAnswer((), document, heading=(nothing,))
+    return CommandAnswer(
         tuple(table(_COLUMNS, list(allowance_rows(given, known)))),
         document,
         remarks=("Take one back: zuno revoke TOKEN SPENDER; all of them: zuno revoke --all",),
