@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from chain.devnet.launch import DevnetReady, devnet_process
+from tests import node_rpc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +28,19 @@ def devnet() -> Iterator[DevnetReady]:
     """The small world, paused; a test that changes it takes the change back."""
     with devnet_process(seed=7, world="small") as ready:
         yield ready
+
+
+@pytest.fixture(autouse=True)
+def _chain_left_as_found(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Blocks that a test leaves on the chain it shares are taken back, whoever forgot them."""
+    if "devnet" not in request.fixturenames:
+        yield
+        return
+    url = request.getfixturevalue("devnet").url
+    taken, head = (node_rpc.ask(url, method) for method in ("evm_snapshot", "eth_blockNumber"))
+    yield
+    if node_rpc.ask(url, "eth_blockNumber") != head:
+        assert node_rpc.ask(url, "evm_revert", taken)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 
 MULTICALL3 = "0xca11bde05977b3631167028862be2a173976ca11"
 ADDRESSES = st.binary(min_size=20, max_size=20).map(lambda raw: "0x" + raw.hex())
-CALLS = st.lists(st.builds(Call, ADDRESSES, st.binary(max_size=100)), max_size=6)
-OUTCOMES = st.lists(st.builds(CallOutcome, st.booleans(), st.binary(max_size=100)), max_size=6)
+CALLS = st.lists(
+    st.tuples(ADDRESSES, st.binary(max_size=100)).map(lambda one: Call(*one)), max_size=6
+)
+OUTCOMES = st.lists(
+    st.tuples(st.booleans(), st.binary(max_size=100)).map(lambda one: CallOutcome(*one)), max_size=6
+)
 
 
 def written(outcomes: list[CallOutcome]) -> bytes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from chain.base.times import LAST_SECOND, time_text
 from zuno_tui.shown.words import amount_of
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _LIMITLESS = 2**159
 """Beyond any supply: what wallets write who mean "everything"."""
-_LAST_SECOND = 253_402_300_799
 
 
 def allowance_rows(
@@ -54,6 +53,6 @@ def allowance_document(given: Iterable[GivenAllowance]) -> list[Json]:
 
 
 def _until(expiration: int | None) -> str:
-    if expiration is None or expiration > _LAST_SECOND:
+    if expiration is None or expiration > LAST_SECOND:
         return "taken back"
-    return f"{datetime.fromtimestamp(expiration, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return time_text(expiration)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from chain.base.times import time_text
 from chain.execution.decode.words import field_table
 from chain.tokens.token import amount_text
 from zuno_tui.gate.contract_code import trust_words
@@ -31,7 +31,7 @@ def approval_answer(approved: Approved) -> CommandAnswer:
             *dry_run_lines(approved.dry_run),
             "",
             f"  hash     {approved.hash}",
-            f"  expires  {datetime.fromtimestamp(expires, UTC):%Y-%m-%d %H:%M:%S} UTC",
+            f"  expires  {time_text(expires)}",
             f"  next     zuno apply {prepared.order.plan_id}",
         ),
         document={**_document(approved.dry_run), "hash": approved.hash, "expiresAt": expires},
@@ -99,8 +99,7 @@ def _bounds(dry_run: DryRun) -> Iterator[str]:
         yield f"  Refused when the price has moved by more than {drift:.3g} %."
     for grant in dry_run.prepared.built.grants:
         told = amount_text(grant.amount, dry_run.tokens[grant.token])
-        ends = datetime.fromtimestamp(grant.expiration, UTC)
-        yield f"  Allowed through Permit2: {told} until {ends:%Y-%m-%d %H:%M:%S} UTC."
+        yield f"  Allowed through Permit2: {told} until {time_text(grant.expiration)}."
 
 
 def _both(amounts: Amounts, dry_run: DryRun) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from chain.base.times import time_text
 from chain.contracts.checksum import checksummed, shortened
 from chain.execution.decode.words import names_on
 from zuno_tui.shown.words import signed_amount
@@ -46,9 +46,9 @@ def _terms(names: Names, network: Network, parties: Parties, gas: GasBill) -> It
         yield Term("spender", ", ".join(_named(names, each) for each in parties.spenders))
     yield Term("calls", ", ".join(_named(names, each) for each in parties.called))
     if parties.deadlines:
-        yield Term("deadline", " and ".join(map(date_text, parties.deadlines)))
+        yield Term("deadline", " and ".join(map(time_text, parties.deadlines)))
     if parties.expirations:
-        yield Term("expires", " and ".join(map(date_text, parties.expirations)))
+        yield Term("expires", " and ".join(map(time_text, parties.expirations)))
     yield Term("gas", f"at most {gas.total / 10**18:.6f} {network.native_symbol}")
 
 
@@ -59,14 +59,6 @@ def _named(names: Names, address: Address) -> str:
     if token is not None and token.verified:
         known = token.symbol
     return f"{known} {shortened(address)}" if known else checksummed(address)
-
-
-def date_text(second: int) -> str:
-    """With its date: a deadline of another day must not look like one of today."""
-    try:
-        return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    except (OverflowError, OSError, ValueError):
-        return f"second {second}"
 
 
 def outcome_lines(waiting: WaitingApproval) -> Iterator[str]:

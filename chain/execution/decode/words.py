@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from chain.base.times import time_text
 from chain.contracts.checksum import checksummed
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import DYNAMIC_FEE
@@ -82,9 +82,6 @@ def _text(value: object) -> str:
 
 
 _CONTRACT = "0x" + "00" * 19 + "02"
-_LAST_SECOND = 253_402_300_799
-"""Of the year 9999; a later time is told as a number."""
-
 _ALL = 0
 """In place of an amount: whatever is open."""
 
@@ -145,11 +142,11 @@ def _call(call: Call, to: Address, value: int, names: Names) -> Iterator[str]:
     match call:
         case ModifyLiquidities(actions, deadline):
             yield from _actions(actions, names)
-            yield f"Refused by the chain after {_time(deadline)}."
+            yield f"Refused by the chain after {time_text(deadline)}."
         case Execute(commands, deadline):
             for command in commands:
                 yield from _command(command, names)
-            yield f"Refused by the chain after {_time(deadline)}."
+            yield f"Refused by the chain after {time_text(deadline)}."
         case Multicall(calls):
             for each in calls:
                 yield from _call(each, to, value, names)
@@ -171,7 +168,7 @@ def _approval(call: TokenApproval | Permit2Approval, to: Address, names: Names) 
     limit = f"Allow {spender} to move at most {names.amount(call.amount, token)}"
     if isinstance(call, TokenApproval):
         return f"{limit}."
-    return f"{limit} until {_time(call.expiration)}."
+    return f"{limit} until {time_text(call.expiration)}."
 
 
 def _command(command: Command, names: Names) -> Iterator[str]:
@@ -182,7 +179,7 @@ def _command(command: Command, names: Names) -> Iterator[str]:
             yield f"Move {names.amount(amount, token)} from you to {names.place(recipient)}."
         case DecodedPositionManagerCall(call):
             yield from _actions(call.actions, names)
-            yield f"Refused by the PositionManager after {_time(call.deadline)}."
+            yield f"Refused by the PositionManager after {time_text(call.deadline)}."
 
 
 def _actions(actions: tuple[Action, ...], names: Names) -> Iterator[str]:
@@ -290,9 +287,3 @@ def _pool(pool: DecodedPoolKey, names: Names) -> str:
 
 def _hook_data(data: bytes) -> str:
     return f" It hands the hook 0x{data.hex()}." if data else ""
-
-
-def _time(second: int) -> str:
-    if second > _LAST_SECOND:
-        return f"second {second}"
-    return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S} UTC"

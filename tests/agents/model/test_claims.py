@@ -136,7 +136,8 @@ def test_a_number_a_fifth_off_is_flagged(
     other = ClaimLedger()
     wrong = value * factor if up else value / factor
     _, _, shown = other.cite(wrong, unit, digits=6).partition(" ")
-    if unit is Unit.FRACTION and 95 <= factor <= 105:
+    # A number written with one digit stands for all that round to it.
+    if (unit is Unit.FRACTION and 95 <= factor <= 105) or len(wrong.normalize().as_tuple()[1]) < 2:
         return
     report = ledger.check(f"The pool shows {shown} [n1] now.")
     assert [flag.kind for flag in report.flags] == [FlagKind.MISMATCH]

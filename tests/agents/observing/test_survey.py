@@ -161,7 +161,7 @@ async def test_a_strangers_token_is_offered_only_to_who_names_it(chain: Chain) -
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "order",
     [
         goal(USDT.address, fee=3000),
         goal(USDT.address, pair=(WETH.address, USDT.address)),

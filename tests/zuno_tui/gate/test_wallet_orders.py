@@ -42,7 +42,7 @@ async def test_taking_nothing_back_builds_no_plan(silent: Sources) -> None:
         await order_to_revoke(silent, ())
 
 
-@pytest.mark.parametrize("wish", [order_to_wrap, order_to_unwrap])
+@pytest.mark.parametrize("order", [order_to_wrap, order_to_unwrap])
 @pytest.mark.parametrize(
     ("digits", "places", "refused"),
     [

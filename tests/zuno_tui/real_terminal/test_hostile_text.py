@@ -66,7 +66,8 @@ def test_names_and_prose_are_words_and_nothing_else(
         desk.presses("3", "z", "s", "f")
         desk.presses("f", "z")
         desk.types("why", "Debate · why .*ended")
-        for phrase in ("diff", "balances", "pools", f"inspect {named_badly}"):
+        desk.types("diff", "nothing to approve|the old range|→")
+        for phrase in ("balances", "pools", f"inspect {named_badly}"):
             desk.visits(phrase)
         desk.visits("records")
         desk.types(f"collect {named_badly}", "approved: type apply")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from chain.base.times import time_text
 from chain.contracts.checksum import checksummed
 from chain.execution.decode.decoder import decode
 from chain.execution.decode.records import Execute, ModifyLiquidities
@@ -50,14 +50,14 @@ def _terms(approval: Approval, dispatch: Dispatch) -> tuple[str, ...]:
     calls = (decode(step.transaction).call for step in dispatch.steps)
     deadlines = [call.deadline for call in calls if isinstance(call, ModifyLiquidities | Execute)]
     refused = (
-        f"The chain refuses it after {_time(min(deadlines))}."
+        f"The chain refuses it after {time_text(min(deadlines))}."
         if deadlines
         else "Nothing in its bytes ends by itself."
     )
     return (
         f"{approval.headline} · {approval.plan_id}.",
         f"Approved as {approval.hash}.",
-        f"The approval ends at {_time(approval.bounds.expires_at)}: after it, approve again.",
+        f"The approval ends at {time_text(approval.bounds.expires_at)}: after it, approve again.",
         refused,
         f"Only {checksummed(dispatch.sender)} may send it, in this order.",
     )
@@ -111,7 +111,3 @@ def _raw(approval: Approval, step: PlanStep) -> Json:
         "maxFeePerGas": hex(one.max_fee_per_gas),
         "maxPriorityFeePerGas": hex(one.max_priority_fee_per_gas),
     }
-
-
-def _time(second: int) -> str:
-    return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S} UTC"
