@@ -65,7 +65,7 @@ class Objection(Payload):
     """The width that would meet the floor, where a floor is what is missing."""
 
 
-class PointAnswer(Payload):
+class AnsweredPoint(Payload):
     point: int
     words: str
 
@@ -76,7 +76,7 @@ class DebateRound(Payload):
     number: int
     candidates: tuple[Candidate, ...]
     rationale: str
-    answers: tuple[PointAnswer, ...]
+    answers: tuple[AnsweredPoint, ...]
     proposed_by: Literal["model", "rules"]
     decision: Decision | None = None
     """None until the Critic has spoken."""

@@ -10,11 +10,11 @@ from agents.lp.evaluation import exit_candidate, hold_candidate
 from agents.lp.facts import CreateContext
 from agents.lp.payloads import (
     CRITIC,
+    AnsweredPoint,
     ContextObserved,
     Critique,
     DebateKind,
     DebateRound,
-    PointAnswer,
     Proposal,
 )
 from agents.lp.plan import ShapeChoice
@@ -70,7 +70,7 @@ async def strategist(
         said = _said(debate, spoken.reply)
         rationale = brief.plain(spoken.reply.rationale)
         answers = tuple(
-            PointAnswer(point=point, words=brief.plain(words)) for point, words in said.items()
+            AnsweredPoint(point=point, words=brief.plain(words)) for point, words in said.items()
         )
         yield model_thought(number, tag, spoken.reply.rationale, brief)
         answering = [_answer(number, point, said.get(point), brief) for point in _points(debate)]
@@ -133,14 +133,14 @@ def _answer(number: int, point: int, words: str | None, brief: Brief) -> Outgoin
     return model_thought(number, "answer", words, brief, lead=lead)
 
 
-def _by_rules(debate: Proposal) -> tuple[str, tuple[PointAnswer, ...]]:
+def _by_rules(debate: Proposal) -> tuple[str, tuple[AnsweredPoint, ...]]:
     if not debate.rounds:
         return (
             "One wider, one tighter, one centred, and one that needs no swap if there is one.",
             (),
         )
     answers = tuple(
-        PointAnswer(
+        AnsweredPoint(
             point=objection.point,
             words="the width the floor asked for, and a little more"
             if objection.needed_multiplier is not None

@@ -10,7 +10,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from zuno_tui.desk.events import DebateChanged
-from zuno_tui.desk.prose import ProseReader
+from zuno_tui.desk.prose import SpeakerProse
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.shown.views import DebateView
 
@@ -53,7 +53,7 @@ def main() -> None:
     async def speak() -> None:
         """At the pace that was asked for, however late a pause ends."""
         app.hear(DebateChanged(DebateView("req", "three at once")))
-        reader = ProseReader(app.hear)
+        reader = SpeakerProse(app.hear)
         began, said = time.perf_counter(), 0
         while (elapsed := time.perf_counter() - began) < SECONDS:
             for token in range(said, int(elapsed * TOKENS_A_SECOND)):

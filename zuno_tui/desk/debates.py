@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from zuno_tui.desk.card import plan_view
 from zuno_tui.desk.events import DebateChanged, Said, TurnEnded
 from zuno_tui.desk.plan_pools import pools_on_record
-from zuno_tui.desk.prose import ProseReader, ending, turn_view
+from zuno_tui.desk.prose import SpeakerProse, ending, turn_view
 from zuno_tui.shown.views import DebateView
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class _Hearing:
     def __init__(self, desk_context: DeskContext, view: DebateView) -> None:
         self._desk_context = desk_context
         self._view = view
-        self._prose = ProseReader(desk_context.tell)
+        self._prose = SpeakerProse(desk_context.tell)
         desk_context.tell(DebateChanged(view))
 
     def on_prose(self, role: Role, text: str) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from chain.execution.outbox.records import Dispatch
     from zuno_tui.desk.context import DeskContext
-    from zuno_tui.gate.results import StepOutcome
+    from zuno_tui.gate.results import UnsettledStep
 
     Action = Literal["resume", "cancel", "speed-up", "resolve"]
 
@@ -61,7 +61,7 @@ class OutboxRows:
         rows, _ = await self._read()
         self._desk_context.tell(OutboxReady(rows))
 
-    async def _read(self) -> tuple[tuple[DispatchView, ...], tuple[StepOutcome, ...]]:
+    async def _read(self) -> tuple[tuple[DispatchView, ...], tuple[UnsettledStep, ...]]:
         desk_context, session = self._desk_context, self._desk_context.session
         async with session.connections(desk_context.sources) as connections:
             with Outbox.open(session.home.outbox) as outbox:
@@ -73,7 +73,7 @@ class OutboxRows:
         return rows, findings
 
 
-def _row(outbox: Outbox, dispatch: Dispatch, findings: Sequence[StepOutcome]) -> DispatchView:
+def _row(outbox: Outbox, dispatch: Dispatch, findings: Sequence[UnsettledStep]) -> DispatchView:
     approval = read_approval(outbox.kept, dispatch.hash)
     about = [one for one in findings if one.dispatch == dispatch.hash]
     steps = tuple(
@@ -96,7 +96,7 @@ def _row(outbox: Outbox, dispatch: Dispatch, findings: Sequence[StepOutcome]) ->
     )
 
 
-def _actions(dispatch: Dispatch, about: Sequence[StepOutcome]) -> Iterator[Action]:
+def _actions(dispatch: Dispatch, about: Sequence[UnsettledStep]) -> Iterator[Action]:
     choices = {choice for one in about for choice in one.choices}
     if ResumeChoice.SEND_AGAIN in choices:
         yield "resume"

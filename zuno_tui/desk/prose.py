@@ -48,7 +48,7 @@ def ending(ended: DebateEnd) -> str:
 _UNFINISHED = re.compile(r"\s*([\[(][^\])]{0,24})?$")
 
 
-class ProseReader:
+class SpeakerProse:
     """What can be read of each speaker's words so far; the pane gathers them before it draws."""
 
     def __init__(self, tell: Tell) -> None:

@@ -18,7 +18,7 @@ from chain.execution.exit_tax import kept_back, untold_tokens
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.records import Anchor, PlannedDispatch, PlannedStep
 from chain.execution.policy.policy import VERSION
-from zuno_tui.gate.drift import ChainState, DriftLimits  # noqa: TC001
+from zuno_tui.gate.drift import DriftLimits, WalletState  # noqa: TC001
 from zuno_tui.gate.orders.target import TargetKind  # noqa: TC001
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
@@ -139,7 +139,7 @@ class Approval(Struct, frozen=True, rename="camel"):
     about: TargetKind
     headline: str
     tokens: tuple[Address, ...]
-    before: ChainState
+    before: WalletState
     bounds: DriftLimits
     quoted: Mapping[Address, int] | None
     """What the wallet would hold more or less of, by the simulation of all steps."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from chain.rpc.records import Block
     from chain.tokens import Token
     from zuno_tui.gate.contract_code import CodeHashes
-    from zuno_tui.gate.drift import ChainState
+    from zuno_tui.gate.drift import WalletState
     from zuno_tui.gate.orders.target import OrderTarget, TargetKind
     from zuno_tui.gate.swap_replay import SwapInput
 
@@ -53,7 +53,7 @@ class BasisQuestion(Struct, frozen=True):
 
 class Basis(Struct, frozen=True):
     subject: OrderTarget
-    circumstances: ChainState
+    circumstances: WalletState
     facts: ChainFacts
     tokens: Mapping[Address, Token]
     codes: CodeHashes

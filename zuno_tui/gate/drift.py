@@ -28,14 +28,16 @@ if TYPE_CHECKING:
     from zuno_tui.gate.orders.target import OrderTarget
 
 
-async def read_circumstances(sources: Sources, subject: OrderTarget, wallet: Address) -> ChainState:
+async def read_circumstances(
+    sources: Sources, subject: OrderTarget, wallet: Address
+) -> WalletState:
     """At the block the subject was read at."""
     block, pool, position = subject.block, subject.pool, subject.position
     nonce = await sources.client.ask(requests.transaction_count(wallet, block.hash))
     hook_code = None
     if pool is not None and pool.key.hooks != NO_HOOK:
         hook_code = await read_hook_code(sources, pool.key.hooks, block.hash)
-    return ChainState(
+    return WalletState(
         owner=None if position is None else position.owner,
         liquidity=None if position is None else position.liquidity,
         pool_id=None if pool is None else pool.key.pool_id,
@@ -112,7 +114,7 @@ _CLOCK_SLACK = 60
 """Seconds by which a clock may be set right between approving and applying."""
 
 
-class ChainState(Struct, frozen=True):
+class WalletState(Struct, frozen=True):
     """A wallet and what its plan is about, at one block and as far as the plan rests on them.
 
     Without a position there is no owner and no liquidity, without a pool no price.
@@ -150,7 +152,7 @@ class Drift(NamedTuple):
 
 
 def drifts(
-    before: ChainState, after: ChainState, bounds: DriftLimits, now: float
+    before: WalletState, after: WalletState, bounds: DriftLimits, now: float
 ) -> tuple[Drift, ...]:
     """Everything that has moved further than it may."""
     return tuple(_drifts(before, after, bounds, now))
@@ -174,7 +176,7 @@ def kept_drifts(told: Mapping[Address, int], kept: Iterable[ExitTax]) -> Iterato
 
 
 def _drifts(
-    before: ChainState, after: ChainState, bounds: DriftLimits, now: float
+    before: WalletState, after: WalletState, bounds: DriftLimits, now: float
 ) -> Iterator[Drift]:
     same = {
         "owner": (before.owner, after.owner),

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from chain.rpc.records import Block
     from zuno_tui.gate.connections import Connections, Witness
     from zuno_tui.gate.contract_code import CodeHashes
-    from zuno_tui.gate.drift import ChainState
+    from zuno_tui.gate.drift import WalletState
     from zuno_tui.gate.limits import GateLimits
     from zuno_tui.gate.orders.order import Order
 
@@ -90,7 +90,7 @@ class Prepared(Struct, frozen=True):
     """Micro-dollars it puts into ranges."""
     now: int
     """By the network's clock."""
-    circumstances: ChainState
+    circumstances: WalletState
     bounds: DriftLimits
     codes: CodeHashes
     daily_limit: int | None

@@ -54,7 +54,7 @@ _NEEDS_NOTHING = frozenset(
 _HEARD = "findings-heard"
 
 
-class StepOutcome(NamedTuple):
+class UnsettledStep(NamedTuple):
     """One step that is not settled, or a plan that is over, for people and programs."""
 
     dispatch: str
@@ -81,7 +81,7 @@ class StepOutcome(NamedTuple):
 
 async def look_at_outbox(
     sources: Sources, connections: Connections, outbox: Outbox
-) -> tuple[StepOutcome, ...]:
+) -> tuple[UnsettledStep, ...]:
     """The truth about whatever is unfinished, looked up and written down; nothing is sent."""
     findings = await look(
         outbox,
@@ -99,7 +99,7 @@ async def look_at_outbox(
     return tuple(told)
 
 
-def remember_heard(outbox: Outbox, told: tuple[StepOutcome, ...], *, now: float) -> None:
+def remember_heard(outbox: Outbox, told: tuple[UnsettledStep, ...], *, now: float) -> None:
     """Keep what a person was told, so that what needs nothing is said once."""
     heard = {_key(one): True for one in told if one.news and one.situation in _NEEDS_NOTHING}
     outbox.kept.put_many(_HEARD, heard, now=now)
@@ -124,8 +124,8 @@ def stands(dispatch: Dispatch) -> str:
 
 
 async def _outcome_with_aftermath(
-    sources: Sources, outbox: Outbox, dispatch: Dispatch, told: StepOutcome
-) -> StepOutcome:
+    sources: Sources, outbox: Outbox, dispatch: Dispatch, told: UnsettledStep
+) -> UnsettledStep:
     """With where the tokens are, of a plan that did not come to its end."""
     if dispatch.ended is None and dispatch.stopped_at is None:
         return told
@@ -138,9 +138,9 @@ async def _outcome_with_aftermath(
         return told._replace(unread=error.sentence)
 
 
-def _told(outbox: Outbox, finding: StepFinding) -> StepOutcome:
+def _told(outbox: Outbox, finding: StepFinding) -> UnsettledStep:
     is_open = finding.situation not in _QUIET and not _dealt_with(finding)
-    told = StepOutcome(
+    told = UnsettledStep(
         finding.dispatch.hash,
         finding.dispatch.plan_id,
         finding.step.name,
@@ -154,7 +154,7 @@ def _told(outbox: Outbox, finding: StepFinding) -> StepOutcome:
     return told._replace(news=is_open and not heard)
 
 
-def _key(told: StepOutcome) -> str:
+def _key(told: UnsettledStep) -> str:
     return f"{told.dispatch}:{told.step}:{told.situation}"
 
 

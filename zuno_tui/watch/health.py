@@ -28,7 +28,7 @@ START = "zuno monitor"
 _MOST_NAMED = 5
 
 
-class WatchState(StrEnum):
+class WatchStatus(StrEnum):
     KEPT = "watching"
     SILENT = "silent"
     """Somebody holds the watch, and has not been seen for too long."""
@@ -37,7 +37,7 @@ class WatchState(StrEnum):
 
 
 class WatchHealth(Struct, frozen=True):
-    state: WatchState
+    state: WatchStatus
     holder: Holder | None
     beat: Beat | None
     channels: Mapping[str, Progress]
@@ -53,7 +53,7 @@ class WatchHealth(Struct, frozen=True):
         if self.holder is None:
             return f"Nobody watches: the monitor was {seen}."
         who = f"process {self.holder.pid} on {self.holder.host}"
-        if self.state is WatchState.SILENT:
+        if self.state is WatchStatus.SILENT:
             return f"The monitor is stuck: {who} holds the watch, {seen}."
         if self.troubles:
             return f"The monitor runs, {seen} ({who}), but not all is well:"
@@ -61,9 +61,9 @@ class WatchHealth(Struct, frozen=True):
 
     @property
     def next_step(self) -> str:
-        if self.state is WatchState.KEPT:
+        if self.state is WatchStatus.KEPT:
             return ""
-        if self.state is WatchState.SILENT and self.holder is not None:
+        if self.state is WatchStatus.SILENT and self.holder is not None:
             return f"End it, and another takes over: kill {self.holder.pid}"
         return f"Start it: {START}"
 
@@ -102,9 +102,9 @@ def watch_health(home: Home, *, now: float) -> WatchHealth:
     holder = current_holder(home.monitor_lock)
     beat, channels = _kept(home, now)
     if holder is not None:
-        state = WatchState.SILENT if beat is not None and beat.overdue(now) else WatchState.KEPT
+        state = WatchStatus.SILENT if beat is not None and beat.overdue(now) else WatchStatus.KEPT
     else:
-        state = WatchState.NEVER if beat is None else WatchState.ENDED
+        state = WatchStatus.NEVER if beat is None else WatchStatus.ENDED
     return WatchHealth(state, holder, beat, channels, now)
 
 

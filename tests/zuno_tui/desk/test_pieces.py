@@ -21,7 +21,7 @@ from zuno_tui.desk.faults import one_line
 from zuno_tui.desk.guide import Guide
 from zuno_tui.desk.jobs import Jobs
 from zuno_tui.desk.market import next_speed
-from zuno_tui.desk.prose import ProseReader
+from zuno_tui.desk.prose import SpeakerProse
 from zuno_tui.settings import SettingsError
 from zuno_tui.shown.views import (
     ApprovalView,
@@ -138,7 +138,7 @@ def test_a_wide_view_passes_the_gate_without_being_copied() -> None:
 
 def test_prose_is_told_as_it_is_heard_without_the_ids_of_its_numbers() -> None:
     heard: list[Event] = []
-    reader = ProseReader(heard.append)
+    reader = SpeakerProse(heard.append)
     said = "The floor is 24 h [n1], and (as n2 and n3 say) it holds [n2, n3]. " * 4
     for start in range(0, len(said), 3):
         reader.hear("critic", said[start : start + 3])

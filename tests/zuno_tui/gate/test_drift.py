@@ -6,12 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from chain.execution.build.sizing import price_band
-from zuno_tui.gate.drift import ChainState, DriftLimits, drifts
+from zuno_tui.gate.drift import DriftLimits, WalletState, drifts
 
 PRICE = 3 << 96
 LIQUIDITY = 10**18
 BAND = price_band(PRICE, 50)
-BEFORE = ChainState(
+BEFORE = WalletState(
     owner="0x" + "11" * 20,
     liquidity=LIQUIDITY,
     pool_id="0x" + "22" * 32,
@@ -26,7 +26,7 @@ BOUNDS = DriftLimits(BAND.lowest, BAND.highest, max_fee_per_gas=2 * 10**9, expir
 NOW = 1_000_000
 
 
-def _names(after: ChainState, now: float = NOW) -> list[str]:
+def _names(after: WalletState, now: float = NOW) -> list[str]:
     return [drift.what for drift in drifts(BEFORE, after, BOUNDS, now)]
 
 
@@ -52,7 +52,7 @@ def test_nothing_changed() -> None:
         (replace(BEFORE, base_fee=2 * 10**9 + 1), "base fee"),
     ],
 )
-def test_one_step_past_its_bound_is_refused(after: ChainState, what: str) -> None:
+def test_one_step_past_its_bound_is_refused(after: WalletState, what: str) -> None:
     assert _names(after) == [what]
 
 
@@ -67,7 +67,7 @@ def test_one_step_past_its_bound_is_refused(after: ChainState, what: str) -> Non
         replace(BEFORE, base_fee=0),
     ],
 )
-def test_what_stays_within_its_bound_is_let_through(after: ChainState) -> None:
+def test_what_stays_within_its_bound_is_let_through(after: WalletState) -> None:
     assert _names(after) == []
 
 

@@ -111,13 +111,13 @@ def _home_check(session: Session) -> Check:
 def _watch_checks(session: Session) -> list[Check]:
     """Whether somebody watches, and whether alerts get where the settings send them."""
     from zuno_tui.settings.channels import channel_settings
-    from zuno_tui.watch.health import WatchState, watch_health
+    from zuno_tui.watch.health import WatchStatus, watch_health
 
     health = watch_health(session.home, now=time.time())
-    well = health.state in (WatchState.KEPT, WatchState.NEVER)
+    well = health.state in (WatchStatus.KEPT, WatchStatus.NEVER)
     state = CheckState.WELL if well else CheckState.CAUTION
     checks = [Check("monitor", state, health.sentence, "" if well else health.next_step)]
-    if health.state is WatchState.KEPT:
+    if health.state is WatchStatus.KEPT:
         checks += [Check("alerts", CheckState.CAUTION, one) for one in health.troubles]
     try:
         channels = channel_settings(session.settings, os.environ).channels()

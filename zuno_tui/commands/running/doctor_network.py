@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.base.http import HttpClient, HttpError, HttpLimits
+from chain.base.units import MEGABYTE
 from chain.contracts.checksum import checksummed
 from chain.contracts.code_hashes import shipped_code_hashes
 from chain.contracts.keccak import keccak
@@ -112,24 +114,27 @@ async def model_check(session: Session) -> Check:
         key = os.environ.get("OPENAI_API_KEY")
         why = "deterministic is chosen" if key else "OPENAI_API_KEY is not set"
         return Check("model", CheckState.WELL, f"none ({why}): debates run on the rules alone")
-    import httpx2
-
-    asked = f"{model.base_url.rstrip('/')}/models"
+    client = HttpClient(model.base_url)
     try:
-        async with httpx2.AsyncClient(timeout=_MODEL_SECONDS, trust_env=False) as client:
-            answer = await client.get(asked, headers={"Authorization": f"Bearer {model.api_key}"})
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        answer = await client.get(
+            f"{model.base_url.rstrip('/')}/models",
+            {"authorization": f"Bearer {model.api_key}"},
+            HttpLimits(_MODEL_SECONDS, _MODEL_SECONDS, MEGABYTE, cut=True),
+        )
+    except HttpError as error:
         return Check(
             "model",
             CheckState.CAUTION,
-            f"cannot be reached ({type(error).__name__})",
+            str(error),
             "Check OPENAI_BASE_URL. Until then debates run on the rules alone.",
         )
-    if answer.status_code != 200:
+    finally:
+        await client.close()
+    if answer.status != 200:
         return Check(
             "model",
             CheckState.CAUTION,
-            f"refused with HTTP {answer.status_code}",
+            f"refused with HTTP {answer.status}",
             "Check OPENAI_API_KEY. Until then debates run on the rules alone.",
         )
     return Check("model", CheckState.WELL, "answers")

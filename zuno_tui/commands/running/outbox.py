@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from chain.execution.outbox.records import Dispatch
-    from zuno_tui.gate.results import StepOutcome
+    from zuno_tui.gate.results import UnsettledStep
     from zuno_tui.shown.output import Json
 
 _COLUMNS = (
@@ -100,7 +100,7 @@ def _row(dispatch: Dispatch) -> tuple[str, ...]:
     return dispatch.plan_id, dispatch.hash[:_SHORT_HASH] + "…", stands(dispatch), steps
 
 
-def _document(dispatches: list[Dispatch], findings: tuple[StepOutcome, ...]) -> Json:
+def _document(dispatches: list[Dispatch], findings: tuple[UnsettledStep, ...]) -> Json:
     return {
         "dispatches": [
             {
