@@ -53,7 +53,7 @@ world: setup  ## the demo's week of market history, made once per seed
 
 lock:  ## resolve pyproject.toml into requirements.lock; UPGRADE=--upgrade takes newer versions
 	$(BIN)/pip install --quiet --require-hashes -r requirements-uv.lock
-	$(BIN)/uv pip compile pyproject.toml --extra dev --extra demo --universal --python-version 3.11 --generate-hashes --no-header --quiet $(UPGRADE) --output-file requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra dev --extra demo --extra charts --universal --python-version 3.11 --generate-hashes --no-header --quiet $(UPGRADE) --output-file requirements.lock
 
 clean:
 	rm -rf .venv .venv-* .setup .setup-* .mypy_cache .ruff_cache .pytest_cache

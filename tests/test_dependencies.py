@@ -18,7 +18,8 @@ from zuno_tui.shown.exit_codes import FAILED
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("zuno_tui", "agents", "chain")
-DEVNET = ROOT / "chain" / "devnet"
+EXTRAS = {"demo": ROOT / "chain" / "devnet", "charts": ROOT / "zuno_tui" / "charts"}
+"""What only one folder imports is an extra of its own."""
 
 HELD_BACK = {"pyunormalize"}
 """Bounded for the sake of another package, which imports it."""
@@ -31,14 +32,16 @@ ADDRESS = "0x7e5f4552091a69125d5dfcb7b8c2659029395bdf"
 def test_what_is_declared_is_imported_and_the_other_way_round() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     sources = {path for room in ROOMS for path in (ROOT / room).rglob("*.py")}
-    embedded_chain = {path for path in sources if path.is_relative_to(DEVNET)}
+    of_extras = {
+        extra: {path for path in sources if path.is_relative_to(folder)}
+        for extra, folder in EXTRAS.items()
+    }
 
-    needed = _distributions(sources - embedded_chain)
+    needed = _distributions(sources.difference(*of_extras.values()))
 
     assert needed | HELD_BACK == _names(project["dependencies"])
-    assert _distributions(embedded_chain) - needed == _names(
-        project["optional-dependencies"]["demo"]
-    )
+    for extra, files in of_extras.items():
+        assert _distributions(files) - needed == _names(project["optional-dependencies"][extra])
 
 
 def _names(requirements: list[str]) -> set[str]:
