@@ -18,7 +18,7 @@ from zuno_tui.gate.approvals import (
     refuse_past_the_day,
     refuse_tampered,
 )
-from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.witnessing import evidence_of
 
 if TYPE_CHECKING:
@@ -92,13 +92,15 @@ def unused_approval(
     if confirmed is not None and confirmed != approval.hash:
         raise GateRefusedError(
             f"{_whose(store, approval, confirmed)} Nothing was sent. "
-            f"What is approved of {approval.plan_id} now: {approval.hash}"
+            f"What is approved of {approval.plan_id} now: {approval.hash}",
+            RefusalCode.ANOTHER_HASH,
         )
     dispatch = outbox.dispatch(approval.hash)
     if dispatch.consumed_at is not None:
         raise GateRefusedError(
             f"{approval.plan_id} was applied before. Nothing was sent now. "
-            "See what it did: zuno outbox"
+            "See what it did: zuno outbox",
+            RefusalCode.ALREADY_APPLIED,
         )
     refuse_tampered(approval, dispatch)
     refuse_untagged(store, approval.hash, approval.plan_id)

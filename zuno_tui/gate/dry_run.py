@@ -18,7 +18,7 @@ from zuno_tui.gate.basis import Basis, BasisQuestion
 from zuno_tui.gate.drift import network_time
 from zuno_tui.gate.pending_elsewhere import nonces_sent, pending_elsewhere, pending_words
 from zuno_tui.gate.prepare import prepare
-from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.swap_replay import SwapInput
 
 if TYPE_CHECKING:
@@ -69,7 +69,9 @@ async def make_dry_run(
         today = notional_of_today(outbox, network_time(sources, block.timestamp))
         own = nonces_sent(outbox.dispatches(), sources.network.chain_id, wallet)
     if waiting := await pending_elsewhere(connections.readers(sources.client), wallet, own):
-        raise GateRefusedError(f"{pending_words(waiting)} Nothing was approved.")
+        raise GateRefusedError(
+            f"{pending_words(waiting)} Nothing was approved.", RefusalCode.PENDING_ELSEWHERE
+        )
     fresh = sources.without_memory()
     prepared = await prepare(
         fresh,
@@ -139,7 +141,8 @@ def approve(sources: Sources, journal: Path, dry_run: DryRun) -> Approved:
         dispatch = outbox.plan(planned, now=prepared.now)
         if dispatch.consumed_at is not None:
             raise GateRefusedError(
-                "The same transactions were applied before. Wait for the next block and try again."
+                "The same transactions were applied before. Wait for the next block and try again.",
+                RefusalCode.ALREADY_APPLIED,
             )
         if dispatch.expires_at is None:
             outbox.approve(sealed, now=prepared.now)

@@ -21,6 +21,10 @@ class RefusalCode(StrEnum):
     TRIAL_FAILS = "trial fails"
     ANOTHER_CHAIN = "another chain"
     GAS_EXCEEDS = "gas exceeds"
+    GAS_SHORT = "gas short"
+    PENDING_ELSEWHERE = "pending elsewhere"
+    ALREADY_APPLIED = "already applied"
+    ANOTHER_HASH = "another hash"
 
 
 class GateRefusedError(Exception):
