@@ -8,6 +8,10 @@ inside after t with probability
 
 the first quick for late times, the second for early ones. Drift is left out: it moves the mean
 exit of a ±7 % range by under one percent. Distances are ticks, volatilities ticks per √day.
+
+Tomorrow's σ is not known, only estimated. Where `scatter` is the deviation v of ln(real/estimated
+σ), every chance is the mean of S over lognormal σ, S̄(t) = Σ w_k S(t; σ·e^(v·z_k)), by Gauss–Hermite
+nodes; at a scatter of zero σ is taken as known. S̄ depends on σ²t/W² and d/W alone, as S does.
 """
 
 from __future__ import annotations
@@ -31,9 +35,24 @@ _ODD = (1, 3, 5, 7, 9)
 _IMAGES = ((0, 1.0), (1, -1.0), (2, 1.0))
 """Reflections of the start beyond the edges, with their signs."""
 
-_INTERVALS = 256
+_NODES = (
+    (-3.7504397177257425, 0.000548268855972217),
+    (-2.366759410734541, 0.03075712396758652),
+    (-1.1544053947399682, 0.2401231786050127),
+    (0.0, 0.45714285714285724),
+    (1.1544053947399682, 0.2401231786050127),
+    (2.366759410734541, 0.03075712396758652),
+    (3.7504397177257425, 0.000548268855972217),
+)
+"""Seven points of the standard normal with their weights, by Gauss and Hermite."""
+
+_MOST_SCATTER = 2.0
+
+_INTERVALS = 128
 _NEWTON_STEPS = 60
 _LONGEST_STEP = 0.5
+_CLOSE_STEP = 1e-8
+"""Newton squares the error: after a step as short as this no further one changes the result."""
 
 
 class StressBuffers(NamedTuple):
@@ -54,56 +73,61 @@ class RangeExit(NamedTuple):
     survival_7d: float
 
 
-def range_exit(edges: Edges, daily_ticks: float) -> RangeExit:
+def range_exit(edges: Edges, daily_ticks: float, scatter: float = 0.0) -> RangeExit:
     """Everything that is asked about a range's life."""
     return RangeExit(
-        buffers=stress_buffers(edges, daily_ticks),
-        median_hours=median_hours(edges, daily_ticks),
-        mean_hours=mean_hours(edges, daily_ticks),
-        survival_24h=survival(edges, daily_ticks, HOURS_PER_DAY),
-        survival_7d=survival(edges, daily_ticks, 7 * HOURS_PER_DAY),
+        buffers=stress_buffers(edges, daily_ticks, scatter),
+        median_hours=median_hours(edges, daily_ticks, scatter),
+        mean_hours=mean_hours(edges, daily_ticks, scatter),
+        survival_24h=survival(edges, daily_ticks, HOURS_PER_DAY, scatter),
+        survival_7d=survival(edges, daily_ticks, 7 * HOURS_PER_DAY, scatter),
     )
 
 
-def survival(edges: Edges, daily_ticks: float, hours: float) -> float:
+def survival(edges: Edges, daily_ticks: float, hours: float, scatter: float = 0.0) -> float:
     """The chance that the price has not left the range by then."""
     _check(daily_ticks)
     if not edges.inside:
         return 0.0
     scaled = daily_ticks * daily_ticks * hours / HOURS_PER_DAY / (edges.width * edges.width)
-    return min(1.0, max(0.0, _survival(min(edges) / edges.width, scaled)))
+    return min(1.0, max(0.0, mixed_survival(min(edges) / edges.width, scaled, scatter)))
 
 
-def mean_hours(edges: Edges, daily_ticks: float) -> float:
+def mean_hours(edges: Edges, daily_ticks: float, scatter: float = 0.0) -> float:
     """E[τ] = d·u/σ²; twice the time most people imagine, hence never shown as a buffer."""
     _check(daily_ticks)
     if not edges.inside:
         return 0.0
-    return HOURS_PER_DAY * edges.below * edges.above / (daily_ticks * daily_ticks)
+    known = HOURS_PER_DAY * edges.below * edges.above / (daily_ticks * daily_ticks)
+    return known * sum(weight / factor for weight, factor in _variances(scatter))
 
 
-def median_hours(edges: Edges, daily_ticks: float) -> float:
+def median_hours(edges: Edges, daily_ticks: float, scatter: float = 0.0) -> float:
     """By this time half of all walks have left."""
     _check(daily_ticks)
-    return _quantile_hours(0.5, edges, daily_ticks)
+    return _quantile_hours(0.5, edges, daily_ticks, scatter)
 
 
-def buffer_hours(edges: Edges, daily_ticks: float, stress: float = 1.0) -> float:
+def buffer_hours(
+    edges: Edges, daily_ticks: float, stress: float = 1.0, scatter: float = 0.0
+) -> float:
     """The time survived with 95 % probability when volatility is `stress` times as high."""
     _check(daily_ticks)
     # Every exit time scales by 1/k²; dividing keeps that exact, multiplying σ would round.
-    return _quantile_hours(1 - BUFFER_PROBABILITY, edges, daily_ticks) / (stress * stress)
+    return _quantile_hours(1 - BUFFER_PROBABILITY, edges, daily_ticks, scatter) / (stress * stress)
 
 
-def stress_buffers(edges: Edges, daily_ticks: float) -> StressBuffers:
+def stress_buffers(edges: Edges, daily_ticks: float, scatter: float = 0.0) -> StressBuffers:
     """Buffer hours at 1×, 2× and 3× the volatility."""
-    base = buffer_hours(edges, daily_ticks)
+    base = buffer_hours(edges, daily_ticks, scatter=scatter)
     return StressBuffers(base, base / 4, base / 9)
 
 
-def stress_buffers_of(ranges: Iterable[tuple[float, float, float]]) -> list[StressBuffers]:
+def stress_buffers_of(
+    ranges: Iterable[tuple[float, float, float]], scatter: float = 0.0
+) -> list[StressBuffers]:
     """The buffers of many ranges, each given as below, above and daily ticks; made for speed."""
-    cubics = _quantile_cubics(1 - BUFFER_PROBABILITY)
+    cubics = _quantile_cubics(1 - BUFFER_PROBABILITY, scatter)
     scale = 2.0 * _INTERVALS
     make = StressBuffers._make
     none = StressBuffers(0.0, 0.0, 0.0)
@@ -126,12 +150,14 @@ def stress_buffers_of(ranges: Iterable[tuple[float, float, float]]) -> list[Stre
     return found
 
 
-def half_width_for_buffer(hours: float, daily_ticks: float, offset_ticks: float = 0.0) -> float:
+def half_width_for_buffer(
+    hours: float, daily_ticks: float, offset_ticks: float = 0.0, scatter: float = 0.0
+) -> float:
     """The least half-width, in ticks, that has this buffer when centred so far off the price."""
     _check(daily_ticks)
     distance = abs(offset_ticks)
     wanted = hours / HOURS_PER_DAY * daily_ticks * daily_ticks
-    centred = 0.5 * sqrt(wanted / _quantile(1 - BUFFER_PROBABILITY, 0.5))
+    centred = 0.5 * sqrt(wanted / _quantile(1 - BUFFER_PROBABILITY, 0.5, scatter))
     if not distance:
         return centred
     # Of all places in a range the middle survives longest, so the centred width is too little;
@@ -140,9 +166,26 @@ def half_width_for_buffer(hours: float, daily_ticks: float, offset_ticks: float 
     while high - low > 1e-9 * high:
         near = (low + high) / 2
         width = 2 * (near + distance)
-        reached = width * width * _quantile(1 - BUFFER_PROBABILITY, near / width)
+        reached = width * width * _quantile(1 - BUFFER_PROBABILITY, near / width, scatter)
         low, high = (near, high) if reached < wanted else (low, near)
     return high + distance
+
+
+def mixed_survival(fraction: float, scaled: float, scatter: float) -> float:
+    """S̄ at σ²t/W² = scaled, starting at this fraction of the width."""
+    return sum(
+        weight * _survival(fraction, scaled * factor) for weight, factor in _variances(scatter)
+    )
+
+
+@cache
+def _variances(scatter: float) -> tuple[tuple[float, float], ...]:
+    """Weights, and what σ² is multiplied by: e^(2·v·z_k)."""
+    if not 0 <= scatter <= _MOST_SCATTER:
+        raise ValueError(f"A scatter of ln σ of {scatter} is outside 0 to {_MOST_SCATTER:g}.")
+    if not scatter:
+        return ((1.0, 1.0),)
+    return tuple((weight, exp(2 * scatter * node)) for node, weight in _NODES)
 
 
 def _check(daily_ticks: float) -> None:
@@ -153,38 +196,40 @@ def _check(daily_ticks: float) -> None:
         )
 
 
-def _quantile_hours(probability: float, edges: Edges, daily_ticks: float) -> float:
+def _quantile_hours(probability: float, edges: Edges, daily_ticks: float, scatter: float) -> float:
     if not edges.inside:
         return 0.0
     fraction = min(edges) / edges.width
     reach = edges.width / daily_ticks
-    return HOURS_PER_DAY * reach * reach * _quantile(probability, fraction)
+    return HOURS_PER_DAY * reach * reach * _quantile(probability, fraction, scatter)
 
 
-def _quantile(probability: float, fraction: float) -> float:
+def _quantile(probability: float, fraction: float, scatter: float) -> float:
     """g(x): this quantile of τ is (W²/σ²)·g(d/W)."""
     place = 2.0 * _INTERVALS * fraction
     interval = int(place)
-    c0, c1, c2, c3 = _quantile_cubics(probability)[interval]
+    c0, c1, c2, c3 = _quantile_cubics(probability, scatter)[interval]
     f = place - interval
     return fraction * fraction * (c0 + f * (c1 + f * (c2 + f * c3)))
 
 
 @cache
-def _quantile_cubics(probability: float) -> tuple[tuple[float, float, float, float], ...]:
+def _quantile_cubics(
+    probability: float, scatter: float
+) -> tuple[tuple[float, float, float, float], ...]:
     """g(x)/x² for x from 0 to ½, cubic between the knots.
 
     Towards an edge g(x) becomes a multiple of x², so the quotient is smooth down to 0 and flat
     there; the knot before 0 repeats the first one.
     """
     step = 0.5 / _INTERVALS
-    guess = 1.0
-    knots = []
+    knots = [1.0, 1.0]
     for index in range(1, _INTERVALS + 3):
-        fraction = index * step
-        time = _time_of(probability, fraction, guess * fraction * fraction)
-        guess = time / (fraction * fraction)
-        knots.append(guess)
+        square = (index * step) ** 2
+        # The last two knots point close to the next: seven nodes make every evaluation dear.
+        guess = knots[-1] * knots[-1] / knots[-2] * square
+        knots.append(_time_of(probability, index * step, guess, scatter) / square)
+    knots = knots[2:]
     values = [knots[0], knots[0], *knots]
     return tuple(_cubic(*values[start : start + 4]) for start in range(_INTERVALS + 1))
 
@@ -201,15 +246,19 @@ def _cubic(
     )
 
 
-def _time_of(probability: float, fraction: float, guess: float) -> float:
+def _time_of(probability: float, fraction: float, guess: float, scatter: float) -> float:
     """The scaled time by which a walk from this fraction has left with this probability."""
     logarithm = log(guess)
     for _ in range(_NEWTON_STEPS):
         time = exp(logarithm)
-        excess = _survival(fraction, time) - (1 - probability)
-        step = excess / (_exit_density(fraction, time) * time)
+        excess = mixed_survival(fraction, time, scatter) - (1 - probability)
+        density = sum(
+            weight * factor * _exit_density(fraction, time * factor)
+            for weight, factor in _variances(scatter)
+        )
+        step = excess / (density * time)
         logarithm += min(_LONGEST_STEP, max(-_LONGEST_STEP, step))
-        if abs(step) < 1e-14:
+        if abs(step) < _CLOSE_STEP:
             break
     return exp(logarithm)
 

@@ -35,7 +35,9 @@ class TimedTable(NamedTuple):
 
     times: array[float]
     columns: Mapping[str, array[float]]
-    """By the names that were asked for; a view for numpy without a copy."""
+    """By the names that were asked for; `numpy.frombuffer` views them without a copy."""
+    lines: array[int]
+    """Where in the file each row stands, for whoever finds fault with one."""
     absent_rows: int
     """Rows with a time and no number at all: left out, a gap like a row that is not there."""
     repeated_rows: int
@@ -76,6 +78,7 @@ def read_timed_table(
             name: array("d", (row.numbers[place] for row in kept))
             for place, name in enumerate(names)
         },
+        array("q", (row.line for row in kept)),
         len(absent),
         len(rows) - len(kept),
     )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import exp, log, sqrt
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.numbers import survival as model
 from agents.numbers.edges import TICK_LOG, Edges, TickRange, edges_of, price_tick
+from agents.numbers.sigma import SIGMA_SCATTER
 from agents.numbers.survival import (
     RangeExit,
     StressBuffers,
@@ -30,6 +32,7 @@ CHECKED_TICKS = 0.65 / sqrt(365) / TICK_LOG
 
 distances = st.floats(0.01, 50_000)
 volatilities = st.floats(0.5, 3_000)
+scatters = st.sampled_from((0.0, SIGMA_SCATTER))
 
 
 def test_the_worked_example() -> None:
@@ -59,25 +62,53 @@ def test_median_life_of_a_centred_range() -> None:
     assert median_hours(Edges(1, 1), 1.0) / 24 == pytest.approx(0.756, abs=0.002)
 
 
-@given(distances, distances, volatilities)
+@given(distances, distances, volatilities, scatters)
 def test_stress_divides_every_buffer_by_its_square_exactly(
-    below: float, above: float, ticks: float
+    below: float, above: float, ticks: float, scatter: float
 ) -> None:
     edges = Edges(below, above)
-    base = buffer_hours(edges, ticks)
-    assert stress_buffers(edges, ticks) == (base, base / 4, base / 9)
-    assert buffer_hours(edges, ticks, 2) == base / 4
-    assert buffer_hours(edges, ticks, 3) == base / 9
+    base = buffer_hours(edges, ticks, scatter=scatter)
+    assert stress_buffers(edges, ticks, scatter) == (base, base / 4, base / 9)
+    assert buffer_hours(edges, ticks, 2, scatter) == base / 4
+    assert buffer_hours(edges, ticks, 3, scatter) == base / 9
     # The same statement without the shortcut: a doubled volatility, computed from scratch.
-    assert buffer_hours(edges, 2 * ticks) == base / 4
-    assert buffer_hours(edges, 3 * ticks) == pytest.approx(base / 9, rel=1e-14)
+    assert buffer_hours(edges, 2 * ticks, scatter=scatter) == base / 4
+    assert buffer_hours(edges, 3 * ticks, scatter=scatter) == pytest.approx(base / 9, rel=1e-14)
 
 
-@given(distances, distances, volatilities)
-def test_a_quantile_is_where_survival_reaches_it(below: float, above: float, ticks: float) -> None:
+@given(distances, distances, volatilities, scatters)
+def test_a_quantile_is_where_survival_reaches_it(
+    below: float, above: float, ticks: float, scatter: float
+) -> None:
     edges = Edges(below, above)
-    assert survival(edges, ticks, buffer_hours(edges, ticks)) == pytest.approx(0.95, abs=1e-7)
-    assert survival(edges, ticks, median_hours(edges, ticks)) == pytest.approx(0.50, abs=1e-7)
+    buffer = buffer_hours(edges, ticks, scatter=scatter)
+    median = median_hours(edges, ticks, scatter)
+    assert survival(edges, ticks, buffer, scatter) == pytest.approx(0.95, abs=1e-7)
+    assert survival(edges, ticks, median, scatter) == pytest.approx(0.50, abs=1e-7)
+
+
+def test_the_nodes_are_those_of_gauss_and_hermite() -> None:
+    nodes, weights = np.polynomial.hermite_e.hermegauss(len(model._NODES))
+    assert [node for node, _ in model._NODES] == pytest.approx(nodes, rel=1e-12)
+    assert [weight for _, weight in model._NODES] == pytest.approx(weights / sum(weights), rel=1e-9)
+
+
+@pytest.mark.parametrize("hours", [6, 24, 168])
+def test_seven_nodes_are_as_good_as_a_whole_lognormal(hours: float) -> None:
+    edges, deviations = Edges(700, 500), np.linspace(-8, 8, 4_001)
+    density = np.exp(-deviations * deviations / 2)
+    known = [survival(edges, 300 * exp(SIGMA_SCATTER * z), hours, 0.0) for z in deviations]
+    whole = float(np.dot(density, known) / density.sum())
+    assert survival(edges, 300, hours, SIGMA_SCATTER) == pytest.approx(whole, abs=0.004)
+    assert mean_hours(edges, 300, SIGMA_SCATTER) == pytest.approx(
+        mean_hours(edges, 300, 0.0) * exp(2 * SIGMA_SCATTER**2), rel=1e-4
+    )
+
+
+@pytest.mark.parametrize("scatter", [-0.1, 2.1, float("nan")])
+def test_a_scatter_that_cannot_be_is_refused(scatter: float) -> None:
+    with pytest.raises(ValueError, match="scatter"):
+        survival(CHECKED, CHECKED_TICKS, 24, scatter)
 
 
 @given(distances, distances, volatilities, st.floats(0.001, 10_000), st.floats(1.0, 3.0))
@@ -110,18 +141,23 @@ def test_outside_nothing_survives(edges: Edges) -> None:
     assert stress_buffers_of([(*edges, 300)]) == [nothing]
 
 
-@given(st.lists(st.tuples(distances, distances, volatilities), max_size=30))
-def test_many_at_once_are_the_same_as_one_by_one(ranges: list[tuple[float, float, float]]) -> None:
-    for (below, above, ticks), found in zip(ranges, stress_buffers_of(ranges), strict=True):
-        assert found == pytest.approx(stress_buffers(Edges(below, above), ticks), rel=1e-13)
+@given(st.lists(st.tuples(distances, distances, volatilities), max_size=30), scatters)
+def test_many_at_once_are_the_same_as_one_by_one(
+    ranges: list[tuple[float, float, float]], scatter: float
+) -> None:
+    found = stress_buffers_of(ranges, scatter)
+    for (below, above, ticks), each in zip(ranges, found, strict=True):
+        one = stress_buffers(Edges(below, above), ticks, scatter)
+        assert each == pytest.approx(one, rel=1e-13)
 
 
-@given(st.floats(0.5, 500), volatilities, st.floats(-3_000, 3_000))
-def test_the_needed_half_width_gives_the_buffer(hours: float, ticks: float, offset: float) -> None:
-    half = half_width_for_buffer(hours, ticks, offset)
-    assert buffer_hours(Edges(half - offset, half + offset), ticks) == pytest.approx(
-        hours, rel=1e-6
-    )
+@given(st.floats(0.5, 500), volatilities, st.floats(-3_000, 3_000), scatters)
+def test_the_needed_half_width_gives_the_buffer(
+    hours: float, ticks: float, offset: float, scatter: float
+) -> None:
+    half = half_width_for_buffer(hours, ticks, offset, scatter)
+    reached = buffer_hours(Edges(half - offset, half + offset), ticks, scatter=scatter)
+    assert reached == pytest.approx(hours, rel=1e-6)
 
 
 @pytest.mark.parametrize("ticks", [0.0, -1.0, float("nan")])

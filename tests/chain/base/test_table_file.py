@@ -66,6 +66,7 @@ def test_rows_are_sorted_and_repeated_ones_count_once(tmp_path: Path) -> None:
     )
     assert list(table.times) == [0, 3600, 7200]
     assert list(table.columns["open"]) == [1, 3, 5]
+    assert list(table.lines) == [6, 3, 2]
     assert (table.repeated_rows, table.absent_rows) == (1, 1)
 
 

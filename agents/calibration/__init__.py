@@ -1,0 +1,1 @@
+"""What the card's probabilities are worth, scored on hours that really were."""

@@ -1,0 +1,56 @@
+"""The constant and the promises, on hours of ETH that really were."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from agents.calibration.calibrate import Calibration, calibrate
+from agents.calibration.hourly_bars import HourlyBars, read_hourly_bars
+from agents.numbers.sigma import SIGMA_SCATTER
+from tests.market_data import market_data
+
+FITTED_UNTIL = datetime(2021, 1, 1, tzinfo=UTC).timestamp()
+
+
+@pytest.fixture(scope="module")
+def bars() -> HourlyBars:
+    return read_hourly_bars(market_data("eth-usdt-hours-2017-to-2023.csv.gz"))
+
+
+@pytest.fixture(scope="module")
+def judged(bars: HourlyBars) -> Calibration:
+    """The years that had no part in fitting."""
+    return calibrate(bars, begin=FITTED_UNTIL)
+
+
+def test_the_scatter_is_that_of_the_years_before(bars: HourlyBars) -> None:
+    fitted = calibrate(bars, end=FITTED_UNTIL).fitted_scatter
+    assert fitted is not None
+    assert round(fitted, 2) == SIGMA_SCATTER
+
+
+def test_chances_of_a_day_come_true(judged: Calibration) -> None:
+    assert judged.day.windows == 21_332
+    assert judged.day.ece <= 0.02
+    assert judged.day.worst_width_ece <= 0.05
+    assert judged.day.worst_bias_points <= 3
+
+
+def test_chances_of_a_week_are_near_and_too_high(judged: Calibration) -> None:
+    assert judged.week is not None
+    assert judged.week.ece <= 0.05
+    assert judged.week.worst_bias_points <= 9
+    assert all(width.bias_points >= 0 for width in judged.week.widths)
+
+
+def test_buffers_are_left_early_about_as_often_as_promised(judged: Calibration) -> None:
+    early = {each.width_percent: each.left_early for each in judged.buffers}
+    assert all(0.03 <= (early[width] or 0) <= 0.08 for width in (3, 5, 7, 10, 15))
+
+
+def test_taking_sigma_as_known_is_far_worse(bars: HourlyBars, judged: Calibration) -> None:
+    known = calibrate(bars, begin=FITTED_UNTIL, scatter=0.0)
+    assert known.day.ece > 2 * judged.day.ece
+    assert min(each.left_early or 0 for each in known.buffers) > 0.09
