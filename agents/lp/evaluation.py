@@ -15,17 +15,22 @@ from agents.lp.plan import BufferHours, Candidate, PrepAction, ShapeChoice, Surv
 from agents.numbers.costs import (
     GAS_UNITS,
     CostedRecipe,
+    MintedRange,
     break_even_hours,
     gas_cost,
     gas_yield,
     move_cost,
+    price_moved,
 )
 from agents.numbers.inventory import Allocation, allocate_for_create, allocate_inventory
 from agents.numbers.outlook import Outlook, Stake, gain_over_hold, look_at
-from agents.numbers.rounding import writable
+from agents.numbers.rounding import significant, writable
 from agents.numbers.rules import MoveNumbers
 from agents.numbers.shapes import move_kind
+from agents.numbers.swap import PriceSpan
+from chain.base.units import PIPS
 from chain.math.liquidity import Amounts
+from chain.math.ticks import sqrt_price_at_tick
 
 if TYPE_CHECKING:
     from agents.lp.facts import GasFacts
@@ -53,10 +58,13 @@ class _Price(NamedTuple):
 
     gas: float | None
     swap: float | None
+    minting_loss: float | None
 
     @property
     def total(self) -> float | None:
-        return None if self.gas is None or self.swap is None else self.gas + self.swap
+        if self.gas is None or self.swap is None or self.minting_loss is None:
+            return None
+        return self.gas + self.swap + self.minting_loss
 
 
 def evaluate(evaluation: EvaluationContext, choice: ShapeChoice, index: int) -> Evaluated:
@@ -65,7 +73,7 @@ def evaluate(evaluation: EvaluationContext, choice: ShapeChoice, index: int) -> 
     allocation = allocation_for(evaluation, ticks)
     stake = Stake(ticks, allocation.liquidity)
     outlook = look_at(evaluation.market, stake)
-    price = _price(evaluation, allocation)
+    price = _price(evaluation, allocation, ticks)
     gain = gain_over_hold(evaluation.market, evaluation.hold, stake)
     ratio = None if price.gas is None else gas_yield(price.gas, outlook.fee_24h)
     break_even = None if price.total is None else break_even_hours(price.total, gain)
@@ -80,7 +88,7 @@ def evaluate(evaluation: EvaluationContext, choice: ShapeChoice, index: int) -> 
             "amount1": allocation.deposit.amount1,
             "residual0": allocation.residual.amount0,
             "residual1": allocation.residual.amount1,
-            "prep_action": _prep_action(allocation, price.swap),
+            "prep_action": _prep_action(allocation, price, evaluation.sqrt_price),
             "gas_usd": writable(price.gas),
             "cost_usd": writable(price.total),
             "gas_yield": writable(ratio),
@@ -95,6 +103,8 @@ def evaluate(evaluation: EvaluationContext, choice: ShapeChoice, index: int) -> 
         gas_yield=ratio,
         break_even_hours=break_even,
         dangers=evaluation.dangers,
+        price_moved=price_moved(allocation.swap, evaluation.sqrt_price),
+        pool_fee=evaluation.observed.pool.lp_fee / PIPS,
     )
     return Evaluated(candidate, numbers, stake, price.total, gain)
 
@@ -134,13 +144,20 @@ def allocation_for(evaluation: EvaluationContext, ticks: TickRange) -> Allocatio
     )
 
 
-def _price(evaluation: EvaluationContext, allocation: Allocation) -> _Price:
+def _price(evaluation: EvaluationContext, allocation: Allocation, ticks: TickRange) -> _Price:
     gas = _gas_usd(evaluation.gas, _recipe(evaluation, allocation))
     unit1 = evaluation.market.unit1_value
+    if allocation.swap is None:
+        return _Price(gas, 0.0, 0.0)
     if unit1 is None:
-        return _Price(gas, 0.0 if allocation.swap is None else None)
-    cost = move_cost(0.0, allocation.swap, evaluation.sqrt_price, unit1)
-    return _Price(gas, cost.swap_fee + cost.slippage)
+        return _Price(gas, None, None)
+    minted = MintedRange(
+        PriceSpan(sqrt_price_at_tick(ticks.lower), sqrt_price_at_tick(ticks.upper)),
+        allocation.liquidity,
+        evaluation.observed.pool.lp_fee,
+    )
+    cost = move_cost(0.0, allocation.swap, evaluation.sqrt_price, unit1, minted)
+    return _Price(gas, cost.swap_fee + cost.slippage, cost.minting_loss)
 
 
 def _recipe(evaluation: EvaluationContext, allocation: Allocation) -> CostedRecipe:
@@ -157,7 +174,7 @@ def _gas_usd(gas: GasFacts, recipe: CostedRecipe) -> float | None:
     )
 
 
-def _prep_action(allocation: Allocation, cost: float | None) -> PrepAction | None:
+def _prep_action(allocation: Allocation, price: _Price, sqrt_price: int) -> PrepAction | None:
     swap = allocation.swap
     if swap is None:
         return None
@@ -166,7 +183,9 @@ def _prep_action(allocation: Allocation, cost: float | None) -> PrepAction | Non
         amount_in=swap.amount_in,
         amount_out=swap.amount_out,
         fee_pips=swap.fee_pips,
-        cost_usd=writable(cost),
+        cost_usd=writable(price.swap),
+        price_moved=significant(price_moved(swap, sqrt_price)),
+        minting_loss_usd=writable(price.minting_loss),
     )
 
 

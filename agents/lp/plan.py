@@ -36,6 +36,10 @@ class PrepAction(Payload):
     fee_pips: int
     cost_usd: Measure | None
     """What fee and slippage take."""
+    price_moved: Measure
+    """By this swap, as a part of the price."""
+    minting_loss_usd: Measure | None
+    """What is lost by depositing at the price it moved, once arbitrage has moved it back."""
 
 
 class BufferHours(Payload):

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agents.numbers.survival import HOURS_PER_DAY
 from chain.base.units import PIPS
+from chain.math.liquidity import Amounts, amounts_for_liquidity
 
 if TYPE_CHECKING:
-    from agents.numbers.swap import PrepSwap
+    from agents.numbers.swap import PrepSwap, PriceSpan
 
 
 class CostedRecipe(StrEnum):
@@ -47,10 +48,21 @@ class MoveCost(NamedTuple):
     gas: float
     swap_fee: float
     slippage: float
+    minting_loss: float
+    """What is lost by depositing at the price one's own swap moved."""
 
     @property
     def total(self) -> float:
-        return self.gas + self.swap_fee + self.slippage
+        return self.gas + self.swap_fee + self.slippage + self.minting_loss
+
+
+class MintedRange(NamedTuple):
+    """Liquidity put into a range after a swap through the same pool."""
+
+    span: PriceSpan
+    liquidity: int
+    lp_fee: int
+    """In pips, what arbitrageurs pay to providers on their way back."""
 
 
 def gas_cost(
@@ -60,17 +72,44 @@ def gas_cost(
     return (gas_units * wei_per_gas + l1_data_fee_wei) * wei_value
 
 
-def move_cost(gas: float, swap: PrepSwap | None, sqrt_price: int, unit1_value: float) -> MoveCost:
-    """Gas, plus what the swap's exact amounts lose to the fee and to the price it moves.
+def move_cost(
+    gas: float, swap: PrepSwap | None, sqrt_price: int, unit1_value: float, minted: MintedRange
+) -> MoveCost:
+    """Gas, plus what swap and mint lose by the time the price is back where it was.
 
-    `sqrt_price` is the one before the swap, at which both amounts are valued.
+    `sqrt_price` is the one before the swap, at which all amounts are valued.
     """
     if swap is None:
-        return MoveCost(gas, 0.0, 0.0)
+        return MoveCost(gas, 0.0, 0.0, 0.0)
     given = _worth1(swap.amount_in, sqrt_price, of_currency0=swap.zero_for_one)
     received = _worth1(swap.amount_out, sqrt_price, of_currency0=not swap.zero_for_one)
     fee = given * swap.fee_pips / PIPS
-    return MoveCost(gas, fee * unit1_value, max(0.0, given - fee - received) * unit1_value)
+    return MoveCost(
+        gas,
+        fee * unit1_value,
+        max(0.0, given - fee - received) * unit1_value,
+        _minting_loss(swap, sqrt_price, minted) * unit1_value,
+    )
+
+
+def price_moved(swap: PrepSwap | None, sqrt_price: int) -> float:
+    """How far a swap moves the pool's price, as a part of it."""
+    return 0.0 if swap is None else abs((swap.sqrt_price_after / sqrt_price) ** 2 - 1)
+
+
+def _minting_loss(swap: PrepSwap, sqrt_price: int, minted: MintedRange) -> float:
+    """In currency1: the deposit's worth less what it has become once the price is moved back.
+
+    With both prices inside the range that is L(√P1 − √P0)²/√P1, less the fee that arbitrageurs pay
+    this liquidity: of what they bring, lp/(1 − lp), whatever the protocol takes besides.
+    """
+    span, liquidity = minted.span, minted.liquidity
+    put_in = amounts_for_liquidity(swap.sqrt_price_after, *span, liquidity, round_up=True)
+    left = amounts_for_liquidity(sqrt_price, *span, liquidity, round_up=False)
+    brought = left.amount1 - put_in.amount1 if swap.zero_for_one else left.amount0 - put_in.amount0
+    fee = max(0, brought) * minted.lp_fee / (PIPS - minted.lp_fee)
+    earned = _worth1(1, sqrt_price, of_currency0=not swap.zero_for_one) * fee
+    return max(0.0, _worth_of(put_in, sqrt_price) - _worth_of(left, sqrt_price) - earned)
 
 
 def gas_yield(gas: float, fee_24h: float | None) -> float | None:
@@ -112,3 +151,7 @@ def _value(price: float, lower: float, upper: float) -> float:
 
 def _worth1(amount: int, sqrt_price: int, *, of_currency0: bool) -> float:
     return amount * sqrt_price * sqrt_price / (1 << 192) if of_currency0 else float(amount)
+
+
+def _worth_of(amounts: Amounts, sqrt_price: int) -> float:
+    return _worth1(amounts.amount0, sqrt_price, of_currency0=True) + amounts.amount1

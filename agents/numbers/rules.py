@@ -31,6 +31,11 @@ class Rule(StrEnum):
     GAS_YIELD = "gas-yield"
     BREAK_EVEN = "break-even"
     HOOK = "hook"
+    OWN_SWAP = "own-swap"
+
+
+MOST_OWN_PRICE_MOVE = 0.01
+"""Own swaps that move the price further are refused: the loss grows with the square of the move."""
 
 
 _STRICTNESS = (JudgmentVerdict.ACCEPT, JudgmentVerdict.REVISE, JudgmentVerdict.VETO)
@@ -47,6 +52,9 @@ class MoveNumbers(NamedTuple):
     break_even_hours: float | None
     dangers: tuple[str, ...] = ()
     """Sentences about the pool or its hook; one is enough to stay out."""
+    price_moved: float = 0.0
+    """By the swap it needs first, as a part of the price."""
+    pool_fee: float = 0.0
 
 
 class RuleResult(NamedTuple):
@@ -79,8 +87,20 @@ def judge_move(move: MoveNumbers, rules: ProfileRules) -> RuleJudgment:
         _gas_yield(move, rules),
         _break_even(move, rules),
         *_hook(move),
+        *_own_swap(move),
     )
     return RuleJudgment(strictest(finding.verdict for finding in findings), findings)
+
+
+def cautioned(findings: Iterable[RuleResult]) -> bool:
+    """Whether an accepted move deserves a warning: its own swap moves the price beyond the fee."""
+    return any(
+        finding.rule is Rule.OWN_SWAP
+        and finding.value is not None
+        and finding.limit is not None
+        and finding.value > finding.limit
+        for finding in findings
+    )
 
 
 def strictest(verdicts: Iterable[JudgmentVerdict]) -> JudgmentVerdict:
@@ -110,6 +130,21 @@ def _hook(move: MoveNumbers) -> tuple[RuleResult, ...]:
         return ()
     words = f"the pool is dangerous: {' '.join(move.dangers).rstrip('.')}"
     return (RuleResult(Rule.HOOK, JudgmentVerdict.VETO, None, None, words),)
+
+
+def _own_swap(move: MoveNumbers) -> tuple[RuleResult, ...]:
+    """A swap that moves the price is paid for twice: by the swap, and by minting at that price."""
+    if not move.price_moved:
+        return ()
+    moved = f"its own swap moves the price by {100 * move.price_moved:.2g} %"
+    if move.price_moved > MOST_OWN_PRICE_MOVE:
+        words = f"{moved}, over {100 * MOST_OWN_PRICE_MOVE:g} %: the pool is too small for it"
+        verdict, limit = JudgmentVerdict.VETO, MOST_OWN_PRICE_MOVE
+    else:
+        beyond = move.price_moved > move.pool_fee
+        words = f"{moved}, {'more' if beyond else 'no more'} than the pool's fee"
+        verdict, limit = JudgmentVerdict.ACCEPT, move.pool_fee
+    return (RuleResult(Rule.OWN_SWAP, verdict, move.price_moved, limit, words),)
 
 
 def _buffer_floor(move: MoveNumbers, rules: ProfileRules) -> RuleResult:

@@ -9,10 +9,12 @@ from agents.lp.facts import MarketContext
 from agents.numbers.costs import (
     GAS_UNITS,
     CostedRecipe,
+    MintedRange,
     break_even_hours,
     gas_cost,
     gas_yield,
     move_cost,
+    price_moved,
 )
 from agents.numbers.edges import TickRange, price_tick
 from agents.numbers.inventory import allocate_inventory
@@ -20,8 +22,11 @@ from agents.numbers.outlook import PoolMarket, Stake, expected_life_hours, gain_
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import writable
 from agents.numbers.rules import JudgmentVerdict, MoveNumbers, judge_move
-from agents.numbers.swap import PrepSwap
+from agents.numbers.swap import PrepSwap, PriceSpan
+from chain.base.units import PIPS
 from chain.math.liquidity import Amounts
+from chain.math.ticks import sqrt_price_at_tick
+from chain.pools.quote import quote_at_most
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,6 +147,8 @@ class _Again:
                 l1_data_fee_wei=gas.l1_data_fee_wei,
             )
         )
+        self._swap, self._lp_fee = _swap_of(context, move), pool.lp_fee
+        self._moved = price_moved(self._swap, pool.sqrt_price_x96)
         self.cost = self._whole_cost(move, pool.sqrt_price_x96)
         self.break_even = None if self.cost is None else break_even_hours(self.cost, self.gain)
 
@@ -155,18 +162,32 @@ class _Again:
             fee_24h=outlook.fee_24h,
             gas_yield=None if self._gas is None else gas_yield(self._gas, outlook.fee_24h),
             break_even_hours=self.break_even,
+            price_moved=self._moved,
+            pool_fee=self._lp_fee / PIPS,
         )
         return judge_move(numbers, self._rules).verdict
 
     def _whole_cost(self, move: Candidate, sqrt_price: int) -> float | None:
-        swap, unit1 = move.prep_action, self.market.unit1_value
-        if self._gas is None or (swap is not None and unit1 is None):
+        unit1, done = self.market.unit1_value, self._swap
+        if self._gas is None or (done is not None and unit1 is None):
             return None
-        if swap is None or unit1 is None:
+        if done is None or unit1 is None:
             return self._gas
-        done = PrepSwap(swap.zero_for_one, swap.amount_in, swap.amount_out, swap.fee_pips, 0)
-        cost = move_cost(0.0, done, sqrt_price, unit1)
-        return self._gas + (cost.swap_fee + cost.slippage)
+        lower, upper = (sqrt_price_at_tick(tick) for tick in self.stake.ticks)
+        minted = MintedRange(PriceSpan(lower, upper), move.liquidity, self._lp_fee)
+        cost = move_cost(0.0, done, sqrt_price, unit1, minted)
+        return self._gas + (cost.swap_fee + cost.slippage) + cost.minting_loss
+
+
+def _swap_of(context: Context, move: Candidate) -> PrepSwap | None:
+    """The swap of a move with where it leaves the price, by the pool's own liquidity."""
+    swap = move.prep_action
+    if swap is None:
+        return None
+    depth = evaluation_of(context, _pool_index(context, move)).terms.depth
+    assert depth is not None
+    after = quote_at_most(depth, swap.amount_in, zero_for_one=swap.zero_for_one).sqrt_price_after
+    return PrepSwap(swap.zero_for_one, swap.amount_in, swap.amount_out, swap.fee_pips, after)
 
 
 def _place(context: Context, move: Candidate) -> tuple[ObservedPool, int, TickRange | None]:

@@ -55,6 +55,27 @@ class Fork:
     pool: ObservedPoolFacts
     _calls: list[dict[str, str]] = field(default_factory=list)
 
+    def there_and_back(
+        self, candidate: Candidate, trader: str, back: SwapExactIn, token_id: int
+    ) -> Amounts:
+        """How the wallet's balances change: swap, mint, a trader moves the price back, burn."""
+        contracts, key = DEVNET.contracts, self.key
+        assert contracts.universal_router is not None
+        self._approve_all()
+        before = self._look()
+        assert candidate.prep_action is not None
+        self._swap(candidate.prep_action)
+        self._mint(candidate)
+        owner, self.owner = self.owner, trader
+        self._approve_all()
+        self._call(contracts.universal_router, execute([swap_exact_in(back)], NEVER))
+        self.owner = owner
+        leaving = (Burn(token_id, 0, 0), TakePair(key.currency0, key.currency1, TO_SENDER))
+        self._call(contracts.position_manager, modify_liquidities(leaving, NEVER))
+        after = self._look()
+        returned = self._run()
+        return _change(_balances(returned[before]), _balances(returned[after]))
+
     @property
     def key(self) -> PoolKey:
         pool = self.pool
@@ -75,6 +96,20 @@ class Fork:
         looks.append(self._look())
         quote = None if candidate.prep_action is None else self._swap(candidate.prep_action)
         looks.append(self._look())
+        self._mint(candidate)
+        looks.append(self._look())
+        returned = self._run()
+        before, burned, swapped, minted = (_balances(returned[index]) for index in looks)
+        quoted = None if quote is None else abi.decode(("uint256", "uint256"), returned[quote])[0]
+        return Executed(
+            burned=_change(before, burned),
+            quoted=None if quoted is None else int(str(quoted)),
+            swapped=_change(burned, swapped),
+            minted=_change(swapped, minted),
+        )
+
+    def _mint(self, candidate: Candidate) -> None:
+        contracts, key = DEVNET.contracts, self.key
         assert candidate.tick_lower is not None
         assert candidate.tick_upper is not None
         mint = Mint(
@@ -89,18 +124,8 @@ class Fork:
         )
         native = key.currency0 == NATIVE
         sweep = (Sweep(NATIVE, TO_SENDER),) if native else ()
-        data = modify_liquidities((mint, SettlePair(*pair), *sweep), NEVER)
+        data = modify_liquidities((mint, SettlePair(key.currency0, key.currency1), *sweep), NEVER)
         self._call(contracts.position_manager, data, candidate.amount0 if native else 0)
-        looks.append(self._look())
-        returned = self._run()
-        before, burned, swapped, minted = (_balances(returned[index]) for index in looks)
-        quoted = None if quote is None else abi.decode(("uint256", "uint256"), returned[quote])[0]
-        return Executed(
-            burned=_change(before, burned),
-            quoted=None if quoted is None else int(str(quoted)),
-            swapped=_change(burned, swapped),
-            minted=_change(swapped, minted),
-        )
 
     def _swap(self, swap: PrepAction) -> int:
         """Ask the quoter, then swap; the place of the quoter's answer."""

@@ -45,6 +45,8 @@ def verdict_on(context: Context, hold: Candidate, move: Candidate) -> str:
     assert move.median_life_hours is not None
     if pool.hook_danger == "dangerous" or not move.tick_lower <= pool.tick < move.tick_upper:
         return "veto"
+    if move.prep_action is not None and move.prep_action.price_moved > 0.01:
+        return "veto"
     floor, ceiling = FLOORS[profile], GAS_CEILINGS[profile]
     buffer = move.buffer_hours.at_1x
     ratio = _gas_over_fees(move)

@@ -173,7 +173,11 @@ def test_a_move_without_a_swap_costs_its_gas_alone() -> None:
     assert swapping.prep_action is not None
     assert swapping.prep_action.cost_usd is not None
     assert swapping.gas_usd is not None
-    assert swapping.cost_usd == pytest.approx(swapping.gas_usd + swapping.prep_action.cost_usd)
+    assert swapping.prep_action.minting_loss_usd is not None
+    assert swapping.cost_usd == pytest.approx(
+        swapping.gas_usd + swapping.prep_action.cost_usd + swapping.prep_action.minting_loss_usd,
+        rel=1e-4,
+    )
     # What the swap costs is at least its fee, here a twentieth of a per cent of what it sells.
     sold = swapping.prep_action.amount_in * 1e-6
     assert not swapping.prep_action.zero_for_one

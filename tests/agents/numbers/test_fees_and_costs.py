@@ -12,6 +12,7 @@ from agents.numbers import fees
 from agents.numbers.costs import (
     GAS_UNITS,
     CostedRecipe,
+    MintedRange,
     MoveCost,
     break_even_hours,
     gas_cost,
@@ -20,9 +21,11 @@ from agents.numbers.costs import (
     move_cost,
 )
 from agents.numbers.edges import TICK_LOG, Edges, TickRange, edges_of, price_tick
-from agents.numbers.swap import PrepSwap
+from agents.numbers.swap import PrepSwap, PriceSpan
 from chain.math.liquidity import amounts_for_liquidity
 from chain.math.ticks import sqrt_price_at_tick
+
+NOTHING_MINTED = MintedRange(PriceSpan(2**95, 2**97), 0, 500)
 
 
 def around(width: float) -> Edges:
@@ -152,20 +155,20 @@ def test_the_cost_of_a_swapping_move_in_days_of_fees(
     # Half the value is given; it comes back less the fee and less 5 bp.
     given = 5_000_000_000
     swap = PrepSwap(False, given, round(given * (1 - 0.0005 - 0.0005)), 500, 2**96)
-    cost = move_cost(gas, swap, 2**96, 1e-6)
+    cost = move_cost(gas, swap, 2**96, 1e-6, NOTHING_MINTED)
     assert cost.swap_fee == pytest.approx(2.5)
     assert cost.slippage == pytest.approx(2.5)
     assert cost.total / (10_000 * fees_apr / 365) == pytest.approx(days, rel=0.05)
 
 
 def test_a_move_without_a_swap_costs_its_gas() -> None:
-    assert move_cost(0.9, None, 2**96, 1.0) == MoveCost(0.9, 0.0, 0.0)
+    assert move_cost(0.9, None, 2**96, 1.0, NOTHING_MINTED) == MoveCost(0.9, 0.0, 0.0, 0.0)
 
 
 def test_selling_currency0_is_valued_at_the_price_before() -> None:
     sqrt_price = 2 * 2**96  # four of currency1 for one of currency0
     swap = PrepSwap(True, 1_000, 3_980, 3_000, sqrt_price)
-    cost = move_cost(0.0, swap, sqrt_price, 1.0)
+    cost = move_cost(0.0, swap, sqrt_price, 1.0, NOTHING_MINTED)
     assert cost.swap_fee == pytest.approx(12.0)
     assert cost.slippage == pytest.approx(8.0)
 

@@ -88,7 +88,13 @@ def test_a_swap_that_pays_much_less_than_planned_is_another_plan(
     amount_out: int, refused: bool
 ) -> None:
     planned = PrepAction(
-        zero_for_one=True, amount_in=2000, amount_out=2000, fee_pips=500, cost_usd=None
+        zero_for_one=True,
+        amount_in=2000,
+        amount_out=2000,
+        fee_pips=500,
+        cost_usd=None,
+        price_moved=0.0,
+        minting_loss_usd=None,
     )
     candidate = Candidate.model_construct(prep_action=planned)
     swap = QuotedSwap(WETH_USDC.key, True, 1000, amount_out, 1 << 96)
