@@ -117,7 +117,9 @@ def _held_ground(context: MarketContext) -> EvaluationContext:
         available=Amounts(position.amount0 + position.fees0, position.amount1 + position.fees1),
         current=current,
         hold=Stake(current, position.liquidity) if position.liquidity else None,
-        base_half_width=rebalance_base(current, daily_ticks(observed.market.sigma)),
+        base_half_width=rebalance_base(
+            current, context.profile, daily_ticks(observed.market.sigma), pool.tick_spacing
+        ),
         capital_is_currency0=position.amount0 > 0,
     )
 
@@ -135,7 +137,9 @@ def _capital_ground(context: CreateContext, pool_index: int) -> EvaluationContex
         available=capital,
         current=None,
         hold=None,
-        base_half_width=create_base(daily_ticks(observed.market.sigma)),
+        base_half_width=create_base(
+            context.profile, daily_ticks(observed.market.sigma), pool.tick_spacing
+        ),
         capital_is_currency0=tokens[0] == pool.currency0,
     )
 

@@ -62,7 +62,7 @@ class MarketFacts(Payload):
     """What the pool's market did; None is unknown, and `sources` says why."""
 
     sigma: Measure
-    """Deviation of a day's log return, by the best step of the volatility ladder."""
+    """Deviation of a day's log return: day and week alike where both are known, or assumed."""
     sigma_source: str
     sigma_assumed: bool
     sigma_24h: Measure | None

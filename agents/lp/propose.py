@@ -87,12 +87,11 @@ def candidates_of(context: Context, shapes: Iterable[ShapeChoice]) -> tuple[Eval
 
 
 def _create_shapes(context: CreateContext, *, revising: bool) -> Iterator[ShapeChoice]:
-    multiplier = PROFILES[context.profile].create_multiplier
     evaluations = [evaluation_of(context, index) for index in range(len(context.surveyed_pools))]
     # The deepest first; what would be vetoed for its hook takes no better pool's place.
     order = sorted(enumerate(evaluations), key=lambda found: bool(found[1].dangers))
     for pool_index, evaluation in order[:_CREATE_POOLS]:
-        widths = list(_needed(evaluation, context))[:2] if revising else [multiplier]
+        widths = list(_needed(evaluation, context))[:2] if revising else [1.0]
         for width in widths:
             yield ShapeChoice(
                 width_multiplier=width,

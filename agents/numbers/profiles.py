@@ -30,15 +30,13 @@ class ProfileRules(Struct, frozen=True):
     break_even_life_share: float
     """Of the median life within which a move must have paid for itself."""
     tiebreak: Tiebreak
-    create_multiplier: float
-    """Width proposed for a new position without a model."""
 
 
 PROFILES = {
     rules.profile: rules
     for rules in (
-        ProfileRules(RiskProfile.CONSERVATIVE, 36, 1.2, 0.5, Tiebreak.STRESSED_BUFFER, 1.6),
-        ProfileRules(RiskProfile.BALANCED, 24, 1.6, 0.75, Tiebreak.BUFFER_AND_YIELD, 1.0),
-        ProfileRules(RiskProfile.AGGRESSIVE, 14, 2.4, 1.0, Tiebreak.YIELD, 0.65),
+        ProfileRules(RiskProfile.CONSERVATIVE, 36, 1.2, 0.5, Tiebreak.STRESSED_BUFFER),
+        ProfileRules(RiskProfile.BALANCED, 24, 1.6, 0.75, Tiebreak.BUFFER_AND_YIELD),
+        ProfileRules(RiskProfile.AGGRESSIVE, 14, 2.4, 1.0, Tiebreak.YIELD),
     )
 }

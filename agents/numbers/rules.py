@@ -6,6 +6,8 @@ from enum import StrEnum
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from chain.base.number_words import hours
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -148,15 +150,15 @@ def _own_swap(move: MoveNumbers) -> tuple[RuleResult, ...]:
 
 
 def _buffer_floor(move: MoveNumbers, rules: ProfileRules) -> RuleResult:
-    hours, floor = move.buffers.at_1x, rules.buffer_floor_hours
-    buffer = f"1× buffer of {hours:.3g} h (model 95 %)"
-    if hours < floor / 2:
+    buffer_hours, floor = move.buffers.at_1x, rules.buffer_floor_hours
+    buffer = f"1× buffer of {hours(buffer_hours)} (model 95 %)"
+    if buffer_hours < floor / 2:
         verdict, words = JudgmentVerdict.VETO, f"{buffer} is under half the {floor:g} h floor"
-    elif hours < floor:
+    elif buffer_hours < floor:
         verdict, words = JudgmentVerdict.REVISE, f"{buffer} is under the {floor:g} h floor"
     else:
         verdict, words = JudgmentVerdict.ACCEPT, f"{buffer} keeps the {floor:g} h floor"
-    return RuleResult(Rule.BUFFER_FLOOR, verdict, hours, floor, words)
+    return RuleResult(Rule.BUFFER_FLOOR, verdict, buffer_hours, floor, words)
 
 
 def _gas_yield(move: MoveNumbers, rules: ProfileRules) -> RuleResult:
@@ -180,18 +182,18 @@ def _gas_yield(move: MoveNumbers, rules: ProfileRules) -> RuleResult:
 
 
 def _break_even(move: MoveNumbers, rules: ProfileRules) -> RuleResult:
-    hours = move.break_even_hours
+    needed = move.break_even_hours
     limit = rules.break_even_life_share * move.median_life_hours
-    within = f"{rules.break_even_life_share:g} × its median life, {limit:.3g} h"
-    if hours is None:
+    within = f"{rules.break_even_life_share:g} × its median life, {hours(limit)}"
+    if needed is None:
         verdict, words = JudgmentVerdict.REVISE, "break-even against HOLD is unknown"
-    elif hours == inf:
+    elif needed == inf:
         verdict, words = JudgmentVerdict.REVISE, "it never earns its cost back against HOLD"
-    elif hours > limit:
+    elif needed > limit:
         verdict, words = (
             JudgmentVerdict.REVISE,
-            f"break-even in {hours:.3g} h is later than {within}",
+            f"break-even in {hours(needed)} is later than {within}",
         )
     else:
-        verdict, words = JudgmentVerdict.ACCEPT, f"break-even in {hours:.3g} h is within {within}"
-    return RuleResult(Rule.BREAK_EVEN, verdict, hours, limit, words)
+        verdict, words = JudgmentVerdict.ACCEPT, f"break-even in {hours(needed)} is within {within}"
+    return RuleResult(Rule.BREAK_EVEN, verdict, needed, limit, words)

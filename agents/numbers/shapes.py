@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from agents.numbers.edges import TICK_LOG, TickRange
+from agents.numbers.profiles import PROFILES
 from agents.numbers.survival import half_width_for_buffer
 from chain.math.ticks import MAX_TICK, MIN_TICK, nearest_usable_tick, usable_ticks
 
 if TYPE_CHECKING:
+    from agents.numbers.profiles import RiskProfile
     from chain.math.liquidity import Amounts
 
 MIN_WIDTH_MULTIPLIER = 0.3
@@ -22,9 +24,7 @@ MIN_CANDIDATES = 2
 MAX_CANDIDATES = 5
 MAX_SURVEYED_POOLS = 12
 
-LEAST_BASE_SIGMAS = 1.0
 MOST_BASE_SIGMAS = 9.0
-CREATE_BASE_SIGMAS = 2.75
 
 REBALANCE_MULTIPLIERS = (1.4, 0.65, 1.0)
 """What the Strategist proposes without a model, beside the range that needs no swap."""
@@ -91,15 +91,18 @@ def bounded_multiplier(multiplier: float) -> float:
     return min(max(multiplier, MIN_WIDTH_MULTIPLIER), MAX_WIDTH_MULTIPLIER)
 
 
-def rebalance_base(current: TickRange, daily_ticks: float) -> float:
-    """The half-width multipliers apply to: the current one, held between 1 and 9 daily σ."""
-    least, most = LEAST_BASE_SIGMAS * daily_ticks, MOST_BASE_SIGMAS * daily_ticks
-    return min(max(current.width / 2, least), most)
+def create_base(profile: RiskProfile, daily_ticks: float, spacing: int) -> float:
+    """The half-width multipliers apply to when nothing is held yet: what keeps the floor."""
+    half = half_width_for_buffer(PROFILES[profile].buffer_floor_hours, daily_ticks)
+    return half + _lost_to_snapping(spacing)
 
 
-def create_base(daily_ticks: float) -> float:
-    """The half-width multipliers apply to when nothing is held yet: 2.75 daily σ."""
-    return CREATE_BASE_SIGMAS * daily_ticks
+def rebalance_base(
+    current: TickRange, profile: RiskProfile, daily_ticks: float, spacing: int
+) -> float:
+    """The current half-width, held between the one that keeps the floor and 9 daily σ."""
+    least = create_base(profile, daily_ticks, spacing)
+    return max(min(current.width / 2, MOST_BASE_SIGMAS * daily_ticks), least)
 
 
 def snapped_range(tick: int, shape: Shape, base_half_width: float, spacing: int) -> TickRange:
@@ -143,8 +146,7 @@ def needed_width(
 ) -> NeededWidth:
     """The half-width whose 1× buffer reaches a floor, centred this far off the price."""
     half = half_width_for_buffer(floor_hours, daily_ticks, offset)
-    # Each edge may snap inwards by half a spacing, and the price may stand a tick off its tick.
-    snapped = half + spacing / 2 + 1
+    snapped = half + _lost_to_snapping(spacing)
     return NeededWidth(half, half / daily_ticks, snapped / base_half_width)
 
 
@@ -171,6 +173,11 @@ def no_swap_shape(
     if min(below, above) < spacing or abs(offset) > MAX_CENTER_OFFSET_TICKS:
         return None
     return Shape(multiplier, offset)
+
+
+def _lost_to_snapping(spacing: int) -> float:
+    """Each edge may snap inwards by half a spacing, and the price stand a tick off its tick."""
+    return spacing / 2 + 1
 
 
 def _held(tick: int) -> int:

@@ -9,8 +9,8 @@ inside after t with probability
 the first quick for late times, the second for early ones. Drift is left out: it moves the mean
 exit of a ±7 % range by under one percent. Distances are ticks, volatilities ticks per √day.
 
-Tomorrow's σ is not known, only estimated. Where `scatter` is the deviation v of ln(real/estimated
-σ), every chance is the mean of S over lognormal σ, S̄(t) = Σ w_k S(t; σ·e^(v·z_k)), by Gauss–Hermite
+Tomorrow's σ is not known, only estimated. With `scatter` the deviation v of ln(real/estimated σ),
+every chance is the mean of S over lognormal σ, S̄(t) = Σ w_k S(t; σ·e^(v·z_k)), by Gauss–Hermite
 nodes; at a scatter of zero σ is taken as known. S̄ depends on σ²t/W² and d/W alone, as S does.
 """
 
@@ -19,6 +19,8 @@ from __future__ import annotations
 from functools import cache
 from math import erfc, exp, log, pi, sin, sqrt
 from typing import TYPE_CHECKING, NamedTuple
+
+from agents.numbers.sigma import SIGMA_SCATTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,7 +75,7 @@ class RangeExit(NamedTuple):
     survival_7d: float
 
 
-def range_exit(edges: Edges, daily_ticks: float, scatter: float = 0.0) -> RangeExit:
+def range_exit(edges: Edges, daily_ticks: float, scatter: float = SIGMA_SCATTER) -> RangeExit:
     """Everything that is asked about a range's life."""
     return RangeExit(
         buffers=stress_buffers(edges, daily_ticks, scatter),
@@ -84,7 +86,9 @@ def range_exit(edges: Edges, daily_ticks: float, scatter: float = 0.0) -> RangeE
     )
 
 
-def survival(edges: Edges, daily_ticks: float, hours: float, scatter: float = 0.0) -> float:
+def survival(
+    edges: Edges, daily_ticks: float, hours: float, scatter: float = SIGMA_SCATTER
+) -> float:
     """The chance that the price has not left the range by then."""
     _check(daily_ticks)
     if not edges.inside:
@@ -93,7 +97,7 @@ def survival(edges: Edges, daily_ticks: float, hours: float, scatter: float = 0.
     return min(1.0, max(0.0, mixed_survival(min(edges) / edges.width, scaled, scatter)))
 
 
-def mean_hours(edges: Edges, daily_ticks: float, scatter: float = 0.0) -> float:
+def mean_hours(edges: Edges, daily_ticks: float, scatter: float = SIGMA_SCATTER) -> float:
     """E[τ] = d·u/σ²; twice the time most people imagine, hence never shown as a buffer."""
     _check(daily_ticks)
     if not edges.inside:
@@ -102,14 +106,14 @@ def mean_hours(edges: Edges, daily_ticks: float, scatter: float = 0.0) -> float:
     return known * sum(weight / factor for weight, factor in _variances(scatter))
 
 
-def median_hours(edges: Edges, daily_ticks: float, scatter: float = 0.0) -> float:
+def median_hours(edges: Edges, daily_ticks: float, scatter: float = SIGMA_SCATTER) -> float:
     """By this time half of all walks have left."""
     _check(daily_ticks)
     return _quantile_hours(0.5, edges, daily_ticks, scatter)
 
 
 def buffer_hours(
-    edges: Edges, daily_ticks: float, stress: float = 1.0, scatter: float = 0.0
+    edges: Edges, daily_ticks: float, stress: float = 1.0, scatter: float = SIGMA_SCATTER
 ) -> float:
     """The time survived with 95 % probability when volatility is `stress` times as high."""
     _check(daily_ticks)
@@ -117,14 +121,16 @@ def buffer_hours(
     return _quantile_hours(1 - BUFFER_PROBABILITY, edges, daily_ticks, scatter) / (stress * stress)
 
 
-def stress_buffers(edges: Edges, daily_ticks: float, scatter: float = 0.0) -> StressBuffers:
+def stress_buffers(
+    edges: Edges, daily_ticks: float, scatter: float = SIGMA_SCATTER
+) -> StressBuffers:
     """Buffer hours at 1×, 2× and 3× the volatility."""
     base = buffer_hours(edges, daily_ticks, scatter=scatter)
     return StressBuffers(base, base / 4, base / 9)
 
 
 def stress_buffers_of(
-    ranges: Iterable[tuple[float, float, float]], scatter: float = 0.0
+    ranges: Iterable[tuple[float, float, float]], scatter: float = SIGMA_SCATTER
 ) -> list[StressBuffers]:
     """The buffers of many ranges, each given as below, above and daily ticks; made for speed."""
     cubics = _quantile_cubics(1 - BUFFER_PROBABILITY, scatter)
@@ -151,7 +157,7 @@ def stress_buffers_of(
 
 
 def half_width_for_buffer(
-    hours: float, daily_ticks: float, offset_ticks: float = 0.0, scatter: float = 0.0
+    hours: float, daily_ticks: float, offset_ticks: float = 0.0, scatter: float = SIGMA_SCATTER
 ) -> float:
     """The least half-width, in ticks, that has this buffer when centred so far off the price."""
     _check(daily_ticks)

@@ -16,6 +16,7 @@ from agents.numbers.edges import price_tick
 from agents.numbers.fees import full_range_value, implied_daily_sigma
 from agents.numbers.regime import RegimeReading, read_regime
 from agents.numbers.rounding import significant
+from agents.numbers.sigma import SigmaEstimate, estimate_sigma
 from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import HOUR
 from chain.history.candle_volatility import PairClass, Volatility, VolatilityStep, volatility
@@ -120,24 +121,45 @@ class MarketCloses(NamedTuple):
 
 class Movement(Struct, frozen=True):
     volatility: Volatility
+    """The step of the ladder that was taken, by the last day."""
     sigma_24h: Quantity[float]
     sigma_7d: Quantity[float]
     path_efficiency: Quantity[float]
     regime: RegimeReading
 
     @property
+    def estimate(self) -> SigmaEstimate | None:
+        """By both windows of the one source; None where σ is assumed."""
+        if self.assumed:
+            return None
+        return estimate_sigma(figure(self.sigma_24h), figure(self.sigma_7d))
+
+    @property
     def sigma(self) -> float:
-        return significant(self.volatility.daily_sigma)
+        measured = self.estimate
+        if measured is None:
+            return significant(self.volatility.daily_sigma)
+        return significant(measured.daily_sigma)
 
     @property
     def assumed(self) -> bool:
         return self.volatility.step is VolatilityStep.ASSUMED
 
     @property
+    def sigma_source(self) -> str:
+        """Who said it, and over which windows; what covers the week covers its last day."""
+        measured = self.estimate
+        if measured is None:
+            return self.volatility.source
+        week = self.sigma_7d
+        source = week.source if isinstance(week, Known) else self.volatility.source
+        return f"{source}, {measured.windows}"
+
+    @property
     def source(self) -> str:
         """Why no better step of the ladder was taken stands beside the one that was."""
         passed_over = self.volatility.passed_over
-        return self.volatility.source + (f" ({'; '.join(passed_over)})" if passed_over else "")
+        return self.sigma_source + (f" ({'; '.join(passed_over)})" if passed_over else "")
 
 
 async def read_market_closes(

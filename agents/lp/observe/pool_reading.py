@@ -98,7 +98,7 @@ def observed_pool(
     earned = earnings(reading.history, seen.state, units)
     market = MarketFacts(
         sigma=moved.sigma,
-        sigma_source=moved.volatility.source,
+        sigma_source=moved.sigma_source,
         sigma_assumed=moved.assumed,
         sigma_24h=figure(moved.sigma_24h),
         sigma_7d=figure(moved.sigma_7d),

@@ -23,9 +23,9 @@ from agents.numbers.survival import StressBuffers
 ACCEPT, REVISE, VETO = JudgmentVerdict
 
 TABLE = [
-    ("conservative", 36, 1.2, 0.5, Tiebreak.STRESSED_BUFFER, 1.6),
-    ("balanced", 24, 1.6, 0.75, Tiebreak.BUFFER_AND_YIELD, 1.0),
-    ("aggressive", 14, 2.4, 1.0, Tiebreak.YIELD, 0.65),
+    ("conservative", 36, 1.2, 0.5, Tiebreak.STRESSED_BUFFER),
+    ("balanced", 24, 1.6, 0.75, Tiebreak.BUFFER_AND_YIELD),
+    ("aggressive", 14, 2.4, 1.0, Tiebreak.YIELD),
 ]
 
 
@@ -41,16 +41,15 @@ def move(
     return MoveNumbers(inside, buffers, median, 10.0, gas_yield, break_even)
 
 
-@pytest.mark.parametrize(("name", "floor", "ceiling", "share", "tiebreak", "width"), TABLE)
+@pytest.mark.parametrize(("name", "floor", "ceiling", "share", "tiebreak"), TABLE)
 def test_the_table(
-    name: str, floor: float, ceiling: float, share: float, tiebreak: Tiebreak, width: float
+    name: str, floor: float, ceiling: float, share: float, tiebreak: Tiebreak
 ) -> None:
     rules = PROFILES[RiskProfile(name)]
     assert rules.buffer_floor_hours == floor
     assert rules.gas_yield_ceiling == ceiling
     assert rules.break_even_life_share == share
     assert rules.tiebreak is tiebreak
-    assert rules.create_multiplier == width
 
 
 def test_there_are_three_profiles_and_no_fourth() -> None:

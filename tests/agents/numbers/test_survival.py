@@ -36,7 +36,7 @@ scatters = st.sampled_from((0.0, SIGMA_SCATTER))
 
 
 def test_the_worked_example() -> None:
-    exit_ = range_exit(CHECKED, CHECKED_TICKS)
+    exit_ = range_exit(CHECKED, CHECKED_TICKS, scatter=0.0)
     assert exit_.mean_hours == pytest.approx(71.96, abs=0.005)
     assert exit_.median_hours == pytest.approx(54.16, abs=0.005)
     assert exit_.buffers.at_1x == pytest.approx(13.26, abs=0.005)
@@ -47,19 +47,20 @@ def test_the_worked_example() -> None:
     ("sigmas", "chance"), [(1.0, 0.37), (1.15, 0.50), (1.64, 0.80), (1.96, 0.90), (2.24, 0.95)]
 )
 def test_a_day_survived_by_half_width_in_daily_sigmas(sigmas: float, chance: float) -> None:
-    assert survival(Edges(sigmas, sigmas), 1.0, 24) == pytest.approx(chance, abs=0.005)
+    assert survival(Edges(sigmas, sigmas), 1.0, 24, scatter=0.0) == pytest.approx(chance, abs=0.005)
 
 
 @pytest.mark.parametrize(
-    ("hours", "sigmas"),
-    [(36, 2.745), (24, 2.241), (14, 1.712), (18, 1.941), (12, 1.585), (7, 1.211)],
+    ("hours", "known", "estimated"),
+    [(36, 2.745, 3.683), (24, 2.241, 3.007), (14, 1.712, 2.297), (12, 1.585, 2.126)],
 )
-def test_the_half_width_each_floor_asks_for(hours: float, sigmas: float) -> None:
-    assert half_width_for_buffer(hours, 1.0) == pytest.approx(sigmas, abs=0.0006)
+def test_the_half_width_each_floor_asks_for(hours: float, known: float, estimated: float) -> None:
+    assert half_width_for_buffer(hours, 1.0, scatter=0.0) == pytest.approx(known, abs=0.0006)
+    assert half_width_for_buffer(hours, 1.0) == pytest.approx(estimated, abs=0.0006)
 
 
 def test_median_life_of_a_centred_range() -> None:
-    assert median_hours(Edges(1, 1), 1.0) / 24 == pytest.approx(0.756, abs=0.002)
+    assert median_hours(Edges(1, 1), 1.0, scatter=0.0) / 24 == pytest.approx(0.756, abs=0.002)
 
 
 @given(distances, distances, volatilities, scatters)

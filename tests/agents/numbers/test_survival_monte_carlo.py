@@ -13,6 +13,8 @@ from agents.numbers.edges import Edges
 from agents.numbers.survival import buffer_hours, mean_hours, median_hours, survival
 
 HORIZONS = (6.0, 24.0, 72.0)
+KNOWN = 0.0
+"""The walks all have the volatility that is told."""
 
 
 class Cell(NamedTuple):
@@ -60,16 +62,19 @@ def compare(cell: Cell, paths: int, random: Random) -> tuple[str, float]:
     worst = 0.0
     for hours in HORIZONS:
         seen = sum(time > hours for time in exits) / paths
-        told = survival(edges, 1.0, hours)
+        told = survival(edges, 1.0, hours, KNOWN)
         error = max(sqrt(told * (1 - told) / paths), 1 / paths)
         worst = max(worst, abs(seen - told) / error)
         columns.append(f"{told:7.4f} {seen:7.4f}")
-    for quantile, told in ((0.05, buffer_hours(edges, 1.0)), (0.5, median_hours(edges, 1.0))):
+    for quantile, told in (
+        (0.05, buffer_hours(edges, 1.0, scatter=KNOWN)),
+        (0.5, median_hours(edges, 1.0, KNOWN)),
+    ):
         # A quantile is checked by the share that left before it, whose error is known.
         left = sum(time <= told for time in exits) / paths
         worst = max(worst, abs(left - quantile) / sqrt(quantile * (1 - quantile) / paths))
         columns.append(f"{told:7.2f} {exits[int(quantile * paths)]:7.2f}")
-    columns.append(f"{mean_hours(edges, 1.0):7.2f} {sum(exits) / paths:7.2f}")
+    columns.append(f"{mean_hours(edges, 1.0, KNOWN):7.2f} {sum(exits) / paths:7.2f}")
     return f"{cell.below:5.2f} {cell.above:5.2f}   " + "   ".join(columns), worst
 
 

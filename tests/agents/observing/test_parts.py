@@ -25,6 +25,7 @@ from agents.lp.observe.pool_facts import (
     said,
 )
 from agents.numbers.regime import Regime
+from agents.numbers.sigma import SigmaWindows
 from chain.base.quantity import Known, Unknown
 from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import network_named
@@ -97,12 +98,29 @@ def test_by_swaps_all_figures_are_the_swaps_own() -> None:
     assert figure(found.sigma_24h) == figure(found.sigma_7d) == found.sigma
     assert figure(found.path_efficiency) == 0
     assert found.regime.regime is Regime.RANGING
-    assert found.source == "24 pool swaps (market data is switched off)"
+    assert found.source == "168 pool swaps, 24 h and 7 d (market data is switched off)"
 
 
 def test_a_day_wilder_than_its_week_is_stressed() -> None:
     calm, wild = zigzag(150, 1), [30 * (hour % 2) for hour in range(24)]
     assert movement(OFF, path([*calm, *wild]), PairClass.MAJOR).regime.regime is Regime.STRESSED
+
+
+def test_a_quiet_day_after_a_wild_week_is_half_of_what_is_expected() -> None:
+    wild, quiet = zigzag(150, 40), [4 * (hour % 2) for hour in range(25)]
+    found = movement(OFF, path([*wild, *quiet]), PairClass.MAJOR)
+    day, week = figure(found.sigma_24h), figure(found.sigma_7d)
+    assert day is not None
+    assert week is not None
+    assert week > 5 * day
+    assert found.sigma == pytest.approx(sqrt((day**2 + week**2) / 2), rel=1e-5)
+
+
+def test_a_day_without_its_week_is_named() -> None:
+    found = movement(OFF, path(zigzag(60, 20)), PairClass.MAJOR)
+    assert found.sigma == figure(found.sigma_24h)
+    assert found.estimate is not None
+    assert found.estimate.windows is SigmaWindows.DAY
 
 
 def test_without_a_market_or_swaps_the_assumption_says_it_is_one() -> None:
@@ -139,7 +157,7 @@ async def test_with_a_market_every_figure_is_the_markets_and_names_no_token() ->
     found = movement(market, path(zigzag(200, 500)), PairClass.MAJOR)
     assert found.sigma == pytest.approx(sqrt(24) * log(1.01), rel=1e-5)
     assert figure(found.sigma_24h) == figure(found.sigma_7d) == found.sigma
-    assert found.source == "CoinGecko, 25 hourly prices of ethereum"
+    assert found.source == "CoinGecko, 169 hourly prices of ethereum, 24 h and 7 d"
     assert said(found.sigma_7d).startswith("CoinGecko, 169 hourly prices of ethereum, Unix time ")
     assert none.day == Unknown("the market has no usable series for this pair")
 
