@@ -31,6 +31,9 @@ HOURS_PER_DAY = 24.0
 BUFFER_PROBABILITY = 0.95
 """A buffer is the time a range survives with this probability, shown as "model 95 %"."""
 
+WEEK_TOO_HIGH_POINTS = 7
+"""How much too high chances to stay 7 d were at worst, over hours of ETH of 2021 to 2023."""
+
 _SERIES_MEET = 0.1
 """Both series hold to the last bits around this σ²t/W²."""
 _ODD = (1, 3, 5, 7, 9)

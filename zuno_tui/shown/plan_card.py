@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agents.numbers.survival import WEEK_TOO_HIGH_POINTS
 from chain.base.number_words import UNKNOWN, hours, percent, usd
 from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.drawing.pieces import bar
@@ -73,6 +74,10 @@ def reasons(plan: Plan) -> Iterator[str]:
     same = (alone.kind, alone.index) == (plan.choice.kind, plan.choice.index)
     words = "the same" if same else _named(alone.kind, alone.index)
     yield f"The rules alone, with nobody arguing, would have chosen {words}."
+    yield (
+        "Chances to stay 24 h came true as said over past hours; those of 7 d were up to "
+        f"{WEEK_TOO_HIGH_POINTS} points too high."
+    )
 
 
 def model_talk(argued: ArguedPlan) -> Iterator[str]:

@@ -9,6 +9,7 @@ import pytest
 from agents.calibration.calibrate import Calibration, calibrate
 from agents.calibration.hourly_bars import HourlyBars, read_hourly_bars
 from agents.numbers.sigma import SIGMA_SCATTER
+from agents.numbers.survival import WEEK_TOO_HIGH_POINTS
 from tests.market_data import market_data
 
 FITTED_UNTIL = datetime(2021, 1, 1, tzinfo=UTC).timestamp()
@@ -43,6 +44,7 @@ def test_chances_of_a_week_are_near_and_too_high(judged: Calibration) -> None:
     assert judged.week.ece <= 0.05
     assert judged.week.worst_bias_points <= 9
     assert all(width.bias_points >= 0 for width in judged.week.widths)
+    assert round(judged.week.worst_bias_points) == WEEK_TOO_HIGH_POINTS
 
 
 def test_buffers_are_left_early_about_as_often_as_promised(judged: Calibration) -> None:
