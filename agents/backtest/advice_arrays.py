@@ -1,0 +1,107 @@
+"""The rule of `agents.numbers.advice` for many positions at once; NaN stands for unknown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.numbers.advice import (
+    COST_MULTIPLE,
+    DEAD_BAND,
+    EDGE_PERSISTENCE,
+    HORIZON_DAYS,
+    LEAST_WEEKLY_LOSS,
+    MOST_HALF_WIDTH_SIGMAS,
+    USUAL_LOG_EDGE,
+    WIDE_HALF_WIDTH,
+    AdviceLines,
+    AdvisedAction,
+)
+
+if TYPE_CHECKING:
+    from agents.backtest.bars import Flags, Floats
+
+HOLD, MOVE, EXIT = range(3)
+ACTIONS = (AdvisedAction.HOLD, AdvisedAction.MOVE, AdvisedAction.EXIT)
+"""By their numbers in an array."""
+
+
+class AdviceArrays(NamedTuple):
+    """The fields of `AdviceInputs` and its move, an element a position."""
+
+    inside: Flags
+    half_width: Floats
+    edge_7d: Floats
+    worth: Floats
+    hold_net: Floats
+    exit_cost: Floats
+    has_move: Flags
+    move_half_width: Floats
+    move_net: Floats
+    move_cost: Floats
+    hours_since_action: Floats
+    """Infinite when nobody acted yet."""
+    dangerous: Flags
+
+
+def advise_all(asked: AdviceArrays, lines: AdviceLines = DEAD_BAND) -> npt.NDArray[np.int8]:
+    """An action each, as `advise` decides them one by one."""
+    # Whatever is compared with NaN is false, so that the unknown never acts.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        free = ~(asked.hours_since_action < lines.hours_between)
+        loss = -asked.hold_net
+        leaves = (
+            asked.inside
+            & (asked.edge_7d < min(lines.leave_under, 1.0))
+            & (asked.half_width < WIDE_HALF_WIDTH)
+            & (loss > LEAST_WEEKLY_LOSS * asked.worth)
+            & (loss > COST_MULTIPLE * asked.exit_cost)
+        )
+        entry = np.maximum(
+            max(lines.enter_over, 1.0),
+            1 + 4 * asked.move_cost / asked.worth / asked.move_half_width,
+        )
+        moves = (
+            ~asked.inside
+            & asked.has_move
+            & (asked.edge_7d > entry)
+            & (asked.move_net - asked.hold_net > COST_MULTIPLE * asked.move_cost)
+            & (asked.move_net - asked.move_cost > -asked.exit_cost)
+        )
+    actions = np.full(len(asked.inside), HOLD, dtype=np.int8)
+    actions[free & moves] = MOVE
+    actions[(free & leaves) | asked.dangerous] = EXIT
+    return actions
+
+
+def expected_edges(edge_7d: Floats) -> Floats:
+    """ρ̂ of each: this week's edge drawn towards the usual one."""
+    with np.errstate(divide="ignore"):
+        return np.exp(USUAL_LOG_EDGE + EDGE_PERSISTENCE * (np.log(edge_7d) - USUAL_LOG_EDGE))
+
+
+def expected_nets(
+    edge_7d: Floats, sigma: Floats, full_range_worth: Floats, days: Floats, others_share: Floats
+) -> Floats:
+    """Fees − LVR to expect of each."""
+    risk = sigma * sigma / 8 * full_range_worth * days
+    return (expected_edges(edge_7d) * others_share - 1) * risk
+
+
+def horizons(half_width: Floats, sigma: Floats) -> Floats:
+    """Mean life in days, at most seven."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.minimum(HORIZON_DAYS, (half_width / sigma) ** 2)
+
+
+def advised_half_widths(
+    cost_share: Floats, edge_7d: Floats, sigma: Floats, base_sigmas: float
+) -> Floats:
+    """The width that pays best, held between the base and nine daily σ."""
+    most = MOST_HALF_WIDTH_SIGMAS * sigma
+    with np.errstate(divide="ignore", invalid="ignore"):
+        excess = expected_edges(edge_7d) - 1
+        best = np.where(excess > 0, 8 * cost_share / excess, most)
+    return np.minimum(np.maximum(best, base_sigmas * sigma), most)

@@ -1,0 +1,127 @@
+"""Bars by the hour: closes, gaps, and what was known of volatility and edge at each hour's end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from chain.base.units import HOUR
+
+if TYPE_CHECKING:
+    from agents.backtest.bars import Flags, Floats, Indices, PoolBars
+
+DAY_HOURS = 24
+WEEK_HOURS = 168
+"""The edge and half of the volatility rest on so many hours, the warm-up before a window."""
+FEWEST_WEEK_HOURS = 120
+FEWEST_DAY_HOURS = 12
+"""With fewer hours known, because of gaps, edge and volatility are unknown."""
+_LONGEST_STEP = 1.5
+"""Bars further apart than this many usual steps, and than an hour, have a gap between them."""
+_NO_MOVEMENT = 1e-12
+"""A week's squared returns below this are the rounding of sums: the price did not move."""
+
+
+class BarHours(NamedTuple):
+    """What is known at the end of each hour, counted from the start of the first bar."""
+
+    last_bar: Indices
+    """The latest bar that had ended; −1 before the first."""
+    broken: Flags
+    """Hours that a gap reaches into."""
+    sigma: Floats
+    """σ² = ½(σ²₂₄ₕ + σ²₇d) of hourly closes, a day's log return; NaN is unknown."""
+    edge: Floats
+    """ρ₇: fees over liquidity against an eighth of the squared hourly returns; NaN is unknown."""
+    liquidity_usd: Floats
+    """Of all providers, the mean of seven days; NaN is unknown."""
+
+    @property
+    def total(self) -> int:
+        return len(self.last_bar) - 1
+
+
+class WindowStarts(NamedTuple):
+    hours: Indices
+    """At which hour each window starts."""
+    broken: int
+    """How many had to be given up at a gap."""
+
+
+def bar_hours(bars: PoolBars) -> BarHours:
+    steps = np.diff(bars.times)
+    step = float(np.median(steps))
+    start = bars.times[0] - step
+    ends = start + HOUR * np.arange(int((bars.times[-1] - start) // HOUR) + 1)
+    last_bar = np.searchsorted(bars.times, ends, side="right") - 1
+    gaps = np.flatnonzero(steps > max(_LONGEST_STEP * step, HOUR))
+    broken = np.zeros(len(ends), dtype=np.bool_)
+    for gap in gaps:
+        first = np.searchsorted(ends, bars.times[gap], side="right")
+        last = np.searchsorted(ends, bars.times[gap + 1], side="left")
+        broken[first : last + 1] = True
+    return _estimated(bars, last_bar, broken)
+
+
+def _estimated(bars: PoolBars, last_bar: Indices, broken: Flags) -> BarHours:
+    known = ~broken & (np.concatenate(([-1], last_bar[:-1])) >= 0)
+    closes = np.log(bars.price[np.maximum(last_bar, 0)])
+    squares = np.where(known, np.diff(closes, prepend=closes[0]) ** 2, 0.0)
+    rates = np.where(known, _by_hour(bars.fees_usd / bars.liquidity_usd, last_bar), 0.0)
+    day_hours, week_hours = (_trailing(known.astype(float), n) for n in (DAY_HOURS, WEEK_HOURS))
+    enough = (day_hours >= FEWEST_DAY_HOURS) & (week_hours >= FEWEST_WEEK_HOURS)
+    enough[:WEEK_HOURS] = False
+    week_squares = _trailing(squares, WEEK_HOURS)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        day = DAY_HOURS * _trailing(squares, DAY_HOURS) / day_hours
+        sigma = np.sqrt((day + DAY_HOURS * week_squares / week_hours) / 2)
+        edge = 8 * _trailing(rates, WEEK_HOURS) / week_squares
+        liquidity = _trailing(_by_hour(bars.liquidity_usd, last_bar), WEEK_HOURS) / _trailing(
+            np.diff(last_bar, prepend=-1).astype(float), WEEK_HOURS
+        )
+    for figures in (sigma, edge, liquidity):
+        figures[~enough] = np.nan
+    edge[week_squares < _NO_MOVEMENT] = np.nan
+    return BarHours(last_bar, broken, sigma, edge, liquidity)
+
+
+def _by_hour(values: Floats, last_bar: Indices) -> Floats:
+    """The sum of each hour's bars."""
+    running = np.concatenate(([0.0], np.cumsum(values)))[last_bar + 1]
+    return np.diff(running, prepend=0.0)
+
+
+def _trailing(values: Floats, hours: int) -> Floats:
+    """The sum of so many hours up to each."""
+    running = np.concatenate(([0.0], np.cumsum(values)))
+    ends = np.arange(1, len(running))
+    sums: Floats = running[ends] - running[np.maximum(ends - hours, 0)]
+    return np.maximum(sums, 0.0)
+
+
+def window_starts(hours: BarHours, window_hours: int) -> WindowStarts:
+    """Consecutive windows without a gap, the next one after a gap starting where it ends."""
+    starts: list[int] = []
+    given_up = 0
+    breaks = np.flatnonzero(hours.broken)
+    known = np.flatnonzero(np.isfinite(hours.sigma))
+    hour = 0
+    while True:
+        place = np.searchsorted(known, hour)
+        if place == len(known) or known[place] + window_hours > hours.total:
+            return WindowStarts(np.array(starts, dtype=np.int64), given_up)
+        hour = int(known[place])
+        inside = breaks[(breaks > hour) & (breaks <= hour + window_hours)]
+        if inside.size:
+            given_up += 1
+            hour = _gap_end(hours.broken, int(inside[0]))
+        else:
+            starts.append(hour)
+            hour += window_hours
+
+
+def _gap_end(broken: Flags, hour: int) -> int:
+    while hour + 1 < len(broken) and broken[hour + 1]:
+        hour += 1
+    return hour

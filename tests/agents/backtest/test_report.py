@@ -1,0 +1,233 @@
+"""Windows, gaps, policies and intervals of whole backtests on bars that were made up."""
+
+from __future__ import annotations
+
+from math import log
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from agents.backtest.deciders import advisor_of
+from agents.backtest.hours import bar_hours, window_starts
+from agents.backtest.policies import PolicyName, walk_all
+from agents.backtest.report import BacktestError, backtest, drawn_windows, interval
+from agents.backtest.walking import BacktestTerms, make_track
+from agents.numbers.advice import AdvisedAction, edge_ratio
+from agents.numbers.profiles import RiskProfile
+from tests.agents.backtest.made_up_bars import bars_along, random_prices
+
+if TYPE_CHECKING:
+    from agents.backtest.bars import PoolBars
+    from agents.backtest.report import BacktestReport
+
+BALANCED = advisor_of(RiskProfile.BALANCED)
+TERMS = BacktestTerms()
+WEEK = 168
+DAYS_14 = 2 * WEEK
+
+
+def _reported(bars: PoolBars, terms: BacktestTerms = TERMS) -> BacktestReport:
+    return backtest(bars, terms, BALANCED)
+
+
+def _without(bars: PoolBars, first: int, last: int) -> PoolBars:
+    kept = np.r_[0:first, last : len(bars.times)]
+    return type(bars)(*(field[kept] for field in bars))
+
+
+def test_profiles_start_at_the_width_their_floor_asks_for() -> None:
+    widths = [advisor_of(profile).base_sigmas for profile in RiskProfile]
+
+    assert widths == pytest.approx([3.6, 2.95, 2.25], abs=0.1)
+
+
+def test_the_first_week_warms_up_and_windows_follow_one_another() -> None:
+    found = window_starts(bar_hours(bars_along(random_prices(5 * WEEK + 10))), WEEK)
+
+    assert list(found.hours) == [WEEK, 2 * WEEK, 3 * WEEK, 4 * WEEK]
+    assert found.broken == 0
+
+
+def test_volatility_and_edge_are_those_of_the_week_before() -> None:
+    prices = random_prices(400)
+    bars = bars_along(prices, fees=3.0, liquidity=2e5)
+
+    hours = bar_hours(bars)
+
+    returns = [log(prices[hour] / prices[hour - 1]) for hour in range(300 - WEEK, 300)]
+    week = sum(each**2 for each in returns) / 7
+    day = sum(each**2 for each in returns[-24:])
+    assert hours.sigma[300] == pytest.approx(((week + day) / 2) ** 0.5)
+    assert hours.edge[300] == pytest.approx(edge_ratio(WEEK * 3.0 / 2e5, 7 * week))
+    assert hours.liquidity_usd[300] == pytest.approx(2e5)
+    assert np.isnan(hours.edge[:WEEK]).all()
+
+
+def test_minutes_and_their_hours_tell_the_same_of_the_market() -> None:
+    prices = random_prices(400, per_hour=60)
+    hourly = bars_along(prices[59::60], fees=60.0)
+
+    by_minute, by_hour = bar_hours(bars_along(prices, step=60.0, fees=1.0)), bar_hours(hourly)
+
+    assert by_minute.sigma[WEEK + 1 :] == pytest.approx(by_hour.sigma[WEEK + 1 :])
+    assert by_minute.edge[WEEK + 1 :] == pytest.approx(by_hour.edge[WEEK + 1 :])
+
+
+def test_a_gap_ends_a_window_and_the_next_starts_behind_it() -> None:
+    bars = _without(bars_along(random_prices(5 * WEEK)), 2 * WEEK + 50, 2 * WEEK + 60)
+
+    found = window_starts(bar_hours(bars), WEEK)
+
+    # Bar n ends hour n + 1, so the first one after the gap ends hour 396.
+    assert list(found.hours) == [WEEK, 2 * WEEK + 61, 3 * WEEK + 61]
+    assert found.broken == 1
+
+
+def test_minutes_that_are_missing_now_and_then_are_no_gap() -> None:
+    bars = _without(bars_along(random_prices(DAYS_14 + 1, per_hour=60), step=60.0), 15_000, 15_002)
+
+    assert _reported(bars).windows == 1
+    assert _reported(bars).bars == WEEK * 60 - 2
+
+
+def test_after_a_long_gap_the_market_is_unknown_for_days() -> None:
+    bars = _without(bars_along(random_prices(4 * WEEK)), WEEK + 1, WEEK + 100)
+
+    found = window_starts(bar_hours(bars), WEEK)
+
+    # The gap breaks hours 170 to 269, and 120 hours of a week must be known.
+    assert list(found.hours) == [269 + 120]
+
+
+def test_too_few_bars_say_how_many_are_needed() -> None:
+    with pytest.raises(BacktestError, match="14"):
+        _reported(bars_along(random_prices(DAYS_14 - 1)))
+
+
+def test_a_price_that_stands_still_earns_fees_and_nothing_else() -> None:
+    bars = bars_along(np.full(DAYS_14, 2000.0), fees=10.0, liquidity=1e6)
+
+    found = _reported(bars).policies
+
+    # Over the full range $10,000 are 2·L·√P, so that its part of the pool is 1 in 101.
+    full = found[PolicyName.FULL_RANGE]
+    assert full.hedged.mean == pytest.approx(WEEK * 10.0 * 10_000 / 1_010_000)
+    assert full.hedged.mean == pytest.approx(full.unhedged.mean)
+    # A price that does not move has no edge: the rule holds, since it is unknown.
+    assert found[PolicyName.ADVICE].shares[AdvisedAction.HOLD] == 1
+    never = found[PolicyName.NEVER].hedged.mean
+    assert found[PolicyName.ADVICE].hedged.mean == pytest.approx(never)
+
+
+def test_a_trend_loses_what_the_textbook_says() -> None:
+    prices = np.concatenate((random_prices(WEEK), 2000 * np.exp(np.linspace(0, 0.1, WEEK + 1))))
+    prices[WEEK - 1] = 2000.0
+    bars = bars_along(prices, fees=0.0)
+    track = make_track(bars, TERMS)
+    wide = walk_all(track, TERMS, BALANCED)[PolicyName.WIDE]
+    start, end = track.closes[WEEK], track.closes[2 * WEEK]
+    # In liquidity of one: what both tokens are worth at the end, held and in the range.
+    low, high = start / 1.2, start * 1.2
+    held = (start**-0.5 - high**-0.5) * end + start**0.5 - low**0.5
+    kept = (end**-0.5 - high**-0.5) * end + end**0.5 - low**0.5
+    began = (start**-0.5 - high**-0.5) * start + start**0.5 - low**0.5
+
+    assert wide.unhedged[0] == pytest.approx((kept - held) / began * 10_000, rel=0.01)
+    assert wide.hedged[0] < 0
+
+
+def test_results_are_told_for_ten_thousand_dollars_whatever_the_capital() -> None:
+    bars = bars_along(random_prices(DAYS_14 + 1), liquidity=1e9)
+
+    small = _reported(bars, BacktestTerms(capital=100.0, gas_usd=0.0))
+    large = _reported(bars, BacktestTerms(capital=10_000.0, gas_usd=0.0))
+
+    for name, policy in small.policies.items():
+        assert policy.hedged.mean == pytest.approx(large.policies[name].hedged.mean, rel=1e-4)
+
+
+def test_the_price_of_token1_scales_nothing_but_the_unit() -> None:
+    prices = random_prices(DAYS_14 + 1)
+
+    dollars = _reported(bars_along(prices))
+    ether = _reported(bars_along(prices / 2500), BacktestTerms(token1_usd=2500.0))
+
+    for name, policy in dollars.policies.items():
+        other = ether.policies[name]
+        assert policy.hedged.mean == pytest.approx(other.hedged.mean, rel=0.02, abs=0.2)
+
+
+def test_a_pool_that_does_not_pay_is_left_once_and_one_that_pays_is_not() -> None:
+    prices = random_prices(6 * WEEK, seed=8)
+
+    poor = _reported(bars_along(prices, fees=0.1)).policies[PolicyName.ADVICE]
+    rich = _reported(bars_along(prices, fees=30.0)).policies[PolicyName.ADVICE]
+
+    assert poor.actions_per_week == pytest.approx(1.0)
+    assert poor.shares[AdvisedAction.MOVE] == 0
+    assert poor.hedged.mean == pytest.approx(-0.05)
+    assert rich.shares[AdvisedAction.EXIT] == 0
+    assert rich.hedged.mean > 0
+
+
+def test_costs_are_gas_for_leaving_and_the_swapped_half_for_moving() -> None:
+    prices = random_prices(4 * WEEK, sigma=0.05, seed=4)
+    bars = bars_along(prices, fees=0.0)
+    terms = BacktestTerms(gas_usd=3.0, fee_pips=3000, slippage_bp=10)
+
+    runs = walk_all(make_track(bars, terms), terms, BALANCED)
+
+    moved = runs[PolicyName.RECENTRE]
+    for costs, actions in zip(moved.costs, moved.actions, strict=True):
+        # From outside of a range half of everything is swapped, at 0.4 %, and it only shrinks.
+        most = 3.0 + 5_000 * 0.004 * 1.2
+        assert 0.7 * (3.0 + 20.0) * actions.sum() <= costs <= most * actions.sum()
+    assert moved.actions.sum() > 0
+    left = runs[PolicyName.ADVICE]
+    assert left.costs == pytest.approx(3.0 * (left.actions > 0).sum(axis=1))
+
+
+def test_chance_acts_as_often_as_the_advice_in_every_window() -> None:
+    bars = bars_along(random_prices(8 * WEEK, seed=8), fees=0.1)
+    terms = BacktestTerms()
+
+    runs = walk_all(make_track(bars, terms), terms, BALANCED)
+
+    advised, drawn = runs[PolicyName.ADVICE].actions, runs[PolicyName.PLACEBO].actions
+    assert advised.any()
+    assert np.sort(advised, axis=1).tolist() == np.sort(drawn, axis=1).tolist()
+    assert advised.tolist() != drawn.tolist()
+
+
+def test_a_day_lies_between_two_actions() -> None:
+    random = np.random.default_rng(2)
+    bars = bars_along(random_prices(10 * WEEK, sigma=0.06, seed=9))
+    bars = bars._replace(fees_usd=np.repeat(random.choice([0.5, 60.0], 70), 24))
+    terms = BacktestTerms(every_hours=1)
+
+    actions = walk_all(make_track(bars, terms), terms, BALANCED)[PolicyName.ADVICE].actions
+
+    apart = [np.diff(np.flatnonzero(window)) for window in actions]
+    assert min(int(each.min()) for each in apart if each.size) >= 24
+
+
+def test_blocks_of_a_week_are_drawn_whole() -> None:
+    drawn = drawn_windows(20, 24)
+
+    assert drawn.shape == (1000, 20)
+    assert ((drawn[:, 1:7] - drawn[:, :6]) % 20 == 1).all()
+    assert drawn_windows(20, 336).shape == (1000, 20)
+    assert drawn_windows(20, 24).tolist() == drawn.tolist()
+
+
+def test_an_interval_holds_its_mean_and_one_window_has_none() -> None:
+    values = np.random.default_rng(1).normal(5, 10, 100)
+
+    found = interval(values, drawn_windows(100, WEEK))
+
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < found.mean < found.high
+    assert found.high - found.low == pytest.approx(2 * 1.96 * values.std() / 10, rel=0.15)
+    assert interval(values[:1], drawn_windows(1, WEEK)) == (values[0], None, None)
