@@ -69,7 +69,7 @@ def _search(edges: Edges, daily_ticks: float) -> float:
 
 
 def _one_candidate() -> float:
-    market = PoolMarket(-196_256.3, 0.03, 10**18, 5_000.0, 1e-6)
+    market = PoolMarket(-196_256.3, 0.03, 1.2, 1.3e-4, 4e7, 4e7, 1e-6)
     stake = Stake(TickRange(-196_860, -195_660), 10**16)
     return _median_milliseconds(lambda: [look_at(market, stake) for _ in range(100)]) / 100
 

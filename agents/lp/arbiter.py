@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from agents.bus.envelope import CLI
 from agents.bus.worker import Outgoing, StageFailedError
 from agents.lp.briefing import briefed
-from agents.lp.conclude import by_arbiter, plan_of
+from agents.lp.conclude import by_arbiter, is_permitted, plan_of
 from agents.lp.judge import JudgedCandidate, NumbersDifferError, Opinion, judged_round, recomputed
 from agents.lp.payloads import Deadlock, DebateKind, PlanReady
 from agents.lp.replies import ArbiterReply
 from agents.model.speaking import ask, model_thought, thought
 from agents.numbers.profiles import PROFILES
-from agents.numbers.rules import JudgmentVerdict
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from agents.bus.envelope import Envelope
     from agents.bus.worker import HandlerContext
+    from agents.lp.facts import CreateContext, MarketContext
     from agents.lp.judge import JudgedRound
     from agents.lp.services import DebateServices
 
@@ -48,7 +48,7 @@ async def arbiter(
         yield thought(number, "decision", _by_rules(deadlock, choice))
     else:
         yield model_thought(number, "decision", reply.rationale, brief)
-        named = _named(judged, reply.chosen_index)
+        named = _named(deadlock.context, judged, reply.chosen_index)
         if named is None:
             yield thought(
                 number, "floor", "The Arbiter named a move that may not be: the rules choose."
@@ -67,11 +67,13 @@ def _standing(deadlock: Deadlock) -> dict[int, Opinion]:
     }
 
 
-def _named(judged: JudgedRound, index: int) -> JudgedCandidate | None:
+def _named(
+    context: MarketContext | CreateContext, judged: JudgedRound, index: int
+) -> JudgedCandidate | None:
     if index >= len(judged.moves):
         return None
     move = judged.moves[index]
-    return None if move.judgment.verdict is JudgmentVerdict.VETO else move
+    return move if is_permitted(context, move) else None
 
 
 def _by_rules(deadlock: Deadlock, choice: JudgedCandidate | None) -> str:
@@ -81,7 +83,7 @@ def _by_rules(deadlock: Deadlock, choice: JudgedCandidate | None) -> str:
         for one in deadlock.rounds
     )
     if choice is None:
-        return f"{told} Every move of the last round is vetoed, so none is chosen."
+        return f"{told} The rules allow no move of the last round, so none is chosen."
     axis = PROFILES[deadlock.context.profile].tiebreak.value
     return (
         f"{told} Of what is not vetoed, candidate {choice.evaluated.candidate.index} is best by "

@@ -4,54 +4,61 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from agents.lp.advice_words import beside_words, move_words, standing_words
+from agents.lp.advising import hours_since_action, move_advice, standing_advice
+from agents.lp.assumption_checks import assumption_checks
+from agents.lp.evaluation import exit_candidate
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
-from agents.lp.facts import MarketContext
+from agents.lp.facts import CreateContext, MarketContext
 from agents.lp.judge import JudgedCandidate, JudgedRound, judged_round
-from agents.lp.plan import Choice, Plan, Rejected, plan_identity
+from agents.lp.plan import Choice, Plan, PlanPoolFacts, Rejected, plan_identity
 from agents.lp.propose import candidates_of, shapes_by_rules
+from agents.numbers.advice import AdviceReason, AdvisedAction
 from agents.numbers.choosing import (
-    ExitAdvice,
     JudgedMove,
-    VolatilityWindow,
-    advise_exit,
     arbiter_choice,
-    below_own_floor,
     best_accepted,
-    compare_with_hold,
     move_verdict,
     stay_verdict,
-    worth_leaving_health,
 )
-from agents.numbers.confidence import Contest, exit_confidence, hold_confidence, move_confidence
-from agents.numbers.outlook import expected_life_hours, look_at, net_24h
+from agents.numbers.outlook import look_at
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rules import Decision, JudgmentVerdict
-from chain.base.number_words import usd
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from agents.lp.facts import CreateContext
+    from agents.lp.facts import ObservedPool
     from agents.lp.payloads import Debate, DebateRound
     from agents.lp.plan import Candidate
+    from agents.numbers.advice import Advice
     from agents.numbers.choosing import PlanVerdict
 
     Context = MarketContext | CreateContext
 
 _NOTHING_TO_MOVE = "there is nothing in this position to move"
 _ALL_VETOED = "every move was vetoed"
+_UNKNOWN = {AdviceReason.EDGE_UNKNOWN, AdviceReason.WORTH_UNKNOWN, AdviceReason.MOVE_UNKNOWN}
 
 
 def by_critic(context: Context, judged: JudgedRound) -> JudgedCandidate | None:
-    """The accepted move the profile's tiebreak prefers."""
-    chosen = best_accepted(PROFILES[context.profile], _moves(judged))
+    """The accepted move the profile's tiebreak prefers, of those the rule permits."""
+    chosen = best_accepted(PROFILES[context.profile], _permitted(context, judged))
     return None if chosen is None else judged.moves[chosen.index]
 
 
 def by_arbiter(context: Context, judged: JudgedRound) -> JudgedCandidate | None:
-    """The best by score among those not vetoed, ties by the profile."""
-    chosen = arbiter_choice(PROFILES[context.profile], _moves(judged))
+    """The best by score among those not vetoed and permitted by the rule, ties by the profile."""
+    chosen = arbiter_choice(PROFILES[context.profile], _permitted(context, judged))
     return None if chosen is None else judged.moves[chosen.index]
+
+
+def is_permitted(context: Context, move: JudgedCandidate) -> bool:
+    """Whether no floor vetoes a move and the rule lets it win over HOLD and EXIT."""
+    return (
+        move.judgment.verdict is not JudgmentVerdict.VETO
+        and move_advice(context, _evaluation(context, move), move.evaluated).permits
+    )
 
 
 def plan_of(
@@ -81,12 +88,14 @@ def plan_of(
         rounds=len(debate.rounds),
         decision=judged.decision,
         verdict=_verdict(context, judged, chosen, choice),
-        confidence=_confidence(context, judged, chosen, choice),
+        assumptions=assumption_checks(context, [one.evaluated for one in judged.moves], choice),
         choice=choice,
         recommended=_recommended(debate, moves, choice),
         candidates=moves,
         hold=debate.hold,
         exit=debate.exit,
+        pools=tuple(_plan_pools(context, (debate.hold, *moves))),
+        bought=_bought(context, moves, choice),
         rejected=tuple(_rejected(debate.rounds, choice)),
         rules_alone=_rules_choice(debate, judged),
         context_hash=debate.context_hash,
@@ -125,114 +134,142 @@ def rules_alone(context: Context, max_rounds: int) -> Choice:
 
 
 def _choice(context: Context, judged: JudgedRound, chosen: JudgedCandidate | None) -> Choice:
-    leaving = _exit_advice(context)
-    if leaving is not None and leaving.recommended:
-        return Choice(kind="exit", index=None, reasons=leaving.reasons)
-    if chosen is None or chosen.judgment.verdict is JudgmentVerdict.VETO:
-        reason = _ALL_VETOED if judged.moves else _NOTHING_TO_MOVE
-        return _hold(reason, *_veto_reasons(judged))
-    evaluation = _evaluation(context, chosen)
-    move = chosen.evaluated
-    if move.cost is None:
-        return _hold("HOLD wins: what the move costs is unknown")
-    life = expected_life_hours(evaluation.market, move.stake)
-    comparison = compare_with_hold(move.gain_24h, life, move.cost)
-    if not comparison.move_wins or move.gain_24h is None:
-        return _hold(comparison.words)
-    if evaluation.hold is not None and _is_healthy(context):
-        held = net_24h(evaluation.market, evaluation.hold)
-        if held is not None and not worth_leaving_health(held, move.gain_24h):
-            return _hold(_left_alone(held, held + move.gain_24h))
+    evaluation = evaluation_of(context)
+    standing = standing_advice(context, evaluation)
+    if isinstance(context, MarketContext) and standing.action is AdvisedAction.EXIT:
+        words = evaluation.dangers or _standing_words(context, standing)
+        return Choice(kind="exit", index=None, codes=standing.reasons, reasons=words)
+    if chosen is None or not is_permitted(context, chosen):
+        return _hold(context, judged, standing)
+    told = move_advice(context, _evaluation(context, chosen), chosen.evaluated)
     return Choice(
         kind="move",
-        index=move.candidate.index,
-        reasons=(comparison.words, chosen.judgment.reason),
+        index=chosen.evaluated.candidate.index,
+        codes=told.advice.reasons,
+        reasons=(move_words(told), chosen.judgment.reason),
     )
 
 
-def _hold(*reasons: str) -> Choice:
-    return Choice(kind="hold", index=None, reasons=reasons)
+def _hold(context: Context, judged: JudgedRound, standing: Advice) -> Choice:
+    """Why nothing is done: by the rule, by the floors, or because no move pays for itself."""
+    if not judged.moves:
+        return _held((AdviceReason.NO_CANDIDATE,), _NOTHING_TO_MOVE)
+    waits = standing.reasons[0] is AdviceReason.NO_CANDIDATE or isinstance(context, CreateContext)
+    if not waits:
+        words = _standing_words(context, standing)
+        if standing.exit_beside:
+            words = (*words, *_beside(context, judged))
+        return _held(standing.reasons, *words)
+    best = arbiter_choice(PROFILES[context.profile], _moves(judged))
+    if best is None or best.verdict is JudgmentVerdict.VETO:
+        return _held((AdviceReason.NO_CANDIDATE,), _ALL_VETOED, *_veto_reasons(judged))
+    move = judged.moves[best.index]
+    told = move_advice(context, _evaluation(context, move), move.evaluated)
+    reason = told.advice.reasons[0]
+    if reason in (AdviceReason.GAIN_UNDER_COST, AdviceReason.MOVE_PAYS):
+        return _held(told.advice.reasons, move_words(told))
+    words = standing_words(told.advice, inside=False, since=hours_since_action(context))
+    return _held(told.advice.reasons, *words)
 
 
-def _left_alone(held: float, moved: float) -> str:
-    return (
-        "HOLD wins: the position is in range and keeps its floor, and the best move would net "
-        f"{usd(moved)} a day where it nets {usd(held)}, less than twice as much"
-    )
+def _held(codes: tuple[AdviceReason, ...], *reasons: str) -> Choice:
+    return Choice(kind="hold", index=None, codes=codes, reasons=reasons)
+
+
+def _standing_words(context: Context, standing: Advice) -> tuple[str, ...]:
+    inside = isinstance(context, MarketContext) and _is_inside(context)
+    return standing_words(standing, inside=inside, since=hours_since_action(context))
+
+
+def _beside(context: Context, judged: JudgedRound) -> tuple[str, ...]:
+    leave = exit_candidate(context)
+    if leave is None or not isinstance(context, MarketContext):
+        return ()
+    held = context.position.tick_upper - context.position.tick_lower
+    wider = [one.candidate for one in judged.moves if _width(one.candidate) > held]
+    return (beside_words(leave, max(wider, key=_width, default=None)),)
+
+
+def _width(candidate: Candidate) -> int:
+    return (candidate.tick_upper or 0) - (candidate.tick_lower or 0)
+
+
+def _is_inside(context: MarketContext) -> bool:
+    position = context.position
+    return position.tick_lower <= context.observed.pool.tick < position.tick_upper
 
 
 def _verdict(
     context: Context, judged: JudgedRound, chosen: JudgedCandidate | None, choice: Choice
 ) -> PlanVerdict:
-    evaluation = _evaluation(context, chosen)
-    assumed = evaluation.observed.market.sigma_assumed
+    observed = _evaluation(context, chosen).observed
+    cautious = observed.market.sigma_assumed
     if choice.kind == "move" and chosen is not None:
-        return move_verdict(chosen.judgment.verdict, volatility_assumed=assumed)
+        net = chosen.evaluated.candidate.net_7d
+        doubts = (
+            cautious
+            or chosen.cautioned
+            or net is None
+            or net < 0
+            # Only a hook the person allowed gets this far.
+            or observed.pool.hook_danger == "dangerous"
+        )
+        return move_verdict(chosen.judgment.verdict, cautious=doubts)
     if choice.kind == "exit":
-        return stay_verdict((), thin=False, volatility_assumed=assumed)
+        return stay_verdict((), cautious=cautious)
     return stay_verdict(
         [move.judgment.verdict for move in judged.moves],
-        thin=evaluation.hold is not None and not _is_healthy(context),
-        volatility_assumed=assumed,
+        cautious=cautious or _is_thin(context) or not _UNKNOWN.isdisjoint(choice.codes),
     )
 
 
-def _confidence(
-    context: Context, judged: JudgedRound, chosen: JudgedCandidate | None, choice: Choice
-) -> float:
-    if choice.kind == "exit":
-        evaluation = evaluation_of(context)
-        # A door that can be shut is a reason at any volatility.
-        return 1.0 if evaluation.dangers else exit_confidence(*_windows(evaluation))
-    if choice.kind == "move" and chosen is not None:
-        return move_confidence(_contest(context, [chosen]))
-    return hold_confidence(_contests(context, judged))
-
-
-def _contests(context: Context, judged: JudgedRound) -> list[Contest]:
-    """HOLD against the moves that may be made, by pool, since each pool has its own market."""
-    by_pool: dict[str, list[JudgedCandidate]] = {}
-    for move in judged.moves:
-        if move.judgment.verdict is not JudgmentVerdict.VETO:
-            by_pool.setdefault(move.evaluated.candidate.pool_id, []).append(move)
-    return [_contest(context, moves) for moves in by_pool.values()]
-
-
-def _contest(context: Context, moves: Sequence[JudgedCandidate]) -> Contest:
-    evaluation = _evaluation(context, moves[0])
-    evaluated = [move.evaluated for move in moves]
-    return Contest(
-        market=evaluation.market,
-        hold=evaluation.hold,
-        moves=tuple((one.stake, one.cost) for one in evaluated if one.cost is not None),
-        healthy=_is_healthy(context),
-    )
-
-
-def _exit_advice(context: Context) -> ExitAdvice | None:
-    evaluation = evaluation_of(context)
-    if not isinstance(context, MarketContext) or evaluation.hold is None:
-        return None
-    buffers = look_at(evaluation.market, evaluation.hold).exit.buffers
-    day, week = _windows(evaluation)
-    return advise_exit(PROFILES[context.profile], buffers, day, week, evaluation.dangers)
-
-
-def _is_healthy(context: Context) -> bool:
-    """In range, with a buffer that keeps the profile's floor."""
+def _is_thin(context: Context) -> bool:
+    """What is held has a buffer under what the profile asks of a move."""
     evaluation = evaluation_of(context)
     if evaluation.hold is None:
         return False
     buffers = look_at(evaluation.market, evaluation.hold).exit.buffers
-    return not below_own_floor(PROFILES[context.profile], buffers)
+    return buffers.at_1x < PROFILES[context.profile].buffer_floor_hours
 
 
-def _windows(evaluation: EvaluationContext) -> tuple[VolatilityWindow, VolatilityWindow]:
-    market = evaluation.observed.market
-    return (
-        VolatilityWindow(market.sigma_24h, market.implied_sigma_24h),
-        VolatilityWindow(market.sigma_7d, market.implied_sigma_7d),
-    )
+def _bought(context: Context, moves: Sequence[Candidate], choice: Choice) -> str | None:
+    """The token a new position would buy though the person named only the one they have."""
+    if not isinstance(context, CreateContext) or context.goal.pair is not None:
+        return None
+    if choice.index is None or len(context.goal.capital) > 1:
+        return None
+    swap = moves[choice.index].prep_action
+    if swap is None:
+        return None
+    pool = _pool(context, moves[choice.index].pool_id).pool
+    return pool.currency1 if swap.zero_for_one else pool.currency0
+
+
+def _plan_pools(context: Context, candidates: Sequence[Candidate]) -> Iterator[PlanPoolFacts]:
+    for pool_id in dict.fromkeys(one.pool_id for one in candidates):
+        observed = _pool(context, pool_id)
+        pool = observed.pool
+        yield PlanPoolFacts(
+            pool_id=pool_id,
+            currency0=pool.currency0,
+            currency1=pool.currency1,
+            decimals0=observed.token0.decimals,
+            decimals1=observed.token1.decimals,
+            lp_fee=pool.lp_fee,
+            sqrt_price_x96=pool.sqrt_price_x96,
+            tick=pool.tick,
+            edge_7d=observed.market.edge_7d,
+        )
+
+
+def _pool(context: Context, pool_id: str) -> ObservedPool:
+    if isinstance(context, MarketContext):
+        return context.observed
+    return next(one for one in context.surveyed_pools if one.pool.pool_id == pool_id)
+
+
+def _permitted(context: Context, judged: JudgedRound) -> list[JudgedMove]:
+    return [move for move in _moves(judged) if is_permitted(context, judged.moves[move.index])]
 
 
 def _moves(judged: JudgedRound) -> list[JudgedMove]:

@@ -5,6 +5,7 @@ Nothing here reads a chain, a clock or a model: the same ground and shape give t
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -22,11 +23,21 @@ from agents.numbers.costs import (
     move_cost,
     price_moved,
 )
+from agents.numbers.edges import edges_of
 from agents.numbers.inventory import Allocation, allocate_for_create, allocate_inventory
-from agents.numbers.outlook import Outlook, Stake, gain_over_hold, look_at
-from agents.numbers.rounding import significant, writable
+from agents.numbers.outlook import (
+    Outlook,
+    Stake,
+    gain_over_hold,
+    horizon_hours,
+    look_at,
+    net_over,
+)
+from agents.numbers.regime import daily_ticks
+from agents.numbers.rounding import writable
 from agents.numbers.rules import MoveNumbers
 from agents.numbers.shapes import move_kind
+from agents.numbers.survival import HOURS_PER_DAY, range_exit
 from agents.numbers.swap import PriceSpan
 from chain.base.units import PIPS
 from chain.math.liquidity import Amounts
@@ -36,24 +47,14 @@ if TYPE_CHECKING:
     from agents.lp.facts import GasFacts
     from agents.lp.plan import CandidateKind
     from agents.numbers.edges import TickRange
+    from agents.numbers.outlook import PoolMarket
 
 _DUST_PARTS = 200
 """A residual under this part of the whole is left in the wallet rather than swapped for."""
 _NOTHING = Amounts(0, 0)
 
 
-class Evaluated(Struct, frozen=True):
-    """A candidate as it travels, and the unrounded numbers it is judged by."""
-
-    candidate: Candidate
-    numbers: MoveNumbers
-    stake: Stake
-    cost: float | None
-    gain_24h: float | None
-    """Δ(fees − LVR) against HOLD."""
-
-
-class _Price(NamedTuple):
+class MovePrice(NamedTuple):
     """What a move takes out of the person's pocket, in dollars; None is unknown."""
 
     gas: float | None
@@ -67,6 +68,19 @@ class _Price(NamedTuple):
         return self.gas + self.swap + self.minting_loss
 
 
+class Evaluated(Struct, frozen=True):
+    """A candidate as it travels, and the unrounded numbers it is judged by."""
+
+    candidate: Candidate
+    numbers: MoveNumbers
+    stake: Stake
+    price: MovePrice
+
+    @property
+    def cost(self) -> float | None:
+        return self.price.total
+
+
 def evaluate(evaluation: EvaluationContext, choice: ShapeChoice, index: int) -> Evaluated:
     """The candidate a shape becomes: snapped ticks, exact amounts, stress, yield, cost."""
     ticks = evaluation.ticks(choice)
@@ -74,10 +88,11 @@ def evaluate(evaluation: EvaluationContext, choice: ShapeChoice, index: int) -> 
     stake = Stake(ticks, allocation.liquidity)
     outlook = look_at(evaluation.market, stake)
     price = _price(evaluation, allocation, ticks)
-    gain = gain_over_hold(evaluation.market, evaluation.hold, stake)
-    ratio = None if price.gas is None else gas_yield(price.gas, outlook.fee_24h)
-    break_even = None if price.total is None else break_even_hours(price.total, gain)
-    candidate = _in_range(evaluation, stake, outlook).model_copy(
+    moved = price_moved(allocation.swap, evaluation.sqrt_price)
+    numbers = move_numbers(evaluation, evaluation.market, stake, price)._replace(
+        price_moved=moved, pool_fee=evaluation.observed.pool.lp_fee / PIPS
+    )
+    candidate = _in_range(evaluation, stake, outlook, price.total).model_copy(
         update={
             "kind": "create"
             if evaluation.current is None
@@ -88,25 +103,36 @@ def evaluate(evaluation: EvaluationContext, choice: ShapeChoice, index: int) -> 
             "amount1": allocation.deposit.amount1,
             "residual0": allocation.residual.amount0,
             "residual1": allocation.residual.amount1,
-            "prep_action": _prep_action(allocation, price, evaluation.sqrt_price),
+            "prep_action": _prep_action(allocation, price, moved),
             "gas_usd": writable(price.gas),
             "cost_usd": writable(price.total),
-            "gas_yield": writable(ratio),
-            "break_even_hours": writable(break_even),
+            "gas_yield": writable(numbers.gas_yield),
+            "break_even_hours": writable(numbers.break_even_hours),
+            "breaks_even": numbers.break_even_hours != inf,
         }
     )
-    numbers = MoveNumbers(
-        price_inside=outlook.edges.inside,
-        buffers=outlook.exit.buffers,
-        median_life_hours=outlook.exit.median_hours,
-        fee_24h=outlook.fee_24h,
-        gas_yield=ratio,
-        break_even_hours=break_even,
+    return Evaluated(candidate, numbers, stake, price)
+
+
+def move_numbers(
+    evaluation: EvaluationContext, market: PoolMarket, stake: Stake, price: MovePrice
+) -> MoveNumbers:
+    """What a move is judged by in a market, which may be another than the one observed."""
+    edges = edges_of(market.price, stake.ticks)
+    life = range_exit(edges, daily_ticks(market.daily_sigma))
+    fees = net_over(market, stake, HOURS_PER_DAY).fees
+    hours = horizon_hours(market, stake)
+    gain = gain_over_hold(market, evaluation.hold, stake, hours)
+    gain_24h = gain if not gain else gain * HOURS_PER_DAY / hours
+    return MoveNumbers(
+        price_inside=edges.inside,
+        buffers=life.buffers,
+        median_life_hours=life.median_hours,
+        fee_24h=fees,
+        gas_yield=None if price.gas is None else gas_yield(price.gas, fees),
+        break_even_hours=None if price.total is None else break_even_hours(price.total, gain_24h),
         dangers=evaluation.dangers,
-        price_moved=price_moved(allocation.swap, evaluation.sqrt_price),
-        pool_fee=evaluation.observed.pool.lp_fee / PIPS,
     )
-    return Evaluated(candidate, numbers, stake, price.total, gain)
 
 
 def hold_candidate(context: MarketContext | CreateContext) -> Candidate:
@@ -115,7 +141,7 @@ def hold_candidate(context: MarketContext | CreateContext) -> Candidate:
     if isinstance(context, CreateContext) or evaluation.hold is None:
         return _in_wallet(evaluation, "hold", gas=0.0)
     return _in_range(
-        evaluation, evaluation.hold, look_at(evaluation.market, evaluation.hold)
+        evaluation, evaluation.hold, look_at(evaluation.market, evaluation.hold), 0.0
     ).model_copy(update={"amount0": context.position.amount0, "amount1": context.position.amount1})
 
 
@@ -123,7 +149,12 @@ def exit_candidate(context: MarketContext | CreateContext) -> Candidate | None:
     """Taking everything out; there is nothing to leave before a position exists."""
     if isinstance(context, CreateContext):
         return None
-    return _in_wallet(evaluation_of(context), "exit", gas=_gas_usd(context.gas, CostedRecipe.EXIT))
+    return _in_wallet(evaluation_of(context), "exit", gas=exit_cost(context.gas))
+
+
+def exit_cost(gas: GasFacts) -> float | None:
+    """What leaving costs, in dollars."""
+    return _gas_usd(gas, CostedRecipe.EXIT)
 
 
 def allocation_for(evaluation: EvaluationContext, ticks: TickRange) -> Allocation:
@@ -144,20 +175,20 @@ def allocation_for(evaluation: EvaluationContext, ticks: TickRange) -> Allocatio
     )
 
 
-def _price(evaluation: EvaluationContext, allocation: Allocation, ticks: TickRange) -> _Price:
+def _price(evaluation: EvaluationContext, allocation: Allocation, ticks: TickRange) -> MovePrice:
     gas = _gas_usd(evaluation.gas, _recipe(evaluation, allocation))
     unit1 = evaluation.market.unit1_value
     if allocation.swap is None:
-        return _Price(gas, 0.0, 0.0)
+        return MovePrice(gas, 0.0, 0.0)
     if unit1 is None:
-        return _Price(gas, None, None)
+        return MovePrice(gas, None, None)
     minted = MintedRange(
         PriceSpan(sqrt_price_at_tick(ticks.lower), sqrt_price_at_tick(ticks.upper)),
         allocation.liquidity,
         evaluation.observed.pool.lp_fee,
     )
     cost = move_cost(0.0, allocation.swap, evaluation.sqrt_price, unit1, minted)
-    return _Price(gas, cost.swap_fee + cost.slippage, cost.minting_loss)
+    return MovePrice(gas, cost.swap_fee + cost.slippage, cost.minting_loss)
 
 
 def _recipe(evaluation: EvaluationContext, allocation: Allocation) -> CostedRecipe:
@@ -174,7 +205,7 @@ def _gas_usd(gas: GasFacts, recipe: CostedRecipe) -> float | None:
     )
 
 
-def _prep_action(allocation: Allocation, price: _Price, sqrt_price: int) -> PrepAction | None:
+def _prep_action(allocation: Allocation, price: MovePrice, moved: float) -> PrepAction | None:
     swap = allocation.swap
     if swap is None:
         return None
@@ -184,12 +215,14 @@ def _prep_action(allocation: Allocation, price: _Price, sqrt_price: int) -> Prep
         amount_out=swap.amount_out,
         fee_pips=swap.fee_pips,
         cost_usd=writable(price.swap),
-        price_moved=significant(price_moved(swap, sqrt_price)),
+        price_moved=moved,
         minting_loss_usd=writable(price.minting_loss),
     )
 
 
-def _in_range(evaluation: EvaluationContext, stake: Stake, outlook: Outlook) -> Candidate:
+def _in_range(
+    evaluation: EvaluationContext, stake: Stake, outlook: Outlook, cost: float | None
+) -> Candidate:
     """Liquidity in a range: HOLD's own numbers, from which a move's differ in what it takes."""
     life = outlook.exit
     return Candidate(
@@ -213,11 +246,17 @@ def _in_range(evaluation: EvaluationContext, stake: Stake, outlook: Outlook) -> 
         in_range_share=outlook.in_range_share,
         value_usd=writable(outlook.value),
         fee_yield_24h=writable(outlook.fee_24h),
+        fee_low_24h=writable(outlook.fee_low_24h),
+        fee_high_24h=writable(outlook.fee_high_24h),
         lvr_24h=writable(outlook.lvr_24h),
+        net_7d=_less(outlook.week.total, cost),
+        net_low_7d=_less(outlook.week_low.total, cost),
+        net_high_7d=_less(outlook.week_high.total, cost),
         gas_usd=0.0,
         cost_usd=0.0,
         gas_yield=None,
         break_even_hours=None,
+        breaks_even=True,
     )
 
 
@@ -246,9 +285,19 @@ def _in_wallet(
         in_range_share=None,
         value_usd=writable(value),
         fee_yield_24h=0.0,
+        fee_low_24h=0.0,
+        fee_high_24h=0.0,
         lvr_24h=0.0,
+        net_7d=_less(0.0, gas),
+        net_low_7d=_less(0.0, gas),
+        net_high_7d=_less(0.0, gas),
         gas_usd=writable(gas),
         cost_usd=writable(gas),
         gas_yield=None,
         break_even_hours=None,
+        breaks_even=True,
     )
+
+
+def _less(net: float | None, cost: float | None) -> float | None:
+    return None if net is None or cost is None else writable(net - cost)

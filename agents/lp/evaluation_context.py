@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from agents.lp.facts import CreateContext, MarketContext
 from agents.numbers.edges import TickRange, price_tick
-from agents.numbers.fees import others_liquidity
+from agents.numbers.fees import full_range_value, others_liquidity
 from agents.numbers.outlook import PoolMarket, Stake
 from agents.numbers.regime import daily_ticks
 from agents.numbers.shapes import (
@@ -27,7 +27,7 @@ from chain.pools.depth import Depth
 from chain.pools.state import PoolState
 
 if TYPE_CHECKING:
-    from agents.lp.facts import GasFacts, ObservedPool, ObservedPoolFacts
+    from agents.lp.facts import GasFacts, MarketFacts, ObservedPool, ObservedPoolFacts
     from agents.lp.plan import ShapeChoice
     from agents.numbers.swap import SwapTerms
 
@@ -44,6 +44,9 @@ class EvaluationContext(Struct, frozen=True):
     """None also when the position is empty."""
     base_half_width: float
     capital_is_currency0: bool
+    others_liquidity: int
+    """Active liquidity without the person's own position."""
+    allowed_hooks: tuple[str, ...]
 
     @property
     def ticks_a_day(self) -> float:
@@ -56,7 +59,7 @@ class EvaluationContext(Struct, frozen=True):
     @property
     def terms(self) -> SwapTerms:
         """What a swap meets once the position itself has left the pool."""
-        pool, others = self.observed.pool, self.market.others_liquidity
+        pool, others = self.observed.pool, self.others_liquidity
         state = PoolState(
             key=self.pool_key,
             pool_id=pool.pool_id,
@@ -74,9 +77,10 @@ class EvaluationContext(Struct, frozen=True):
 
     @property
     def dangers(self) -> tuple[str, ...]:
-        """What the hook's passport warns of, where it is dangerous."""
+        """What a dangerous hook's passport warns of, unless the person allowed the hook."""
         pool = self.observed.pool
-        return pool.hook_powers if pool.hook_danger == "dangerous" else ()
+        trusted = pool.hooks in self.allowed_hooks
+        return pool.hook_powers if pool.hook_danger == "dangerous" and not trusted else ()
 
     @property
     def pool_key(self) -> PoolKey:
@@ -113,7 +117,7 @@ def _held_ground(context: MarketContext) -> EvaluationContext:
     return EvaluationContext(
         observed=observed,
         gas=context.gas,
-        market=_market(observed, others),
+        market=_market(observed, position.liquidity if inside else 0, others),
         available=Amounts(position.amount0 + position.fees0, position.amount1 + position.fees1),
         current=current,
         hold=Stake(current, position.liquidity) if position.liquidity else None,
@@ -121,6 +125,8 @@ def _held_ground(context: MarketContext) -> EvaluationContext:
             current, context.profile, daily_ticks(observed.market.sigma), pool.tick_spacing
         ),
         capital_is_currency0=position.amount0 > 0,
+        others_liquidity=others,
+        allowed_hooks=context.allowed_hooks,
     )
 
 
@@ -133,7 +139,7 @@ def _capital_ground(context: CreateContext, pool_index: int) -> EvaluationContex
     return EvaluationContext(
         observed=observed,
         gas=context.gas,
-        market=_market(observed, observed.pool.liquidity),
+        market=_market(observed, 0, observed.pool.liquidity),
         available=capital,
         current=None,
         hold=None,
@@ -141,6 +147,8 @@ def _capital_ground(context: CreateContext, pool_index: int) -> EvaluationContex
             context.profile, daily_ticks(observed.market.sigma), pool.tick_spacing
         ),
         capital_is_currency0=tokens[0] == pool.currency0,
+        others_liquidity=pool.liquidity,
+        allowed_hooks=context.allowed_hooks,
     )
 
 
@@ -151,11 +159,33 @@ def _entering(context: CreateContext, pool: ObservedPoolFacts, token: str) -> st
     return token
 
 
-def _market(observed: ObservedPool, others: int) -> PoolMarket:
+def _market(observed: ObservedPool, own: int, others: int) -> PoolMarket:
+    """The pool's market; `own` is what of the active liquidity is the person's."""
+    price = price_tick(observed.pool.sqrt_price_x96)
+    market, unit1 = observed.market, observed.token1.usd_per_unit
+    active_worth, others_worth = None, None
+    if unit1 is not None:
+        own_worth = full_range_value(own, price, unit1)
+        active_worth = _worth_that_earned(market) or 0.0
+        others_worth = active_worth - own_worth
+        if others_worth <= 0:
+            others_worth = full_range_value(others, price, unit1)
+            active_worth = others_worth + own_worth
     return PoolMarket(
-        price=price_tick(observed.pool.sqrt_price_x96),
-        daily_sigma=observed.market.sigma,
-        others_liquidity=others,
-        pool_fees_24h=observed.market.fees_24h_usd,
-        unit1_value=observed.token1.usd_per_unit,
+        price=price,
+        daily_sigma=market.sigma,
+        edge_7d=market.edge_7d,
+        fee_rate_7d=market.fee_rate_7d,
+        active_worth=active_worth,
+        others_worth=others_worth,
+        unit1_value=unit1,
+        fee_low_factor=market.fee_low_factor,
+        fee_high_factor=market.fee_high_factor,
     )
+
+
+def _worth_that_earned(market: MarketFacts) -> float | None:
+    """Fees over fees per worth: the liquidity the last day's swaps met, whatever is active now."""
+    if not market.fees_24h_usd or not market.fee_rate_24h:
+        return None
+    return market.fees_24h_usd / market.fee_rate_24h

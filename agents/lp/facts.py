@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from agents.bus.payload import Measure, Payload, Units
+from agents.numbers.fee_interval import FITTED
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime
 from agents.numbers.shapes import ExposureBias
@@ -56,6 +57,8 @@ class ObservedPositionFacts(Payload):
     fees0: Units
     fees1: Units
     has_subscriber: bool
+    last_action_time: int | None = None
+    """When this desk last moved or opened it, Unix seconds; None when it did not."""
 
 
 class MarketFacts(Payload):
@@ -74,6 +77,14 @@ class MarketFacts(Payload):
     implied_sigma_24h: Measure | None
     """The volatility these fees pay for."""
     implied_sigma_7d: Measure | None
+    edge_7d: Measure | None = None
+    """What the pool paid over what arbitrage took from it, in seven days."""
+    fee_rate_24h: Measure | None = None
+    """Fees a day for a dollar of full-range worth, swap by swap by the liquidity each met."""
+    fee_rate_7d: Measure | None = None
+    fee_low_factor: Measure = FITTED.low
+    fee_high_factor: Measure = FITTED.high
+    """One day in ten pays less than this part of what is expected, and one in ten more."""
 
 
 class GasFacts(Payload):
@@ -125,6 +136,8 @@ class Observation(Payload):
     """Who said each group of numbers."""
     summary: str
     """Scout's plain-English why."""
+    allowed_hooks: tuple[str, ...] = ()
+    """Hooks the person trusts, however much they can do."""
 
 
 class MarketContext(Observation):

@@ -12,7 +12,15 @@ from agents.lp.payloads import Objection, context_hash
 from agents.lp.plan import MoveJudgment, RuleFinding
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import writable
-from agents.numbers.rules import Decision, JudgmentVerdict, Rule, decide, judge_move, strictest
+from agents.numbers.rules import (
+    Decision,
+    JudgmentVerdict,
+    Rule,
+    cautioned,
+    decide,
+    judge_move,
+    strictest,
+)
 from agents.numbers.shapes import MAX_CANDIDATES, ShapeError, needed_width
 from chain.math.liquidity import LiquidityError
 
@@ -41,6 +49,8 @@ class Opinion(Struct, frozen=True):
 class JudgedCandidate(Struct, frozen=True):
     evaluated: Evaluated
     judgment: MoveJudgment
+    cautioned: bool = False
+    """Its own swap moves the price by more than the pool's fee."""
 
     @property
     def candidate(self) -> Candidate:
@@ -89,7 +99,7 @@ def judged_round(
     for index, move in enumerate(moves):
         by_rules = judge_move(move.numbers, rules)
         judgment = _judgment(by_rules, opinions.get(index))
-        judged.append(JudgedCandidate(move, judgment))
+        judged.append(JudgedCandidate(move, judgment, cautioned(by_rules.findings)))
         for finding in by_rules.objections:
             floor = finding.rule is Rule.BUFFER_FLOOR
             needed = _needed_multiplier(context, move) if floor else None

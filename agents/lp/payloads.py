@@ -38,6 +38,10 @@ class FlowStart(Payload):
     token_id: Units
     profile: RiskProfile
     max_rounds: int
+    allowed_hooks: tuple[str, ...] = ()
+    """From the person's settings."""
+    last_action_time: int | None = None
+    """Of this desk on this position, or on the one it was made of."""
 
 
 class FlowCreateStart(Payload):
@@ -47,6 +51,8 @@ class FlowCreateStart(Payload):
     owner: str
     profile: RiskProfile
     max_rounds: int
+    allowed_hooks: tuple[str, ...] = ()
+    """From the person's settings."""
 
 
 class ContextObserved(Payload):

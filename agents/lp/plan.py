@@ -7,6 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from agents.bus.payload import Measure, Payload, Units
+from agents.numbers.advice import AdviceReason
+from agents.numbers.assumptions import Assumption
 from agents.numbers.choosing import PlanVerdict
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime
@@ -95,12 +97,21 @@ class Candidate(Payload):
     in_range_share: Measure | None
     value_usd: Measure | None
     fee_yield_24h: Measure | None
+    """What is expected; one day in ten pays less than the low end, one more than the high one."""
+    fee_low_24h: Measure | None
+    fee_high_24h: Measure | None
     lvr_24h: Measure | None
+    net_7d: Measure | None
+    """Fees − LVR of seven days, less the whole cost; between these with the same fees' ends."""
+    net_low_7d: Measure | None
+    net_high_7d: Measure | None
     gas_usd: Measure | None
     cost_usd: Measure | None
     gas_yield: Measure | None
     break_even_hours: Measure | None
-    """None is unknown, or never."""
+    """None is unknown, unless it is said to be never."""
+    breaks_even: bool
+    """False where it surely never earns its cost back."""
     judgment: MoveJudgment | None = None
 
 
@@ -117,7 +128,31 @@ class Choice(Payload):
     kind: Literal["hold", "exit", "move"]
     index: int | None
     """Of the move among the candidates of the last round."""
+    codes: tuple[AdviceReason, ...]
+    """What decided first, then what is said beside it."""
     reasons: tuple[str, ...]
+
+
+class AssumptionCheck(Payload):
+    """Whether the choice would be the same if one thing were otherwise; None is unknown."""
+
+    assumption: Assumption
+    survives: bool | None
+
+
+class PlanPoolFacts(Payload):
+    """A pool the plan speaks of: what its units and ticks mean, and what it pays."""
+
+    pool_id: str
+    currency0: str
+    currency1: str
+    decimals0: int | None
+    decimals1: int | None
+    lp_fee: int
+    sqrt_price_x96: Units
+    tick: int
+    edge_7d: Measure | None
+    """What it paid over what arbitrage took, in seven days; None is unknown."""
 
 
 class Plan(Payload):
@@ -138,13 +173,18 @@ class Plan(Payload):
     rounds: int
     decision: Decision
     verdict: PlanVerdict
-    confidence: Measure
+    assumptions: tuple[AssumptionCheck, ...]
+    """Which of them the choice survives; no chance of being right is claimed."""
     choice: Choice
     recommended: Candidate
     candidates: tuple[Candidate, ...]
     hold: Candidate
     exit: Candidate | None
     """None where nothing is held yet."""
+    pools: tuple[PlanPoolFacts, ...]
+    """Those of HOLD and of the candidates."""
+    bought: str | None
+    """The token a new position would buy though nobody named it; None where that is not so."""
     rejected: tuple[Rejected, ...]
     rules_alone: Choice
     """What the rules would have chosen with nobody arguing."""

@@ -8,7 +8,8 @@ from agents.lp.evaluation import Evaluated, evaluate
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
 from agents.lp.facts import CreateContext
 from agents.lp.plan import ShapeChoice
-from agents.numbers.edges import price_tick
+from agents.numbers.advice import WIDE_HALF_WIDTH
+from agents.numbers.edges import TICK_LOG, price_tick
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import significant
 from agents.numbers.shapes import (
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
     Context = MarketContext | CreateContext
 
-_CREATE_POOLS = 3
+_CREATE_CANDIDATES = 3
+"""How many of the surveyed pools are proposed, of all that are looked at."""
 _SPARE_MULTIPLIERS = (2.0, 3.0, 0.85, 3.5, 0.5)
 """Tried in this order when snapping made too few candidates differ."""
 _REVISION_STEPS = (1.0, 1.3, 1.6)
@@ -43,7 +45,7 @@ def shapes_by_rules(context: Context, rounds: Sequence[DebateRound]) -> tuple[Sh
         return tuple(_create_shapes(context, revising=bool(rounds)))
     evaluation = evaluation_of(context)
     multipliers = tuple(_needed(evaluation, context)) if rounds else REBALANCE_MULTIPLIERS
-    shapes = [_shape(multiplier) for multiplier in multipliers]
+    shapes = [_shape(multiplier) for multiplier in (*multipliers, *_wide(evaluation))]
     skewed = no_swap_shape(
         price_tick(evaluation.sqrt_price),
         evaluation.available,
@@ -87,18 +89,46 @@ def candidates_of(context: Context, shapes: Iterable[ShapeChoice]) -> tuple[Eval
 
 
 def _create_shapes(context: CreateContext, *, revising: bool) -> Iterator[ShapeChoice]:
-    evaluations = [evaluation_of(context, index) for index in range(len(context.surveyed_pools))]
-    # The deepest first; what would be vetoed for its hook takes no better pool's place.
-    order = sorted(enumerate(evaluations), key=lambda found: bool(found[1].dangers))
-    for pool_index, evaluation in order[:_CREATE_POOLS]:
+    """Every surveyed pool is looked at; those that net the most in a week are proposed."""
+    looked_at = []
+    for pool_index in range(len(context.surveyed_pools)):
+        evaluation = evaluation_of(context, pool_index)
+        shape = _create_shape(context, 1.0, pool_index)
+        looked_at.append((_rank(evaluation, shape), pool_index, evaluation))
+    looked_at.sort(key=lambda found: found[0])
+    for _, pool_index, evaluation in looked_at[:_CREATE_CANDIDATES]:
         widths = list(_needed(evaluation, context))[:2] if revising else [1.0]
         for width in widths:
-            yield ShapeChoice(
-                width_multiplier=width,
-                center_offset_ticks=0,
-                pool_index=pool_index,
-                exposure=context.goal.exposure,
-            )
+            yield _create_shape(context, width, pool_index)
+
+
+def _create_shape(context: CreateContext, width: float, pool_index: int) -> ShapeChoice:
+    return ShapeChoice(
+        width_multiplier=width,
+        center_offset_ticks=0,
+        pool_index=pool_index,
+        exposure=context.goal.exposure,
+    )
+
+
+def _rank(evaluation: EvaluationContext, shape: ShapeChoice) -> tuple[bool, bool, float]:
+    """What would be vetoed for its hook comes last, then what nobody knows, then what nets less.
+
+    Equal ones stay in the order they were surveyed in, the deepest first.
+    """
+    try:
+        net = evaluate(evaluation, shape, 0).candidate.net_7d
+    except LiquidityError:
+        net = None
+    return bool(evaluation.dangers), net is None, 0.0 if net is None else -net
+
+
+def _wide(evaluation: EvaluationContext) -> Iterator[float]:
+    """The range of ±20 %, where a pool does not pay and what is held is narrower."""
+    edge, current = evaluation.market.edge_7d, evaluation.current
+    wide = WIDE_HALF_WIDTH / TICK_LOG
+    if edge is not None and edge < 1 and current is not None and current.width < 2 * wide:
+        yield bounded_multiplier(wide / evaluation.base_half_width)
 
 
 def _needed(evaluation: EvaluationContext, context: Context) -> Iterator[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.bus.worker import Outgoing, StageFailedError
+from agents.lp.advice_words import edge_words
 from agents.lp.briefing import briefed
 from agents.lp.facts import CreateContext
 from agents.lp.payloads import (
@@ -37,9 +38,11 @@ async def scout(
     eyes = context.services.eyes
     seen: MarketContext | CreateContext
     if isinstance(start, FlowStart):
-        seen = await eyes.observe_position(start.token_id, start.profile)
+        position = await eyes.observe_position(start.token_id, start.profile)
+        seen = _with_last_action(position, start)
     elif isinstance(start, FlowCreateStart):
         seen = await eyes.survey(start.goal, start.owner, start.profile)
+        seen = seen.model_copy(update={"allowed_hooks": start.allowed_hooks})
     else:
         return
     await context.say(observation(seen))
@@ -70,6 +73,12 @@ async def scout(
     )
 
 
+def _with_last_action(seen: MarketContext, start: FlowStart) -> MarketContext:
+    """What the person's desk knows beside the chain."""
+    held = seen.position.model_copy(update={"last_action_time": start.last_action_time})
+    return seen.model_copy(update={"position": held, "allowed_hooks": start.allowed_hooks})
+
+
 def _findings(seen: MarketContext | CreateContext) -> Iterator[Outgoing]:
     yield thought(0, "chain", f"Read at block {seen.block:,}.")
     pools = seen.surveyed_pools if isinstance(seen, CreateContext) else (seen.observed,)
@@ -81,8 +90,8 @@ def _findings(seen: MarketContext | CreateContext) -> Iterator[Outgoing]:
             0,
             "market",
             f"{where}volatility {percent(market.sigma)} a day ({market.sigma_source}{assumed}); "
-            f"pool fees of the last 24 h {usd(market.fees_24h_usd)}; they pay for "
-            f"{percent(market.implied_sigma_24h)} a day.",
+            f"pool fees of the last 24 h {usd(market.fees_24h_usd)}; the pool "
+            f"{edge_words(market.edge_7d)}.",
         )
         yield thought(0, "regime", f"{where}{observed.regime.value}: {observed.regime_reason}")
         yield from _hook(observed, where)

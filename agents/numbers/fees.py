@@ -51,14 +51,13 @@ def others_liquidity(active: int, own: int, *, inside: bool) -> int:
     return max(0, active - own) if inside else active
 
 
-def fee_yield_24h(pool_fees_24h: float, own: int, others: int, in_range_share: float) -> float:
-    """Pool fees of the last 24 h × own/(own + others' active) × expected share of time in range."""
-    return pool_fees_24h * liquidity_share(own, others) * in_range_share
+def diluted(active_worth: float, others_worth: float, own_worth: float) -> float:
+    """What is left of a pool's rate once this liquidity shares in it, by full-range worths.
 
-
-def lvr_24h(full_range_worth: float, daily_sigma: float, in_range_share: float) -> float:
-    """(σ²/8)·M·V a day, while in range."""
-    return daily_sigma * daily_sigma / 8 * full_range_worth * in_range_share
+    The rate was paid to `active_worth`; afterwards the same fees go to the others and the own.
+    """
+    shared = others_worth + own_worth
+    return active_worth / shared if shared > 0 else 0.0
 
 
 def implied_daily_sigma(pool_fees_per_day: float, active_full_range_worth: float) -> float | None:

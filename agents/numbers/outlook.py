@@ -9,9 +9,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agents.numbers import fees
+from agents.numbers.advice import expected_edge
 from agents.numbers.edges import Edges, TickRange, edges_of
 from agents.numbers.regime import daily_ticks
 from agents.numbers.survival import HOURS_PER_DAY, RangeExit, mean_hours, range_exit
+
+HOURS_PER_WEEK = 7 * HOURS_PER_DAY
 
 
 def time_in_range(edges: Edges, daily_ticks: float, hours: float = HOURS_PER_DAY) -> float:
@@ -43,16 +46,43 @@ class PoolMarket(Struct, frozen=True):
     price: float
     """As a tick with its fraction."""
     daily_sigma: float
-    others_liquidity: int
-    """Active liquidity without the person's own position."""
-    pool_fees_24h: float | None
-    """What all providers earned in the last 24 h, in the unit values are told in."""
+    edge_7d: float | None
+    """What the pool paid over what arbitrage took, in seven days."""
+    fee_rate_7d: float | None
+    """Fees a day for a dollar of full-range worth, over the same seven days."""
+    active_worth: float | None
+    """Full-range worth of the liquidity that earned them, in dollars."""
+    others_worth: float | None
+    """Of it without the person's own position."""
     unit1_value: float | None
-    """What one smallest unit of currency1 is worth in it."""
+    """What one smallest unit of currency1 is worth in dollars."""
+    fee_low_factor: float = 1.0
+    fee_high_factor: float = 1.0
+    """One day in ten pays less than the one, and one more than the other, of what is expected."""
 
-    def stressed(self, multiple: float) -> PoolMarket:
-        """The same market at another multiple of its volatility, trading as much as before."""
-        return replace(self, daily_sigma=self.daily_sigma * multiple)
+    @property
+    def fee_rate(self) -> float | None:
+        """Expected: the week's, its edge drawn towards what pools usually pay."""
+        if self.fee_rate_7d is None or not self.edge_7d:
+            return self.fee_rate_7d
+        return self.fee_rate_7d * expected_edge(self.edge_7d) / self.edge_7d
+
+    @property
+    def loss_rate(self) -> float:
+        """What arbitrage takes a day of a dollar of full-range worth, by the week where known."""
+        if self.fee_rate_7d and self.edge_7d:
+            return self.fee_rate_7d / self.edge_7d
+        return self.daily_sigma * self.daily_sigma / 8
+
+    def changed(self, *, volatility: float = 1.0, fees: float = 1.0) -> PoolMarket:
+        """The same market at multiples of its volatility and of its fees."""
+        edge, rate = self.edge_7d, self.fee_rate_7d
+        return replace(
+            self,
+            daily_sigma=self.daily_sigma * volatility,
+            edge_7d=None if edge is None else edge * fees / (volatility * volatility),
+            fee_rate_7d=None if rate is None else rate * fees,
+        )
 
 
 class Stake(NamedTuple):
@@ -62,69 +92,108 @@ class Stake(NamedTuple):
     liquidity: int
 
 
+class Net(NamedTuple):
+    """What a stake is expected to bring in some hours, in dollars; None is unknown."""
+
+    fees: float | None
+    lvr: float | None
+
+    @property
+    def total(self) -> float | None:
+        """Fees − LVR, what one stake is compared with another by."""
+        return None if self.fees is None or self.lvr is None else self.fees - self.lvr
+
+
 class Outlook(NamedTuple):
     edges: Edges
     exit: RangeExit
     in_range_share: float
     value: float | None
     fee_24h: float | None
+    fee_low_24h: float | None
+    fee_high_24h: float | None
     lvr_24h: float | None
-
-    @property
-    def net_24h(self) -> float | None:
-        """Fees − LVR, what one stake is compared with another by."""
-        if self.fee_24h is None or self.lvr_24h is None:
-            return None
-        return self.fee_24h - self.lvr_24h
+    week: Net
+    week_low: Net
+    week_high: Net
 
 
 def look_at(market: PoolMarket, stake: Stake) -> Outlook:
     """Everything a card shows of a stake, before costs."""
     edges = edges_of(market.price, stake.ticks)
     ticks_a_day = daily_ticks(market.daily_sigma)
-    share = time_in_range(edges, ticks_a_day)
     value = None
     if market.unit1_value is not None:
         value = fees.position_value(stake.liquidity, market.price, edges, market.unit1_value)
+    day, week = (net_over(market, stake, hours) for hours in (HOURS_PER_DAY, HOURS_PER_WEEK))
+    low, high = _fee_factors(market)
     return Outlook(
         edges=edges,
         exit=range_exit(edges, ticks_a_day),
-        in_range_share=share,
+        in_range_share=time_in_range(edges, ticks_a_day),
         value=value,
-        fee_24h=_fee_24h(market, stake, share),
-        lvr_24h=_lvr_24h(market, stake, share),
+        fee_24h=day.fees,
+        fee_low_24h=_times(day.fees, low),
+        fee_high_24h=_times(day.fees, high),
+        lvr_24h=day.lvr,
+        week=week,
+        week_low=week._replace(fees=_times(week.fees, low)),
+        week_high=week._replace(fees=_times(week.fees, high)),
     )
 
 
-def gain_over_hold(market: PoolMarket, hold: Stake | None, move: Stake) -> float | None:
-    """Δ(fees − LVR) over 24 h of a move against HOLD, or against holding nothing."""
-    moved = net_24h(market, move)
-    held = 0.0 if hold is None else net_24h(market, hold)
+def gain_over_hold(
+    market: PoolMarket, hold: Stake | None, move: Stake, hours: float
+) -> float | None:
+    """Δ(fees − LVR) in so many hours of a move against HOLD, or against holding nothing."""
+    moved = net_over(market, move, hours).total
+    held = 0.0 if hold is None else net_over(market, hold, hours).total
     return None if moved is None or held is None else moved - held
 
 
-def net_24h(market: PoolMarket, stake: Stake) -> float | None:
-    """Fees − LVR alone, for callers that ask it of many markets."""
-    share = time_in_range(edges_of(market.price, stake.ticks), daily_ticks(market.daily_sigma))
-    fee, lvr = _fee_24h(market, stake, share), _lvr_24h(market, stake, share)
-    return None if fee is None or lvr is None else fee - lvr
+def horizon_hours(market: PoolMarket, move: Stake) -> float:
+    """For how long a move's gain is counted: its expected life, a week at most."""
+    return min(expected_life_hours(market, move), HOURS_PER_WEEK)
+
+
+def net_over(market: PoolMarket, stake: Stake, hours: float) -> Net:
+    """Fees and LVR of the next hours, with the share of just these hours that is spent inside."""
+    if market.unit1_value is None:
+        return Net(None, None)
+    if not hours:
+        return Net(0.0, 0.0)
+    edges = edges_of(market.price, stake.ticks)
+    share = time_in_range(edges, daily_ticks(market.daily_sigma), hours)
+    days = share * hours / HOURS_PER_DAY
+    # From outside, both begin where the price comes back in.
+    inside = min(max(market.price, stake.ticks.lower), stake.ticks.upper)
+    worth = fees.full_range_value(stake.liquidity, inside, market.unit1_value)
+    return Net(_fees(market, worth, days), market.loss_rate * worth * days)
 
 
 def expected_life_hours(market: PoolMarket, stake: Stake) -> float:
-    """The mean time to first exit, over which a move's gain is counted."""
-    return mean_hours(edges_of(market.price, stake.ticks), daily_ticks(market.daily_sigma))
+    """The mean time to first exit."""
+    return mean_hours(edges_of(market.price, stake.ticks), daily_ticks(market.daily_sigma), 0.0)
 
 
-def _fee_24h(market: PoolMarket, stake: Stake, share: float) -> float | None:
-    if market.pool_fees_24h is None:
+def _fees(market: PoolMarket, worth: float, days: float) -> float | None:
+    """Own liquidity thins what the pool pays: fees stay what they were, and are shared by more."""
+    rate, active, others = market.fee_rate, market.active_worth, market.others_worth
+    if rate is None or active is None or others is None:
         return None
-    return fees.fee_yield_24h(market.pool_fees_24h, stake.liquidity, market.others_liquidity, share)
+    return rate * worth * days * fees.diluted(active, others, worth)
 
 
-def _lvr_24h(market: PoolMarket, stake: Stake, share: float) -> float | None:
-    if market.unit1_value is None:
-        return None
-    # From outside, LVR begins where the price comes back in.
-    inside = min(max(market.price, stake.ticks.lower), stake.ticks.upper)
-    worth = fees.full_range_value(stake.liquidity, inside, market.unit1_value)
-    return fees.lvr_24h(worth, market.daily_sigma, share)
+def _fee_factors(market: PoolMarket) -> tuple[float, float]:
+    """The interval's ends as parts of what is expected.
+
+    They were measured around the week's own figure; what is expected lies within them all the same.
+    """
+    if not market.fee_rate or market.fee_rate_7d is None:
+        return 1.0, 1.0
+    drawn = market.fee_rate_7d / market.fee_rate
+    return min(1.0, market.fee_low_factor * drawn), max(1.0, market.fee_high_factor * drawn)
+
+
+def _times(amount: float | None, factor: float) -> float | None:
+    return None if amount is None else amount * factor

@@ -17,8 +17,15 @@ from agents.numbers.costs import (
     price_moved,
 )
 from agents.numbers.edges import TickRange, price_tick
+from agents.numbers.fees import full_range_value
 from agents.numbers.inventory import allocate_inventory
-from agents.numbers.outlook import PoolMarket, Stake, expected_life_hours, gain_over_hold, look_at
+from agents.numbers.outlook import (
+    PoolMarket,
+    Stake,
+    expected_life_hours,
+    look_at,
+    net_over,
+)
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import writable
 from agents.numbers.rules import JudgmentVerdict, MoveNumbers, judge_move
@@ -61,9 +68,8 @@ def _broken_by_choice(context: Context, plan: Plan) -> Iterator[str]:
     worst = JudgmentVerdict.ACCEPT if plan.decided_by == "critic" else JudgmentVerdict.REVISE
     if _ORDER.index(again.verdict) > _ORDER.index(worst):
         yield f"{plan.decided_by} chose a move that the rules {again.verdict}"
-    life = expected_life_hours(again.market, again.stake)
-    if again.gain is None or again.cost is None or again.gain * life / 24 <= again.cost:
-        yield "the move does not earn its cost"
+    if not again.earns_twice_its_cost:
+        yield "the move does not earn twice its cost in a week"
 
 
 def _wrong_numbers(again: _Again, move: Candidate) -> Iterator[str]:
@@ -123,19 +129,19 @@ class _Again:
         pool = observed.pool
         inside = current is not None and current.lower <= pool.tick < current.upper
         self._rules = PROFILES[context.profile]
-        self.market = PoolMarket(
-            price=price_tick(pool.sqrt_price_x96),
-            daily_sigma=observed.market.sigma,
-            others_liquidity=pool.liquidity - (own if inside else 0),
-            pool_fees_24h=observed.market.fees_24h_usd,
-            unit1_value=observed.token1.usd_per_unit,
-        )
+        self.market = _market(observed, own if inside else 0)
         assert move.tick_lower is not None
         assert move.tick_upper is not None
         self.stake = Stake(TickRange(move.tick_lower, move.tick_upper), move.liquidity)
         hold = Stake(current, own) if current is not None and own else None
         self.outlook = look_at(self.market, self.stake)
-        self.gain = gain_over_hold(self.market, hold, self.stake)
+        life = min(expected_life_hours(self.market, self.stake), 168.0)
+        moved, held = (
+            0.0 if one is None else net_over(self.market, one, life).total
+            for one in (self.stake, hold)
+        )
+        self._gain_in_life = None if moved is None or held is None else moved - held
+        self.gain = _a_day(self._gain_in_life, life)
         gas = context.gas
         self._gas = (
             None
@@ -151,6 +157,12 @@ class _Again:
         self._moved = price_moved(self._swap, pool.sqrt_price_x96)
         self.cost = self._whole_cost(move, pool.sqrt_price_x96)
         self.break_even = None if self.cost is None else break_even_hours(self.cost, self.gain)
+
+    @property
+    def earns_twice_its_cost(self) -> bool:
+        gain, edge = self._gain_in_life, self.market.edge_7d
+        known = gain is not None and self.cost is not None and edge is not None
+        return known and gain > 2 * self.cost and edge > 1.25  # type: ignore[operator]
 
     @property
     def verdict(self) -> JudgmentVerdict:
@@ -177,6 +189,37 @@ class _Again:
         minted = MintedRange(PriceSpan(lower, upper), move.liquidity, self._lp_fee)
         cost = move_cost(0.0, done, sqrt_price, unit1, minted)
         return self._gas + (cost.swap_fee + cost.slippage) + cost.minting_loss
+
+
+def _a_day(gain: float | None, hours: float) -> float | None:
+    return None if gain is None or not hours else gain * 24 / hours
+
+
+def _market(observed: ObservedPool, own: int) -> PoolMarket:
+    price, unit1 = price_tick(observed.pool.sqrt_price_x96), observed.token1.usd_per_unit
+    market = observed.market
+    active, others = None, None
+    if unit1 is not None:
+        worth = full_range_value(own, price, unit1)
+        active = (
+            market.fees_24h_usd / market.fee_rate_24h
+            if market.fees_24h_usd and market.fee_rate_24h
+            else 0.0
+        )
+        if active <= worth:
+            active = full_range_value(observed.pool.liquidity - own, price, unit1) + worth
+        others = active - worth
+    return PoolMarket(
+        price=price,
+        daily_sigma=market.sigma,
+        edge_7d=market.edge_7d,
+        fee_rate_7d=market.fee_rate_7d,
+        active_worth=active,
+        others_worth=others,
+        unit1_value=unit1,
+        fee_low_factor=market.fee_low_factor,
+        fee_high_factor=market.fee_high_factor,
+    )
 
 
 def _swap_of(context: Context, move: Candidate) -> PrepSwap | None:

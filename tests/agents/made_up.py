@@ -74,6 +74,7 @@ class Market:
     fees_known: bool = True
     assumed: bool = False
     danger: Literal["none", "caution", "dangerous"] = "none"
+    hours_since_action: float | None = None
 
     def position(self) -> MarketContext:
         pair, spacing = self.pair, self.pair.tick_spacing
@@ -101,6 +102,9 @@ class Market:
                 fees0=held.amount0 // 1_000,
                 fees1=held.amount1 // 1_000,
                 has_subscriber=False,
+                last_action_time=None
+                if self.hours_since_action is None
+                else round(TIME - 3_600 * self.hours_since_action),
             ),
         )
 
@@ -194,4 +198,7 @@ class Market:
             fees_24h_usd=implied**2 / 8 * worth if self.fees_known else None,
             implied_sigma_24h=implied if self.fees_known else None,
             implied_sigma_7d=implied if self.fees_known else None,
+            edge_7d=self.paid**2 if self.fees_known else None,
+            fee_rate_24h=implied**2 / 8 if self.fees_known else None,
+            fee_rate_7d=implied**2 / 8 if self.fees_known else None,
         )

@@ -5,7 +5,7 @@ Shares no code with what it judges: survival is summed from the series, prices c
 
 from __future__ import annotations
 
-from math import exp, log, pi, sin
+from math import erfc, exp, inf, isnan, log, nan, pi, sin, sqrt
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +21,7 @@ FLOORS = {"conservative": 36.0, "balanced": 24.0, "aggressive": 14.0}
 GAS_CEILINGS = {"conservative": 1.2, "balanced": 1.6, "aggressive": 2.4}
 LIFE_SHARES = {"conservative": 0.5, "balanced": 0.75, "aggressive": 1.0}
 _TERMS = 400
+_STEPS = 400
 
 
 def stays_inside(below: float, above: float, ticks_a_day: float, hours: float) -> float:
@@ -53,7 +54,7 @@ def verdict_on(context: Context, hold: Candidate, move: Candidate) -> str:
     if buffer < floor / 2 or (ratio is not None and ratio > 2 * ceiling):
         return "veto"
     latest = LIFE_SHARES[profile] * move.median_life_hours
-    pays_back = _break_even(hold, move)
+    pays_back = _break_even(context, hold, move)
     if buffer < floor or ratio is None or ratio > ceiling or pays_back is None:
         return "revise"
     return "revise" if pays_back > latest else "accept"
@@ -102,7 +103,7 @@ def check_plan(context: Context, plan: Plan) -> None:
     assert chosen.judgment is not None
     allowed = {"accept"} if plan.decided_by == "critic" else {"accept", "revise"}
     assert verdict_on(context, plan.hold, chosen) in allowed
-    assert _gain(plan.hold, chosen) > 0
+    assert _gain(context, plan.hold, chosen) > 0
 
 
 def check_argued(context: Context, argued: Argued, rounds: int = 2) -> None:
@@ -137,18 +138,66 @@ def _gas_over_fees(move: Candidate) -> float | None:
     return move.gas_usd / move.fee_yield_24h if move.fee_yield_24h else float("inf")
 
 
-def _gain(hold: Candidate, move: Candidate) -> float:
-    held, moved = (
-        None
-        if one.fee_yield_24h is None or one.lvr_24h is None
-        else one.fee_yield_24h - one.lvr_24h
-        for one in (hold, move)
-    )
-    return float("-inf") if held is None or moved is None else moved - held
+def _net(context: Context, one: Candidate, hours: float) -> float:
+    """Fees − LVR of so many hours by the week's rates and the share of them spent inside."""
+    observed = _pool(context, one)
+    market, unit1 = observed.market, observed.token1.usd_per_unit
+    if one.tick_lower is None or one.tick_upper is None:
+        return 0.0
+    if market.edge_7d is None or market.fee_rate_7d is None or unit1 is None:
+        return nan
+    price = 2 * log(observed.pool.sqrt_price_x96 / 2**96) / log(1.0001)
+    ticks_a_day = market.sigma / log(1.0001)
+    steps = [(step + 0.5) / _STEPS for step in range(_STEPS)]
+    share = sum(
+        _below(one.tick_upper - price, ticks_a_day * sqrt(hours * part / 24))
+        - _below(one.tick_lower - price, ticks_a_day * sqrt(hours * part / 24))
+        for part in steps
+    ) / len(steps)
+    near = min(max(price, one.tick_lower), one.tick_upper)
+    worth = 2 * one.liquidity * exp(near * log(1.0001) / 2) * unit1
+    # What was paid for a day is what was paid per dollar of liquidity, to so many dollars.
+    assert market.fees_24h_usd is not None
+    assert market.fee_rate_24h is not None
+    active = observed.pool.liquidity / one.liquidity * worth
+    if market.fee_rate_24h:
+        active = market.fees_24h_usd / market.fee_rate_24h
+    own = 0.0
+    if context.mode == "rebalance" and _holds_now(context):
+        held = context.position.liquidity
+        own = 2 * held * exp(price * log(1.0001) / 2) * unit1
+    edge = exp(-0.1 + 0.6 * (log(market.edge_7d) + 0.1)) if market.edge_7d else 0.0
+    risk = market.fee_rate_7d / market.edge_7d if market.edge_7d else market.sigma**2 / 8
+    shared = active / (active - own + worth)
+    return (edge * shared - 1) * risk * worth * share * hours / 24
 
 
-def _break_even(hold: Candidate, move: Candidate) -> float | None:
-    gain = _gain(hold, move)
+def _holds_now(context: MarketContext) -> bool:
+    position = context.position
+    return position.tick_lower <= context.observed.pool.tick < position.tick_upper
+
+
+def _below(distance: float, spread: float) -> float:
+    return erfc(-distance / spread / sqrt(2)) / 2
+
+
+def _gain(context: Context, hold: Candidate, move: Candidate) -> float:
+    """A day's, on average over the move's expected life, or over a week if that is longer."""
+    observed = _pool(context, move)
+    price = 2 * log(observed.pool.sqrt_price_x96 / 2**96) / log(1.0001)
+    ticks_a_day = observed.market.sigma / log(1.0001)
+    assert move.tick_lower is not None
+    assert move.tick_upper is not None
+    below, above = price - move.tick_lower, move.tick_upper - price
+    if below <= 0 or above <= 0:
+        return -inf
+    hours = min(24 * below * above / ticks_a_day**2, 168.0)
+    gain = _net(context, move, hours) - _net(context, hold, hours)
+    return -inf if isnan(gain) else gain * 24 / hours
+
+
+def _break_even(context: Context, hold: Candidate, move: Candidate) -> float | None:
+    gain = _gain(context, hold, move)
     if move.cost_usd == 0:
         return 0.0
     if move.cost_usd is None or gain <= 0:

@@ -22,7 +22,7 @@ from tests.agents.made_up import DOLLAR_DOLLAR, HOOK_POWER, TOKEN0, TOKEN1, Mark
 from tests.agents.one_round import ROUND, concluded, judged
 
 ACCEPT, REVISE, VETO = JudgmentVerdict
-HELD = Market(0.02, 1.3, off_centre=0.6)
+HELD = Market(0.02, 1.3, half_width=0.1, off_centre=0.6)
 
 # --- proposing ---
 
@@ -57,16 +57,14 @@ def test_a_revision_keeps_the_floor_and_little_more(profile: RiskProfile, sigma:
     )
 
 
-@pytest.mark.parametrize(
-    ("profile", "width"), [("conservative", 1.6), ("balanced", 1.0), ("aggressive", 0.65)]
-)
-def test_a_new_position_is_as_wide_as_the_profile_wants(profile: str, width: float) -> None:
-    market = replace(HELD, profile=RiskProfile(profile))
+@pytest.mark.parametrize("profile", RiskProfile)
+def test_a_new_position_is_as_wide_as_the_profiles_floor_asks(profile: RiskProfile) -> None:
+    market = replace(HELD, profile=profile)
     shapes = shapes_by_rules(market.opening((TOKEN0, 10**18), pools=5), ())
     assert [(shape.pool_index, shape.width_multiplier) for shape in shapes] == [
-        (0, width),
-        (1, width),
-        (2, width),
+        (0, 1.0),
+        (1, 1.0),
+        (2, 1.0),
     ]
 
 
@@ -281,4 +279,4 @@ def test_a_dangerous_pool_is_vetoed_whatever_it_pays() -> None:
         assert HOOK_POWER.rstrip(".") in move.judgment.reason
     plan = concluded(context, round_)
     assert (plan.choice.kind, plan.choice.reasons) == ("exit", (HOOK_POWER,))
-    assert plan.confidence == 1.0
+    assert all(one.survives for one in plan.assumptions)

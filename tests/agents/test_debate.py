@@ -26,6 +26,7 @@ from agents.lp.payloads import (
     Proposal,
 )
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
+from agents.numbers.advice import AdviceReason
 from agents.numbers.profiles import RiskProfile
 from chain.base.redaction import Redactor
 from tests.agents.debating import NOW, REQUEST, argue_over, start_of
@@ -176,7 +177,7 @@ async def test_when_all_is_vetoed_the_plan_is_hold_with_every_reason(rounds: int
     assert len(plan.choice.reasons) == 1 + len(plan.candidates)
     assert all("over twice the ceiling" in reason for reason in plan.choice.reasons[1:])
     assert {one.round for one in plan.rejected} == set(range(1, rounds + 1))
-    assert plan.confidence == 1.0
+    assert plan.choice.codes[0] is AdviceReason.NO_CANDIDATE
 
 
 async def test_no_capital_enters_a_pool_that_may_keep_it() -> None:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import log
+from typing import TYPE_CHECKING
+
 import pytest
 
 from agents.lp.conclude import rules_alone
-from agents.lp.evaluation_context import evaluation_of
 from agents.lp.plan import plan_identity
-from agents.numbers.confidence import Contest, hold_confidence
-from agents.numbers.rules import Decision
-from tests.agents.made_up import DOLLAR_DOLLAR, TOKEN0, Market
+from agents.numbers.advice import AdviceReason
+from agents.numbers.assumptions import Assumption
+from agents.numbers.profiles import RiskProfile
+from tests.agents.made_up import TOKEN0, TOKEN1, Market
 from tests.agents.one_round import concluded, judged
+
+if TYPE_CHECKING:
+    from agents.lp.plan import Plan
+
+LEFT_BEHIND = Market(0.02, 1.6, half_width=0.1, off_centre=2.5, gwei=0.05)
+"""Out of its range in a pool that pays."""
+HEALTHY = Market(0.02, 1.6, half_width=0.2)
 
 
 def test_the_plan_is_named_by_its_content() -> None:
-    context = Market(0.02, 1.3, off_centre=2.0).position()
+    context = LEFT_BEHIND.position()
     plan = concluded(context, judged(context))
     assert plan.plan_id == plan_identity(plan)
     assert plan.plan_id.startswith("plan_")
@@ -23,92 +34,142 @@ def test_the_plan_is_named_by_its_content() -> None:
 
 
 def test_no_shape_a_model_chose_is_in_a_plan() -> None:
-    context = Market(0.02, 1.3, off_centre=2.0).position()
+    context = LEFT_BEHIND.position()
     plan = concluded(context, judged(context))
     assert plan.choice.kind == "move"
     assert all(move.shape is None for move in plan.candidates)
     assert plan.recommended.shape is None
 
 
-def test_a_healthy_position_is_moved_only_for_twice_as_much() -> None:
-    wide = Market(0.01, 1.3, half_width=0.05).position()
-    plan = concluded(wide, judged(wide))
-    assert plan.choice.kind == "hold"
-    assert "less than twice as much" in plan.choice.reasons[0]
-    wider = Market(0.01, 1.3, half_width=0.2).position()
-    plan = concluded(wider, judged(wider))
-    assert plan.choice.kind == "move"
-    assert plan.recommended.kind == "tighten"
+@pytest.mark.parametrize("profile", RiskProfile)
+@pytest.mark.parametrize("half_width", [0.02, 0.05, 0.2, 5.0, 1e9])
+def test_a_position_in_range_is_never_moved_for_yield(
+    half_width: float, profile: RiskProfile
+) -> None:
+    """Nor is whoever holds the full range told to concentrate."""
+    context = Market(0.02, 1.6, half_width=half_width, profile=profile).position()
+    plan = concluded(context, judged(context))
+    assert (plan.choice.kind, plan.choice.codes) == ("hold", (AdviceReason.IN_RANGE,))
 
 
 @pytest.mark.parametrize(
-    ("market", "verdict"),
+    ("market", "kind", "verdict"),
     [
-        (Market(0.02, 1.3, half_width=0.1, off_centre=2.5), "approve"),
-        (Market(0.02, 1.3, half_width=0.1, off_centre=2.5, assumed=True), "approve_with_caution"),
-        (Market(0.02, 1.3, half_width=0.03), "approve_with_caution"),
-        (Market(0.02, 1.3, half_width=0.1), "approve"),
-        (Market(0.02, 1.3, half_width=0.1, assumed=True), "approve_with_caution"),
-        (Market(0.03, 1.3, off_centre=0.5, gwei=5_000), "reject"),
-        (Market(0.03, 0.5, half_width=0.02), "approve"),
+        (replace(LEFT_BEHIND, dollars=800), "move", "approve"),
+        (LEFT_BEHIND, "move", "approve_with_caution"),
+        (replace(LEFT_BEHIND, dollars=800, assumed=True), "move", "approve_with_caution"),
+        (Market(0.02, 1.3, half_width=0.03), "hold", "approve_with_caution"),
+        (Market(0.02, 1.3, half_width=0.3), "hold", "approve"),
+        (Market(0.02, 1.3, half_width=0.3, assumed=True), "hold", "approve_with_caution"),
+        (Market(0.03, 1.3, off_centre=0.5, gwei=5_000), "hold", "reject"),
+        (Market(0.03, 0.5, half_width=0.02), "exit", "approve"),
     ],
 )
-def test_the_verdict_says_how_sure_the_ground_is(market: Market, verdict: str) -> None:
+def test_the_verdict_says_how_sure_the_ground_is(market: Market, kind: str, verdict: str) -> None:
+    """$20,000 need a swap that moves this pool by more than its fee; $800 do not."""
     context = market.position()
-    assert concluded(context, judged(context)).verdict == verdict
+    plan = concluded(context, judged(context))
+    assert (plan.choice.kind, plan.verdict) == (kind, verdict)
 
 
-def test_leaving_is_advised_when_fees_do_not_pay_for_the_market_and_hold_is_thin() -> None:
-    thin = Market(0.03, 0.7, half_width=0.02).position()
-    plan = concluded(thin, judged(thin))
+def test_leaving_is_advised_in_a_narrow_range_that_loses_in_a_pool_that_does_not_pay() -> None:
+    narrow = Market(0.03, 0.7, half_width=0.1).position()
+    plan = concluded(narrow, judged(narrow))
     assert (plan.choice.kind, plan.recommended) == ("exit", plan.exit)
-    wide = Market(0.03, 0.7, half_width=0.2).position()
-    assert concluded(wide, judged(wide)).choice.kind != "exit"
-    paid = Market(0.03, 1.3, half_width=0.02).position()
-    assert concluded(paid, judged(paid)).choice.kind != "exit"
+    assert plan.choice.codes == (AdviceReason.STAYING_LOSES, AdviceReason.POOL_DOES_NOT_PAY)
+    wide = Market(0.03, 0.7, half_width=0.21).position()
+    plan = concluded(wide, judged(wide))
+    assert plan.choice.codes == (AdviceReason.WIDE_RANGE, AdviceReason.POOL_DOES_NOT_PAY)
+    near = Market(0.03, 0.95, half_width=0.1).position()
+    plan = concluded(near, judged(near))
+    assert plan.choice.codes == (AdviceReason.IN_DEAD_BAND, AdviceReason.POOL_DOES_NOT_PAY)
 
 
-def test_confidence_falls_where_volatility_decides() -> None:
-    sure = Market(0.02, 3.0, half_width=0.1, off_centre=2.5).position()
-    doubtful = Market(0.02, 1.1, half_width=0.1, off_centre=2.5).position()
-    confident, hesitant = (concluded(one, judged(one)) for one in (sure, doubtful))
-    assert confident.choice.kind == hesitant.choice.kind == "move"
-    assert 0 < hesitant.confidence < confident.confidence <= 1
+def test_where_a_pool_does_not_pay_a_wide_range_is_among_the_candidates() -> None:
+    context = Market(0.02, 0.97, half_width=0.1).position()
+    plan = concluded(context, judged(context))
+    half_widths = [(move.tick_upper or 0) - (move.tick_lower or 0) for move in plan.candidates]
+    assert max(half_widths) / 2 == pytest.approx(log(1.2) / log(1.0001), rel=0.01)
+    assert plan.exit is not None
 
 
-def test_a_move_that_may_not_be_made_casts_no_doubt_on_hold() -> None:
-    """Each of these would beat HOLD in its long life, but costs too many days' fees in gas."""
-    context = Market(0.0002, 1.3, half_width=0.0001, pair=DOLLAR_DOLLAR).position()
-    round_ = judged(context)
-    assert round_.decision is Decision.VETO_ALL
-    evaluation = evaluation_of(context)
-    moves = tuple((one.evaluated.stake, one.evaluated.cost or 0.0) for one in round_.moves)
-    assert hold_confidence([Contest(evaluation.market, evaluation.hold, moves)]) < 0.1
-    plan = concluded(context, round_)
-    assert (plan.choice.kind, plan.confidence) == ("hold", 1.0)
+def test_an_action_within_a_day_is_followed_by_none() -> None:
+    for market in (LEFT_BEHIND, Market(0.03, 0.7, half_width=0.05)):
+        soon = replace(market, hours_since_action=23.9).position()
+        plan = concluded(soon, judged(soon))
+        assert plan.choice.codes[0] is AdviceReason.ACTED_RECENTLY
+        later = replace(market, hours_since_action=24.1).position()
+        assert concluded(later, judged(later)).choice.kind != "hold"
 
 
-def test_keeping_capital_is_judged_in_every_pools_own_market() -> None:
-    """A dead pool in front must not make HOLD look sure when the next one would pay."""
-    dead, lively = (
-        Market(0.02, paid).opening((TOKEN0, 10**18)).surveyed_pools[0] for paid in (0.3, 0.9)
-    )
-    other_id = {"pool_id": "0x" + "77" * 32}
-    lively = lively.model_copy(update={"pool": lively.pool.model_copy(update=other_id)})
-    context = Market(0.02).opening((TOKEN0, 10**18))
-    alone, both = (
-        concluded(one, judged(one))
-        for one in (
-            context.model_copy(update={"surveyed_pools": (dead,)}),
-            context.model_copy(update={"surveyed_pools": (dead, lively)}),
-        )
-    )
-    assert alone.choice.kind == both.choice.kind == "hold"
-    assert both.confidence < alone.confidence == 1.0
+def test_what_the_choice_survives_is_told_by_assumption() -> None:
+    sure = replace(LEFT_BEHIND, paid=4.0).position()
+    plan = concluded(sure, judged(sure))
+    assert plan.choice.kind == "move"
+    assert _survived(plan) >= {Assumption.FEES_HALF, Assumption.FEES_TWICE}
+    doubtful = replace(LEFT_BEHIND, paid=1.5, dollars=800).position()
+    plan = concluded(doubtful, judged(doubtful))
+    assert plan.choice.kind == "move"
+    assert Assumption.FEES_HALF not in _survived(plan)
+    assert Assumption.VOLATILITY_TWICE not in _survived(plan)
+
+
+def test_where_nothing_is_known_nothing_is_sure() -> None:
+    for market in (Market(0.03, fees_known=False, off_centre=2.5), Market(0.03, fees_known=False)):
+        context = replace(market, assumed=True).position()
+        plan = concluded(context, judged(context))
+        assert plan.choice.codes == (AdviceReason.EDGE_UNKNOWN,)
+        assert [one.survives for one in plan.assumptions] == [None] * len(Assumption)
+        assert all(move.breaks_even and move.break_even_hours is None for move in plan.candidates)
+
+
+def test_a_move_that_never_pays_is_told_apart_from_one_nobody_knows_of() -> None:
+    context = Market(0.03, 0.5, off_centre=2.5).position()
+    plan = concluded(context, judged(context))
+    assert plan.candidates
+    assert not any(move.breaks_even for move in plan.candidates)
+
+
+def test_a_hook_the_person_allowed_is_no_reason_to_leave_or_to_stay_out() -> None:
+    """Only a caution is left of it."""
+    for market, kind in ((HEALTHY, "hold"), (replace(LEFT_BEHIND, dollars=800), "move")):
+        context = replace(market, danger="dangerous").position()
+        assert concluded(context, judged(context)).choice.codes[0] is AdviceReason.DANGER
+        allowed = context.model_copy(update={"allowed_hooks": (context.observed.pool.hooks,)})
+        plan = concluded(allowed, judged(allowed))
+        assert plan.choice.kind == kind
+        assert kind == "hold" or plan.verdict == "approve_with_caution"
+
+
+def test_what_a_new_position_buys_unasked_is_told() -> None:
+    context = Market(0.02, 2.0).opening((TOKEN1, 2_000 * 10**6))
+    plan = concluded(context, judged(context))
+    assert (plan.choice.kind, plan.bought) == ("move", TOKEN0)
+    named = context.goal.model_copy(update={"pair": (TOKEN0, TOKEN1)})
+    asked = context.model_copy(update={"goal": named})
+    assert concluded(asked, judged(asked)).bought is None
+
+
+def test_every_surveyed_pool_is_looked_at_and_the_best_are_proposed() -> None:
+    context = Market(0.02).opening((TOKEN1, 2_000 * 10**6))
+    pools = []
+    for number in range(12):
+        paid = 3.0 if number == 11 else 0.5
+        (observed,) = Market(0.02, paid).opening((TOKEN1, 1)).surveyed_pools
+        named = {"pool_id": f"0x{number:064x}"}
+        pools.append(observed.model_copy(update={"pool": observed.pool.model_copy(update=named)}))
+    surveyed = context.model_copy(update={"surveyed_pools": tuple(pools)})
+    plan = concluded(surveyed, judged(surveyed))
+    assert plan.choice.kind == "move"
+    assert plan.recommended.pool_id == f"0x{11:064x}"
+    assert {one.pool_id for one in plan.pools} >= {plan.recommended.pool_id}
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3])
 def test_what_the_rules_alone_would_choose_needs_nobody_to_argue(rounds: int) -> None:
-    context = Market(0.01, 1.5, half_width=0.01, off_centre=2.0).position()
-    choice = rules_alone(context, rounds)
-    assert choice.kind == ("hold" if rounds == 1 else "move")
+    context = LEFT_BEHIND.position()
+    assert rules_alone(context, rounds) == concluded(context, judged(context)).choice
+
+
+def _survived(plan: Plan) -> set[Assumption]:
+    return {one.assumption for one in plan.assumptions if one.survives}

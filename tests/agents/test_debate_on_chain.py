@@ -158,6 +158,6 @@ def _row(state: str, profile: RiskProfile, argued: Argued) -> str:
     )
     return (
         f"{state:15} {profile.value:12} {plan.regime.value:8} {chosen.kind:7} {ticks:19}"
-        f" {plan.verdict.value:20} {plan.confidence:4.2f} by {plan.decided_by} in {plan.rounds}"
+        f" {plan.verdict.value:20} {plan.choice.codes[0]:16} by {plan.decided_by} in {plan.rounds}"
         f" | {judged} | {plan.choice.reasons[0]}"
     )

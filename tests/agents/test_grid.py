@@ -121,4 +121,6 @@ async def test_an_odd_market_ends_in_an_argued_plan(odd: dict[str, object]) -> N
 
 def _told(argued: Argued) -> str:
     plan = argued.plan
-    return f"{plan.recommended.kind:7} {plan.decided_by[:3]} {plan.rounds} {plan.confidence:4.2f}"
+    return (
+        f"{plan.recommended.kind:7} {plan.decided_by[:3]} {plan.rounds} {plan.choice.codes[0]:16}"
+    )

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from agents.lp.plan import Candidate, Plan
     from zuno_tui.desk.context import Tell
-    from zuno_tui.desk.plan_pools import PlanPool
     from zuno_tui.shown.argued_plan import ArguedPlan
+    from zuno_tui.shown.plan_pools import PlanPool
     from zuno_tui.shown.views import ApprovalView, ResultView
 
-_DRAWN_OTHERWISE = ("ticks", "stays 24 h", "stays 7 d", "judged")
+_DRAWN_OTHERWISE = ("from", "to", "stays 24 h", "stays 7 d", "judged")
 _FIGURES = {label: tell for label, tell in FIGURES.items() if label not in _DRAWN_OTHERWISE}
 
 
@@ -36,9 +36,9 @@ def plan_view(argued: ArguedPlan, pools: Mapping[str, PlanPool], *, made_at: flo
     return PlanView(
         plan_id=plan.plan_id,
         headline=_headline(plan, pools),
-        recommendation=recommendation(plan),
+        recommendation=recommendation(plan, pools),
         options=tuple(_options(plan, pools)),
-        reasons=(*reasons(plan), *model_talk(argued)),
+        reasons=(*reasons(plan, pools), *model_talk(argued)),
         made_at=made_at,
         token_id=plan.position,
     )
@@ -82,7 +82,7 @@ def _option(
         progress=progress,
         survives_day=None if one.survival is None else one.survival.day,
         survives_week=None if one.survival is None else one.survival.week,
-        figures={label: tell(one) for label, tell in _FIGURES.items()},
+        figures={label: tell(one, pool) for label, tell in _FIGURES.items()},
         edges=edges,
     )
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from zuno_tui.desk.card import plan_view
 from zuno_tui.desk.events import DebateChanged, Said, TurnEnded
-from zuno_tui.desk.plan_pools import pools_on_record
 from zuno_tui.desk.prose import SpeakerProse, ending, turn_view
+from zuno_tui.shown.plan_pools import plan_pools
 from zuno_tui.shown.views import DebateView
 
 if TYPE_CHECKING:
@@ -140,9 +140,7 @@ class Debates:
 
 def show_plan(desk_context: DeskContext, card: Card, argued: ArguedPlan, *, made_at: float) -> str:
     """Put a plan on the card; its recommendation in a line."""
-    home, network = desk_context.session.home, desk_context.session.network
-    record = home.records / f"{argued.request_id}.jsonl"
-    pools = pools_on_record(record, network, desk_context.sources.store)
+    pools = plan_pools(argued.plan, desk_context.sources.store)
     view = plan_view(argued, pools, made_at=made_at)
     card.show(view)
     return f"{view.plan_id}: {view.recommendation}"

@@ -17,6 +17,7 @@ from agents.lp.observe import ChainObserver
 from agents.lp.plan_document import plan_document
 from agents.model.budget import Budget, DebateBudget
 from chain.base.redaction import Redactor
+from zuno_tui.session.desk_knowledge import with_desk_knowledge
 from zuno_tui.session.retention import let_go_when_due
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ async def debate(
     try:
         async with live_model(debating.settings, sources.store) as (model, budget):
             ended = await hold_debate(
-                start,
+                await with_desk_knowledge(session, sources, start),
                 ChainObserver(sources),
                 model,
                 record,

@@ -4,39 +4,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agents.lp.advice_words import assumption_words, edge_figure, edge_words
 from agents.numbers.survival import WEEK_TOO_HIGH_POINTS
 from chain.base.number_words import UNKNOWN, hours, percent, usd
 from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.drawing.pieces import bar
 from zuno_tui.shown.exit_codes import DONE, FAILED
 from zuno_tui.shown.output import OutputColumn, table
+from zuno_tui.shown.plan_pools import plan_pools
 from zuno_tui.shown.transcript import wrapped
+from zuno_tui.shown.words import amount_of, fee_text, short_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from agents.lp.plan import Candidate, Plan
+    from chain.base.store import Store
     from zuno_tui.shown.argued_plan import ArguedPlan
+    from zuno_tui.shown.plan_pools import PlanPool
+
+    Tell = Callable[[Candidate, PlanPool | None], str]
 
 _BAR_CELLS = 8
+_DAYS_A_YEAR = 365
 
 
-def plan_answer(argued: ArguedPlan) -> CommandAnswer:
+def plan_answer(argued: ArguedPlan, store: Store | None = None) -> CommandAnswer:
     """What was edited since it was made is said to be, and is no success."""
     edited = argued.edited
     shown = {**argued.document, "edited": True} if edited else argued.document
     return CommandAnswer(
-        lines=tuple(plan_lines(argued)),
+        lines=tuple(plan_lines(argued, plan_pools(argued.plan, store))),
         document=shown,  # type: ignore[arg-type]
         remarks=(edited_words(argued.plan),) if edited else (),
         code=FAILED if edited else DONE,
     )
 
 
-def plan_lines(argued: ArguedPlan) -> Iterator[str]:
+def plan_lines(argued: ArguedPlan, pools: Mapping[str, PlanPool]) -> Iterator[str]:
     plan = argued.plan
     yield f"{plan.plan_id} · {headline(plan)}"
-    yield recommendation(plan)
+    yield recommendation(plan, pools)
     yield ""
     options = {
         "HOLD": plan.hold,
@@ -44,10 +52,13 @@ def plan_lines(argued: ArguedPlan) -> Iterator[str]:
         **({} if plan.exit is None else {"EXIT": plan.exit}),
     }
     columns = [OutputColumn(""), *(OutputColumn(name, "right") for name in options)]
-    rows = [[label, *(tell(one) for one in options.values())] for label, tell in FIGURES.items()]
+    rows = [
+        [label, *(tell(one, pools.get(one.pool_id)) for one in options.values())]
+        for label, tell in FIGURES.items()
+    ]
     yield from table(columns, rows)
     yield ""
-    for sentence in (*reasons(plan), *model_talk(argued), *record_words(argued)):
+    for sentence in (*reasons(plan, pools), *model_talk(argued), *record_words(argued)):
         yield wrapped(f"  {sentence}", indent=2)
 
 
@@ -66,10 +77,13 @@ def record_words(argued: ArguedPlan) -> Iterator[str]:
         )
 
 
-def reasons(plan: Plan) -> Iterator[str]:
-    """Why this was chosen, and what the rules alone would have."""
+def reasons(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[str]:
+    """Why this was chosen, what it takes, what it survives, and what the rules alone would do."""
     for reason in plan.choice.reasons:
-        yield f"{reason[0].upper()}{reason[1:]}."
+        yield _sentence(reason)
+    yield from _swap_words(plan, pools)
+    yield from _outside_words(plan, pools)
+    yield f"The choice {assumption_words(plan.assumptions)}."
     alone = plan.rules_alone
     same = (alone.kind, alone.index) == (plan.choice.kind, plan.choice.index)
     words = "the same" if same else _named(alone.kind, alone.index)
@@ -78,6 +92,37 @@ def reasons(plan: Plan) -> Iterator[str]:
         "Chances to stay 24 h came true as said over past hours; those of 7 d were up to "
         f"{WEEK_TOO_HIGH_POINTS} points too high."
     )
+
+
+def _sentence(reason: str) -> str:
+    return f"{reason[0].upper()}{reason[1:].rstrip('.')}."
+
+
+def _swap_words(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[str]:
+    """What is sold and bought for the move that is recommended."""
+    one, swap = plan.recommended, plan.recommended.prep_action
+    pool = pools.get(one.pool_id)
+    if swap is None or pool is None:
+        return
+    sold, bought = pool.sold_and_bought(zero_for_one=swap.zero_for_one)
+    yield (
+        f"First {amount_of(swap.amount_in, sold)} {sold.label} are swapped for "
+        f"{amount_of(swap.amount_out, bought)} {bought.label}: fee and slippage take "
+        f"{usd(swap.cost_usd)}, and minting at the price that moves takes "
+        f"{usd(swap.minting_loss_usd)}."
+    )
+    if plan.bought is not None:
+        yield f"You named no second token: this would buy {bought.label}."
+
+
+def _outside_words(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[str]:
+    """That what HOLD is expected to earn out of range hangs on the price coming back."""
+    hold, pool = plan.hold, pools.get(plan.hold.pool_id)
+    if pool is not None and _is_outside(hold, pool) and hold.fee_yield_24h:
+        yield (
+            f"HOLD earns nothing now: {usd(hold.fee_yield_24h)} a day if the price comes back, "
+            f"with {percent(hold.in_range_share)} of the day expected inside."
+        )
 
 
 def model_talk(argued: ArguedPlan) -> Iterator[str]:
@@ -100,14 +145,22 @@ def circumstances(plan: Plan) -> str:
     return f"{plan.profile.value} · {plan.regime.value} market · block {plan.block:,}"
 
 
-def recommendation(plan: Plan) -> str:
-    """The choice in a line: what, how sure, and who decided it."""
+def recommendation(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
+    """The choice in a line: what, whether to approve it, what the pool pays, and who decided."""
     rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
+    pool = pools.get(plan.recommended.pool_id)
+    pays = "" if pool is None else f" · the pool {edge_words(pool.edge_7d)}"
     return (
-        f"{_named(plan.choice.kind, plan.choice.index).upper()}"
-        f" · {plan.verdict.value.replace('_', ' ')} · confidence {percent(plan.confidence)}"
+        f"{_named(plan.choice.kind, plan.choice.index).upper()} · {_verdict_words(plan)}{pays}"
         f" · decided by {plan.decided_by} in {rounds}"
     )
+
+
+def _verdict_words(plan: Plan) -> str:
+    """HOLD has nothing to approve."""
+    if plan.choice.kind == "hold":
+        return "leave it"
+    return plan.verdict.value.replace("_", " ")
 
 
 def _named(kind: str, index: int | None) -> str:
@@ -118,12 +171,33 @@ def _move_name(move: Candidate) -> str:
     return f"{move.index} {move.kind.upper()}"
 
 
-def _ticks(one: Candidate) -> str:
-    return "–" if one.tick_lower is None else f"{one.tick_lower}…{one.tick_upper}"
+def _is_outside(one: Candidate, pool: PlanPool) -> bool:
+    if one.tick_lower is None or one.tick_upper is None:
+        return False
+    return not one.tick_lower <= pool.tick < one.tick_upper
 
 
-def _buffer(multiple: int) -> Callable[[Candidate], str]:
-    def tell(one: Candidate) -> str:
+def _pool(_one: Candidate, pool: PlanPool | None) -> str:
+    return "–" if pool is None else f"{pool.pair.name} {fee_text(pool.fee)}"
+
+
+def _edge(_one: Candidate, pool: PlanPool | None) -> str:
+    return UNKNOWN if pool is None else edge_figure(pool.edge_7d)
+
+
+def _bound(place: int) -> Tell:
+    def tell(one: Candidate, pool: PlanPool | None) -> str:
+        if one.tick_lower is None or one.tick_upper is None:
+            return "–"
+        if pool is None:
+            return f"tick {(one.tick_lower, one.tick_upper)[place]}"
+        return pool.pair.bounds(one.tick_lower, one.tick_upper)[place]
+
+    return tell
+
+
+def _buffer(multiple: int) -> Tell:
+    def tell(one: Candidate, _pool: PlanPool | None) -> str:
         if one.buffer_hours is None:
             return "–"
         buffers = (one.buffer_hours.at_1x, one.buffer_hours.at_2x, one.buffer_hours.at_3x)
@@ -132,45 +206,95 @@ def _buffer(multiple: int) -> Callable[[Candidate], str]:
     return tell
 
 
-def _day(one: Candidate) -> str:
+def _day(one: Candidate, _pool: PlanPool | None) -> str:
     if one.survival is None:
         return "–"
     return f"{bar(one.survival.day, _BAR_CELLS)} {percent(one.survival.day)}"
 
 
-def _week(one: Candidate) -> str:
+def _week(one: Candidate, _pool: PlanPool | None) -> str:
     if one.survival is None:
         return "–"
     return f"{bar(one.survival.week, _BAR_CELLS)} {percent(one.survival.week)}"
 
 
-def _swap(one: Candidate) -> str:
-    if one.prep_action is None:
+def _fees(one: Candidate, pool: PlanPool | None) -> str:
+    """Both ends: tomorrow's volume is not known."""
+    if one.fee_low_24h is None or one.fee_high_24h is None:
+        return UNKNOWN
+    if one.fee_high_24h == 0:
+        return usd(0.0)
+    back = " if back" if pool is not None and _is_outside(one, pool) else ""
+    return f"{usd(one.fee_low_24h)}–{usd(one.fee_high_24h)}{back}"
+
+
+def _interval(one: Candidate, _pool: PlanPool | None) -> str:
+    if one.net_low_7d is None or one.net_high_7d is None:
+        return UNKNOWN
+    if one.net_low_7d == one.net_high_7d:
         return "–"
-    return f"costs {usd(one.prep_action.cost_usd)}"
+    return f"{usd(one.net_low_7d)} … {usd(one.net_high_7d)}"
 
 
-def _break_even(one: Candidate) -> str:
+def _yearly(part: Callable[[Candidate], float | None]) -> Tell:
+    """A day's dollars as a share of worth a year, the figure people compare."""
+
+    def tell(one: Candidate, _pool: PlanPool | None) -> str:
+        if one.tick_lower is None:
+            return "–"
+        amount = part(one)
+        if amount is None or not one.value_usd:
+            return UNKNOWN
+        return percent(_DAYS_A_YEAR * amount / one.value_usd)
+
+    return tell
+
+
+def _net_24h(one: Candidate) -> float | None:
+    if one.fee_yield_24h is None or one.lvr_24h is None:
+        return None
+    return one.fee_yield_24h - one.lvr_24h
+
+
+def _swap(one: Candidate, pool: PlanPool | None) -> str:
+    swap = one.prep_action
+    if swap is None:
+        return "–"
+    if pool is None:
+        return f"costs {usd(swap.cost_usd)}"
+    sold, _ = pool.sold_and_bought(zero_for_one=swap.zero_for_one)
+    return f"{short_amount(swap.amount_in, sold)} {sold.label}"
+
+
+def _break_even(one: Candidate, _pool: PlanPool | None) -> str:
     if one.index is None:
         return "–"
-    return "never" if one.break_even_hours is None else hours(one.break_even_hours)
+    return hours(one.break_even_hours) if one.breaks_even else "never"
 
 
-def _judged(one: Candidate) -> str:
+def _judged(one: Candidate, _pool: PlanPool | None) -> str:
     return "–" if one.judgment is None else one.judgment.verdict.value
 
 
-FIGURES: dict[str, Callable[[Candidate], str]] = {
-    "ticks": _ticks,
+FIGURES: dict[str, Tell] = {
+    "pool": _pool,
+    "pays 7 d": _edge,
+    "from": _bound(0),
+    "to": _bound(1),
     "buffer at 1×": _buffer(1),
     "buffer at 2×": _buffer(2),
     "buffer at 3×": _buffer(3),
     "stays 24 h": _day,
     "stays 7 d": _week,
-    "fees a day": lambda one: usd(one.fee_yield_24h),
-    "LVR a day": lambda one: usd(one.lvr_24h),
-    "swap": _swap,
-    "cost": lambda one: UNKNOWN if one.cost_usd is None else usd(one.cost_usd),
+    "fees a day": _fees,
+    "LVR a day": lambda one, _: usd(one.lvr_24h),
+    "swaps": _swap,
+    "cost": lambda one, _: usd(one.cost_usd),
+    "NET in 7 d": lambda one, _: usd(one.net_7d),
+    "10–90 %": _interval,
+    "fees APR": _yearly(lambda one: one.fee_yield_24h),
+    "LVR APR": _yearly(lambda one: one.lvr_24h),
+    "net APR": _yearly(_net_24h),
     "break-even": _break_even,
     "judged": _judged,
 }

@@ -27,6 +27,14 @@ def amount_of(units: int, token: Token) -> str:
     return format_amount(units, token.decimals)
 
 
+def short_amount(units: int, token: Token) -> str:
+    """As `amount_of`, with at most four significant decimals, for a column."""
+    if token.decimals is None:
+        return f"{units} raw"
+    size = units / 10**token.decimals
+    return f"{size:,.0f}" if size >= 1_000 else f"{size:.4g}"
+
+
 def signed_amount(units: int, token: Token) -> str:
     """What came or left, as `+1.25` or `−1.25`."""
     sign = "−" if units < 0 else "+" if units else ""

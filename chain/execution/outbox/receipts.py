@@ -60,16 +60,27 @@ async def read_realised(
 
 
 def realised(receipt: Receipt, wallet: Address, network: Network, native: NativeChange) -> Realised:
-    manager = network.contracts.position_manager
-    positions = [_position(log, wallet) for log in receipt.logs if log.address == manager]
     return Realised(
         tokens=_token_changes(receipt.logs, wallet, network.wrapped_native),
         native=native,
         gas_used=receipt.gas_used,
         gas_cost=gas_cost(receipt),
-        minted=tuple(token_id for came, token_id in filter(None, positions) if came),
-        burned=tuple(token_id for came, token_id in filter(None, positions) if not came),
+        minted=minted_positions(receipt, wallet, network),
+        burned=tuple(
+            token_id for came, token_id in _positions(receipt, wallet, network) if not came
+        ),
     )
+
+
+def minted_positions(receipt: Receipt, wallet: Address, network: Network) -> tuple[int, ...]:
+    """The positions a transaction made for the wallet."""
+    return tuple(token_id for came, token_id in _positions(receipt, wallet, network) if came)
+
+
+def _positions(receipt: Receipt, wallet: Address, network: Network) -> list[tuple[bool, int]]:
+    manager = network.contracts.position_manager
+    found = (_position(log, wallet) for log in receipt.logs if log.address == manager)
+    return [one for one in found if one is not None]
 
 
 async def read_held_changes(

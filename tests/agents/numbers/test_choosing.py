@@ -1,4 +1,4 @@
-"""Tiebreaks, the Arbiter's score, HOLD against a move, EXIT, and the verdict."""
+"""Tiebreaks, the Arbiter's score, and the verdict."""
 
 from __future__ import annotations
 
@@ -9,12 +9,8 @@ from hypothesis import strategies as st
 from agents.numbers.choosing import (
     JudgedMove,
     PlanVerdict,
-    VolatilityWindow,
-    advise_exit,
     arbiter_choice,
-    below_own_floor,
     best_accepted,
-    compare_with_hold,
     move_verdict,
     stay_verdict,
     tiebreak_value,
@@ -100,78 +96,6 @@ def test_a_veto_is_never_chosen(
 
 
 @pytest.mark.parametrize(
-    ("gain", "life", "cost", "wins"),
-    [
-        (2.0, 48.0, 3.99, True),
-        (2.0, 48.0, 4.0, False),
-        (-1.0, 48.0, 0.5, False),
-        (-1.0, 48.0, 0.0, False),
-        (0.0, 48.0, 0.0, False),
-    ],
-)
-def test_hold_wins_unless_the_gain_over_the_life_exceeds_the_cost(
-    gain: float, life: float, cost: float, wins: bool
-) -> None:
-    comparison = compare_with_hold(gain, life, cost)
-    assert comparison.move_wins is wins
-    assert comparison.gain == gain * life / 24
-    assert comparison.words.startswith("the move wins" if wins else "HOLD wins")
-
-
-def test_hold_wins_when_the_gain_is_unknown() -> None:
-    comparison = compare_with_hold(None, 48.0, 0.0)
-    assert not comparison.move_wins
-    assert comparison.gain is None
-
-
-UNPAID = VolatilityWindow(realised=0.04, implied=0.02)
-PAID = VolatilityWindow(realised=0.02, implied=0.04)
-UNKNOWN = VolatilityWindow(realised=0.04, implied=None)
-THIN, THICK = buffers(23.9), buffers(24.0)
-
-
-@pytest.mark.parametrize(
-    ("hold", "day", "week", "leaves"),
-    [
-        (THIN, UNPAID, UNPAID, True),
-        (THICK, UNPAID, UNPAID, False),
-        (THIN, PAID, UNPAID, False),
-        (THIN, UNPAID, PAID, False),
-        (THIN, UNKNOWN, UNPAID, False),
-        (THIN, UNPAID, UNKNOWN, False),
-        (THIN, VolatilityWindow(0.02, 0.02), UNPAID, False),
-        (buffers(0), UNPAID, UNPAID, True),
-    ],
-)
-def test_exit_needs_both_windows_and_a_thin_hold(
-    hold: StressBuffers, day: VolatilityWindow, week: VolatilityWindow, leaves: bool
-) -> None:
-    advice = advise_exit(BALANCED, hold, day, week, ())
-    assert advice.recommended is leaves
-    assert advice.reasons
-
-
-def test_danger_alone_is_reason_enough_to_leave() -> None:
-    advice = advise_exit(BALANCED, THICK, PAID, PAID, ("The hook can now refuse exits.",))
-    assert advice.recommended
-    assert advice.reasons == ("The hook can now refuse exits.",)
-
-
-def test_the_reasons_carry_the_numbers() -> None:
-    leaving = " ".join(advise_exit(BALANCED, THIN, UNPAID, UNPAID, ()).reasons)
-    assert "4 %" in leaving
-    assert "23.9 h" in leaving
-    staying = " ".join(advise_exit(BALANCED, THICK, PAID, UNKNOWN, ()).reasons)
-    assert "over 24 h fees pay for 4 % a day" in staying
-    assert "over 7 d it is unknown" in staying
-
-
-def test_below_own_floor() -> None:
-    assert below_own_floor(BALANCED, THIN)
-    assert not below_own_floor(BALANCED, THICK)
-
-
-@pytest.mark.parametrize(
     ("judgment", "assumed", "verdict"),
     [
         (ACCEPT, False, PlanVerdict.APPROVE),
@@ -184,20 +108,19 @@ def test_below_own_floor() -> None:
 def test_the_verdict_of_a_move(
     judgment: JudgmentVerdict, assumed: bool, verdict: PlanVerdict
 ) -> None:
-    assert move_verdict(judgment, volatility_assumed=assumed) is verdict
+    assert move_verdict(judgment, cautious=assumed) is verdict
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "thin", "assumed", "verdict"),
+    ("verdicts", "cautious", "verdict"),
     [
-        ([VETO, VETO], False, False, PlanVerdict.REJECT),
-        ([VETO, REVISE], False, False, PlanVerdict.APPROVE),
-        ([ACCEPT], False, True, PlanVerdict.APPROVE_WITH_CAUTION),
-        ([ACCEPT], True, False, PlanVerdict.APPROVE_WITH_CAUTION),
-        ([], False, False, PlanVerdict.APPROVE),
+        ([VETO, VETO], False, PlanVerdict.REJECT),
+        ([VETO, REVISE], False, PlanVerdict.APPROVE),
+        ([ACCEPT], True, PlanVerdict.APPROVE_WITH_CAUTION),
+        ([], False, PlanVerdict.APPROVE),
     ],
 )
 def test_the_verdict_of_staying(
-    verdicts: list[JudgmentVerdict], thin: bool, assumed: bool, verdict: PlanVerdict
+    verdicts: list[JudgmentVerdict], cautious: bool, verdict: PlanVerdict
 ) -> None:
-    assert stay_verdict(verdicts, thin=thin, volatility_assumed=assumed) is verdict
+    assert stay_verdict(verdicts, cautious=cautious) is verdict

@@ -83,7 +83,7 @@ def test_value_is_what_the_amounts_are_worth(
 def test_lvr_of_a_year_at_three_percent_a_day(width: float, yearly: float) -> None:
     edges = around(width)
     value = fees.position_value(10**18, 0.0, edges, 1.0)
-    lvr = fees.lvr_24h(fees.full_range_value(10**18, 0.0, 1.0), 0.03, 1.0)
+    lvr = 0.03**2 / 8 * fees.full_range_value(10**18, 0.0, 1.0)
     assert 365 * lvr / value == pytest.approx(yearly, abs=0.01)
 
 
@@ -91,7 +91,9 @@ def test_own_liquidity_belongs_in_the_denominator() -> None:
     assert fees.liquidity_share(50, 50) == 0.5
     assert fees.liquidity_share(10, 0) == 1.0
     assert fees.liquidity_share(0, 0) == 0.0
-    assert fees.fee_yield_24h(100.0, 25, 75, 0.8) == pytest.approx(20.0)
+    assert fees.diluted(100.0, 75.0, 25.0) == 1.0
+    assert fees.diluted(75.0, 75.0, 25.0) == 0.75
+    assert fees.diluted(0.0, 0.0, 0.0) == 0.0
     with pytest.raises(ValueError, match="negative"):
         fees.liquidity_share(-1, 5)
 
@@ -106,7 +108,7 @@ def test_implied_volatility_is_where_fees_and_lvr_meet() -> None:
     sigma = fees.implied_daily_sigma(112.5, worth)
     assert sigma == pytest.approx(0.03)
     assert sigma is not None
-    assert fees.lvr_24h(worth, sigma, 1.0) == pytest.approx(112.5)
+    assert sigma**2 / 8 * worth == pytest.approx(112.5)
     assert fees.implied_daily_sigma(5.0, 0.0) is None
 
 

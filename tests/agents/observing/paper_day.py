@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from agents.lp.observe.movement import MarketCloses
 from agents.lp.observe.pool_reading import PoolReading, SeenPool, observed_pool
 from agents.numbers.edges import TickRange, price_tick
+from agents.numbers.fees import full_range_value
 from agents.numbers.outlook import PoolMarket as Surroundings
 from agents.numbers.outlook import Stake, look_at
 from chain.base.quantity import Unknown
@@ -199,13 +200,19 @@ def fees_paid(observed: ObservedPool, stake: Stake, swaps: list[SwapEvent]) -> f
 def expected_fees(observed: ObservedPool, stake: Stake) -> float:
     """The 24 h fee yield of a stake that is part of the active liquidity, in dollars."""
     pool, market = observed.pool, observed.market
+    price, unit1 = price_tick(pool.sqrt_price_x96), observed.token1.usd_per_unit
+    assert unit1 is not None
+    assert market.fees_24h_usd is not None
+    worth = full_range_value(pool.liquidity, price, unit1)
     outlook = look_at(
         Surroundings(
-            price=price_tick(pool.sqrt_price_x96),
+            price=price,
             daily_sigma=market.sigma,
-            others_liquidity=pool.liquidity - stake.liquidity,
-            pool_fees_24h=market.fees_24h_usd,
-            unit1_value=observed.token1.usd_per_unit,
+            edge_7d=None,
+            fee_rate_7d=market.fees_24h_usd / worth,
+            active_worth=worth,
+            others_worth=worth - full_range_value(stake.liquidity, price, unit1),
+            unit1_value=unit1,
         ),
         stake,
     )

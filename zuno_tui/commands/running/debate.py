@@ -39,15 +39,21 @@ async def argue(arguing: Arguing, start: FlowStart | FlowCreateStart) -> int:
     async with session.sources() as sources:
         debating = Debating(session, arguing.settings, request_id, _listener(arguing), _tell_crash)
         debated = await debate(debating, sources, start)
-    if debated.document is None:
+        answer = (
+            None
+            if debated.document is None
+            else plan_answer(
+                just_argued(debated.ended, debated.document, debated.spent), sources.store
+            )
+        )
+    if answer is None:
         failure = debated.ended.failure
         reason = "" if failure is None else failure.reason
         stage = "" if failure is None else failure.stage
         say(f"The debate ended at {stage}: {reason}")
         unread = failure is not None and failure.cause is FailureCause.UNREADABLE
         return NETWORK if unread else FAILED
-    argued = just_argued(debated.ended, debated.document, debated.spent)
-    return print_answer(plan_answer(argued), as_json=session.as_json)
+    return print_answer(answer, as_json=session.as_json)
 
 
 def _listener(arguing: Arguing) -> Listener:

@@ -1,0 +1,176 @@
+"""The rule's reasons as sentences, each with its figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.numbers.advice import (
+    COST_MULTIPLE,
+    ENTER_OVER,
+    HOURS_BETWEEN_ACTIONS,
+    LEAVE_UNDER,
+    AdviceReason,
+)
+from agents.numbers.assumptions import Assumption
+from chain.base.number_words import UNKNOWN, hours, usd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agents.lp.advising import MoveAdvice
+    from agents.lp.plan import AssumptionCheck, Candidate
+    from agents.numbers.advice import Advice
+
+MOST_EDGE_SHOWN = 10.0
+
+_PLAIN = {
+    AdviceReason.WORTH_UNKNOWN: "what it is worth or brings is unknown, and nothing is moved on "
+    "what is not known",
+    AdviceReason.MOVE_UNKNOWN: "what the move brings or costs is unknown, and nothing is moved on "
+    "what is not known",
+    AdviceReason.LOSES_LITTLE: "what it loses is too little to pay for leaving",
+    AdviceReason.WIDE_RANGE: "a range as wide as ±20 % loses little: leaving stands beside it",
+    AdviceReason.IN_RANGE: "it is in range, and a range that works is not moved for more yield",
+    AdviceReason.NO_CANDIDATE: "no move can be made of what is held",
+    AdviceReason.WORSE_THAN_EXIT: "leaving costs less than the move would lose",
+}
+
+
+def edge_words(edge_7d: float | None) -> str:
+    """`pays 0.83 × its risk over 7 days`."""
+    if edge_7d is None:
+        return "what it pays over its risk is unknown"
+    if edge_7d > MOST_EDGE_SHOWN:
+        return f"pays > {MOST_EDGE_SHOWN:g} × its risk over 7 days"
+    return f"pays {edge_7d:.2f} × its risk over 7 days"
+
+
+def edge_figure(edge_7d: float | None) -> str:
+    """The same for a column: `0.83 × risk`."""
+    if edge_7d is None:
+        return UNKNOWN
+    if edge_7d > MOST_EDGE_SHOWN:
+        return f"> {MOST_EDGE_SHOWN:g} × risk"
+    return f"{edge_7d:.2f} × risk"
+
+
+def standing_words(advice: Advice, *, inside: bool, since: float | None) -> tuple[str, ...]:
+    """Why to stay or to leave, where no move decided it."""
+    decided = _reason_words(advice.reasons[0], advice, inside=inside, since=since)
+    if AdviceReason.POOL_DOES_NOT_PAY not in advice.reasons:
+        return (decided,)
+    return (unpaid_words(advice, inside=inside), decided)
+
+
+def unpaid_words(advice: Advice, *, inside: bool) -> str:
+    """A pool that does not pay, in one sentence with the figure."""
+    words = f"the pool does not pay: it {edge_words(advice.edge_7d)}"
+    if not inside or advice.week is None or advice.week >= 0:
+        return words
+    return f"{words}, and staying costs about {usd(-advice.week)} a week"
+
+
+def move_words(told: MoveAdvice) -> str:
+    """Why a move wins or does not, with its gain and its cost."""
+    reason = told.advice.reasons[0]
+    gain, span = told.gain, f"in {hours(told.hours)}"
+    if gain is None or told.cost is None:
+        return _PLAIN[AdviceReason.MOVE_UNKNOWN]
+    if reason is AdviceReason.MOVE_PAYS:
+        return (
+            f"the move wins: it gains {usd(gain)} over HOLD {span} and costs {usd(told.cost)}, "
+            f"and the pool {edge_words(told.advice.edge_7d)}"
+        )
+    if gain <= 0:
+        return f"HOLD wins: the move loses {usd(-gain)} to HOLD {span} and costs {usd(told.cost)}"
+    if gain <= COST_MULTIPLE * told.cost:
+        return (
+            f"HOLD wins: the move gains {usd(gain)} over HOLD {span}, less than twice its cost of "
+            f"{usd(told.cost)}"
+        )
+    return (
+        f"HOLD wins: the pool {edge_words(told.advice.edge_7d)}, too little for a move that costs "
+        f"{usd(told.cost)}"
+    )
+
+
+def beside_words(leave: Candidate, wide: Candidate | None) -> str:
+    """EXIT and the widest range side by side, where a pool does not pay."""
+    words = f"beside it: EXIT costs {usd(leave.cost_usd)}"
+    if wide is None or wide.index is None:
+        return words
+    return (
+        f"{words}; move {wide.index}, the widest, costs {usd(wide.cost_usd)} and nets "
+        f"{usd(wide.net_7d)} in 7 days with that"
+    )
+
+
+def assumption_words(checks: Sequence[AssumptionCheck]) -> str:
+    """`holds if volatility is half to twice as high; not if fees halve`."""
+    kept = {one.assumption for one in checks if one.survives}
+    lost = {one.assumption for one in checks if one.survives is False}
+    if not kept and not lost:
+        return "what it would survive is unknown"
+    parts = []
+    if kept:
+        parts.append(f"holds if {' and if '.join(_supposed(kept))}")
+    if lost:
+        parts.append(f"not if {' or if '.join(_supposed(lost))}")
+    return "; ".join(parts)
+
+
+def _supposed(assumptions: Iterable[Assumption]) -> list[str]:
+    found = set(assumptions)
+    words = []
+    for half, twice, both, less, more in (
+        (
+            Assumption.VOLATILITY_HALF,
+            Assumption.VOLATILITY_TWICE,
+            "volatility is half to twice as high",
+            "volatility halves",
+            "volatility doubles",
+        ),
+        (
+            Assumption.FEES_HALF,
+            Assumption.FEES_TWICE,
+            "fees are half to twice as high",
+            "fees halve",
+            "fees double",
+        ),
+    ):
+        if {half, twice} <= found:
+            words.append(both)
+        elif half in found:
+            words.append(less)
+        elif twice in found:
+            words.append(more)
+    return words
+
+
+def _reason_words(
+    reason: AdviceReason, advice: Advice, *, inside: bool, since: float | None
+) -> str:
+    match reason:
+        case AdviceReason.EDGE_UNKNOWN:
+            return (
+                "what the pool pays over its risk is unknown, and nothing is moved on what is "
+                "not known"
+            )
+        case AdviceReason.ACTED_RECENTLY:
+            return (
+                f"it was moved {hours(since)} ago, and nothing is done again within "
+                f"{HOURS_BETWEEN_ACTIONS:g} h"
+            )
+        case AdviceReason.STAYING_LOSES:
+            return "leaving ends that: the range is narrower than ±20 %, where it is dear"
+        case AdviceReason.IN_DEAD_BAND:
+            line = (
+                f"only under {LEAVE_UNDER:g} × is it left"
+                if inside
+                else f"only over {ENTER_OVER:g} × is it entered"
+            )
+            return f"the pool {edge_words(advice.edge_7d)}: {line}"
+        case AdviceReason.OUT_OF_RANGE:
+            return "out of range nothing is lost by waiting"
+        case _:
+            return _PLAIN[reason]

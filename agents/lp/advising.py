@@ -1,0 +1,139 @@
+"""The rule of `agents.numbers.advice`, asked about a position or capital and about each move."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from agents.lp.evaluation import exit_cost, move_numbers
+from agents.lp.facts import MarketContext
+from agents.numbers.advice import (
+    Advice,
+    AdviceInputs,
+    AdvisedAction,
+    AdvisedMove,
+    advise,
+)
+from agents.numbers.assumptions import AS_OBSERVED
+from agents.numbers.edges import TICK_LOG, edges_of
+from agents.numbers.fees import position_value
+from agents.numbers.outlook import HOURS_PER_WEEK, horizon_hours, net_over
+from agents.numbers.profiles import PROFILES
+from agents.numbers.rules import JudgmentVerdict, judge_move
+
+if TYPE_CHECKING:
+    from agents.lp.evaluation import Evaluated
+    from agents.lp.evaluation_context import EvaluationContext
+    from agents.lp.facts import CreateContext
+    from agents.numbers.assumptions import MarketMultiples
+    from agents.numbers.edges import TickRange
+    from agents.numbers.outlook import PoolMarket
+
+    Context = MarketContext | CreateContext
+
+_SECONDS_PER_HOUR = 3_600
+
+
+class MoveAdvice(NamedTuple):
+    """What the rule says of a move, and the figures it said it on."""
+
+    advice: Advice
+    hours: float
+    """For which gain is counted: the range's expected life, a week at most."""
+    gain: float | None
+    """Over HOLD in these hours, before the cost."""
+    cost: float | None
+
+    @property
+    def permits(self) -> bool:
+        return self.advice.action is AdvisedAction.MOVE
+
+
+def standing_advice(
+    context: Context, evaluation: EvaluationContext, changed: MarketMultiples = AS_OBSERVED
+) -> Advice:
+    """What the rule says where nobody proposes a move: leave, or stay."""
+    return advise(_inputs(context, evaluation, _market(evaluation, changed), HOURS_PER_WEEK))
+
+
+def move_advice(
+    context: Context,
+    evaluation: EvaluationContext,
+    move: Evaluated,
+    changed: MarketMultiples = AS_OBSERVED,
+) -> MoveAdvice:
+    """What the rule says if this is the move to make."""
+    market = _market(evaluation, changed)
+    hours = horizon_hours(market, move.stake)
+    net = net_over(market, move.stake, hours).total
+    proposed = AdvisedMove(_half_width(move.stake.ticks), net, move.cost)
+    inputs = _inputs(context, evaluation, market, hours)._replace(move=proposed)
+    held = inputs.hold_net
+    gain = None if net is None or held is None else net - held
+    return MoveAdvice(advise(inputs), hours, gain, move.cost)
+
+
+def still_permitted(
+    context: Context, evaluation: EvaluationContext, move: Evaluated, changed: MarketMultiples
+) -> bool:
+    """Whether rule and floors would allow a move in a market that is otherwise."""
+    if not move_advice(context, evaluation, move, changed).permits:
+        return False
+    numbers = move_numbers(evaluation, _market(evaluation, changed), move.stake, move.price)
+    swapping = numbers._replace(
+        price_moved=move.numbers.price_moved, pool_fee=move.numbers.pool_fee
+    )
+    judged = judge_move(swapping, PROFILES[context.profile])
+    return judged.verdict is not JudgmentVerdict.VETO
+
+
+def hours_since_action(context: Context) -> float | None:
+    """On this position, by this desk; None when there was no action, or no position."""
+    if not isinstance(context, MarketContext) or context.position.last_action_time is None:
+        return None
+    return max(0, context.time - context.position.last_action_time) / _SECONDS_PER_HOUR
+
+
+def _inputs(
+    context: Context, evaluation: EvaluationContext, market: PoolMarket, move_hours: float
+) -> AdviceInputs:
+    """In range a week is looked at; outside, just the hours that a move would be judged by."""
+    current, held = evaluation.current, evaluation.hold
+    if held is None or current is None:
+        return AdviceInputs(
+            inside=False,
+            half_width=0.0,
+            edge_7d=market.edge_7d,
+            worth=_capital_worth(evaluation),
+            hold_net=0.0,
+            exit_cost=0.0,
+            hours_since_action=hours_since_action(context),
+        )
+    edges = edges_of(market.price, current)
+    unit1 = market.unit1_value
+    hours = HOURS_PER_WEEK if edges.inside else move_hours
+    return AdviceInputs(
+        inside=edges.inside,
+        half_width=_half_width(current),
+        edge_7d=market.edge_7d,
+        worth=None if unit1 is None else position_value(held.liquidity, market.price, edges, unit1),
+        hold_net=net_over(market, held, hours).total,
+        exit_cost=exit_cost(evaluation.gas),
+        hours_since_action=hours_since_action(context),
+        dangerous=bool(evaluation.dangers),
+    )
+
+
+def _market(evaluation: EvaluationContext, changed: MarketMultiples) -> PoolMarket:
+    if changed == AS_OBSERVED:
+        return evaluation.market
+    return evaluation.market.changed(volatility=changed.volatility, fees=changed.fees)
+
+
+def _capital_worth(evaluation: EvaluationContext) -> float | None:
+    unit1 = evaluation.market.unit1_value
+    return None if unit1 is None else evaluation.worth1(evaluation.available) * unit1
+
+
+def _half_width(ticks: TickRange) -> float:
+    """Half the logarithm of upper over lower price."""
+    return ticks.width * TICK_LOG / 2
