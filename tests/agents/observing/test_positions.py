@@ -13,6 +13,7 @@ from agents.numbers.edges import price_tick
 from agents.numbers.fees import full_range_value, implied_daily_sigma
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime, read_regime
+from agents.numbers.sigma import estimate_sigma
 from chain.contracts.abi import encode_call
 from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
@@ -120,7 +121,10 @@ async def test_the_market_is_what_a_second_reading_of_the_logs_finds(
 
     assert market.sigma_24h == pytest.approx(volatility(swaps, context.time, 24), rel=ROUNDED)
     assert not market.sigma_assumed
-    assert market.sigma == market.sigma_24h
+    estimate = estimate_sigma(market.sigma_24h, market.sigma_7d)
+    assert estimate is not None
+    assert market.sigma == pytest.approx(estimate.daily_sigma, rel=ROUNDED)
+    assert market.sigma_source.endswith(estimate.windows)
     if market.sigma_7d is not None:
         week = volatility(swaps, context.time, 168)
         assert market.sigma_7d == pytest.approx(week, rel=ROUNDED)
