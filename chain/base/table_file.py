@@ -113,14 +113,15 @@ def _open(path: Path) -> TextIO:
 def _rows(
     path: Path, file: TextIO, names: Sequence[str], times: Sequence[str], absent: list[int]
 ) -> Iterator[_Row]:
-    first = file.readline()
+    first, above = _header(file)
     delimiter = max(_DELIMITERS, key=first.count)
     header = [name.strip().lower() for name in next(csv.reader([first], delimiter=delimiter), [])]
-    time_place = _place(path, header, times)
-    places = [_place(path, header, (name,)) for name in names]
+    where = f"{path}, line {above}"
+    time_place = _place(where, header, times)
+    places = [_place(where, header, (name,)) for name in names]
     reader = csv.reader(file, delimiter=delimiter)
     for cells in reader:
-        line = reader.line_num + 1
+        line = reader.line_num + above
         if not cells:
             continue
         if len(cells) != len(header):
@@ -141,16 +142,24 @@ def _rows(
         yield _Row(time, line, _numbers(path, line, names, read))
 
 
-def _place(path: Path, header: Sequence[str], names: Sequence[str]) -> int:
+def _header(file: TextIO) -> tuple[str, int]:
+    """The first line with more than one cell, below whatever title, and which line it is."""
+    for number, line in enumerate(file, 1):
+        if any(delimiter in line for delimiter in _DELIMITERS):
+            return line, number
+    return "", 1
+
+
+def _place(where: str, header: Sequence[str], names: Sequence[str]) -> int:
     for name in names:
         found = header.count(name.lower())
         if found > 1:
-            raise TableError(f"{path}, line 1: the header has {found} columns called {name}.")
+            raise TableError(f"{where}: the header has {found} columns called {name}.")
         if found:
             return header.index(name.lower())
     wanted = names[0] if len(names) == 1 else f"{names[0]} ({' or '.join(names[1:])})"
     shown = ", ".join(header)[:200]
-    raise TableError(f"{path}, line 1: no column is called {wanted}; the header is: {shown}.")
+    raise TableError(f"{where}: no column is called {wanted}; the header is: {shown}.")
 
 
 def _numbers(

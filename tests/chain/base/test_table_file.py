@@ -70,6 +70,16 @@ def test_rows_are_sorted_and_repeated_ones_count_once(tmp_path: Path) -> None:
     assert (table.repeated_rows, table.absent_rows) == (1, 1)
 
 
+def test_a_title_above_the_header_is_passed_over(tmp_path: Path) -> None:
+    title = "hours of a market\n\n"
+    table = read_timed_table(written(tmp_path, f"{title}time,open,close\n0,1,2\n"), NAMES)
+    assert list(table.lines) == [4]
+    with pytest.raises(TableError, match="line 4"):
+        read_timed_table(written(tmp_path, f"{title}time,open,close\n0,1,x\n"), NAMES)
+    with pytest.raises(TableError, match="line 3"):
+        read_timed_table(written(tmp_path, f"{title}time,open\n0,1\n"), NAMES)
+
+
 @pytest.mark.parametrize(
     ("text", "where"),
     [
