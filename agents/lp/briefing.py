@@ -41,6 +41,7 @@ _UNITS = {
     Rule.BUFFER_FLOOR: Unit.HOURS,
     Rule.GAS_YIELD: Unit.MULTIPLIER,
     Rule.BREAK_EVEN: Unit.HOURS,
+    Rule.OWN_SWAP: Unit.FRACTION,
 }
 
 
@@ -157,8 +158,8 @@ def _pool(brief: Brief, observed: ObservedPool) -> None:
         f"{brief.number(market.sigma, Unit.FRACTION)}"
         f"{' (assumed)' if market.sigma_assumed else ''}, over the last day "
         f"{brief.number(market.sigma_24h, Unit.FRACTION)}, over the week "
-        f"{brief.number(market.sigma_7d, Unit.FRACTION)}; fees pay for "
-        f"{brief.number(market.implied_sigma_24h, Unit.FRACTION)}; path efficiency "
+        f"{brief.number(market.sigma_7d, Unit.FRACTION)}; over the week the pool paid "
+        f"{brief.number(market.edge_7d, Unit.MULTIPLIER)} its risk; path efficiency "
         f"{brief.number(market.path_efficiency, Unit.FRACTION)}; pool fees of the last day "
         f"{brief.number(market.fees_24h_usd, Unit.USD)}."
     )

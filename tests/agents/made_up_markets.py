@@ -107,6 +107,7 @@ def _observed(
     fees: float | None = 2_100.0,
     *,
     priced: bool = True,
+    edge: float = 1.69,
 ) -> ObservedPool:
     stable = pool.currency1 == OTHER_DOLLAR
     reading = read_regime(sigma, 0.8 * sigma, 0.22)
@@ -130,9 +131,9 @@ def _observed(
             fees_24h_usd=fees,
             implied_sigma_24h=None if fees is None else 0.9 * sigma,
             implied_sigma_7d=None if fees is None else 1.3 * sigma,
-            edge_7d=None if fees is None else 1.69,
-            fee_rate_24h=None if fees is None else (0.9 * sigma) ** 2 / 8,
-            fee_rate_7d=None if fees is None else (1.3 * sigma) ** 2 / 8,
+            edge_7d=None if fees is None else edge,
+            fee_rate_24h=None if fees is None else edge * sigma**2 / 8,
+            fee_rate_7d=None if fees is None else edge * sigma**2 / 8,
         ),
         regime=reading.regime,
         regime_reason=reading.reason,
@@ -210,7 +211,12 @@ _WHERE_AND_WHEN: dict[str, Any] = {
     "summary": "",
 }
 _STABLE = _pool(_STABLE_TICK, 1, 100, currencies=(COIN, OTHER_DOLLAR), liquidity=7 * 10**17)
+_DEAR_GAS = GasFacts(wei_per_gas=120 * 10**9, l1_data_fee_wei=0, usd_per_wei=3.07e-15)
 _POSITIONS = {
+    # Each move costs more gas than a day's fees may pay, and yet a week's fees pay for it.
+    "dear gas": _position(_observed(_pool(), fees=9_000.0, edge=9.0), -400, 2_200).model_copy(
+        update={"gas": _DEAR_GAS}
+    ),
     "healthy": _position(_observed(_pool(), fees=7_000.0), 900, 900),
     "near the edge": _position(_observed(_pool()), 1_600, 25),
     "outside": _position(_observed(_pool(), fees=9_000.0), -400, 2_200),

@@ -42,12 +42,14 @@ if TYPE_CHECKING:
     from agents.model.interface import ModelPrompt, Reply
     from tests.agents.debating import Argued
 
-DEADLOCKED = Market(0.03, 1.2, off_centre=2.5, gwei=60, profile=RiskProfile.CONSERVATIVE).position()
-"""Every move pays its cost back too late, and some cost more gas than fees allow."""
-DEAR = Market(0.03, 1.3, off_centre=0.5, gwei=5_000).position()
+DEADLOCKED = Market(
+    0.03, 8.0, off_centre=2.5, gwei=370, profile=RiskProfile.CONSERVATIVE
+).position()
+"""Every move costs more gas than a day's fees may pay, though a week's would."""
+DEAR = Market(0.03, 1.3, off_centre=2.5, gwei=5_000).position()
 """No move can pay for its gas."""
-NARROW = Market(0.01, 1.5, half_width=0.01, off_centre=2.0).position()
-"""The first shapes, of the width that is held, fail the floor; the second keep it."""
+NARROW = Market(0.02, 2.0, half_width=0.01, off_centre=2.0, gwei=40).position()
+"""Of the first shapes one fails the floor and two cost too much gas; one of the second does not."""
 
 
 def envelopes(argued: Argued) -> list[Envelope]:
@@ -156,14 +158,16 @@ async def test_an_arbiter_may_choose_otherwise_but_nothing_vetoed() -> None:
 
 
 async def test_what_the_arbiter_chose_still_has_to_beat_hold() -> None:
-    context = Market(0.03, 1.3, half_width=0.01).position()
+    context = Market(
+        0.03, 2.0, off_centre=2.5, gwei=60, profile=RiskProfile.CONSERVATIVE
+    ).position()
     argued = await argue_over(context)
     check_argued(context, argued)
     plan = argued.plan
     assert plan.decided_by == "arbiter"
     assert any(move.judgment and move.judgment.verdict == "revise" for move in plan.candidates)
     assert plan.choice.kind == "hold"
-    assert plan.choice.reasons[0].startswith("HOLD wins")
+    assert plan.choice.codes == (AdviceReason.GAIN_UNDER_COST,)
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3])

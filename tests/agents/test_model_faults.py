@@ -151,7 +151,7 @@ async def test_a_floor_that_was_argued_away_stands_and_says_why(table: Table) ->
             reply["shapes"] = [{**tight, "centerOffsetTicks": far} for far in (2400, -2400)]
         return {**reply, "chosenIndex": 0} if "chosenIndex" in reply else reply
 
-    held = await table.hold(says(reckless, size=200), market_context("near the edge"))
+    held = await table.hold(says(reckless, size=200), market_context("dear gas"))
 
     assert held.plan.choice.kind == "hold"
     assert held.plan.verdict == "reject"
@@ -213,7 +213,7 @@ async def test_a_model_that_fails_leaves_the_plan_of_the_rules_and_is_said_to(
     reason: str,
     patience: ModelLimits,
 ) -> None:
-    context = market_context("near the edge")
+    context = market_context("dear gas")
     held = await dataclasses.replace(table, patience=patience).hold(conduct, context)
 
     assert held.plan == await plan_of_the_rules(context)
@@ -296,7 +296,7 @@ async def test_a_debate_whose_model_hangs_ends_at_its_deadline(
 async def test_a_slow_model_leaves_the_rules_time_to_end_the_debate(table: Table) -> None:
     slow = ModelLimits(total_seconds=0.4, first_seconds=0.4, stall_seconds=0.4, debate_seconds=0.6)
     hurried = dataclasses.replace(table, patience=slow, deadline=2.0)
-    held = await hurried.hold(never_answers(), market_context("near the edge"))
+    held = await hurried.hold(never_answers(), market_context("dear gas"))
 
     assert held.took < 2.0
     assert len(held.requests) == 2
