@@ -189,7 +189,8 @@ async def test_a_channel_nobody_serves_any_more_is_no_quiet_one(bench: Bench) ->
     def broken(_numbers: tuple[int, ...]) -> Outcome:
         raise LookupError
 
-    delivery = Delivery(bench.book, MonitorState(bench.home.database), bench.clock, bool)
+    told: list[Step] = []
+    delivery = Delivery(bench.book, MonitorState(bench.home.database), bench.clock, told.append)
     await delivery.use([Picky(broken, bench.clock)])
     happen(bench.book, raised(1), now=bench.clock())
     delivery.wake()
