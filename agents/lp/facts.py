@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from agents.bus.payload import Measure, Payload, Units
+from agents.numbers.fee_interval import FITTED
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime
 from agents.numbers.shapes import ExposureBias
@@ -74,6 +75,16 @@ class MarketFacts(Payload):
     implied_sigma_24h: Measure | None
     """The volatility these fees pay for."""
     implied_sigma_7d: Measure | None
+    fee_rate_24h: Measure | None = None
+    """What a day paid for each dollar of full-range worth in range: Σ fee/(2·L·√P) by its swaps."""
+    fee_rate_7d: Measure | None = None
+    """The same of the week, for one day of it."""
+    edge_7d: Measure | None = None
+    """What the pool paid over what arbitrage took from everyone in range, of the same 7 days."""
+    fee_low_factor: Measure = FITTED.low
+    """A day's fees are less than this times what is expected one time in ten."""
+    fee_high_factor: Measure = FITTED.high
+    """And more than this times it one time in ten."""
 
 
 class GasFacts(Payload):
