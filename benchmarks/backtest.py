@@ -17,21 +17,20 @@ if TYPE_CHECKING:
 
     from agents.backtest.walking import Track
 
-YEARS = 2
 ROUNDS = 5
 HOUR = 3600.0
 HOLDING_ASKED, RULE_ASKED = 5e6, 1e6
 
 
 def run() -> Iterator[str]:
-    for name, step in (("minutes", 60.0), ("hours", HOUR)):
-        yield from _compared(name, make_track(_bars(step), BacktestTerms()))
+    for name, step, years in (("minutes", 60.0, 2), ("hours", HOUR, 10)):
+        yield from _compared(name, make_track(_bars(step, years), BacktestTerms()))
 
 
 def _compared(name: str, track: Track) -> Iterator[str]:
     terms, advisor = BacktestTerms(), advisor_of(RiskProfile.BALANCED)
     opening = moment_at(track, 0, 0)
-    own = snapped(opening.price, advisor.base_sigmas * opening.sigma, terms.tick_spacing)
+    own = snapped(opening.log_price, advisor.base_sigmas * opening.sigma, terms.tick_spacing)
     decide = by_advice(terms, advisor)
     bars = f"{track.bars:,} {name} in {len(track.starts)} windows"
     held = _seconds(lambda: walk(track, terms, own))
@@ -40,10 +39,10 @@ def _compared(name: str, track: Track) -> Iterator[str]:
     yield _line(f"{bars}, with the rule", track.bars / ruled, RULE_ASKED)
 
 
-def _bars(step: float) -> PoolBars:
+def _bars(step: float, years: int) -> PoolBars:
     """A walk of 4 % a day, with fees that pay for it now and then."""
     random = np.random.default_rng(7)
-    count = int(YEARS * 365 * 86_400 / step)
+    count = int(years * 365 * 86_400 / step)
     moves = random.normal(0, 0.04 * (step / 86_400) ** 0.5, count)
     price = 2000 * np.exp(np.cumsum(moves))
     before = np.concatenate((price[:1], price[:-1]))

@@ -83,11 +83,11 @@ def expected_edges(edge_7d: Floats) -> Floats:
 
 
 def expected_nets(
-    edge_7d: Floats, sigma: Floats, full_range_worth: Floats, days: Floats, others_share: Floats
+    expected: Floats, sigma: Floats, full_range_worth: Floats, days: Floats, others_share: Floats
 ) -> Floats:
-    """Fees − LVR to expect of each."""
+    """Fees − LVR to expect of each, by its expected edge."""
     risk = sigma * sigma / 8 * full_range_worth * days
-    return (expected_edges(edge_7d) * others_share - 1) * risk
+    return (expected * others_share - 1) * risk
 
 
 def horizons(half_width: Floats, sigma: Floats) -> Floats:
@@ -97,11 +97,10 @@ def horizons(half_width: Floats, sigma: Floats) -> Floats:
 
 
 def advised_half_widths(
-    cost_share: Floats, edge_7d: Floats, sigma: Floats, base_sigmas: float
+    cost_share: Floats, expected: Floats, sigma: Floats, base_sigmas: float
 ) -> Floats:
-    """The width that pays best, held between the base and nine daily σ."""
+    """The width that pays best by its expected edge, held between the base and nine daily σ."""
     most = MOST_HALF_WIDTH_SIGMAS * sigma
     with np.errstate(divide="ignore", invalid="ignore"):
-        excess = expected_edges(edge_7d) - 1
-        best = np.where(excess > 0, 8 * cost_share / excess, most)
+        best = np.where(expected > 1, 8 * cost_share / (expected - 1), most)
     return np.minimum(np.maximum(best, base_sigmas * sigma), most)

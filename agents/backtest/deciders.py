@@ -14,11 +14,10 @@ from agents.backtest.advice_arrays import (
     AdviceArrays,
     advise_all,
     advised_half_widths,
-    expected_edges,
     expected_nets,
     horizons,
 )
-from agents.backtest.walking import Decided, move_cost, snapped, swap_needed, worth
+from agents.backtest.walking import Decided, move_cost, snapped, swap_needed, units_of
 from agents.numbers.advice import DEAD_BAND, HORIZON_DAYS, AdviceLines
 from agents.numbers.edges import Edges
 from agents.numbers.profiles import PROFILES
@@ -30,8 +29,13 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from agents.backtest.bars import Flags, Floats
+    from agents.backtest.holding import Tokens
     from agents.backtest.walking import BacktestTerms, Decider, Holdings, Moment
     from agents.numbers.profiles import ProfileRules, RiskProfile
+
+
+_FARTHEST = 40.0
+"""Deviations beyond which a walk is never found; an infinite edge would make no number."""
 
 
 class Advisor(Struct, frozen=True):
@@ -54,8 +58,7 @@ def advisor_of(profile: RiskProfile) -> Advisor:
 
 
 class _Candidate(NamedTuple):
-    lower: Floats
-    upper: Floats
+    edges: tuple[Floats, Floats]
     half_width: Floats
     net: Floats
     cost: Floats
@@ -68,14 +71,14 @@ def by_advice(terms: BacktestTerms, advisor: Advisor) -> Decider:
 
     def decide(moment: Moment, holdings: Holdings) -> Decided:
         held = holdings.held
-        present = worth(holdings, moment.price)
+        tokens = holdings.tokens(moment.root_price)
+        present = tokens.worth(moment.price)
         inside = _inside(moment, holdings)
         staying = _staying_net(moment, holdings, terms)
-        move = _candidate(moment, holdings, terms, advisor, present)
+        move = _candidate(moment, tokens, present, terms, advisor)
         allowed = np.ones_like(inside)
         if advisor.critic:
             allowed = _keeps_floors(moment, move, staying, terms, advisor)
-        exits = np.full_like(present, terms.gas_usd)
         actions = advise_all(
             AdviceArrays(
                 inside,
@@ -83,7 +86,7 @@ def by_advice(terms: BacktestTerms, advisor: Advisor) -> Decider:
                 moment.edge,
                 present * terms.token1_usd,
                 staying,
-                exits,
+                np.full_like(present, terms.gas_usd),
                 allowed,
                 move.half_width,
                 move.net,
@@ -93,7 +96,7 @@ def by_advice(terms: BacktestTerms, advisor: Advisor) -> Decider:
             ),
             advisor.lines,
         )
-        return Decided(actions, move.lower, move.upper)
+        return Decided(actions, *move.edges)
 
     return decide
 
@@ -102,7 +105,7 @@ def by_recentring(terms: BacktestTerms, advisor: Advisor) -> Decider:
     """Whoever is out of range goes back to the profile's own width around the price."""
 
     def decide(moment: Moment, holdings: Holdings) -> Decided:
-        edges = snapped(moment.price, advisor.base_sigmas * moment.sigma, terms.tick_spacing)
+        edges = snapped(moment.log_price, advisor.base_sigmas * moment.sigma, terms.tick_spacing)
         known = np.isfinite(moment.sigma)
         outside = ~_inside(moment, holdings) & known
         return Decided(np.where(outside, MOVE, HOLD).astype(np.int8), *edges)
@@ -122,26 +125,27 @@ def by_chance(
 
     def decide(moment: Moment, _: Holdings) -> Decided:
         known = np.isfinite(moment.sigma)
-        edges = snapped(moment.price, advisor.base_sigmas * moment.sigma, terms.tick_spacing)
+        edges = snapped(moment.log_price, advisor.base_sigmas * moment.sigma, terms.tick_spacing)
         return Decided(np.where(known, drawn[:, moment.place], HOLD).astype(np.int8), *edges)
 
     return decide
 
 
 def _inside(moment: Moment, holdings: Holdings) -> Flags:
-    at = np.log(moment.price)
     held = holdings.held
-    return (held.liquidity > 0) & (held.lower <= at) & (at < held.upper)
+    below = held.lower <= moment.log_price
+    return np.asarray((held.liquidity > 0) & below & (moment.log_price < held.upper))
 
 
 def _staying_net(moment: Moment, holdings: Holdings, terms: BacktestTerms) -> Floats:
     """Fees − LVR of the next seven days where it is, in range or coming back to it."""
-    held, at = holdings.held, np.log(moment.price)
-    own = 2 * held.liquidity * np.sqrt(moment.price) * terms.token1_usd
+    held, at = holdings.held, moment.log_price
+    own = held.liquidity * moment.root_price * (2 * terms.token1_usd)
     with np.errstate(divide="ignore", invalid="ignore"):
-        spread = moment.sigma * sqrt(HORIZON_DAYS)
-        share = _share_below((held.upper - at) / spread) - _share_below((held.lower - at) / spread)
-    return expected_nets(moment.edge, moment.sigma, own, HORIZON_DAYS * share, _others(moment, own))
+        levels = np.stack((held.upper - at, held.lower - at)) / (moment.sigma * sqrt(HORIZON_DAYS))
+    above, below = _share_below(levels)
+    days = HORIZON_DAYS * (above - below)
+    return expected_nets(moment.expected_edge, moment.sigma, own, days, _others(moment, own))
 
 
 def _others(moment: Moment, own: Floats) -> Floats:
@@ -149,26 +153,25 @@ def _others(moment: Moment, own: Floats) -> Floats:
 
 
 def _candidate(
-    moment: Moment, holdings: Holdings, terms: BacktestTerms, advisor: Advisor, present: Floats
+    moment: Moment, tokens: Tokens, present: Floats, terms: BacktestTerms, advisor: Advisor
 ) -> _Candidate:
     """The move of the width that pays best, with what it nets and costs."""
-    base = advisor.base_sigmas * (1.0 if advisor.critic else MIN_WIDTH_MULTIPLIER)
-    # Every centred range takes half of each token: what it costs says how wide, not the reverse.
-    guess = snapped(moment.price, advisor.base_sigmas * moment.sigma, terms.tick_spacing)
-    share = move_cost(swap_needed(holdings, moment.price, *guess), terms) / (
-        present * terms.token1_usd
-    )
-    half = advised_half_widths(share, moment.edge, moment.sigma, base)
-    lower, upper = snapped(moment.price, half, terms.tick_spacing)
-    cost = move_cost(swap_needed(holdings, moment.price, lower, upper), terms)
-    half = (upper - lower) / 2
-    rest = np.maximum(present * terms.token1_usd - cost, 0.0)
-    # 2L√P of a centred range is its worth over 1 − e^(−h/2).
-    own = rest / -np.expm1(-half / 2)
+    least = advisor.base_sigmas * (1.0 if advisor.critic else MIN_WIDTH_MULTIPLIER)
+    worth = present * terms.token1_usd
+    # Centred ranges take half of each token: what that costs says how wide, not the reverse.
+    share = move_cost(np.abs(present / 2 - tokens.amount1), terms) / worth
+    half = advised_half_widths(share, moment.expected_edge, moment.sigma, least)
+    edges = snapped(moment.log_price, half, terms.tick_spacing)
+    _, unit = units_of(edges, moment.root_price)
+    cost = move_cost(swap_needed(tokens, unit, moment.price), terms)
+    # 2L√P of liquidity one is 2√P.
+    full = 2 * moment.root_price / unit.worth(moment.price)
+    own = np.maximum(worth - cost, 0.0) * full
     others = _others(moment, own)
+    half = (edges[1] - edges[0]) / 2
     days = horizons(half, moment.sigma)
-    net = expected_nets(moment.edge, moment.sigma, own, days, others)
-    return _Candidate(lower, upper, half, net, cost, own, others)
+    net = expected_nets(moment.expected_edge, moment.sigma, own, days, others)
+    return _Candidate(edges, half, net, cost, own, others)
 
 
 def _keeps_floors(
@@ -177,7 +180,7 @@ def _keeps_floors(
     """What the Critic asks beside the buffer: gas over a day's fees, and an early break-even."""
     rules = advisor.rules
     risk = moment.sigma**2 / 8 * move.full_range_worth
-    fees = expected_edges(moment.edge) * move.others_share * risk
+    fees = moment.expected_edge * move.others_share * risk
     with np.errstate(divide="ignore", invalid="ignore"):
         life = (move.half_width / moment.sigma) ** 2 * _centred_median_days()
         gain = fees - risk - staying / HORIZON_DAYS
@@ -191,14 +194,12 @@ def _centred_median_days() -> float:
     return median_hours(Edges(1.0, 1.0), 1.0, SIGMA_SCATTER) / HOURS_PER_DAY
 
 
-_erfc = np.vectorize(erfc, otypes=[np.float64])
-
-
-def _share_below(level: Floats) -> Floats:
-    """The expected share of [0, 1] that a standard walk from 0 spends below this level."""
-    distance = np.minimum(np.abs(level), 40.0)
+def _share_below(levels: Floats) -> Floats:
+    """The expected share of [0, 1] that a standard walk from 0 spends below each level."""
+    distance = np.minimum(np.abs(levels), _FARTHEST)
     square = distance * distance
-    tail = (1 + square) * _erfc(distance / sqrt(2)) / 2
+    tails = np.fromiter(map(erfc, (distance / sqrt(2)).ravel().tolist()), np.float64)
+    tail = (1 + square) * tails.reshape(levels.shape) / 2
     beyond = np.maximum(0.0, tail - distance * np.exp(-square / 2) / sqrt(2 * pi))
-    share: Floats = np.where(level < 0, beyond, 1 - beyond)
+    share: Floats = np.where(levels < 0, beyond, 1 - beyond)
     return share

@@ -30,11 +30,26 @@ class BarSeries(NamedTuple):
 
 
 class HeldRanges(NamedTuple):
-    """A range for each window, its edges as logarithms of price; no liquidity is no position."""
+    """A range for each window; no liquidity is no position."""
 
     lower: Floats
+    """As a logarithm of price, as is `upper`."""
     upper: Floats
+    root_lower: Floats
+    """As a square root of price, as is `root_upper`."""
+    root_upper: Floats
     liquidity: Floats
+
+
+class Tokens(NamedTuple):
+    """Amounts of both tokens."""
+
+    amount0: Floats
+    amount1: Floats
+
+    def worth(self, price: Floats) -> Floats:
+        """In token1."""
+        return self.amount0 * price + self.amount1
 
 
 class Earned(NamedTuple):
@@ -45,6 +60,10 @@ class Earned(NamedTuple):
 def bar_series(bars: PoolBars, token1_usd: float) -> BarSeries:
     liquidity = bars.liquidity_usd / (2 * np.sqrt(bars.price) * token1_usd)
     return BarSeries(np.log(bars.low), np.log(bars.high), bars.fees_usd, liquidity)
+
+
+def held_ranges(lower: Floats, upper: Floats, liquidity: Floats) -> HeldRanges:
+    return HeldRanges(lower, upper, np.exp(lower / 2), np.exp(upper / 2), liquidity)
 
 
 def earned(series: BarSeries, first: Indices, last: Indices, held: HeldRanges) -> Earned:
@@ -63,9 +82,9 @@ def _earned(
     series: BarSeries, first: Indices, last: Indices, longest: int, held: HeldRanges
 ) -> Earned:
     bars = first[:, None] + np.arange(longest)
-    absent = bars >= last[:, None]
-    ragged = bool(absent.any())
-    if ragged:
+    absent = None
+    if (last - first).min() < longest:
+        absent = bars >= last[:, None]
         np.minimum(bars, len(series.fees_usd) - 1, out=bars)
     low, high = series.log_low[bars], series.log_high[bars]
     lower, upper = held.lower[:, None], held.upper[:, None]
@@ -73,34 +92,41 @@ def _earned(
     inside = np.minimum(high, upper)
     inside -= np.maximum(low, lower)
     still = span <= 0
-    np.divide(inside, span, out=inside, where=~still)
-    np.copyto(inside, (low >= lower) & (low < upper), where=still)
-    np.clip(inside, 0.0, 1.0, out=inside)
-    inside *= held.liquidity[:, None] > 0
-    if ragged:
-        inside[absent] = 0.0
+    if still.any():
+        np.copyto(inside, (low >= lower) & (low < upper), where=still)
+        span[still] = 1.0
+    inside /= span
+    np.maximum(inside, 0.0, out=inside)
+    np.minimum(inside, 1.0, out=inside)
     own = held.liquidity[:, None]
+    inside *= own > 0
+    if absent is not None:
+        inside[absent] = 0.0
     paid = series.pool_liquidity[bars]
     paid += own
     np.divide(own, paid, out=paid)
     paid *= series.fees_usd[bars]
-    return Earned(np.einsum("ij,ij->i", paid, inside), inside.sum(axis=1))
+    paid *= inside
+    return Earned(paid.sum(axis=1), inside.sum(axis=1))
 
 
-def realised_lvr(closes: Floats, held: HeldRanges) -> Floats:
-    """In token1, along each row of closes: Σ L·(c₁ − c₀)·(s₁² − c₀c₁)/(c₀c₁), never negative."""
-    roots = np.sqrt(closes)
-    lower, upper = np.exp(held.lower / 2)[:, None], np.exp(held.upper / 2)[:, None]
-    clamped = np.clip(roots, lower, upper)
+def realised_lvr(roots: Floats, held: HeldRanges) -> Floats:
+    """In token1, along each row of roots of closes: Σ L·(c₁ − c₀)·(s₁² − c₀c₁)/(c₀c₁) ≥ 0."""
+    clamped = np.maximum(roots, held.root_lower[:, None])
+    np.minimum(clamped, held.root_upper[:, None], out=clamped)
     before, after = clamped[:, :-1], clamped[:, 1:]
     product = before * after
-    lost = (after - before) * (roots[:, 1:] ** 2 - product) / product
+    lost = roots[:, 1:] ** 2
+    lost -= product
+    lost *= after - before
+    lost /= product
     total: Floats = held.liquidity * lost.sum(axis=1)
     return total
 
 
-def tokens_of(held: HeldRanges, price: Floats) -> tuple[Floats, Floats]:
-    """Both tokens in a range at a price."""
-    lower, upper = np.exp(held.lower / 2), np.exp(held.upper / 2)
-    root = np.clip(np.sqrt(price), lower, upper)
-    return held.liquidity * (1 / root - 1 / upper), held.liquidity * (root - lower)
+def tokens_of(held: HeldRanges, root_price: Floats) -> Tokens:
+    """Both tokens in each range, by the root of the price."""
+    root = np.minimum(np.maximum(root_price, held.root_lower), held.root_upper)
+    return Tokens(
+        held.liquidity * (1 / root - 1 / held.root_upper), held.liquidity * (root - held.root_lower)
+    )

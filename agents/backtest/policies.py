@@ -37,9 +37,9 @@ def walk_all(
 ) -> dict[PolicyName, PolicyRun]:
     """Every policy over the same windows, each from its own first range."""
     opening = moment_at(track, 0, 0)
-    own = snapped(opening.price, advisor.base_sigmas * opening.sigma, terms.tick_spacing)
+    own = snapped(opening.log_price, advisor.base_sigmas * opening.sigma, terms.tick_spacing)
     reach = np.full_like(opening.price, log(1 + WIDE_REACH))
-    wide = snapped(opening.price, reach, terms.tick_spacing)
+    wide = snapped(opening.log_price, reach, terms.tick_spacing)
     everywhere = (np.full_like(opening.price, -np.inf), np.full_like(opening.price, np.inf))
     advice = walk(track, terms, own, by_advice(terms, advisor))
     chance = by_chance(terms, advisor, advice.actions, PLACEBO_SEED)

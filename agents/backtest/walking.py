@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from msgspec import Struct
 
-from agents.backtest.advice_arrays import EXIT, MOVE
-from agents.backtest.holding import HeldRanges, bar_series, earned, realised_lvr, tokens_of
+from agents.backtest.advice_arrays import EXIT, MOVE, expected_edges
+from agents.backtest.holding import (
+    HeldRanges,
+    Tokens,
+    bar_series,
+    earned,
+    held_ranges,
+    realised_lvr,
+    tokens_of,
+)
 from agents.backtest.hours import bar_hours, window_starts
 from agents.numbers.edges import TICK_LOG
 from chain.base.units import BIPS, PIPS
@@ -63,8 +71,11 @@ class Moment(NamedTuple):
     place: int
     """Which of the window's decisions this is."""
     price: Floats
+    root_price: Floats
+    log_price: Floats
     sigma: Floats
     edge: Floats
+    expected_edge: Floats
     liquidity_usd: Floats
 
 
@@ -72,13 +83,17 @@ class Holdings(NamedTuple):
     """Where each window stands; tokens are what is held outside of the pool."""
 
     held: HeldRanges
-    tokens0: Floats
-    tokens1: Floats
+    outside: Tokens
     hours_since_action: Floats
     fees_usd: Floats
     lvr_usd: Floats
     costs_usd: Floats
     bars_inside: Floats
+
+    def tokens(self, root_price: Floats) -> Tokens:
+        """In the pool and outside, by the root of the price."""
+        inside = tokens_of(self.held, root_price)
+        return Tokens(inside.amount0 + self.outside.amount0, inside.amount1 + self.outside.amount1)
 
 
 class Decided(NamedTuple):
@@ -127,13 +142,22 @@ def decision_hours(terms: BacktestTerms) -> range:
 
 def moment_at(track: Track, place: int, hour: int) -> Moment:
     at = track.starts + hour
-    hours = track.hours
-    return Moment(place, track.closes[at], hours.sigma[at], hours.edge[at], hours.liquidity_usd[at])
+    price, edge = track.closes[at], track.hours.edge[at]
+    return Moment(
+        place,
+        price,
+        np.sqrt(price),
+        np.log(price),
+        track.hours.sigma[at],
+        edge,
+        expected_edges(edge),
+        track.hours.liquidity_usd[at],
+    )
 
 
-def snapped(price: Floats, half_width: Floats, spacing: int) -> tuple[Floats, Floats]:
+def snapped(log_price: Floats, half_width: Floats, spacing: int) -> tuple[Floats, Floats]:
     """Edges on whole tick spacings nearest to a centred range, none narrower than one spacing."""
-    tick = np.log(price) / TICK_LOG
+    tick = log_price / TICK_LOG
     half = np.maximum(half_width / TICK_LOG, spacing)
     lower = np.rint((tick - half) / spacing) * spacing
     upper = np.rint((tick + half) / spacing) * spacing
@@ -148,7 +172,7 @@ def walk(
 ) -> PolicyRun:
     """Every window from its first range on; without a decider nothing is ever touched."""
     opening = moment_at(track, 0, 0)
-    start = _opened(first_range, opening.price, terms)
+    start = _opened(first_range, opening, terms)
     holdings = start
     asked = decision_hours(terms)
     hours = [*asked, terms.window_hours] if decide else [0, terms.window_hours]
@@ -157,13 +181,12 @@ def walk(
         if decide is not None:
             moment = moment_at(track, place, hour)
             decided = decide(moment, holdings)
-            holdings = _acted(holdings, decided, moment.price, terms)
+            holdings = _acted(holdings, decided, moment, terms)
             actions[:, place] = decided.actions
         holdings = _passed(track, holdings, hour, until, terms.token1_usd)
     closing = track.closes[track.starts + terms.window_hours]
-    kept0, kept1 = tokens_of(start.held, opening.price)
-    held_on = kept0 * closing + kept1
-    ended = worth(holdings, closing)
+    held_on = start.tokens(opening.root_price).worth(closing)
+    ended = holdings.tokens(np.sqrt(closing)).worth(closing)
     return PolicyRun(
         holdings.fees_usd - holdings.lvr_usd - holdings.costs_usd,
         (ended - held_on) * terms.token1_usd + holdings.fees_usd,
@@ -173,85 +196,74 @@ def walk(
     )
 
 
-def worth(holdings: Holdings, price: Floats) -> Floats:
-    """In token1, in the pool and outside."""
-    inside0, inside1 = tokens_of(holdings.held, price)
-    return (inside0 + holdings.tokens0) * price + inside1 + holdings.tokens1
-
-
-def swap_needed(holdings: Holdings, price: Floats, lower: Floats, upper: Floats) -> Floats:
-    """How much, in token1, changes its token when everything goes into a new range."""
-    unit0, unit1 = tokens_of(HeldRanges(lower, upper, np.ones_like(price)), price)
-    share1 = unit1 / (unit0 * price + unit1)
-    _, inside1 = tokens_of(holdings.held, price)
-    return np.abs(share1 * worth(holdings, price) - inside1 - holdings.tokens1)
-
-
 def move_cost(swapped: Floats, terms: BacktestTerms) -> Floats:
     """In dollars, of a move that swaps so much token1."""
-    return swapped * terms.token1_usd * terms.swap_cost + terms.gas_usd
+    return swapped * (terms.token1_usd * terms.swap_cost) + terms.gas_usd
 
 
-def _opened(edges: tuple[Floats, Floats], price: Floats, terms: BacktestTerms) -> Holdings:
-    none = np.zeros_like(price)
-    capital = np.full_like(price, terms.capital / terms.token1_usd)
-    held = _minted(edges, price, capital)
-    return Holdings(held, none, none, np.full_like(price, np.inf), none, none, none, none)
+def units_of(edges: tuple[Floats, Floats], root_price: Floats) -> tuple[HeldRanges, Tokens]:
+    """Liquidity of one in each range, and what it takes."""
+    one = held_ranges(*edges, np.ones_like(root_price))
+    return one, tokens_of(one, root_price)
 
 
-def _minted(edges: tuple[Floats, Floats], price: Floats, worth1: Floats) -> HeldRanges:
-    one = HeldRanges(*edges, np.ones_like(price))
-    unit0, unit1 = tokens_of(one, price)
-    return one._replace(liquidity=worth1 / (unit0 * price + unit1))
+def swap_needed(tokens: Tokens, unit: Tokens, price: Floats) -> Floats:
+    """How much, in token1, changes its token when everything goes into ranges of such units."""
+    share1 = unit.amount1 / unit.worth(price)
+    return np.abs(share1 * tokens.worth(price) - tokens.amount1)
 
 
-def _acted(holdings: Holdings, decided: Decided, price: Floats, terms: BacktestTerms) -> Holdings:
+def _opened(edges: tuple[Floats, Floats], opening: Moment, terms: BacktestTerms) -> Holdings:
+    none = np.zeros_like(opening.price)
+    one, unit = units_of(edges, opening.root_price)
+    held = one._replace(liquidity=terms.capital / terms.token1_usd / unit.worth(opening.price))
+    never = np.full_like(none, np.inf)
+    return Holdings(held, Tokens(none, none), never, none, none, none, none)
+
+
+def _acted(holdings: Holdings, decided: Decided, moment: Moment, terms: BacktestTerms) -> Holdings:
     moves, exits = decided.actions == MOVE, decided.actions == EXIT
-    if not (moves | exits).any():
+    if not decided.actions.any():
         return holdings
-    cost = _costs(holdings, decided, price, terms)
-    rest = np.maximum(worth(holdings, price) - cost / terms.token1_usd, 0.0)
-    minted = _minted((decided.lower, decided.upper), price, rest)
-    left0, left1 = _left(holdings, price, terms)
-    old = holdings.held
+    price = moment.price
+    tokens = holdings.tokens(moment.root_price)
+    present = tokens.worth(price)
+    one, unit = units_of((decided.lower, decided.upper), moment.root_price)
+    cost = np.where(
+        moves,
+        move_cost(swap_needed(tokens, unit, price), terms),
+        np.where(exits, terms.gas_usd, 0.0),
+    )
+    # Whatever is left of the worth stays in the same proportion of tokens, or is minted.
+    left = np.maximum(1 - cost / (terms.token1_usd * present), 0.0)
+    old, outside = holdings.held, holdings.outside
+    minted = one._replace(liquidity=left * present / unit.worth(price))
+    emptied = old._replace(liquidity=np.where(exits, 0.0, old.liquidity))
     return holdings._replace(
         held=HeldRanges(
-            np.where(moves, minted.lower, old.lower),
-            np.where(moves, minted.upper, old.upper),
-            np.where(moves, minted.liquidity, np.where(exits, 0.0, old.liquidity)),
+            *(np.where(moves, new, kept) for new, kept in zip(minted, emptied, strict=True))
         ),
-        tokens0=np.where(moves, 0.0, np.where(exits, left0, holdings.tokens0)),
-        tokens1=np.where(moves, 0.0, np.where(exits, left1, holdings.tokens1)),
+        outside=Tokens(
+            *(
+                np.where(moves, 0.0, np.where(exits, left * amount, kept))
+                for amount, kept in zip(tokens, outside, strict=True)
+            )
+        ),
         hours_since_action=np.where(moves | exits, 0.0, holdings.hours_since_action),
         costs_usd=holdings.costs_usd + cost,
     )
 
 
-def _costs(holdings: Holdings, decided: Decided, price: Floats, terms: BacktestTerms) -> Floats:
-    swapped = swap_needed(holdings, price, decided.lower, decided.upper)
-    leaving = np.where(decided.actions == EXIT, terms.gas_usd, 0.0)
-    return np.where(decided.actions == MOVE, move_cost(swapped, terms), leaving)
-
-
-def _left(holdings: Holdings, price: Floats, terms: BacktestTerms) -> tuple[Floats, Floats]:
-    """Both tokens after leaving, the gas taken from both alike."""
-    inside0, inside1 = tokens_of(holdings.held, price)
-    before = worth(holdings, price)
-    kept = np.maximum(1 - terms.gas_usd / terms.token1_usd / before, 0.0)
-    return (inside0 + holdings.tokens0) * kept, (inside1 + holdings.tokens1) * kept
-
-
 def _passed(track: Track, holdings: Holdings, hour: int, until: int, token1_usd: float) -> Holdings:
     """The same holdings some hours later."""
-    bars = track.hours.last_bar + 1
-    gained = earned(
-        track.series, bars[track.starts + hour], bars[track.starts + until], holdings.held
-    )
-    closes = track.closes[track.starts[:, None] + np.arange(hour, until + 1)]
+    bars = track.hours.last_bar
+    first, last = bars[track.starts + hour] + 1, bars[track.starts + until] + 1
+    gained = earned(track.series, first, last, holdings.held)
+    roots = np.sqrt(track.closes[track.starts[:, None] + np.arange(hour, until + 1)])
     return holdings._replace(
         hours_since_action=holdings.hours_since_action + (until - hour),
         fees_usd=holdings.fees_usd + gained.fees_usd,
-        lvr_usd=holdings.lvr_usd + realised_lvr(closes, holdings.held) * token1_usd,
+        lvr_usd=holdings.lvr_usd + realised_lvr(roots, holdings.held) * token1_usd,
         bars_inside=holdings.bars_inside + gained.bars_inside,
     )
 

@@ -77,14 +77,16 @@ class MarketFacts(Payload):
     implied_sigma_24h: Measure | None
     """The volatility these fees pay for."""
     implied_sigma_7d: Measure | None
-    edge_7d: Measure | None = None
-    """What the pool paid over what arbitrage took from it, in seven days."""
     fee_rate_24h: Measure | None = None
-    """Fees a day for a dollar of full-range worth, swap by swap by the liquidity each met."""
+    """What a day paid for each dollar of full-range worth in range: Σ fee/(2·L·√P) by its swaps."""
     fee_rate_7d: Measure | None = None
+    """The same of the week, for one day of it."""
+    edge_7d: Measure | None = None
+    """What the pool paid over what arbitrage took from everyone in range, of the same 7 days."""
     fee_low_factor: Measure = FITTED.low
+    """A day's fees are less than this times what is expected one time in ten."""
     fee_high_factor: Measure = FITTED.high
-    """One day in ten pays less than this part of what is expected, and one in ten more."""
+    """And more than this times it one time in ten."""
 
 
 class GasFacts(Payload):

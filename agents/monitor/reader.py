@@ -15,12 +15,13 @@ from agents.numbers.costs import GAS_UNITS, CostedRecipe
 from chain.base.quantity import Unknown
 from chain.base.units import HOUR
 from chain.contracts.networks import NATIVE
-from chain.history.block_times import first_block_since, interpolated, read_headers, spread
+from chain.history.block_times import interpolated, read_headers, spread
 from chain.history.candle_volatility import DAY_HOURS, VolatilityStep, read_volatility
 from chain.history.end_ticks import EndTicks, read_end_ticks
-from chain.history.memory import SwapMemory
+from chain.history.flows import FeeTerms
+from chain.history.hour_memory import HourMemory
+from chain.history.hour_reader import read_hours
 from chain.history.path import price_path
-from chain.history.swaps import read_swaps_of
 from chain.pools.hook_targets import passes_calls_on, read_hook_targets
 from chain.positions.custody import OWNER, about, decode_owner
 from chain.positions.discovery import Discovery
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
     from agents.monitor.alerts.store_page import WatchCursor
     from agents.monitor.rules.depths import DepthReference
     from chain.contracts.networks import Address
-    from chain.contracts.pool_key import PoolId, PoolKey
+    from chain.contracts.pool_key import PoolId
     from chain.history.candle_volatility import Volatility
     from chain.positions.discovery import WalletPositions
     from chain.positions.overview import Sources
-    from chain.positions.snapshot import PositionSnapshot
+    from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
     from chain.prices.price import PriceBook
     from chain.rpc.records import Block
     from chain.tokens import Token
@@ -137,7 +138,7 @@ class WatchReader:
         positions = [one for wallet in wallets for one in wallet.positions]
         provided = [one for one in positions if one.liquidity]
         tokens, prices = await read_values(sources, positions, words, beside=_COIN)
-        pools = {one.pool.pool_id: one.pool.key for one in provided}
+        pools = {one.pool.pool_id: one.pool for one in provided}
         ticks = await self._end_ticks(sought, wallets, head)
         gone = [
             set(one.watched) - {each.token_id for each in wallet.positions}
@@ -220,10 +221,10 @@ class WatchReader:
             return dict(zip(gone, owners, strict=True))
 
     async def _renew_volatilities(
-        self, pools: Mapping[PoolId, PoolKey], head: Block, now: float
+        self, pools: Mapping[PoolId, PoolSnapshot], head: Block, now: float
     ) -> None:
         """Hourly: a day's volatility does not change within a poll."""
-        unknown = {pool: key for pool, key in pools.items() if pool not in self._volatilities}
+        unknown = {pool: one for pool, one in pools.items() if pool not in self._volatilities}
         if not still_fresh(self._volatilities_read, VOLATILITY_KEPT_SECONDS, now):
             unknown = dict(pools)
             self._volatilities_read = now
@@ -234,24 +235,29 @@ class WatchReader:
             self._volatilities |= await self._read_volatilities(unknown, head, now)
 
     async def _read_volatilities(
-        self, pools: Mapping[PoolId, PoolKey], head: Block, now: float
+        self, pools: Mapping[PoolId, PoolSnapshot], head: Block, now: float
     ) -> dict[PoolId, Volatility]:
         sources, network = self.sources, self.sources.network
         found = {
-            pool: await read_volatility(sources.coingecko, network, key, None, now=now)
-            for pool, key in pools.items()
+            pool: await read_volatility(sources.coingecko, network, one.key, None, now=now)
+            for pool, one in pools.items()
         }
         unmarketed = [pool for pool, one in found.items() if one.step is not VolatilityStep.MARKET]
         if unmarketed:
-            since = head.timestamp - DAY_HOURS * HOUR
-            start = await first_block_since(sources.client, network, since, head)
-            memory = SwapMemory(sources.store, network, sources.clock)
-            histories = await read_swaps_of(
-                sources.client, network, unmarketed, start, head.number, memory=memory
+            hours = await read_hours(
+                sources.client,
+                network,
+                {
+                    pool: FeeTerms(pools[pool].key.fee, pools[pool].protocol_fee)
+                    for pool in unmarketed
+                },
+                DAY_HOURS * HOUR,
+                memory=HourMemory(sources.store, network, sources.clock),
+                head=head,
             )
             for pool in unmarketed:
-                path = price_path(histories[pool])
-                found[pool] = await read_volatility(None, network, pools[pool], path, now=now)
+                path = price_path(hours[pool])
+                found[pool] = await read_volatility(None, network, pools[pool].key, path, now=now)
         return found
 
     async def _renew_gas(self, now: float) -> None:

@@ -35,7 +35,7 @@ class FeeSpread(NamedTuple):
     @property
     def source(self) -> str:
         if self.fitted:
-            return f"{self.days} days of a mainnet ETH/USDT pool, 2021 and 2022"
+            return f"{self.days} days of a large pool of ether against dollars, 2021 and 2022"
         return f"the last {self.days} days of this pool against the week before each"
 
 

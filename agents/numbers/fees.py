@@ -60,11 +60,18 @@ def diluted(active_worth: float, others_worth: float, own_worth: float) -> float
     return active_worth / shared if shared > 0 else 0.0
 
 
-def implied_daily_sigma(pool_fees_per_day: float, active_full_range_worth: float) -> float | None:
-    """σ_IV = √(8 · full-range fee rate): the volatility these fees pay for; None for an empty pool.
+def implied_daily_sigma(daily_fee_rate: float) -> float:
+    """σ_IV = √(8 · full-range fee rate): the volatility these fees pay for.
 
     An LP earns only while the market moves less than this.
     """
-    if active_full_range_worth <= 0:
-        return None
-    return sqrt(8 * pool_fees_per_day / active_full_range_worth)
+    return sqrt(8 * daily_fee_rate)
+
+
+def average_liquidity(pool_fees: float, fee_rate: float, price: float, unit1_value: float) -> float:
+    """The liquidity that swaps met, by fees: what they paid over what a unit of it was paid.
+
+    L = Σfee / (rate · 2√P), `price` being a tick; zero where nothing was paid.
+    """
+    worth_of_one = full_range_value(1, price, unit1_value)
+    return pool_fees / (fee_rate * worth_of_one) if fee_rate > 0 and worth_of_one > 0 else 0.0

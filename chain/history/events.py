@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -34,6 +34,21 @@ class InitializeEvent(Struct, frozen=True):
     key: PoolKey
     sqrt_price_x96: int
     tick: int
+
+
+class PricedSwap(Protocol):
+    """What a swap tells of the price and of the fees, however much else is known of it."""
+
+    @property
+    def zero_for_one(self) -> bool: ...
+    @property
+    def amount_in(self) -> int: ...
+    @property
+    def sqrt_price_x96(self) -> int: ...
+    @property
+    def liquidity(self) -> int: ...
+    @property
+    def fee(self) -> int: ...
 
 
 class SwapEvent(Struct, frozen=True):

@@ -12,7 +12,7 @@ from chain.math.sqrt_price import divide_up
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from chain.history.events import SwapEvent
+    from chain.history.events import PricedSwap, SwapEvent
 
 
 class Volume(NamedTuple):
@@ -55,14 +55,14 @@ def volume(swaps: Iterable[SwapEvent]) -> Volume:
     return Volume(amount0, amount1, count)
 
 
-def fees(swaps: Iterable[SwapEvent], terms: FeeTerms) -> SwapFees:
+def fees(swaps: Iterable[PricedSwap], terms: FeeTerms) -> SwapFees:
     total = SwapFees()
     for swap in swaps:
         total = total.plus(fees_of_swap(swap, terms))
     return total
 
 
-def fees_of_swap(swap: SwapEvent, terms: FeeTerms) -> SwapFees:
+def fees_of_swap(swap: PricedSwap, terms: FeeTerms) -> SwapFees:
     """The fee inside a swap's input, to within one unit per initialised tick it crossed."""
     paid = swap.amount_in
     gross = divide_up(paid * swap.fee, PIPS)
@@ -73,7 +73,7 @@ def fees_of_swap(swap: SwapEvent, terms: FeeTerms) -> SwapFees:
     return SwapFees(gross1=gross, providers1=gross - protocol)
 
 
-def protocol_fee_of(swap: SwapEvent, terms: FeeTerms) -> int:
+def protocol_fee_of(swap: PricedSwap, terms: FeeTerms) -> int:
     """Pips the protocol took of this swap's input."""
     now = terms.protocol_fee.towards(zero_for_one=swap.zero_for_one)
     if terms.key_fee == DYNAMIC_FEE:

@@ -13,7 +13,7 @@ from chain.base.units import HOUR
 
 if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolId
-    from chain.history.swaps import SwapHistory
+    from chain.history.hours import PoolHours
 
 
 LEAST_COVERED = 0.9
@@ -21,13 +21,13 @@ LEAST_COVERED = 0.9
 
 
 class PricePoint(NamedTuple):
-    """The pool after a swap."""
+    """The pool after a swap, or at the end of an hour of swaps."""
 
     time: int
-    time_estimated: bool
     sqrt_price_x96: int
-    tick: int
-    liquidity: int
+    swaps: int = 1
+    estimated: int = 0
+    """How many of its swaps have a time that is interpolated."""
 
 
 class PricePath(Struct, frozen=True):
@@ -41,9 +41,9 @@ class PricePath(Struct, frozen=True):
     @property
     def source(self) -> str:
         """What a number drawn from this path says about its origin."""
-        estimated = sum(point.time_estimated for point in self.points)
+        estimated = sum(point.estimated for point in self.points)
         note = f", {estimated} times interpolated" if estimated else ""
-        return f"{len(self.points)} pool swaps{note}"
+        return f"{sum(point.swaps for point in self.points)} pool swaps{note}"
 
     def last(self, hours: int) -> PricePath:
         """What happened in the last so many hours."""
@@ -70,15 +70,14 @@ class PricePath(Struct, frozen=True):
         return [point.time for point in self.points]
 
 
-def price_path(history: SwapHistory) -> PricePath:
-    points = tuple(
-        PricePoint(
-            timed.time,
-            timed.time_estimated,
-            timed.swap.sqrt_price_x96,
-            timed.swap.tick,
-            timed.swap.liquidity,
-        )
-        for timed in history.swaps
+def price_path(hours: PoolHours) -> PricePath:
+    """The last day swap by swap, before it the ends of the hours."""
+    earlier = (
+        PricePoint(row.hour + HOUR - 1, row.close, row.swaps, row.estimated)
+        for row in hours.rows
+        if row.hour < hours.recent_since
     )
-    return PricePath(history.pool_id, points, history.last.timestamp, history.last.number)
+    swaps = (
+        PricePoint(one.time, one.sqrt_price_x96, 1, one.time_estimated) for one in hours.recent
+    )
+    return PricePath(hours.pool_id, (*earlier, *swaps), hours.last.timestamp, hours.last.number)

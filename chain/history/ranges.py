@@ -11,7 +11,7 @@ from chain.history.flows import FeeTerms, protocol_fee_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from chain.history.events import SwapEvent
+    from chain.history.events import PricedSwap
 
 _FINER = 64
 """Bits kept below one unit while steps add up."""
@@ -52,7 +52,7 @@ def realised_lvr(sqrt_prices: Iterable[int], held: LiquidityRange) -> int:
 
 
 def range_fees(
-    swaps: Sequence[SwapEvent], held: LiquidityRange, terms: FeeTerms, *, included: bool
+    swaps: Sequence[PricedSwap], held: LiquidityRange, terms: FeeTerms, *, included: bool
 ) -> RangeFees:
     """The fees a range earned from swaps; the first swap only says where the path starts.
 

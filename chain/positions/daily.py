@@ -6,7 +6,6 @@ liquidity, and told as a rate per day.
 
 from __future__ import annotations
 
-import asyncio
 from bisect import bisect_right
 from collections import defaultdict
 from fractions import Fraction
@@ -18,24 +17,23 @@ from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import DAY, HOUR
 from chain.contracts.storage import decode_slot0
 from chain.history.block_times import first_block_since, read_headers
-from chain.history.events import InitializeEvent, SwapEvent
+from chain.history.events import InitializeEvent, PricedSwap, SwapEvent
 from chain.history.flows import FeeTerms
+from chain.history.hour_reader import read_hours
 from chain.history.ranges import LiquidityRange, range_fees, realised_lvr
-from chain.history.swaps import read_swaps
 from chain.math.fees import FeeGrowth, fee_growth_inside, fees_owed
 from chain.math.liquidity import Amounts
-from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.archive import find_last_price, read_past_words
 from chain.positions.identity import layout_of
 from chain.positions.profit import worth
 from chain.read.block_reader import sound_answers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from chain.contracts.networks import Address, Network
-    from chain.history.memory import SwapMemory
-    from chain.history.swaps import SwapHistory
+    from chain.history.hour_memory import HourMemory
+    from chain.history.hours import PoolHours
     from chain.positions.identity import PositionLayout
     from chain.positions.profit import SinceEntry
     from chain.positions.snapshot import PositionSnapshot
@@ -49,13 +47,13 @@ async def read_daily_results(
     snapshots: Sequence[PositionSnapshot],
     accounts: Mapping[int, SinceEntry],
     *,
-    swaps: SwapMemory | None = None,
+    memory: HourMemory,
 ) -> dict[int, DailyResult]:
     """The daily result of each position, all of one snapshot, by token id."""
     if not snapshots:
         return {}
     with sound_answers():
-        return await _read(client, network, snapshots, accounts, swaps)
+        return await _read(client, network, snapshots, accounts, memory)
 
 
 async def _read(
@@ -63,7 +61,7 @@ async def _read(
     network: Network,
     snapshots: Sequence[PositionSnapshot],
     accounts: Mapping[int, SinceEntry],
-    swaps: SwapMemory | None,
+    memory: HourMemory,
 ) -> dict[int, DailyResult]:
     manager = network.contracts.position_manager
     head = snapshots[0].block
@@ -78,12 +76,10 @@ async def _read(
         wanted[begins[one.token_id]].update(dict.fromkeys(slots))
     words = await read_past_words(client, network, {at: list(some) for at, some in wanted.items()})
     headers = {one.number: one for one in await read_headers(client, sorted(wanted))}
-    pool_ids = sorted({one.pool.pool_id for one in snapshots})
-    read = (
-        read_swaps(client, network, pool_id, day_ago, head.number, memory=swaps)
-        for pool_id in pool_ids
-    )
-    histories = dict(zip(pool_ids, await asyncio.gather(*read), strict=True))
+    terms = {
+        one.pool.pool_id: FeeTerms(one.pool.key.fee, one.pool.protocol_fee) for one in snapshots
+    }
+    hours = await read_hours(client, network, terms, DAY, memory=memory, head=head)
     without_words = {
         one.pool.pool_id for one in snapshots if isinstance(words[begins[one.token_id]], Unknown)
     }
@@ -95,54 +91,8 @@ async def _read(
     for one in snapshots:
         begin, pool_id = begins[one.token_id], one.pool.pool_id
         start = DayStart(headers[begin], words[begin], earlier.get(pool_id))
-        results[one.token_id] = daily_result(one, manager, start, histories[pool_id])
+        results[one.token_id] = daily_result(one, manager, start, hours[pool_id])
     return results
-
-
-class DayOfRange(Struct, frozen=True):
-    """In units of currency1 at the present price, at the position's present liquidity."""
-
-    begin: int
-    fees: Fraction
-    lvr: int
-
-
-def days_of_range(
-    snapshot: PositionSnapshot, swaps: SwapHistory, since: int
-) -> tuple[DayOfRange, ...]:
-    """Whole days back from the snapshot, as far as the swaps and the position go, oldest first."""
-    identity = snapshot.identity
-    held = LiquidityRange(
-        sqrt_price_at_tick(identity.tick_lower),
-        sqrt_price_at_tick(identity.tick_upper),
-        snapshot.liquidity,
-    )
-    first = max(since, swaps.first.timestamp)
-    return tuple(
-        _day(snapshot, swaps, held, begin) for begin in _begins(snapshot.block.timestamp, first)
-    )
-
-
-def _begins(until: int, first: int) -> Iterator[int]:
-    days = max(0, until - first) // DAY
-    return (until - back * DAY for back in range(days, 0, -1))
-
-
-def _day(
-    snapshot: PositionSnapshot, swaps: SwapHistory, held: LiquidityRange, begin: int
-) -> DayOfRange:
-    times = [timed.time for timed in swaps.swaps]
-    start, end = bisect_right(times, begin), bisect_right(times, begin + DAY)
-    # The last swap before the day only says where its path begins.
-    path = [timed.swap for timed in swaps.swaps[max(0, start - 1) : end]]
-    terms = FeeTerms(snapshot.pool.key.fee, snapshot.pool.protocol_fee)
-    fees = range_fees(path, held, terms, included=True)
-    opening = path[0].sqrt_price_x96 if path else snapshot.pool.sqrt_price_x96
-    closes = hourly_closes(swaps, opening, begin, begin + DAY)
-    price = snapshot.pool.sqrt_price_x96
-    return DayOfRange(
-        begin, worth(Amounts(fees.fees0, fees.fees1), price), realised_lvr(closes, held)
-    )
 
 
 T = TypeVar("T")
@@ -179,7 +129,7 @@ def earning_since(account: SinceEntry) -> int | None:
 
 
 def daily_result(
-    snapshot: PositionSnapshot, position_manager: Address, start: DayStart, swaps: SwapHistory
+    snapshot: PositionSnapshot, position_manager: Address, start: DayStart, hours: PoolHours
 ) -> DailyResult:
     seconds = snapshot.block.timestamp - start.block.timestamp
     if seconds <= 0:
@@ -189,10 +139,10 @@ def daily_result(
     held = LiquidityRange(layout.sqrt_price_lower, layout.sqrt_price_upper, snapshot.liquidity)
     fees = _fees_by_growth(snapshot, position_manager, start)
     if isinstance(fees, Unknown):
-        fees = _fees_by_swaps(snapshot, held, start, swaps)
+        fees = _fees_by_swaps(snapshot, held, start, hours)
     fees_a_day = fees.map(lambda earned: _a_day(earned, seconds))
-    lost = realised_lvr(_hourly_prices(snapshot, layout, start, swaps), held)
-    lvr_a_day = _by_swaps(Fraction(lost * DAY, seconds), swaps)
+    lost = realised_lvr(_hourly_prices(snapshot, layout, start, hours), held)
+    lvr_a_day = _by_swaps(Fraction(lost * DAY, seconds), hours)
     price = snapshot.pool.sqrt_price_x96
     return DailyResult(
         token_id=snapshot.token_id,
@@ -234,46 +184,42 @@ def _pair(words: Mapping[int, int], slot: int) -> FeeGrowth:
 
 
 def _fees_by_swaps(
-    snapshot: PositionSnapshot, held: LiquidityRange, start: DayStart, swaps: SwapHistory
+    snapshot: PositionSnapshot, held: LiquidityRange, start: DayStart, hours: PoolHours
 ) -> Quantity[Amounts]:
     """Estimated: the position's share of each swap's fee."""
     terms = FeeTerms(snapshot.pool.key.fee, snapshot.pool.protocol_fee)
-    events = [timed.swap for timed in swaps.swaps]
-    before = [one for one in events if one.place.block_number <= start.block.number]
+    number = start.block.number
+    before: list[PricedSwap] = [one for one in hours.recent if one.block_number <= number]
     if not before and isinstance(start.earlier, SwapEvent):
         before = [start.earlier]
-    since = [one for one in events if one.place.block_number > start.block.number]
+    since = [one for one in hours.recent if one.block_number > number]
     fees = range_fees([*before[-1:], *since], held, terms, included=True)
-    return _by_swaps(Amounts(fees.fees0, fees.fees1), swaps)
+    return _by_swaps(Amounts(fees.fees0, fees.fees1), hours)
 
 
 def _hourly_prices(
-    snapshot: PositionSnapshot, layout: PositionLayout, start: DayStart, swaps: SwapHistory
+    snapshot: PositionSnapshot, layout: PositionLayout, start: DayStart, hours: PoolHours
 ) -> list[int]:
     """The square-root prices at the start, at each full hour back from the end, and at the end."""
     if not isinstance(start.words, Unknown):
         opening = decode_slot0(start.words.value[layout.pool.slot0]).sqrt_price_x96
     elif start.earlier is not None:
         opening = start.earlier.sqrt_price_x96
-    elif swaps.swaps:
-        opening = swaps.swaps[0].swap.sqrt_price_x96
+    elif hours.recent:
+        opening = hours.recent[0].sqrt_price_x96
     else:
         opening = snapshot.pool.sqrt_price_x96
-    return hourly_closes(swaps, opening, start.block.timestamp, snapshot.block.timestamp)
-
-
-def hourly_closes(swaps: SwapHistory, opening: int, begin: int, until: int) -> list[int]:
-    """The square-root prices at a time, at each full hour back from another, and there."""
-    times = [timed.time for timed in swaps.swaps]
-    prices = [opening, *(timed.swap.sqrt_price_x96 for timed in swaps.swaps)]
-    hours = range((until - begin - 1) // HOUR, -1, -1)
-    moments = [begin, *(until - back * HOUR for back in hours)]
+    begin, until = start.block.timestamp, snapshot.block.timestamp
+    times = [one.time for one in hours.recent]
+    prices = [opening, *(one.sqrt_price_x96 for one in hours.recent)]
+    back = range((until - begin - 1) // HOUR, -1, -1)
+    moments = [begin, *(until - count * HOUR for count in back)]
     return [prices[bisect_right(times, at)] for at in moments]
 
 
-def _by_swaps(value: T, swaps: SwapHistory) -> Known[T]:
-    source = f"{len(swaps.swaps)} pool swaps"
-    return Known(value, source, swaps.last.number, float(swaps.last.timestamp))
+def _by_swaps(value: T, hours: PoolHours) -> Known[T]:
+    last = hours.last
+    return Known(value, f"{len(hours.last_day())} pool swaps", last.number, float(last.timestamp))
 
 
 def _a_day(amounts: Amounts, seconds: int) -> Amounts:

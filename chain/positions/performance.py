@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.quantity import Quantity, Unknown, combine
-from chain.history.memory import SwapMemory
+from chain.history.hour_memory import HourMemory
 from chain.positions.change_memory import ChangeMemory
 from chain.positions.change_reader import ChangeReader
 from chain.positions.daily import read_daily_results
@@ -42,8 +42,8 @@ async def read_performance(sources: Sources, snapshots: Sequence[PositionSnapsho
     client, network, store = sources.client, sources.network, sources.store
     changes = ChangeMemory(store, network, sources.clock)
     accounts = await ChangeReader(client, network, sources.memory, changes).since_entry(snapshots)
-    swaps = SwapMemory(store, network, sources.clock)
-    daily = await read_daily_results(client, network, snapshots, accounts, swaps=swaps)
+    hours = HourMemory(store, network, sources.clock)
+    daily = await read_daily_results(client, network, snapshots, accounts, memory=hours)
     return Performance(accounts, daily)
 
 

@@ -35,6 +35,9 @@ _RANGES_AT_ONCE = 4
 _PATIENT = 50
 """The same at a limit that was only guessed: where logs are fewer it may lie higher."""
 
+MANY_LOGS = 3_000
+"""Ranges are made narrower where one holds more, so that memory and answers stay small."""
+
 
 class Width(Struct, frozen=True):
     """How many blocks to ask for at once, learned from what the node refuses."""
@@ -52,7 +55,11 @@ class Width(Struct, frozen=True):
         starts = range(first, last + 1, self.blocks)[:count]
         return [(start, min(last, start + self.blocks - 1)) for start in starts]
 
-    def after_answer(self) -> Width:
+    def after_answer(self, found: int = 0) -> Width:
+        if found > MANY_LOGS:
+            return replace(self, blocks=max(1, self.blocks // 2), answered=0)
+        if 2 * found > MANY_LOGS:
+            return replace(self, answered=1)
         answered = self.answered + 1
         if self.blocks < self.ceiling and answered >= _STEADY:
             return replace(self, blocks=min(self.blocks * 2, self.ceiling), answered=0)
@@ -92,10 +99,17 @@ class ScanProgress(Struct, frozen=True):
 
 
 async def scan_logs(
-    client: RpcClient, address: Address, filters: Sequence[Topics], first: int, last: int
+    client: RpcClient,
+    address: Address,
+    filters: Sequence[Topics],
+    first: int,
+    last: int,
+    *,
+    blocks_at_first: int | None = None,
 ) -> AsyncIterator[ScannedRange]:
     """The logs of blocks `first` to `last` that any of the filters catches, range by range."""
-    width = Width(blocks=last - first + 1, ceiling=last - first + 1)
+    most = last - first + 1
+    width = Width(blocks=min(most, blocks_at_first or most), ceiling=most)
     while first <= last:
         ranges = width.ranges(first, last)
         wanted = [
@@ -111,7 +125,7 @@ async def scan_logs(
                 logs = in_chain_order([expected(answer, tuple) for answer in found])
                 yield ScannedRange(expected(header, Block), logs)
                 first = end + 1
-                width = width.after_answer()
+                width = width.after_answer(len(logs))
         except NARROWABLE as refusal:
             if asked == 1:
                 raise

@@ -198,7 +198,7 @@ class Market:
             fees_24h_usd=implied**2 / 8 * worth if self.fees_known else None,
             implied_sigma_24h=implied if self.fees_known else None,
             implied_sigma_7d=implied if self.fees_known else None,
-            edge_7d=self.paid**2 if self.fees_known else None,
             fee_rate_24h=implied**2 / 8 if self.fees_known else None,
             fee_rate_7d=implied**2 / 8 if self.fees_known else None,
+            edge_7d=self.paid**2 if self.fees_known else None,
         )

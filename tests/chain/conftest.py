@@ -10,6 +10,7 @@ import pytest
 
 from chain.base.store import Store
 from chain.contracts.networks import Network, network_named
+from chain.history.hour_memory import HourMemory
 from chain.positions.change_memory import ChangeMemory
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
@@ -56,6 +57,10 @@ class Desk:
     @property
     def changes(self) -> ChangeMemory:
         return ChangeMemory(self.store, self.network, lambda: 0.0)
+
+    @property
+    def hours(self) -> HourMemory:
+        return HourMemory(self.store, self.network, lambda: 0.0)
 
     @property
     def discovery(self) -> Discovery:

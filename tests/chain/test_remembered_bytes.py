@@ -11,9 +11,11 @@ from chain.base.quantity import Known
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
-from chain.history.events import LogPlace, ModifyLiquidityEvent, SwapEvent
-from chain.history.memory import RememberedSwaps, SwapMemory, TimedSwap
-from chain.math.fees import FeeGrowth
+from chain.history.events import LogPlace, ModifyLiquidityEvent
+from chain.history.flows import FeeTerms
+from chain.history.hour_memory import HourMemory
+from chain.history.hours import HourRow, KeptHours, Landmark, RecentSwap
+from chain.math.fees import FeeGrowth, ProtocolFee
 from chain.positions.change_memory import ChangeMemory, PastChanges
 from chain.positions.circumstances import ChangeCircumstances
 from chain.positions.holdings import Holdings
@@ -54,17 +56,30 @@ def spoil(store: Store, namespace: str, text: str, other: str) -> None:
     store.put(namespace, key, json.loads(changed), now=NOW)
 
 
-def test_swaps(store: Store) -> None:
-    swap = SwapEvent(PLACE, KEY.pool_id, WALLET, -5, WIDE, WIDE, 9, -4, 500)
-    remembered = RememberedSwaps(1, 7, HASH, (TimedSwap(swap, 1_700_000_000, True),))
-    memory = SwapMemory(store, BASE, lambda: NOW)
-    memory.save(KEY.pool_id, remembered)
+def test_hours(store: Store) -> None:
+    hour = 1_700_000_000 // 3600 * 3600
+    swap = RecentSwap(7, hour + 5, True, True, 5, WIDE, 9, 500)
+    later = RecentSwap(9, hour + 9, False, False, WIDE, WIDE - 3, 9, 500)
+    row = HourRow(hour, WIDE - 3, WIDE - 3, WIDE, 1, WIDE, 0.25, 1e-30, 0.5, 2, 1)
+    last = Landmark(9, HASH, hour + 9)
+    kept_hours = KeptHours(
+        hour, True, last, (Landmark(7, SENT, hour + 5),), (row,), (swap, later), hour
+    )
+    terms = FeeTerms(500, ProtocolFee(0, 0))
+    memory = HourMemory(store, BASE, lambda: NOW)
+    memory.save({KEY.pool_id: kept_hours}, hour)
 
-    row = [7, 3, HASH, SENT, WALLET, -5, WIDE, WIDE, 9, -4, 500, 1_700_000_000, True]
-    assert kept(store, "swaps") == {"first": 1, "last": 7, "hash": HASH, "swaps": [row]}
-    assert memory.load(KEY.pool_id) == remembered
-    spoil(store, "swaps", "true", "null")
-    assert memory.load(KEY.pool_id) is None
+    assert kept(store, "pool hours") == {
+        "since": hour,
+        "whole": True,
+        "last": [9, HASH, hour + 9],
+        "landmarks": [[7, SENT, hour + 5]],
+        "rows": [[hour, WIDE - 3, WIDE - 3, WIDE, 1, WIDE, 0.25, 1e-30, 0.5, 2, 1]],
+        "swaps_since": hour,
+    }
+    assert memory.load(KEY.pool_id, terms) == kept_hours
+    spoil(store, "pool hours", "true", "null")
+    assert memory.load(KEY.pool_id, terms) is None
 
 
 def test_changes(store: Store) -> None:

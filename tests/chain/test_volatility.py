@@ -69,7 +69,7 @@ async def closes(
 
 def path(ticks: list[int]) -> PricePath:
     points = tuple(
-        PricePoint(NOW - HOUR * (len(ticks) - 1 - place), False, sqrt_price_at_tick(tick), tick, 1)
+        PricePoint(NOW - HOUR * (len(ticks) - 1 - place), sqrt_price_at_tick(tick))
         for place, tick in enumerate(ticks)
     )
     return PricePath("0x" + "11" * 32, points, NOW, 100)

@@ -138,6 +138,14 @@ def test_a_planted_hole_survives_until_a_test_is_written(tmp_path: Path) -> None
     assert (tmp_path / "planted.py").read_text("utf-8") == LIMIT
 
 
+def test_tests_that_cannot_even_be_imported_notice_too(tmp_path: Path) -> None:
+    (tmp_path / "planted.py").write_text(LIMIT, "utf-8")
+    (tmp_path / "test_planted.py").write_text(HOLED + "\n\nassert allowed(100)\n", "utf-8")
+    [hole] = [one for one in _changes(LIMIT) if one.after == "return amount < LIMIT"]
+
+    assert Copy(tmp_path).judge(hole, _runs(["test_much_is_refused"])).by is not None
+
+
 def _runs(names: Sequence[str]) -> list[RecordedTest]:
     return [
         RecordedTest(f"test_planted.py::{name}", 0.1, True, False, frozenset()) for name in names

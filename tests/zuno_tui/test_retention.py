@@ -13,7 +13,10 @@ from chain.base.home import Home
 from chain.base.store import Store
 from chain.contracts.networks import network_named
 from chain.execution.outbox.outbox import Outbox
-from chain.history.memory import RememberedSwaps, SwapMemory
+from chain.history.flows import FeeTerms
+from chain.history.hour_memory import HourMemory
+from chain.history.hours import KeptHours, Landmark
+from chain.math.fees import ProtocolFee
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from zuno_tui.session.retention import KeptFile, let_go, let_go_when_due, surplus
@@ -90,17 +93,18 @@ def test_only_files_of_ours_go(home: Home, tmp_path: Path) -> None:
 def test_swaps_nobody_asked_for_are_forgotten_and_nothing_else(home: Home) -> None:
     store, network = Store.in_memory(), network_named("base")
     for pool, days in (("0x" + "01" * 32, 8), ("0x" + "02" * 32, 6)):
-        memory = SwapMemory(store, network, partial(float, NOW - days * DAY))
-        memory.save(pool, RememberedSwaps(1, 2, "0x" + "aa" * 32, ()))
+        memory = HourMemory(store, network, partial(float, NOW - days * DAY))
+        last = Landmark(2, "0x" + "aa" * 32, 0)
+        memory.save({pool: KeptHours(0, False, last, (), (), (), 0)}, 0)
     store.put("tokens", "1/0xabc", {"decimals": 6}, now=0.0)
     store.put("changes", "1/7", {}, now=0.0)
 
     gone = let_go(home, store, SETTINGS, now=NOW)
 
-    reading = SwapMemory(store, network, lambda: NOW)
+    reading, terms = HourMemory(store, network, lambda: NOW), FeeTerms(500, ProtocolFee(0, 0))
     assert gone.pools == 1
-    assert reading.load("0x" + "01" * 32) is None
-    assert reading.load("0x" + "02" * 32) is not None
+    assert reading.load("0x" + "01" * 32, terms) is None
+    assert reading.load("0x" + "02" * 32, terms) is not None
     assert store.get("tokens", "1/0xabc") == {"decimals": 6}
     assert store.get("changes", "1/7") == {}
 

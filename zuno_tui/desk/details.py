@@ -10,12 +10,14 @@ from msgspec.structs import replace
 
 from chain.base.quantity import Unknown
 from chain.base.units import DAY
-from chain.history.memory import SwapMemory
-from chain.history.swaps import read_recent_swaps
+from chain.history.flows import FeeTerms
+from chain.history.hour_memory import HourMemory
+from chain.history.hour_reader import read_hours
+from chain.history.path import price_path
 from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
 from chain.pools.depth import read_depths
 from chain.pools.state import pool_state_slots, pool_states
-from chain.positions.daily import days_of_range
+from chain.positions.by_day import DayMemory, settled_days
 from chain.positions.overview import read_one
 from chain.positions.performance import read_performance
 from chain.read.block_reader import OneBlock
@@ -30,11 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from chain.base.quantity import Quantity
-    from chain.history.swaps import SwapHistory
+    from chain.history.hours import PoolHours
     from chain.math.liquidity import Amounts
     from chain.pools.depth import Depth
+    from chain.positions.by_day import DayOfRange
     from chain.positions.circumstances import LiquidityChange
-    from chain.positions.daily import DayOfRange
     from chain.positions.overview import OnePosition
     from chain.positions.performance import Performance
     from chain.positions.snapshot import PositionSnapshot
@@ -50,16 +52,16 @@ _MOST_POINTS = 240
 _STRETCHES = 96
 
 
-def chart_view(pair: Pair, snapshot: PositionSnapshot, swaps: SwapHistory) -> ChartView | None:
+def chart_view(pair: Pair, snapshot: PositionSnapshot, hours: PoolHours) -> ChartView | None:
     """The pool's price through time with the range across it; None without decimals or swaps."""
     identity = snapshot.identity
     ticks = (identity.tick_lower, identity.tick_upper)
     edges = [_figure(pair, sqrt_price_at_tick(tick)) for tick in ticks]
     known = sorted(edge for edge in edges if edge is not None)
-    if len(known) != len(ticks) or not swaps.swaps:
+    if len(known) != len(ticks) or not hours.rows:
         return None
     last = snapshot.block.timestamp, snapshot.pool.sqrt_price_x96
-    points = [(one.time, one.swap.sqrt_price_x96) for one in _thinned(swaps.swaps)]
+    points = [(one.time, one.sqrt_price_x96) for one in _thinned(price_path(hours).points)]
     points = [point for point in points if point[0] <= last[0]] + [last]
     return ChartView(
         times=tuple(float(time) for time, _ in points),
@@ -194,16 +196,23 @@ class Details:
         self, one: OnePosition, performance: Performance, pair: Pair, view: DetailView
     ) -> DetailView:
         sources, snapshot = self._desk_context.sources, one.snapshot
-        memory = SwapMemory(sources.store, sources.network, sources.clock)
-        swaps = await read_recent_swaps(
-            sources.client, sources.network, snapshot.pool.pool_id, _DAYS * DAY, memory=memory
+        client, network, store = sources.client, sources.network, sources.store
+        pool = snapshot.pool
+        read = await read_hours(
+            client,
+            network,
+            {pool.pool_id: FeeTerms(pool.key.fee, pool.protocol_fee)},
+            (_DAYS + 1) * DAY,
+            memory=HourMemory(store, network, sources.clock),
         )
+        hours = read[pool.pool_id]
         changes = performance.accounts[snapshot.token_id].changes
-        since = changes[0].timestamp if changes else snapshot.block.timestamp
-        days = days_of_range(snapshot, swaps, since)
+        days = settled_days(
+            snapshot.identity, changes, hours, DayMemory(store, network, sources.clock)
+        )[-_DAYS:]
         return replace(
             view,
-            price=chart_view(pair, snapshot, swaps),
+            price=chart_view(pair, snapshot, hours),
             liquidity=await self._liquidity(one, pair),
             fees_by_day=days_view(days, pair, one.prices, self._desk_context.session.settings.unit),
         )

@@ -11,7 +11,7 @@ from chain.base.store import StoreError
 from chain.base.units import DAY, MEGABYTE
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
-from chain.history.memory import forget_swaps
+from chain.history.hour_memory import forget_hours
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,7 +78,7 @@ def let_go(home: Home, store: Store, settings: RetentionSettings, *, now: float)
     )
     for one in (*records, *plans):
         one.path.unlink(missing_ok=True)
-    pools = forget_swaps(store, before=now - settings.memory_days * DAY)
+    pools = forget_hours(store, before=now - settings.memory_days * DAY)
     return LetGo(len(plans), len(records), pools)
 
 

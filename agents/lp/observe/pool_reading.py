@@ -8,24 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from agents.lp.facts import MarketFacts, ObservedPool
-from agents.lp.observe.movement import (
-    MarketCloses,
-    UnitPrices,
-    earnings,
-    movement,
-    read_market_closes,
-)
+from agents.lp.observe.earnings import UnitPrices, earnings
+from agents.lp.observe.movement import MarketCloses, movement, read_market_closes
 from agents.lp.observe.pool_facts import REACH, figure, pool_facts, said, valued_token
+from agents.numbers.rounding import significant
 from chain.base.units import HOUR
-from chain.history.block_times import MOST_EXACT, first_block_since
 from chain.history.candle_volatility import class_of
-from chain.history.memory import SwapMemory
+from chain.history.flows import FeeTerms
+from chain.history.hour_memory import HourMemory
+from chain.history.hour_reader import read_hours
 from chain.history.path import price_path
-from chain.history.swaps import read_swaps_of
 from chain.history.volatility import DAY, WEEK
 from chain.pools.depth import read_depths
 from chain.read.block_reader import OneBlock
-from chain.rpc.errors import Reorged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +28,7 @@ if TYPE_CHECKING:
     from chain.contracts.hooks import HookPassport
     from chain.contracts.networks import Address, Network
     from chain.contracts.pool_key import PoolId
-    from chain.history.swaps import SwapHistory
+    from chain.history.hours import PoolHours
     from chain.pools.depth import Depth
     from chain.pools.state import PoolState
     from chain.positions.overview import Sources
@@ -43,10 +38,6 @@ if TYPE_CHECKING:
 
 _READ_SECONDS = (WEEK + DAY) * HOUR
 """A week, and a day more so that the week's first hour has a price before it."""
-
-# Blocks of a live network come evenly enough to tell the time between two of them; those of the
-# embedded chain come whenever somebody moves its clock.
-_MOST_EXACT_BY_CLOCK = {"wall": MOST_EXACT, "head": 2_000}
 
 
 class SeenPool(Struct, frozen=True):
@@ -59,7 +50,7 @@ class PoolReading(Struct, frozen=True):
 
     seen: SeenPool
     depth: Depth
-    history: SwapHistory
+    hours: PoolHours
     market: MarketCloses
 
 
@@ -74,13 +65,13 @@ async def read_pools(sources: Sources, block: Block, seen: Sequence[SeenPool]) -
     """All of these pools, whose states were read at this block."""
     here = OneBlock(sources.client, sources.network, block.hash)
     states = [one.state for one in seen]
-    depths, histories, markets = await asyncio.gather(
+    depths, hours, markets = await asyncio.gather(
         read_depths(here, sources.network, states, reach=REACH),
-        _read_week(sources, block, [state.pool_id for state in states]),
+        _read_week(sources, block, states),
         _read_markets(sources, states),
     )
     return [
-        PoolReading(one, depths[pool], histories[pool], markets[pool])
+        PoolReading(one, depths[pool], hours[pool], markets[pool])
         for one, pool in ((one, one.state.pool_id) for one in seen)
     ]
 
@@ -88,14 +79,14 @@ async def read_pools(sources: Sources, block: Block, seen: Sequence[SeenPool]) -
 def observed_pool(
     network: Network, reading: PoolReading, tokens: Mapping[Address, Token], prices: PriceBook
 ) -> SourcedPoolFacts:
-    seen, block = reading.seen, reading.history.last
+    seen, block = reading.seen, reading.hours.last
     key = seen.state.key
     token0 = valued_token(network, tokens[key.currency0], prices)
     token1 = valued_token(network, tokens[key.currency1], prices)
-    path = price_path(reading.history)
+    path = price_path(reading.hours)
     moved = movement(reading.market, path, class_of(network, key.currency0, key.currency1))
     units = UnitPrices(token0.usd_per_unit, token1.usd_per_unit)
-    earned = earnings(reading.history, seen.state, units)
+    earned = earnings(reading.hours, seen.state, units)
     market = MarketFacts(
         sigma=moved.sigma,
         sigma_source=moved.sigma_source,
@@ -106,6 +97,11 @@ def observed_pool(
         fees_24h_usd=figure(earned.fees_24h_usd),
         implied_sigma_24h=figure(earned.implied_sigma_24h),
         implied_sigma_7d=figure(earned.implied_sigma_7d),
+        fee_rate_24h=figure(earned.fee_rate_24h),
+        fee_rate_7d=figure(earned.fee_rate_7d),
+        edge_7d=figure(earned.edge_7d),
+        fee_low_factor=significant(earned.spread.low),
+        fee_high_factor=significant(earned.spread.high),
     )
     observed = ObservedPool(
         token0=token0.facts,
@@ -127,28 +123,25 @@ def observed_pool(
         "fees of 24 h": said(earned.fees_24h_usd),
         "implied volatility of 24 h": said(earned.implied_sigma_24h),
         "implied volatility of 7 d": said(earned.implied_sigma_7d),
+        "fee rate of 24 h": said(earned.fee_rate_24h),
+        "fee rate of 7 d": said(earned.fee_rate_7d),
+        "edge of 7 d": said(earned.edge_7d),
+        "spread of daily fees": earned.spread.source,
     }
     return SourcedPoolFacts(observed, told)
 
 
 async def _read_week(
-    sources: Sources, block: Block, pool_ids: Sequence[PoolId]
-) -> dict[PoolId, SwapHistory]:
-    client, network = sources.client, sources.network
-    start = await first_block_since(client, network, block.timestamp - _READ_SECONDS, block)
-    histories = await read_swaps_of(
-        client,
-        network,
-        pool_ids,
-        start,
-        block.number,
-        memory=SwapMemory(sources.store, network, sources.clock),
-        most_exact=_MOST_EXACT_BY_CLOCK[network.clock],
+    sources: Sources, block: Block, states: Sequence[PoolState]
+) -> dict[PoolId, PoolHours]:
+    return await read_hours(
+        sources.client,
+        sources.network,
+        {state.pool_id: FeeTerms(state.key.fee, state.protocol_fee) for state in states},
+        _READ_SECONDS,
+        memory=HourMemory(sources.store, sources.network, sources.clock),
+        head=block,
     )
-    for history in histories.values():
-        if history.last.hash != block.hash:
-            raise Reorged(block.number, block.hash, history.last.hash, endpoint="the RPC")
-    return histories
 
 
 async def _read_markets(

@@ -72,7 +72,7 @@ async def sight_chain(
         else:
             told.append((answer[1].number, *answer, each))
     if len(told) < evidence.needed:
-        raise _too_few(silences)
+        raise _too_few(silences, answered=len(told))
     # A single endpoint that tells of a far higher block than all others moves nothing.
     told.sort(key=lambda one: one[0], reverse=True)
     _, genesis, head, reader = told[evidence.needed - 1]
@@ -201,8 +201,8 @@ async def _embedded_state(reads: Reader, head: Block, highest: Head) -> ChainSta
     return ChainState.KNOWN if same else ChainState.REWRITTEN
 
 
-def _too_few(silences: list[RpcError]) -> RpcError:
-    if len(silences) == 1:
+def _too_few(silences: list[RpcError], *, answered: int) -> RpcError:
+    if answered:
         why = f"{silences[0].sentence} No second endpoint vouches for what is seen."
         return NoEndpoint(why, "Try again, or name another endpoint: --rpc URL,URL")
     return silences[0]

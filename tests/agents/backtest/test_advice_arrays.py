@@ -96,13 +96,14 @@ def test_edges_widths_horizons_and_nets_are_the_same_one_by_one() -> None:
     random = np.random.default_rng(5)
     edges, costs = random.uniform(0.1, 4, 500), random.uniform(0, 0.02, 500)
     sigmas, worths = random.uniform(0.005, 0.1, 500), random.uniform(1e3, 1e6, 500)
-    widths = advised_half_widths(costs, edges, sigmas, 2.95)
+    expected = expected_edges(edges)
+    widths = advised_half_widths(costs, expected, sigmas, 2.95)
     lives = horizons(widths, sigmas)
-    nets = expected_nets(edges, sigmas, worths, lives, np.full(500, 0.9))
+    nets = expected_nets(expected, sigmas, worths, lives, np.full(500, 0.9))
 
     for place in range(500):
         edge, sigma = float(edges[place]), float(sigmas[place])
-        assert expected_edge(edge) == pytest.approx(expected_edges(edges)[place])
+        assert expected_edge(edge) == pytest.approx(expected[place])
         width = advised_half_width(float(costs[place]), edge, sigma, 2.95)
         assert width == pytest.approx(widths[place])
         assert horizon_days(width, sigma) == pytest.approx(lives[place])

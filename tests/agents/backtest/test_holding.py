@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from agents.backtest.holding import HeldRanges, bar_series, earned, realised_lvr, tokens_of
+from agents.backtest.holding import (
+    HeldRanges,
+    bar_series,
+    earned,
+    held_ranges,
+    realised_lvr,
+    tokens_of,
+)
 from chain.history import ranges
 from tests.agents.backtest.made_up_bars import bars_along, random_prices
 
@@ -17,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _one(lower: float, upper: float, liquidity: float) -> HeldRanges:
-    return HeldRanges(np.array([lower]), np.array([upper]), np.array([liquidity]))
+    return held_ranges(np.array([lower]), np.array([upper]), np.array([liquidity]))
 
 
 def _earned(bars: PoolBars, held: HeldRanges) -> tuple[float, float]:
@@ -61,7 +68,7 @@ def test_windows_of_different_lengths_earn_what_they_earn_alone() -> None:
     bars = bars_along(random_prices(300))
     series = bar_series(bars, 1.0)
     first, last = np.array([0, 10, 200, 40]), np.array([100, 15, 300, 40])
-    held = HeldRanges(np.full(4, log(1900)), np.full(4, log(2100)), np.array([1e3, 2e3, 5.0, 1.0]))
+    held = held_ranges(np.full(4, log(1900)), np.full(4, log(2100)), np.array([1e3, 2e3, 5.0, 1.0]))
 
     together = earned(series, first, last, held)
 
@@ -80,7 +87,7 @@ def test_lvr_is_what_the_integers_of_the_chain_say() -> None:
         roots, ranges.LiquidityRange(int(sqrt(lower) * 2**96), int(sqrt(upper) * 2**96), liquidity)
     )
 
-    found = realised_lvr(prices[None, :], _one(log(lower), log(upper), float(liquidity)))
+    found = realised_lvr(np.sqrt(prices[None, :]), _one(log(lower), log(upper), float(liquidity)))
 
     assert found[0] == pytest.approx(exact, rel=1e-9)
 
@@ -88,22 +95,22 @@ def test_lvr_is_what_the_integers_of_the_chain_say() -> None:
 def test_over_the_full_range_a_trend_loses_the_textbook_loss() -> None:
     start, end, liquidity = 100.0, 144.0, 50.0
     held = _one(-inf, inf, liquidity)
-    before0, before1 = tokens_of(held, np.array([start]))
-    after0, after1 = tokens_of(held, np.array([end]))
+    before0, before1 = tokens_of(held, np.sqrt([start]))
+    after0, after1 = tokens_of(held, np.sqrt([end]))
 
     loss = before0 * end + before1 - after0 * end - after1
 
     ratio = end / start
     textbook = 1 - 2 * sqrt(ratio) / (1 + ratio)
     assert loss[0] == pytest.approx(textbook * (before0 * end + before1)[0])
-    assert realised_lvr(np.array([[start, end]]), held)[0] == pytest.approx(loss[0])
+    assert realised_lvr(np.sqrt(np.array([[start, end]])), held)[0] == pytest.approx(loss[0])
 
 
 def test_below_its_range_a_position_is_token0_and_above_it_token1() -> None:
     held = _one(log(90), log(110), 10.0)
 
-    below0, below1 = tokens_of(held, np.array([exp(4)]))
-    above0, above1 = tokens_of(held, np.array([exp(5)]))
+    below0, below1 = tokens_of(held, np.sqrt([exp(4)]))
+    above0, above1 = tokens_of(held, np.sqrt([exp(5)]))
 
     assert (below0[0], below1[0]) == (pytest.approx(10 * (90**-0.5 - 110**-0.5)), 0)
     assert (above0[0], above1[0]) == (0, pytest.approx(10 * (110**0.5 - 90**0.5)))

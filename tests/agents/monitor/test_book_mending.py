@@ -45,3 +45,14 @@ def test_damage_met_while_writing_loses_nothing(
     book.retry(NOW + 2)
     assert book.trouble is None
     assert {one.position_id for one in AlertStore.open(home, now=NOW).current()} == {7, 8}
+
+
+def test_what_is_known_is_put_back_even_where_the_view_is_gone(home: Home) -> None:
+    book = AlertStore.open(home, now=NOW)
+    book.apply(polls(raised(7, 1)), NOW)
+    home.alerts.unlink()
+    home.database.unlink()
+
+    book.apply(polls(raised(8, 2)), NOW + 1)
+
+    assert {one.position_id for one in AlertStore.open(home, now=NOW).current()} == {7, 8}

@@ -185,6 +185,23 @@ async def test_the_other_channels_are_told_once_that_one_refuses(bench: Bench) -
     assert "Telegram" in picky.notices[0]
 
 
+async def test_a_channel_nobody_serves_any_more_is_no_quiet_one(bench: Bench) -> None:
+    def broken(_numbers: tuple[int, ...]) -> Outcome:
+        raise LookupError
+
+    told: list[Step] = []
+    delivery = Delivery(bench.book, MonitorState(bench.home.database), bench.clock, told.append)
+    await delivery.use([Picky(broken, bench.clock)])
+    happen(bench.book, raised(1), now=bench.clock())
+    delivery.wake()
+
+    with pytest.raises(LookupError):
+        await delivery.settle(most_seconds=5)
+    with pytest.raises(LookupError):
+        delivery.check()
+    await delivery.close()
+
+
 def told_stops(told: list[Step]) -> list[Stopped]:
     return [one for one in told if isinstance(one, Stopped)]
 

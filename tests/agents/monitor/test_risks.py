@@ -43,6 +43,22 @@ def test_out_of_range_is_told_with_its_side_and_what_to_type() -> None:
     assert found.next_command == "zuno --network ethereum recommend 7"
 
 
+def test_how_long_and_how_far_it_is_out() -> None:
+    moment = at_tick(1_333)
+    since = moment.position.block.timestamp - 100.0
+
+    found = judged(AlertKind.OUT_OF_RANGE, replace(moment, standing=OUTSIDE, out_since=since))
+
+    assert found is not None
+    assert found.numbers == {
+        "tick": 1_333,
+        "tickLower": -1_000,
+        "tickUpper": 1_000,
+        "minutesOut": 1.7,
+        "widthsBeyond": 0.167,
+    }
+
+
 @pytest.mark.parametrize(
     ("tick", "minutes", "severity"),
     [

@@ -108,3 +108,24 @@ async def test_a_wallet_that_came_later_begins_there_also_after_a_reorganisation
     assert early.block == late.block
     out = {one.position_id for one in book.current() if one.kind is AlertKind.OUT_OF_RANGE}
     assert out == numbers
+
+
+async def test_a_wallet_that_was_there_before_a_reorganisation_hears_of_what_came_and_went(
+    devnet: DevnetReady, home: Home, changing: Moves
+) -> None:
+    pool = WalkedPool(changing, WETH_USDC_LOW.key)
+    number = minted(changing, pool, EARLY)
+    minted(changing, pool, LATE)
+    book = AlertStore.open(home, now=NOW)
+    async with sources_of(devnet) as sources:
+        await poll_once(Watch(sources, [EARLY]), WatchSettings(), book, NOW)
+        both = Watch(sources, [LATE, EARLY])
+        with changing.undone():
+            pool.push(1)
+            await poll_once(both, WatchSettings(), book, NOW + 60)
+        pool.push(60)
+        pool.push(-60)
+        await poll_once(both, WatchSettings(), book, NOW + 120)
+
+    out = {one.position_id for one in book.current() if one.kind is AlertKind.OUT_OF_RANGE}
+    assert out == {number}

@@ -118,6 +118,7 @@ async def test_the_other_networks_are_looked_at_all_the_same(
             broken, whole = await watcher.poll_all()
 
     assert (broken.block, broken.wallet_address) == (None, OTHER)
+    assert (broken.positions, broken.requests, broken.events) == (0, 0, ())
     assert "PoisonError" in str(broken.trouble)
     assert whole.block is not None
 

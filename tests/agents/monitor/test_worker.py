@@ -127,8 +127,10 @@ async def test_not_seeing_for_several_polls_is_an_alert_until_it_sees_again(
             assert book.current()[0].next_command == "zuno --network devnet doctor"
 
             seeing = Watch(replace(watch.sources, client=alive), [devnet.wallet])
-            await poll_once(seeing, WatchSettings(), book, NOW + 300)
+            [sees] = await poll_once(seeing, WatchSettings(), book, NOW + 300)
 
+    assert sees.resolved == 1
+    assert sees.opened == len(sees.events) - 1
     [blind] = [one for one in book.current() if one.kind is AlertKind.BLIND]
     assert blind.state is AlertState.RESOLVED
 

@@ -105,11 +105,10 @@ def test_a_position_in_range_is_taken_out_of_the_active_liquidity_once() -> None
 
 def test_implied_volatility_is_where_fees_and_lvr_meet() -> None:
     worth = 1_000_000.0
-    sigma = fees.implied_daily_sigma(112.5, worth)
+    sigma = fees.implied_daily_sigma(112.5 / worth)
     assert sigma == pytest.approx(0.03)
-    assert sigma is not None
     assert sigma**2 / 8 * worth == pytest.approx(112.5)
-    assert fees.implied_daily_sigma(5.0, 0.0) is None
+    assert fees.implied_daily_sigma(0.0) == 0.0
 
 
 # Ranges [P(1−w), P(1+w)], moves up and down, in percent.
@@ -195,6 +194,5 @@ def test_ratios_tell_unknown_from_never() -> None:
 def test_implied_volatility_of_a_pool_by_its_yearly_rate() -> None:
     """σ_IV = √(8 · full-range fee APR), told per day on both sides."""
     apr = 0.2
-    daily = fees.implied_daily_sigma(apr / 365 * 10**6, 10**6)
-    assert daily is not None
+    daily = fees.implied_daily_sigma(apr / 365)
     assert daily * sqrt(365) == pytest.approx(sqrt(8 * apr))

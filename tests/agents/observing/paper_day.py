@@ -33,9 +33,9 @@ from chain.devnet.world.price_path import SeededPath
 from chain.devnet.world.visits import live_visits
 from chain.history.events import LogPlace, SwapEvent
 from chain.history.flows import FeeTerms
-from chain.history.memory import TimedSwap
+from chain.history.hours import pool_hours, recent_swap
 from chain.history.ranges import LiquidityRange, range_fees
-from chain.history.swaps import SwapHistory
+from chain.history.swaps import TimedSwap
 from chain.math.fees import unpack_protocol_fee
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
 from chain.pools.depth import Depth
@@ -121,10 +121,13 @@ class PaperMarket:
             listed = listed_token(DEVNET, address)
             assert listed is not None
             tokens[address] = listed.token
+        swaps = [
+            recent_swap(one.swap, one.time, estimated=False) for one in self.swaps[state.pool_id]
+        ]
         reading = PoolReading(
             SeenPool(state, hook_passport(key.hooks, key.fee)),
             Depth(state, (), state.tick - 1, state.tick + 1),
-            SwapHistory(state.pool_id, block, block, tuple(self.swaps[state.pool_id])),
+            pool_hours(state.pool_id, 0, block, swaps, FeeTerms(key.fee, state.protocol_fee)),
             _NO_MARKET,
         )
         nearby = {one.pool_id: one.virtual_depth() for one in states}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import log, sqrt
 from typing import TYPE_CHECKING
@@ -27,6 +27,8 @@ class RawSwap:
     price: float
     """Units of currency1 for a unit of currency0."""
     fee: int
+    liquidity: int
+    """After the swap."""
 
 
 def raw_swaps(moves: Moves, pool_id: str) -> list[RawSwap]:
@@ -35,14 +37,22 @@ def raw_swaps(moves: Moves, pool_id: str) -> list[RawSwap]:
     found = []
     for log_ in moves.rpc("eth_getLogs", {**wanted, "toBlock": "latest"}):
         block = moves.rpc("eth_getBlockByNumber", log_["blockNumber"], False)
-        amount0, amount1, root, _, _, fee = decode(_DATA, bytes.fromhex(log_["data"][2:]))
+        amount0, amount1, root, liquidity, _, fee = decode(_DATA, bytes.fromhex(log_["data"][2:]))
         time = int(block["timestamp"], 16)
-        found.append(RawSwap(time, amount0, amount1, root * root / 2**192, fee))
+        found.append(RawSwap(time, amount0, amount1, root * root / 2**192, fee, liquidity))
     return found
 
 
 def volatility(swaps: list[RawSwap], end: int, hours: int) -> float:
-    """By the price that held at each hour back from the end."""
+    """By the price that held at each hour back from the end.
+
+    Over a day ago a price is known from the end of its hour of the calendar on.
+    """
+    by_swap = (end - 25 * 3600) // 3600 * 3600
+    swaps = [
+        one if one.time >= by_swap else replace(one, time=one.time // 3600 * 3600 + 3599)
+        for one in swaps
+    ]
     closes = []
     for back in range(hours, -1, -1):
         before = [swap for swap in swaps if swap.time <= end - 3600 * back]
@@ -63,4 +73,17 @@ def provider_fees(
             paid = -swap.amount0 * units[0] if sold0 else -swap.amount1 * units[1]
             protocol = packed_protocol_fee & 0xFFF if sold0 else packed_protocol_fee >> 12
             total += paid * (swap.fee - protocol) / 10**6
+    return total
+
+
+def fee_rate(swaps: list[RawSwap], start: int, packed_protocol_fee: int) -> float:
+    """Σ fee/(2·L·√P) since then, fees in currency1 at each swap's price."""
+    total = 0.0
+    for swap in swaps:
+        if swap.time > start:
+            sold0 = swap.amount0 < 0
+            paid = -swap.amount0 * swap.price if sold0 else -swap.amount1
+            protocol = packed_protocol_fee & 0xFFF if sold0 else packed_protocol_fee >> 12
+            fee = paid * (swap.fee - protocol) / 10**6
+            total += fee / (2 * swap.liquidity * sqrt(swap.price))
     return total

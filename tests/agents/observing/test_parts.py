@@ -7,14 +7,10 @@ from math import log, sqrt
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from agents.lp.observe.movement import (
-    MarketCloses,
-    UnitPrices,
-    earnings,
-    movement,
-    read_market_closes,
-)
+from agents.lp.observe.earnings import UnitPrices, earnings
+from agents.lp.observe.movement import MarketCloses, movement, read_market_closes
 from agents.lp.observe.pool_facts import (
     MOST_CHANGES_A_SIDE,
     REACH,
@@ -31,10 +27,9 @@ from chain.contracts.hooks import NO_HOOK, hook_passport
 from chain.contracts.networks import network_named
 from chain.contracts.pool_key import PoolKey
 from chain.history.candle_volatility import PairClass
-from chain.history.events import LogPlace, SwapEvent
-from chain.history.memory import TimedSwap
+from chain.history.flows import FeeTerms
+from chain.history.hours import PoolHours, RecentSwap, pool_hours
 from chain.history.path import PricePath, PricePoint
-from chain.history.swaps import SwapHistory
 from chain.math.fees import ProtocolFee
 from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.depth import Depth
@@ -59,7 +54,7 @@ OFF = MarketCloses(Unknown("market data is switched off"), Unknown("market data 
 def path(ticks: list[int], *, until: int = NOW) -> PricePath:
     """One price an hour, the last at the end."""
     points = tuple(
-        PricePoint(until - HOUR * (len(ticks) - 1 - place), False, sqrt_price_at_tick(t), t, 1)
+        PricePoint(until - HOUR * (len(ticks) - 1 - place), sqrt_price_at_tick(t))
         for place, t in enumerate(ticks)
     )
     return PricePath(KEY.pool_id, points, until, BLOCK.number)
@@ -73,15 +68,16 @@ def state(liquidity: int = 10**18, *, protocol: ProtocolFee = ProtocolFee(0, 0))
     return PoolState(KEY, KEY.pool_id, 1 << 96, 0, 3000, protocol, liquidity)
 
 
-def swap(hours_ago: float, amount0: int, amount1: int, fee: int = 3000) -> TimedSwap:
-    event = SwapEvent(
-        LogPlace(1, 0, "0x", "0x"), KEY.pool_id, "0x", amount0, amount1, 1 << 96, 10**18, 0, fee
-    )
-    return TimedSwap(event, NOW - round(hours_ago * HOUR))
+def swap(
+    hours_ago: float, amount0: int, amount1: int, fee: int = 3000, liquidity: int = 10**18
+) -> RecentSwap:
+    paid = -min(amount0, amount1)
+    time = NOW - round(hours_ago * HOUR)
+    return RecentSwap(1, time, False, amount0 < 0, paid, 1 << 96, liquidity, fee)
 
 
-def history(*swaps: TimedSwap) -> SwapHistory:
-    return SwapHistory(KEY.pool_id, BLOCK, BLOCK, swaps)
+def history(*swaps: RecentSwap, protocol: ProtocolFee = ProtocolFee(0, 0)) -> PoolHours:  # noqa: B008
+    return pool_hours(KEY.pool_id, 0, BLOCK, swaps, FeeTerms(KEY.fee, protocol))
 
 
 def units(one: float, other: float) -> UnitPrices:
@@ -168,7 +164,7 @@ def test_fees_of_a_day_leave_out_the_protocols_part_and_older_swaps() -> None:
     assert figure(found.fees_24h_usd) == 10**9 * 0.003 * 0.5 + 4 * 10**9 * 0.003 * 0.25
     assert said(found.fees_24h_usd) == "2 pool swaps, block 900"
     shared = earnings(
-        history(swap(1, -(10**9), 1, fee=3000 + 997)),
+        history(swap(1, -(10**9), 1, fee=3000 + 997), protocol=ProtocolFee(1000, 0)),
         state(protocol=ProtocolFee(1000, 0)),
         units(1, 1),
     )
@@ -187,18 +183,47 @@ def test_a_currency_of_which_nothing_was_paid_needs_no_price() -> None:
     assert figure(earnings(history(swap(1, 1, -1000)), state(), unpriced).fees_24h_usd) == 3
     unknown = earnings(history(swap(1, -1000, 1)), state(), unpriced)
     assert unknown.fees_24h_usd == Unknown("a token's price is unknown")
-    assert unknown.implied_sigma_24h == unknown.fees_24h_usd
+    assert figure(unknown.fee_rate_24h) == 1.5e-18, "a rate is by the pool's own price"
 
 
-def test_implied_volatility_is_of_the_full_range_worth_of_active_liquidity() -> None:
-    swaps = [swap(hours, -(10**15), 1) for hours in range(164, 0, -4)]
-    found = earnings(history(*swaps), state(10**18), units(1, 1))
-    day_fees, worth = 5 * 3 * 10**12, 2 * 10**18
-    assert figure(found.implied_sigma_24h) == pytest.approx(sqrt(8 * day_fees / worth), rel=1e-5)
-    week_fees = 41 * 3 * 10**12 * 24 / 164
-    assert figure(found.implied_sigma_7d) == pytest.approx(sqrt(8 * week_fees / worth), rel=1e-5)
-    empty = earnings(history(*swaps), state(0), units(1, 1))
-    assert empty.implied_sigma_24h == Unknown("the pool has no active liquidity")
+def test_implied_volatility_is_of_the_full_range_worth_of_the_liquidity_that_was_met() -> None:
+    swaps = [swap(hours, -(10**15), 1) for hours in range(168, 0, -4)]
+    found = earnings(history(*swaps), state(), units(1, 1))
+    each, worth = 3 * 10**12, 2 * 10**18
+    assert figure(found.fee_rate_24h) == pytest.approx(5 * each / worth, rel=1e-5)
+    assert figure(found.implied_sigma_24h) == pytest.approx(sqrt(8 * 5 * each / worth), rel=1e-5)
+    seconds = 167 * HOUR + NOW % HOUR
+    week = 41 * each / worth * 86_400 / seconds
+    assert figure(found.fee_rate_7d) == pytest.approx(week, rel=1e-5)
+    assert figure(found.implied_sigma_7d) == pytest.approx(sqrt(8 * week), rel=1e-5)
+    assert found.edge_7d == Unknown("the price did not move in the last 168 hours")
+
+
+def test_a_thin_second_changes_nothing() -> None:
+    """What swaps paid is told by the liquidity they met, not by what is active this moment."""
+    swaps = [swap(hours, -(10**15), 1) for hours in range(168, 0, -4)]
+    usual = earnings(history(*swaps), state(10**18), units(1, 1))
+    thin = earnings(history(*swaps), state(10**17), units(1, 1))
+    assert thin == usual
+    deep = [swap(hours, -(10**15), 1, liquidity=10**19) for hours in range(168, 0, -4)]
+    shared = earnings(history(*deep), state(10**18), units(1, 1))
+    assert figure(shared.fee_rate_7d) == pytest.approx((figure(usual.fee_rate_7d) or 0) / 10)
+
+
+def test_the_edge_is_what_the_pool_paid_over_what_arbitrage_took() -> None:
+    high = sqrt_price_at_tick(100)
+    moving = [
+        replace(swap(hours, -(10**15), 1), sqrt_price_x96=high if hours % 2 else 1 << 96)
+        for hours in range(190, 0, -1)
+    ]
+    found = earnings(history(*moving), state(), units(1, 1))
+    week = [one for one in moving if one.time >= NOW - NOW % HOUR - 167 * HOUR]
+    rate = sum(3 * 10**12 * (one.sqrt_price_x96 / 2**96) / (2 * 10**18) for one in week)
+    risk = len(week) * (100 * log(1.0001)) ** 2 / 8
+    assert figure(found.edge_7d) == pytest.approx(rate / risk, rel=1e-5)
+    young = earnings(history(*moving[-100:]), state(), units(1, 1))
+    assert isinstance(young.edge_7d, Unknown)
+    assert isinstance(young.fee_rate_7d, Unknown)
 
 
 def test_the_widest_range_lies_within_reach_up_to_nine_percent_a_day() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,8 +10,6 @@ from eth_abi.abi import decode
 
 from agents.lp.observe import NoSuchPositionError
 from agents.lp.observe.pool_facts import REACH, depth_of
-from agents.numbers.edges import price_tick
-from agents.numbers.fees import full_range_value, implied_daily_sigma
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime, read_regime
 from agents.numbers.sigma import estimate_sigma
@@ -21,7 +20,7 @@ from chain.devnet.world.accounts import NEIGHBOUR
 from chain.devnet.world.deployment import USDC
 from chain.pools.quote import quote_exact_input
 from chain.positions.identity import identify
-from tests.agents.observing.raw_swaps import provider_fees, raw_swaps, volatility
+from tests.agents.observing.raw_swaps import fee_rate, provider_fees, raw_swaps, volatility
 
 if TYPE_CHECKING:
     from agents.lp.facts import MarketContext
@@ -130,10 +129,9 @@ async def test_the_market_is_what_a_second_reading_of_the_logs_finds(
         assert market.sigma_7d == pytest.approx(week, rel=ROUNDED)
     paid = provider_fees(swaps, context.time - DAY, (unit0, unit1), pool.protocol_fee)
     assert market.fees_24h_usd == pytest.approx(paid, rel=3 * ROUNDED)
-    worth = full_range_value(pool.liquidity, price_tick(pool.sqrt_price_x96), unit1)
-    assert market.implied_sigma_24h == pytest.approx(
-        implied_daily_sigma(market.fees_24h_usd or 0, worth), rel=ROUNDED
-    )
+    rate = fee_rate(swaps, context.time - DAY, pool.protocol_fee)
+    assert market.fee_rate_24h == pytest.approx(rate, rel=3 * ROUNDED)
+    assert market.implied_sigma_24h == pytest.approx(sqrt(8 * rate), rel=3 * ROUNDED)
     assert market.sigma_24h is not None
     reading = read_regime(market.sigma_24h, market.sigma_7d, market.path_efficiency)
     assert (context.observed.regime, context.observed.regime_reason) == reading[:2]

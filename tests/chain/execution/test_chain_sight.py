@@ -14,9 +14,11 @@ from chain.execution.outbox.records import EndCode, StepState
 from chain.execution.outbox.resume import StepSituation, look
 from chain.execution.outbox.rules import PlanOverError
 from chain.rpc.client import RpcClient
+from chain.rpc.errors import NoEndpoint, Unreachable
 from tests.chain.execution.outbox_kit import transfer
 from tests.chain.execution.sending_kit import QUICK, Bench, bench_on
 from tests.fakes.proxy import Proxy
+from tests.fakes.told_reader import ToldReader
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -221,3 +223,16 @@ async def test_one_of_three_that_boasts_or_lags_moves_nothing(bench: Bench) -> N
         kept = bench.outbox.highest_head(chain_of(bench))
         assert kept is not None
         assert kept.number == height(bench)
+
+
+@pytest.mark.parametrize("others", [0, 1])
+async def test_one_that_answers_alone_is_told_from_nobody(bench: Bench, others: int) -> None:
+    silent = ToldReader(lambda *_: Unreachable("it is silent", endpoint="x"))
+    witnesses = (
+        NamedReader("silent", silent),
+        NamedReader("silent too", silent),
+        *[NamedReader("alone", bench.client)] * others,
+    )
+
+    with pytest.raises(NoEndpoint if others else Unreachable):
+        await state_of(bench, replace(EMBEDDED, witnesses=witnesses))

@@ -16,11 +16,12 @@ from chain.execution.outbox.delivery import (
     Route,
     deliver,
     hand_over_to,
+    observe,
 )
-from chain.execution.outbox.evidence import EMBEDDED
+from chain.execution.outbox.evidence import EMBEDDED, Evidence
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import StepState
+from chain.execution.outbox.records import EndCode, StepState
 from chain.execution.outbox.sender import Patience
 from chain.rpc.errors import Malformed, NoEndpoint, RpcError, SendRefusal, SendRefused, SendUnclear
 from chain.rpc.records import Transaction
@@ -221,3 +222,41 @@ def test_an_approval_lasts_ten_minutes(outbox: Outbox, seconds: float, good: boo
         return
     with pytest.raises(OutboxError, match="ten minutes"):
         outbox.consume(plan.hash, now=100 + seconds)
+
+
+ELSEWHERE = Node(blocks={ANCHOR.number: block(ANCHOR.number, fork="bb")})
+"""An endpoint on whose chain the plan was not approved."""
+
+
+async def looked(outbox: Outbox, evidence: Evidence, *, now: float) -> StepState:
+    dispatch = outbox.dispatch("hash")
+    reads = ToldReader(ELSEWHERE)
+    seen = await observe(outbox, reads, dispatch, dispatch.steps[0], now=now, evidence=evidence)
+    return seen.step.state
+
+
+@pytest.mark.parametrize(
+    ("embedded", "code"), [(True, EndCode.CHAIN_RESTARTED), (False, EndCode.OTHER_CHAIN)]
+)
+async def test_only_the_embedded_chain_restarts(
+    outbox: Outbox, embedded: bool, code: EndCode
+) -> None:
+    signed(outbox, sent=True)
+    await looked(outbox, Evidence(doubt_seconds=0.0, embedded=embedded), now=9)
+
+    ended = outbox.dispatch("hash").ended
+    assert ended is not None
+    assert ended.code is code
+
+
+async def test_a_loss_is_believed_once_it_was_seen_for_long_however_old_the_step(
+    outbox: Outbox,
+) -> None:
+    signed(outbox, sent=True)
+    patient = Evidence(doubt_seconds=10.0)
+    for now in (1_000.0, 1_009.9):
+        assert await looked(outbox, patient, now=now) is StepState.UNCLEAR
+        assert outbox.dispatch("hash").ended is None
+    await looked(outbox, patient, now=1_010.0)
+
+    assert outbox.dispatch("hash").ended is not None

@@ -34,10 +34,7 @@ def swap_between(
 
 def path_of(prices: Iterable[tuple[int, int]], until: int) -> PricePath:
     """A path through (time, square-root price)."""
-    points = tuple(
-        PricePoint(time, False, price, tick_at_sqrt_price(price), LIQUIDITY)
-        for time, price in prices
-    )
+    points = tuple(PricePoint(time, price) for time, price in prices)
     return PricePath(POOL, points, until, until_block=99)
 
 

@@ -1,4 +1,4 @@
-"""Swaps read through JSON-RPC: all of them, in few requests, remembered, safe from reorgs."""
+"""Swaps read through JSON-RPC: all of them, in few requests, safe from reorgs."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.base.quantity import Known
-from chain.base.store import Store
 from chain.devnet.node.index import LogQuery
 from chain.devnet.world.pools import POOLS
 from chain.history import events
 from chain.history.block_times import first_block_since, interpolated, read_block_times, spread
-from chain.history.memory import MOST_REMEMBERED, RememberedSwaps, SwapMemory, TimedSwap
-from chain.history.path import price_path
-from chain.history.swaps import read_recent_swaps, read_swaps
-from chain.history.volatility import realised_volatility
+from chain.history.swaps import read_swaps
 from chain.rpc.errors import Reorged, StatePruned
 from tests.chain.history.conftest import DEVNET, LiveWorld
-from tests.chain.history.market import swap_between
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,10 +34,6 @@ def swaps_on(live: LiveWorld, pool_id: str, first_block: int = 0) -> list[str]:
         (frozenset({events.SWAP}), frozenset({pool_id})),
     )
     return [log.transaction_hash for log in live.world.ledger.logs(wanted)]
-
-
-def memory() -> SwapMemory:
-    return SwapMemory(Store.in_memory(), DEVNET, clock=lambda: 0.0)
 
 
 async def test_every_swap_with_its_exact_time(live_world: LiveWorlds) -> None:
@@ -76,34 +66,6 @@ async def test_a_node_that_limits_ranges_still_gives_all(
         assert seen[-1].fraction == 1
 
 
-async def test_what_is_remembered_is_not_read_again(live_world: LiveWorlds) -> None:
-    async with live_world() as live:
-        head = live.world.ledger.head.number
-        remembered = memory()
-        first = await read_swaps(live.client, DEVNET, POOL, 0, head - 20, memory=remembered)
-        live.log_ranges.clear()
-        second = await read_swaps(live.client, DEVNET, POOL, 0, head, memory=remembered)
-        assert live.log_ranges == [20]
-        fresh = await read_swaps(live.client, DEVNET, POOL, 0, head)
-        assert second == fresh
-        assert fresh.swaps[: len(first.swaps)] == first.swaps
-        live.log_ranges.clear()
-        part = await read_swaps(live.client, DEVNET, POOL, 30, head - 10, memory=remembered)
-        assert live.log_ranges == []
-        assert part == await read_swaps(live.client, DEVNET, POOL, 30, head - 10)
-
-
-async def test_a_reorg_voids_what_was_remembered(live_world: LiveWorlds) -> None:
-    async with live_world() as live:
-        head = live.world.ledger.head.number
-        remembered = memory()
-        before = await read_swaps(live.client, DEVNET, POOL, 0, head, memory=remembered)
-        live.node.reorg(head // 2)
-        after = await read_swaps(live.client, DEVNET, POOL, 0, head, memory=remembered)
-        assert 0 < len(after.swaps) < len(before.swaps)
-        assert len(after.swaps) == len(swaps_on(live, POOL))
-
-
 async def test_a_reorg_between_logs_and_times_is_an_error(live_world: LiveWorlds) -> None:
     async with live_world() as live:
         history = await read_swaps(live.client, DEVNET, POOL, 0, live.world.ledger.head.number)
@@ -117,26 +79,6 @@ async def test_blocks_that_do_not_exist_are_an_error(live_world: LiveWorlds) -> 
     async with live_world() as live:
         with pytest.raises(StatePruned):
             await read_swaps(live.client, DEVNET, POOL, 0, live.world.ledger.head.number + 5)
-
-
-async def test_the_last_day_by_the_chains_own_clock(live_world: LiveWorlds) -> None:
-    async with live_world() as live:
-        ledger = live.world.ledger
-        history = await read_recent_swaps(live.client, DEVNET, POOL, 24 * 3600)
-        since = ledger.head.timestamp - 24 * 3600
-        assert history.first.timestamp <= since
-        assert since - history.first.timestamp < 24 * 3600
-        expected = swaps_on(live, POOL, history.first.number)
-        assert [timed.swap.place.transaction_hash for timed in history.swaps] == expected
-
-
-async def test_a_week_of_swaps_has_a_volatility(live_world: LiveWorlds) -> None:
-    async with live_world() as live:
-        history = await read_swaps(live.client, DEVNET, POOL, 0, live.world.ledger.head.number)
-        for hours in (24, 150):
-            found = realised_volatility(price_path(history), hours)
-            assert isinstance(found, Known)
-            assert 0.001 < found.value < 0.3
 
 
 @pytest.mark.parametrize("seconds_back", [0, 1, 3600, 86_400, 3 * 86_400, 10**9])
@@ -171,28 +113,3 @@ def test_spreading_keeps_the_ends() -> None:
     assert spread([1, 2, 3], 5) == [1, 2, 3]
     assert spread(list(range(100)), 4) == [0, 33, 66, 99]
     assert interpolated([(10, 100), (20, 200)], 15) == 150
-
-
-def test_memory_forgets_whole_blocks_and_only_the_oldest() -> None:
-    swaps = tuple(
-        TimedSwap(swap_between(2**96, 2**96 + 2**80, block=block // 3), block)
-        for block in range(MOST_REMEMBERED + 50)
-    )
-    remembered = memory()
-    remembered.save(POOL, RememberedSwaps(0, 10**6, "0x" + "00" * 32, swaps))
-    loaded = remembered.load(POOL)
-    assert loaded is not None
-    assert loaded.first == 17
-    assert loaded.swaps[0].swap.place.block_number == 17
-    assert len(loaded.swaps) == MOST_REMEMBERED - 1
-
-
-def test_a_damaged_memory_is_no_memory() -> None:
-    store = Store.in_memory()
-    remembered = SwapMemory(store, DEVNET, clock=lambda: 0.0)
-    place = f"{DEVNET.chain_id}/{DEVNET.contracts.pool_manager}/{POOL}"
-    damaged: list[object] = [None, [], {"first": 1}]
-    damaged.append({"first": 1, "last": 2, "hash": "0x", "swaps": [[1]]})
-    for value in damaged:
-        store.put("swaps", place, value, now=0.0)
-        assert remembered.load(POOL) is None

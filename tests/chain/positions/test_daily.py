@@ -41,7 +41,7 @@ async def daily(
     reader = ChangeReader(desk.client, desk.network, desk.memory, desk.changes)
     accounts = await reader.since_entry(wallet.positions)
     results = await read_daily_results(
-        client or desk.client, desk.network, wallet.positions, accounts
+        client or desk.client, desk.network, wallet.positions, accounts, memory=desk.hours
     )
     return [(one, results[one.token_id]) for one in wallet.positions]
 

@@ -1,0 +1,306 @@
+"""A pool's swaps by the hour, and those of its last day one by one.
+
+A busy pool has half a million swaps a week: what is kept of them is a row for each hour of the
+calendar in which anybody swapped. Rates are floats: they estimate what a range earns, and are never
+paid to anybody. Fees are whole units.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.base.units import DAY, HOUR, PIPS
+from chain.history.flows import FeeTerms, fees_of_swap, protocol_fee_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from chain.contracts.pool_key import PoolId
+    from chain.history.events import SwapEvent
+    from chain.rpc.records import Block
+
+_ROOT_ONE = float(1 << 96)
+
+
+class RecentSwap(Struct, frozen=True):
+    """A swap without the names of those who made it."""
+
+    block_number: int
+    time: int
+    time_estimated: bool
+    """Whether the time is interpolated between blocks whose time was read."""
+    zero_for_one: bool
+    amount_in: int
+    """Units paid, fee included, of the currency the direction names."""
+    sqrt_price_x96: int
+    """After the swap; so is the liquidity."""
+    liquidity: int
+    fee: int
+    """Pips of the input, liquidity providers' and protocol's together."""
+
+
+class HourRow(Struct, frozen=True, array_like=True):
+    """All swaps of one hour; prices are square roots as the contract keeps them."""
+
+    hour: int
+    """When it began, Unix seconds."""
+    close: int
+    low: int
+    high: int
+    """Of the prices after each swap."""
+    fees0: int
+    """What liquidity providers were paid, the protocol's part left out; so is `fees1`."""
+    fees1: int
+    growth0: float
+    """What one unit of liquidity earned wherever the price went, by how far each swap moved it;
+    so is `growth1`."""
+    growth1: float
+    fee_rate: float
+    """Σ fee/(2·L·√P), fees in currency1: what the full-range worth of liquidity earned of itself.
+
+    L and √P are those after each swap; one that ends where there is no liquidity is measured by
+    the liquidity before it.
+    """
+    swaps: int
+    estimated: int
+    """How many of them have a time that is interpolated and not read."""
+
+    def joined(self, later: HourRow) -> HourRow:
+        """This row and one of later swaps of the same hour."""
+        return HourRow(
+            self.hour,
+            later.close,
+            min(self.low, later.low),
+            max(self.high, later.high),
+            self.fees0 + later.fees0,
+            self.fees1 + later.fees1,
+            self.growth0 + later.growth0,
+            self.growth1 + later.growth1,
+            self.fee_rate + later.fee_rate,
+            self.swaps + later.swaps,
+            self.estimated + later.estimated,
+        )
+
+
+class PaidFees(NamedTuple):
+    """What one swap paid to providers, in all and for each unit of liquidity it met."""
+
+    fees0: int
+    fees1: int
+    growth0: float
+    growth1: float
+    rate: float
+
+
+class PoolHours(Struct, frozen=True):
+    """What happened in a pool up to a block: nothing left out since `since`."""
+
+    pool_id: PoolId
+    since: int
+    """The time from which on every swap is counted."""
+    last: Block
+    rows: tuple[HourRow, ...]
+    """Hours in which somebody swapped, oldest first."""
+    recent: tuple[RecentSwap, ...]
+    """Every swap since `recent_since`, which is a full hour and over a day ago."""
+    recent_since: int
+
+    def last_day(self) -> tuple[RecentSwap, ...]:
+        """The swaps of the last 24 hours to the second."""
+        begin = self.last.timestamp - DAY
+        return tuple(one for one in self.recent if one.time > begin)
+
+    @property
+    def estimated_times(self) -> int:
+        return sum(row.estimated for row in self.rows)
+
+    @property
+    def swaps(self) -> int:
+        return sum(row.swaps for row in self.rows)
+
+
+def hour_of(time: int) -> int:
+    """When the hour began that this time lies in."""
+    return time - time % HOUR
+
+
+def recent_since(end: int) -> int:
+    """From when on swaps are kept one by one, at a time: whoever finds the block of a day ago
+    finds one that is a little earlier."""
+    return hour_of(end - DAY - HOUR)
+
+
+def recent_swap(swap: SwapEvent, time: int, *, estimated: bool) -> RecentSwap:
+    return RecentSwap(
+        swap.place.block_number,
+        time,
+        estimated,
+        swap.zero_for_one,
+        swap.amount_in,
+        swap.sqrt_price_x96,
+        swap.liquidity,
+        swap.fee,
+    )
+
+
+class PoolMoment(NamedTuple):
+    """A pool before a swap; zero is unknown."""
+
+    sqrt_price_x96: int = 0
+    liquidity: int = 0
+
+    def after(self, swap: RecentSwap) -> PoolMoment:
+        return PoolMoment(swap.sqrt_price_x96, swap.liquidity or self.liquidity)
+
+
+NOTHING_BEFORE = PoolMoment()
+
+
+def paid_fees(swap: RecentSwap, terms: FeeTerms, before: PoolMoment) -> PaidFees:
+    fees = fees_of_swap(swap, terms)
+    liquidity = swap.liquidity or before.liquidity
+    root = swap.sqrt_price_x96 / _ROOT_ONE
+    met0, met1 = (
+        (fees.providers0 / liquidity, fees.providers1 / liquidity) if liquidity else (0.0, 0.0)
+    )
+    rate = (met0 * root + met1 / root) / 2
+    if not before.sqrt_price_x96 or swap.fee >= PIPS:
+        return PaidFees(fees.providers0, fees.providers1, met0, met1, rate)
+    # A unit of liquidity sells as much as the price moves, whoever else is there.
+    start = before.sqrt_price_x96 / _ROOT_ONE
+    part = (swap.fee - protocol_fee_of(swap, terms)) / (PIPS - swap.fee)
+    if swap.zero_for_one:
+        return PaidFees(fees.providers0, 0, part * abs(1 / root - 1 / start), 0.0, rate)
+    return PaidFees(0, fees.providers1, 0.0, part * abs(root - start), rate)
+
+
+def hour_rows(
+    swaps: Iterable[RecentSwap], terms: FeeTerms, before: PoolMoment = NOTHING_BEFORE
+) -> list[HourRow]:
+    """The rows of swaps in the order they happened."""
+    rows = []
+    for hour, several in groupby(swaps, key=lambda one: hour_of(one.time)):
+        together = list(several)
+        fees0 = fees1 = 0
+        growth0 = growth1 = rate = 0.0
+        for one in together:
+            paid = paid_fees(one, terms, before)
+            before = before.after(one)
+            fees0, fees1 = fees0 + paid.fees0, fees1 + paid.fees1
+            growth0, growth1 = growth0 + paid.growth0, growth1 + paid.growth1
+            rate += paid.rate
+        prices = [one.sqrt_price_x96 for one in together]
+        rows.append(
+            HourRow(
+                hour,
+                prices[-1],
+                min(prices),
+                max(prices),
+                fees0,
+                fees1,
+                growth0,
+                growth1,
+                rate,
+                len(together),
+                sum(one.time_estimated for one in together),
+            )
+        )
+    return rows
+
+
+def joined_rows(rows: Sequence[HourRow], later: Iterable[HourRow]) -> tuple[HourRow, ...]:
+    """Rows and those of swaps that happened after all of theirs."""
+    by_hour = {row.hour: row for row in rows}
+    for row in later:
+        before = by_hour.get(row.hour)
+        by_hour[row.hour] = row if before is None else before.joined(row)
+    return tuple(by_hour[hour] for hour in sorted(by_hour))
+
+
+def pool_hours(
+    pool_id: PoolId, since: int, last: Block, swaps: Sequence[RecentSwap], terms: FeeTerms
+) -> PoolHours:
+    """The hours of swaps that are all at hand."""
+    kept_since = recent_since(last.timestamp)
+    recent = tuple(one for one in swaps if one.time >= kept_since)
+    rows = tuple(hour_rows(swaps, terms))
+    return PoolHours(pool_id, since, last, rows, recent, kept_since)
+
+
+class Landmark(NamedTuple):
+    """A block up to which a pool was read, by which a replaced chain is found out."""
+
+    number: int
+    hash: str
+    time: int
+
+
+class KeptHours(Struct, frozen=True):
+    """What was read of a pool up to a block, of the chain on which the block has this hash."""
+
+    since: int
+    from_first_block: bool
+    """Whether there is nothing before `since` on this network."""
+    last: Landmark
+    landmarks: tuple[Landmark, ...]
+    """Earlier blocks, oldest first, since each of which every swap is still kept by itself."""
+    rows: tuple[HourRow, ...]
+    recent: tuple[RecentSwap, ...]
+    recent_since: int
+
+    def extended(
+        self, swaps: Sequence[RecentSwap], last: Landmark, kept_since: int, terms: FeeTerms
+    ) -> KeptHours:
+        """The same with the swaps of the blocks up to another one."""
+        price = self.rows[-1].close if self.rows else 0
+        before = PoolMoment(price, self.recent[-1].liquidity if self.recent else 0)
+        kept_since = max(kept_since, self.recent_since)
+        recent = (*self.recent, *swaps)
+        return replace(
+            self,
+            last=last,
+            landmarks=_thinned((*self.landmarks, self.last), kept_since),
+            rows=joined_rows(self.rows, hour_rows(swaps, terms, before)),
+            recent=tuple(one for one in recent if one.time >= kept_since),
+            recent_since=kept_since,
+        )
+
+    def rolled_back(self, last: Landmark, terms: FeeTerms) -> KeptHours | None:
+        """What was known at an earlier block; None where its hour is no longer kept by swaps."""
+        hour = hour_of(last.time)
+        if hour < self.recent_since:
+            return None
+        recent = tuple(one for one in self.recent if one.block_number <= last.number)
+        earlier = [row.close for row in self.rows if row.hour < self.recent_since]
+        before = PoolMoment(earlier[-1]) if earlier else NOTHING_BEFORE
+        again = (row for row in hour_rows(recent, terms, before) if row.hour >= hour)
+        return replace(
+            self,
+            last=last,
+            landmarks=tuple(one for one in self.landmarks if one.number < last.number),
+            rows=(*(row for row in self.rows if row.hour < hour), *again),
+            recent=recent,
+        )
+
+    def without_rows_before(self, time: int) -> KeptHours:
+        if self.since >= time:
+            return self
+        rows = tuple(row for row in self.rows if row.hour >= time)
+        return replace(self, since=time, from_first_block=False, rows=rows)
+
+    def hours(self, pool_id: PoolId, last: Block) -> PoolHours:
+        return PoolHours(pool_id, self.since, last, self.rows, self.recent, self.recent_since)
+
+
+_NEWEST_LANDMARKS = 6
+
+
+def _thinned(landmarks: Sequence[Landmark], kept_since: int) -> tuple[Landmark, ...]:
+    """The newest few, and of earlier ones the newest of each hour."""
+    usable = [one for one in landmarks if hour_of(one.time) >= kept_since]
+    older: Mapping[int, Landmark] = {hour_of(one.time): one for one in usable[:-_NEWEST_LANDMARKS]}
+    return (*older.values(), *usable[-_NEWEST_LANDMARKS:])

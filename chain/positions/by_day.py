@@ -1,0 +1,134 @@
+"""What a range earned and lost on each day of the calendar, final once the day is over.
+
+From the pool's hours and the liquidity the position had in each of them. A day is UTC's.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import log
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, to_builtins
+
+from chain.base.units import DAY, HOUR
+from chain.history.ranges import LiquidityRange, realised_lvr
+from chain.math.ticks import sqrt_price_at_tick
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from chain.base.store import Store
+    from chain.contracts.networks import Network
+    from chain.history.hours import HourRow, PoolHours
+    from chain.positions.circumstances import LiquidityChange
+    from chain.positions.identity import PositionIdentity
+
+SETTLED_SECONDS = HOUR
+"""So long after its end a day is final: by then no block of it is replaced any more."""
+
+_NAMESPACE = "position days"
+
+
+class DayOfRange(Struct, frozen=True, array_like=True):
+    """In units of currency1 at the prices of the day, so that no later price changes it."""
+
+    begin: int
+    fees: int
+    lvr: int
+    """Lost to those who trade against a stale price, by hourly prices."""
+
+
+_Days: TypeAlias = tuple[DayOfRange, ...]
+
+
+class DayMemory:
+    """The days of positions that are over: what was told of them once is told again."""
+
+    def __init__(self, store: Store, network: Network, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._clock = clock
+        self._place = f"{network.chain_id}/{network.contracts.position_manager}"
+
+    def load(self, token_id: int) -> _Days:
+        return self._store.read(_Days, _NAMESPACE, f"{self._place}/{token_id}") or ()
+
+    def save(self, token_id: int, days: _Days) -> None:
+        value = to_builtins(days)
+        self._store.put(_NAMESPACE, f"{self._place}/{token_id}", value, now=self._clock())
+
+
+def settled_days(
+    identity: PositionIdentity,
+    changes: Sequence[LiquidityChange],
+    hours: PoolHours,
+    memory: DayMemory,
+) -> _Days:
+    """Every day that is known, oldest first; the last may still go on, the others never change."""
+    told = {day.begin: day for day in memory.load(identity.token_id)}
+    now = hours.last.timestamp
+    days = {day.begin: day for day in days_of_range(identity, changes, hours)} | {
+        begin: day for begin, day in told.items() if begin < now
+    }
+    over = tuple(days[begin] for begin in sorted(days) if begin + DAY + SETTLED_SECONDS <= now)
+    if len(over) > len(told):
+        memory.save(identity.token_id, over)
+    return tuple(days[begin] for begin in sorted(days))
+
+
+def days_of_range(
+    identity: PositionIdentity, changes: Sequence[LiquidityChange], hours: PoolHours
+) -> _Days:
+    """The days since it was opened that the hours cover from their beginning."""
+    if not changes:
+        return ()
+    opened = changes[0].timestamp
+    first = _day(max(opened, hours.since))
+    if hours.since > max(first, opened):
+        first += DAY
+    edges = sqrt_price_at_tick(identity.tick_lower), sqrt_price_at_tick(identity.tick_upper)
+    earned = {begin: [0, 0] for begin in range(first, hours.last.timestamp, DAY)}
+    for opening, row in _with_openings(hours.rows):
+        day = earned.get(_day(row.hour))
+        if day is None:
+            continue
+        end = min(row.hour + HOUR, hours.last.timestamp)
+        held = LiquidityRange(*edges, liquidity_in(changes, row.hour, end))
+        share = share_inside(opening, row, held)
+        price = (row.close / (1 << 96)) ** 2
+        day[0] += round((row.growth0 * price + row.growth1) * held.liquidity * share)
+        day[1] += realised_lvr((opening, row.close), held)
+    return tuple(DayOfRange(begin, *found) for begin, found in earned.items())
+
+
+def liquidity_in(changes: Sequence[LiquidityChange], begin: int, end: int) -> int:
+    """What a position had on average between two times."""
+    if end <= begin:
+        return sum(one.liquidity_delta for one in changes if one.timestamp <= begin)
+    weighted = sum(
+        one.liquidity_delta * (end - max(begin, one.timestamp))
+        for one in changes
+        if one.timestamp < end
+    )
+    return weighted // (end - begin)
+
+
+def share_inside(opening: int, row: HourRow, held: LiquidityRange) -> float:
+    """The part of an hour's way, from its lowest to its highest price, that lies in a range."""
+    low, high = min(opening, row.low), max(opening, row.high)
+    if low == high:
+        return float(held.sqrt_lower <= low < held.sqrt_upper)
+    inside_low, inside_high = held.clamp(low), held.clamp(high)
+    return log(inside_high / inside_low) / log(high / low)
+
+
+def _with_openings(rows: Sequence[HourRow]) -> Iterator[tuple[int, HourRow]]:
+    """Each row with the price before its first swap; of the first of all, that after it."""
+    for row in rows[:1]:
+        yield row.low, row
+    for before, row in pairwise(rows):
+        yield before.close, row
+
+
+def _day(time: int) -> int:
+    return time - time % DAY
