@@ -76,6 +76,7 @@ LOOK_ALIKE_POOL = DevnetPool(
     4_000,
     Crowd(0, 0),
     (0, 0),
+    0,
 )
 """A pool that looks like the real one by name and pays in a token worth nothing."""
 

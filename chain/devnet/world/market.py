@@ -1,11 +1,13 @@
 """The market: traders whose swaps keep every pool near the outside price, and the crowd between.
 
 Arbitrage trades whatever pays after the fee, no more; it is what liquidity providers lose to. The
-crowd trades for its own reasons, out and back, and its fees are what they earn.
+crowd trades for its own reasons, out and back, and its fees are what they earn: on a day on which
+prices move more it trades more, so that each pool pays its own multiple of what movement takes.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -14,13 +16,14 @@ from chain.base.units import DAY, HOUR
 from chain.contracts.abi import encode_call
 from chain.contracts.calldata import SwapExactIn, execute, swap_exact_in
 from chain.contracts.networks import NATIVE
+from chain.contracts.storage import pool_slots
 from chain.devnet.world.accounts import ARBITRAGEUR, CROWD, KEEPER
 from chain.devnet.world.deployment import CONTRACTS, GENESIS_TIME, UNIVERSAL_ROUTER
 from chain.devnet.world.hook_code import FEE_STEWARD, UPDATE_FEE
 from chain.devnet.world.phases import Mood, Phase
 from chain.devnet.world.pool_walk import PoolPoint, read_point, walk_to
 from chain.devnet.world.pools import DYNAMIC, POOLS, DevnetPool
-from chain.devnet.world.price_path import MILLITICKS, sqrt_price_at
+from chain.devnet.world.price_path import MILLITICKS, OPENING, sqrt_price_at
 from chain.devnet.world.writing import Intent
 from chain.math.ticks import sqrt_price_at_tick
 
@@ -43,13 +46,16 @@ MARKET_OPENS = GENESIS_TIME + HOUR
 MINUTE = 60
 WEEK = 7 * DAY
 HISTORY_ENDS = MARKET_OPENS + WEEK
+DENSE_BEGINS = HISTORY_ENDS - DAY
 
 STEWARD_FEES = {Mood.CALM: 1000, Mood.TREND: 3000, Mood.SHOCK: 10_000}
 """What the dynamic-fee pool charges, in pips, by the market's mood."""
 
+_SQUARED_MILLITICKS = 10**14
+"""In one whole, since a millitick is a ten-millionth of the price."""
+
 # A tick is a hundred pips, so a fee of one pip is a band of ten milliticks.
 _MILLITICKS_PER_PIP = 10
-_LARGEST_SLACK = 6 * MILLITICKS
 _DEADLINE_SECONDS = HOUR
 _SWAP_GAS = 600_000
 
@@ -59,8 +65,10 @@ class MarketVisit(Struct, frozen=True):
 
     index: int
     time: int
-    reach: int
-    """How much farther than usual the crowd pushes where it comes seldom, in percent."""
+    left: int
+    """Visits until the market's day is over, this one among them."""
+    largest_reach: int
+    """How far the crowd pushes at most, in ticks: where it comes seldom it trades more at once."""
 
 
 class PlannedSwap(Struct, frozen=True):
@@ -102,6 +110,8 @@ class MarketRound(Struct, frozen=True):
 
 class SimulatedMarket(Struct, frozen=True):
     path: SeededPath
+    sparse_seconds: int = HOUR
+    """How seldom the pools traded before the last day of history."""
 
     def minute(self, time: int) -> int:
         return max((time - MARKET_OPENS) // MINUTE, 0)
@@ -123,7 +133,7 @@ class SimulatedMarket(Struct, frozen=True):
         floor = Floor(state, self.prices(visit.time), visit.time)
         chosen = self._chosen_pool(visit.index)
         groups = [floor.arbitrage(chosen), self._crowd(floor, chosen, visit)]
-        groups += [floor.arbitrage(pool) for pool in floor.by_misprice(but=chosen)]
+        groups += [floor.arbitrage(pool) for pool in floor.by_gain(but=chosen)]
         swaps: list[PlannedSwap] = []
         for group in groups:
             # A crowd that went out must come back, so a group is sent whole or not at all.
@@ -132,10 +142,12 @@ class SimulatedMarket(Struct, frozen=True):
             swaps += group
         return MarketRound(self._new_fee(state, visit.time), tuple(swaps))
 
-    def closing(self, state: Storage, time: int) -> MarketRound:
-        """Arbitrage in every pool, so that all agree on the price."""
+    def closing(
+        self, state: Storage, time: int, pools: tuple[DevnetPool, ...] = POOLS
+    ) -> MarketRound:
+        """Arbitrage in these pools, so that they agree with the market on the price."""
         floor = Floor(state, self.prices(time), time)
-        swaps = [swap for pool in POOLS for swap in floor.arbitrage(pool, eager=True)]
+        swaps = [swap for pool in pools for swap in floor.arbitrage(pool, eager=True)]
         return MarketRound(None, tuple(swaps))
 
     def _new_fee(self, state: Storage, time: int) -> int | None:
@@ -151,19 +163,42 @@ class SimulatedMarket(Struct, frozen=True):
         raise AssertionError("the weights cover every ticket")
 
     def _crowd(self, floor: Floor, pool: DevnetPool, visit: MarketVisit) -> list[PlannedSwap]:
+        """Out to one side, across to the other and back, by three who know nothing."""
         draws, index = self.path.draws, visit.index
-        milliticks = pool.crowd.ticks * visit.reach * MILLITICKS // 100
-        reach = draws.between(milliticks // 2, milliticks * 3 // 2, "crowd reach", index)
-        start = floor.milliticks(pool)
-        first, second = (
-            CROWD[(draws.below(len(CROWD), "crowd", index) + offset) % len(CROWD)]
-            for offset in range(2)
-        )
+        # The whole way is four times the reach.
+        usual = min(self._due(floor, pool, visit) // 4, visit.largest_reach * MILLITICKS)
+        if not usual:
+            return []
+        reach = draws.between(usual // 2, usual * 3 // 2, "crowd reach", index)
+        start, outward = floor.milliticks(pool), draws.sign("crowd side", index) * reach
         rest = draws.between(-reach // 8, reach // 8, "crowd rest", index)
+        first, second, third = (
+            CROWD[(draws.below(len(CROWD), "crowd", index) + offset) % len(CROWD)]
+            for offset in range(3)
+        )
         return [
-            *floor.trade(first, pool, start + draws.sign("crowd side", index) * reach),
-            *floor.trade(second, pool, floor.settled(pool, start + rest)),
+            *floor.trade(first, pool, start + outward),
+            *floor.trade(second, pool, start - outward),
+            *floor.trade(third, pool, floor.settled(pool, start + rest)),
         ]
+
+    def _due(self, floor: Floor, pool: DevnetPool, visit: MarketVisit) -> int:
+        """How far the crowd pushes the price, so that the day's fees become what they should be.
+
+        On the worth of a full range, a swap that moves the price by a fraction pays a quarter of
+        that fraction of its fee, and movement takes an eighth of the fraction's square.
+        """
+        day_over = MARKET_OPENS + -(-(visit.time - MARKET_OPENS) // DAY) * DAY
+        due = self.risk(pool, day_over) * pool.crowd.pays // 100 - floor.paid(pool)
+        visits = max(visit.left * pool.crowd.weight // 100, 1)
+        return max(due * 2 // (5 * floor.point(pool).lp_fee * visits), 0)
+
+    def risk(self, pool: DevnetPool, time: int) -> int:
+        """What movement took by then: an eighth of the squares of the hourly returns."""
+        sparse = range(MARKET_OPENS, min(time + 1, DENSE_BEGINS), self.sparse_seconds)
+        hours = (*sparse, *range(DENSE_BEGINS, time + 1, HOUR))
+        closes = [pool.milliticks(self.prices(hour - 1)) for hour in hours]
+        return sum((after - before) ** 2 for before, after in pairwise(closes)) // 8
 
 
 class Floor:
@@ -197,21 +232,26 @@ class Floor:
         return min(max(milliticks, market - below), market + above)
 
     def gain(self, pool: DevnetPool) -> int:
-        """How far beyond the fee the pool's price is off, in milliticks."""
+        """What arbitrage earns there, by how far beyond the fee the price is off and by depth."""
         here = self.milliticks(pool)
-        return abs(self.settled(pool, here) - here)
+        return int((self.settled(pool, here) - here) ** 2 * pool.depth)
 
-    def by_misprice(self, *, but: DevnetPool) -> list[DevnetPool]:
+    def paid(self, pool: DevnetPool) -> int:
+        """Fees so far on what a full range is worth, in the squared milliticks of `risk`."""
+        slots, root = pool_slots(pool.key.pool_id), sqrt_price_at(pool.milliticks(OPENING))
+        # Fees come in both tokens alike, so the price they are valued at hardly matters.
+        growth = self._read(slots.fee_growth_global0) * root >> 96
+        growth += (self._read(slots.fee_growth_global1) << 96) // root
+        return growth * _SQUARED_MILLITICKS >> 129
+
+    def by_gain(self, *, but: DevnetPool) -> list[DevnetPool]:
         return sorted((pool for pool in POOLS if pool is not but), key=self.gain, reverse=True)
 
     def arbitrage(self, pool: DevnetPool, *, eager: bool = False) -> list[PlannedSwap]:
         """The trade that pays after the fee, if any; an eager one, however little it pays."""
         here = self.milliticks(pool)
         goal = self.settled(pool, here)
-        band = self.point(pool).fee(zero_for_one=goal < here) * _MILLITICKS_PER_PIP
-        # Arbitrage does not get up for less than four fifths of the fee, or six ticks.
-        worthwhile = abs(goal - here) >= min(band * 4 // 5, _LARGEST_SLACK)
-        if goal == here or not (worthwhile or eager):
+        if goal == here or not (eager or abs(goal - here) >= pool.slack):
             return []
         return self.trade(ARBITRAGEUR, pool, goal)
 

@@ -40,11 +40,12 @@ WBTC_CURRENCY = Currency(WBTC.address, WBTC.decimals, Asset.BITCOIN)
 
 
 class Crowd(Struct, frozen=True):
-    """Trading that knows nothing: how often it comes, and how far it pushes before it returns."""
+    """Trading that knows nothing: how often it comes, and what its fees make the pool pay."""
 
     weight: int
     """Visits out of a hundred."""
-    ticks: int
+    pays: int
+    """Fees in percent of what the market's movement takes from those who provide."""
 
 
 class DevnetPool(Struct, frozen=True):
@@ -59,6 +60,8 @@ class DevnetPool(Struct, frozen=True):
     crowd: Crowd
     breadth: tuple[int, int]
     """Half-widths in ticks of the medium and the narrow provider's range."""
+    slack: int
+    """Milliticks beyond the fee that arbitrage lets pass."""
 
     @property
     def key(self) -> PoolKey:
@@ -82,35 +85,35 @@ _PEGGED = (60, 12)
 
 WETH_USDC_LOW = DevnetPool(
     "WETH/USDC 0.05%", WETH_CURRENCY, USDC_CURRENCY, 500, 10, NATIVE,
-    12_000_000, Crowd(28, 30), _VOLATILE,
+    12_000_000, Crowd(40, 98), _VOLATILE, 4_000,
 )  # fmt: skip
 WETH_USDC = DevnetPool(
     "WETH/USDC 0.30%", WETH_CURRENCY, USDC_CURRENCY, 3000, 60, NATIVE,
-    6_000_000, Crowd(14, 24), _VOLATILE,
+    6_000_000, Crowd(15, 250), _VOLATILE, 6_000,
 )  # fmt: skip
 ETH_USDC = DevnetPool(
     "ETH/USDC 0.30%", ETH_CURRENCY, USDC_CURRENCY, 3000, 60, NATIVE,
-    5_000_000, Crowd(13, 24), _VOLATILE,
+    5_000_000, Crowd(12, 150), _VOLATILE, 6_000,
 )  # fmt: skip
 DYNAMIC = DevnetPool(
     "WETH/USDC dynamic", WETH_CURRENCY, USDC_CURRENCY, DYNAMIC_FEE, 60, FEE_STEWARD,
-    3_000_000, Crowd(14, 30), _VOLATILE,
+    3_000_000, Crowd(14, 150), _VOLATILE, 6_000,
 )  # fmt: skip
 STABLE = DevnetPool(
     "USDC/USDT 0.01%", USDC_CURRENCY, USDT_CURRENCY, 100, 1, NATIVE,
-    8_000_000, Crowd(10, 3), _PEGGED,
+    8_000_000, Crowd(6, 900), _PEGGED, 800,
 )  # fmt: skip
 GUARDED = DevnetPool(
     "WETH/USDC 0.30% guarded", WETH_CURRENCY, USDC_CURRENCY, 3000, 60, EXIT_GUARD,
-    1_500_000, Crowd(8, 24), _VOLATILE,
+    1_500_000, Crowd(5, 90), _VOLATILE, 6_000,
 )  # fmt: skip
 SLEEPY = DevnetPool(
     "WETH/WBTC 0.05%", WETH_CURRENCY, WBTC_CURRENCY, 500, 10, NATIVE,
-    4_000_000, Crowd(5, 2), _VOLATILE,
+    4_000_000, Crowd(2, 10), _VOLATILE, 40_000,
 )  # fmt: skip
 USDC_WBTC = DevnetPool(
     "USDC/WBTC 0.30%", USDC_CURRENCY, WBTC_CURRENCY, 3000, 60, NATIVE,
-    4_000_000, Crowd(8, 24), _VOLATILE,
+    4_000_000, Crowd(6, 130), _VOLATILE, 6_000,
 )  # fmt: skip
 
 POOLS = (WETH_USDC_LOW, WETH_USDC, ETH_USDC, DYNAMIC, STABLE, GUARDED, SLEEPY, USDC_WBTC)

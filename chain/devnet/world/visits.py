@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from itertools import accumulate, count
-from typing import TYPE_CHECKING
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from chain.base.units import DAY
-from chain.devnet.world.market import HISTORY_ENDS, MARKET_OPENS, MINUTE, MarketVisit
+from chain.base.units import DAY, HOUR
+from chain.devnet.world.market import DENSE_BEGINS, HISTORY_ENDS, MARKET_OPENS, MINUTE, MarketVisit
 from chain.devnet.world.phases import Mood
+from chain.devnet.world.pools import POOLS, WETH_USDC
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chain.devnet.world.market import SimulatedMarket
-
-DENSE_SECONDS = DAY
-_DENSE_BEGINS = HISTORY_ENDS - DENSE_SECONDS
+    from chain.devnet.world.pools import DevnetPool
 
 LIVE_BEAT = 120
 _CALM_BEATS = 3
@@ -28,79 +27,62 @@ _LIVE_INDEX = 1_000_000
 
 
 class HistorySize(Struct, frozen=True):
-    sparse_visits: int
-    dense_visits: int
+    sparse_seconds: int
+    """Between two visits of the first six days."""
+    dense_seconds: int
     most_swaps: int
-    sparse_reach: int
-    dense_reach: int
-    """How far the crowd pushes, in percent of what it does live: fewer trades are larger ones."""
-    closes_phases: bool
-    """Whether arbitrage brings all pools to one price when a trend or a shock is over."""
+    largest_reach: int
+    """How far the crowd pushes at most, in ticks: fewer trades are larger ones."""
 
 
 WEEK_SIZE = HistorySize(
-    sparse_visits=150,
-    dense_visits=200,
-    most_swaps=1_200,
-    sparse_reach=260,
-    dense_reach=120,
-    closes_phases=True,
+    sparse_seconds=HOUR, dense_seconds=HOUR // 4, most_swaps=1_200, largest_reach=150
 )
 SMALL_SIZE = HistorySize(
-    sparse_visits=16,
-    dense_visits=24,
-    most_swaps=150,
-    sparse_reach=300,
-    dense_reach=300,
-    closes_phases=False,
+    sparse_seconds=6 * HOUR, dense_seconds=HOUR, most_swaps=240, largest_reach=400
 )
 
-# How much likelier a visit is in a minute of this mood: trading follows movement.
-_SPARSE_WEIGHTS = {Mood.CALM: 1, Mood.TREND: 2, Mood.SHOCK: 10}
-_DENSE_WEIGHTS = {Mood.CALM: 1, Mood.TREND: 1, Mood.SHOCK: 3}
+
+def history_visits(size: HistorySize) -> list[MarketVisit]:
+    times = [
+        *_beats(MARKET_OPENS, DENSE_BEGINS, size.sparse_seconds),
+        *_beats(DENSE_BEGINS, HISTORY_ENDS, size.dense_seconds),
+    ]
+    days = [(time - MARKET_OPENS) // DAY for time in times]
+    return [
+        MarketVisit(index, time, days[index:].count(days[index]), size.largest_reach)
+        for index, time in enumerate(times)
+    ]
 
 
-def history_visits(size: HistorySize, market: SimulatedMarket) -> list[MarketVisit]:
-    sparse = _spread(market, MARKET_OPENS, _DENSE_BEGINS, size.sparse_visits, _SPARSE_WEIGHTS)
-    dense = _spread(market, _DENSE_BEGINS, HISTORY_ENDS, size.dense_visits, _DENSE_WEIGHTS)
-    times = [(time, size.sparse_reach) for time in sparse]
-    times += [(time, size.dense_reach) for time in dense]
-    return [MarketVisit(index, time, reach) for index, (time, reach) in enumerate(times)]
+class MarketClosing(NamedTuple):
+    """When pools are brought to the market's price, however little it pays."""
+
+    time: int
+    pools: tuple[DevnetPool, ...]
 
 
-def closing_times(size: HistorySize, market: SimulatedMarket) -> list[int]:
-    """When every pool is brought to the market's price: at extremes, after commotions, at last."""
-    minutes = list(market.path.early_extremes())
-    if size.closes_phases:
-        phases = market.path.calendar.until(market.minute(HISTORY_ENDS))
-        minutes += [phase.end - 1 for phase in phases if phase.mood is not Mood.CALM]
-    times = (MARKET_OPENS + minute * MINUTE for minute in sorted(minutes))
-    return [*(time for time in times if time < HISTORY_ENDS), HISTORY_ENDS]
+def market_closings(market: SimulatedMarket) -> list[MarketClosing]:
+    """The extremes, in the pool where the demo wallet's ranges wait for them; and the end."""
+    minutes = sorted(market.path.early_extremes())
+    extremes = [MarketClosing(MARKET_OPENS + minute * MINUTE, (WETH_USDC,)) for minute in minutes]
+    return [*extremes, MarketClosing(HISTORY_ENDS, POOLS)]
 
 
 def live_visits(market: SimulatedMarket, after: int) -> Iterator[MarketVisit]:
     """The visits later than a time, for ever."""
     for number in count(max((after - HISTORY_ENDS) // LIVE_BEAT, 0)):
-        time = HISTORY_ENDS + (number + 1) * LIVE_BEAT - _off_beat(number, LIVE_BEAT)
-        due = number % _CALM_BEATS == 0 or market.phase(time).mood is Mood.SHOCK
+        time = HISTORY_ENDS + (number + 1) * LIVE_BEAT - 1 - _off_beat(number, LIVE_BEAT)
+        due = (number + 1) % _CALM_BEATS == 0 or market.phase(time).mood is Mood.SHOCK
         if time > after and due:
-            yield MarketVisit(_LIVE_INDEX + number, time, reach=100)
+            left = 1 + (HISTORY_ENDS - time) % DAY // (_CALM_BEATS * LIVE_BEAT)
+            yield MarketVisit(_LIVE_INDEX + number, time, left, WEEK_SIZE.largest_reach)
 
 
-def _spread(
-    market: SimulatedMarket, start: int, end: int, visits: int, weights: dict[Mood, int]
-) -> list[int]:
-    """So many times between two, each as far from the last as its minutes' weights say."""
-    minutes = range(start, end, MINUTE)
-    sums = list(accumulate(weights[market.phase(time).mood] for time in minutes))
-    due = (sums[-1] * (2 * number + 1) // (2 * visits) for number in range(visits))
-    times: list[int] = []
-    at = 0
-    for number, weight in enumerate(due):
-        while sums[at] <= weight:
-            at += 1
-        times.append(minutes[at] + MINUTE - 1 - _off_beat(number, MINUTE))
-    return times
+def _beats(start: int, end: int, interval: int) -> list[int]:
+    """A time within the last minute of each interval, so that an hour closes near the market."""
+    ends = range(start + interval, end + 1, interval)
+    return [over - 1 - _off_beat(number, MINUTE) for number, over in enumerate(ends)]
 
 
 def _off_beat(number: int, interval: int) -> int:

@@ -22,9 +22,8 @@ from chain.devnet.world.draws import Draws
 from chain.devnet.world.founding import found
 from chain.devnet.world.market import SimulatedMarket
 from chain.devnet.world.phases import Calendar
-from chain.devnet.world.pools import POOLS
 from chain.devnet.world.price_path import SeededPath, seeded_path
-from chain.devnet.world.visits import SMALL_SIZE, WEEK_SIZE, closing_times, history_visits
+from chain.devnet.world.visits import SMALL_SIZE, WEEK_SIZE, history_visits, market_closings
 from chain.devnet.world.writing import block_at
 
 if TYPE_CHECKING:
@@ -34,13 +33,13 @@ if TYPE_CHECKING:
     from chain.devnet.world.contracts import ContractName
     from chain.devnet.world.demo_life import Event
     from chain.devnet.world.market import MarketRound, MarketVisit, Storage
-    from chain.devnet.world.visits import HistorySize
+    from chain.devnet.world.visits import HistorySize, MarketClosing
     from chain.devnet.world.writing import BlockDraft
 
     Progress = Callable[[int, int], None]
 
-SURE_SWAPS = 3
-"""A visit's arbitrage, and its crowd out and back."""
+SURE_SWAPS = 4
+"""A visit's arbitrage, and its crowd out, across and back."""
 
 
 class WorldHistory(Struct, frozen=True):
@@ -58,12 +57,13 @@ def write_history(
 ) -> WorldHistory:
     ledger = found(codes, market)
     life = DemoLife(market)
-    visits = history_visits(size, market)
-    closings = closing_times(size, market)
-    trading = SwapBudget(market, size.most_swaps - len(POOLS) * len(closings), len(visits))
+    visits = history_visits(size)
+    closings = market_closings(market)
+    set_aside = sum(len(closing.pools) for closing in closings)
+    trading = SwapBudget(market, size.most_swaps - set_aside, len(visits))
     moments: list[Event] = [
         *((visit.time, partial(trading.visit, visit)) for visit in visits),
-        *((time, trading.close) for time in closings),
+        *((closing.time, partial(trading.close, closing)) for closing in closings),
         *life.events(),
     ]
     for done, (time, act) in enumerate(sorted(moments, key=lambda moment: moment[0])):
@@ -94,9 +94,9 @@ class SwapBudget:
     def visit(self, visit: MarketVisit, page: BlockDraft) -> None:
         self._send(page, self.plan(visit, page.state))
 
-    def close(self, page: BlockDraft) -> None:
-        """Bring all pools to one price, on swaps set aside for it."""
-        self._send(page, self._market.closing(page.state, page.timestamp))
+    def close(self, closing: MarketClosing, page: BlockDraft) -> None:
+        """Bring pools to the market's price, on swaps set aside for it."""
+        self._send(page, self._market.closing(page.state, page.timestamp, closing.pools))
 
     def _send(self, page: BlockDraft, round_: MarketRound) -> None:
         for intent in round_.intents:
@@ -187,8 +187,8 @@ def making_digest() -> str:
 def _history(
     seed: int, size: Size, environment: Mapping[str, str], progress: Progress | None
 ) -> WorldHistory:
-    codes = contract_codes(environment)
-    return write_history(codes, SimulatedMarket(seeded_path(seed)), _SIZES[size], progress)
+    market = SimulatedMarket(seeded_path(seed), _SIZES[size].sparse_seconds)
+    return write_history(contract_codes(environment), market, _SIZES[size], progress)
 
 
 def _save(history: WorldHistory, chain: Path, notes: Path) -> None:
@@ -205,5 +205,5 @@ def _loaded(seed: int, size: Size, chain: Path, notes: Path) -> World:
     ledger = ChainLedger.load(chain)
     content = json.loads(notes.read_bytes())
     draws = Draws(content["pathSeed"])
-    market = SimulatedMarket(SeededPath(draws, Calendar(draws)))
+    market = SimulatedMarket(SeededPath(draws, Calendar(draws)), _SIZES[size].sparse_seconds)
     return World(seed, size, ledger, market, content["positions"])

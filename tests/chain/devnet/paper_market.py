@@ -4,17 +4,38 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import chain, takewhile
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from chain.base.units import PIPS
 from chain.contracts.storage import pool_slots
 from chain.devnet.world.deployment import CONTRACTS
-from chain.devnet.world.pools import DYNAMIC, POOLS, DevnetPool
-from chain.devnet.world.visits import WEEK_SIZE, closing_times, history_visits
+from chain.devnet.world.market import HISTORY_ENDS, MARKET_OPENS
+from chain.devnet.world.pools import DYNAMIC, DevnetPool
+from chain.devnet.world.visits import (
+    WEEK_SIZE,
+    MarketClosing,
+    history_visits,
+    live_visits,
+    market_closings,
+)
 from chain.devnet.world.worlds import SwapBudget
+from tests.chain.devnet.pool_edge import PoolTrade
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from chain.contracts.networks import Address
-    from chain.devnet.world.market import MarketRound, PlannedSwap, SimulatedMarket, Storage
+    from chain.devnet.node.execution import BlockState
+    from chain.devnet.node.ledger import ChainLedger
+    from chain.devnet.world.market import (
+        MarketRound,
+        MarketVisit,
+        PlannedSwap,
+        SimulatedMarket,
+        Storage,
+    )
     from chain.devnet.world.phases import Mood
     from chain.devnet.world.pool_walk import PoolPoint
 
@@ -35,10 +56,22 @@ class PaperState:
             slots = pool_slots(swap.walk.end.pool_id)
             self._changed[slots.slot0] = slot0_word(swap.walk.end)
             self._changed[slots.liquidity] = swap.walk.end.liquidity
+            slot, growth = _fee_growth(swap)
+            self._changed[slot] = self.storage(CONTRACTS.pool_manager, slot) + growth
         if round_.new_fee is not None:
             slot = pool_slots(DYNAMIC.key.pool_id).slot0
             word = self.storage(CONTRACTS.pool_manager, slot)
             self._changed[slot] = word % 2**208 | round_.new_fee << 208
+
+
+def _fee_growth(swap: PlannedSwap) -> tuple[int, int]:
+    """Fees of a unit of liquidity, which the way of the price decides, however deep the pool."""
+    walk, slots = swap.walk, pool_slots(swap.walk.end.pool_id)
+    start, end = swap.start.sqrt_price_x96, walk.end.sqrt_price_x96
+    fee, rest = swap.start.lp_fee, PIPS - swap.start.fee(zero_for_one=walk.zero_for_one)
+    if walk.zero_for_one:
+        return slots.fee_growth_global0, ((1 << 224) // end - (1 << 224) // start) * fee // rest
+    return slots.fee_growth_global1, (end - start << 32) * fee // rest
 
 
 def slot0_word(point: PoolPoint) -> int:
@@ -69,19 +102,51 @@ class Ledgerbook:
         return Takings(sum(part.fees for part in parts), sum(part.lost for part in parts))
 
 
+def before_trading(ledger: ChainLedger) -> BlockState:
+    number = 0
+    while ledger.block(number + 1).header.timestamp < MARKET_OPENS:
+        number += 1
+    return ledger.state(number)
+
+
 def paper_week(market: SimulatedMarket, founded: Storage) -> Ledgerbook:
     """The whole week of one seed."""
-    book, state = Ledgerbook(), PaperState(founded)
-    visits, closings = history_visits(WEEK_SIZE, market), closing_times(WEEK_SIZE, market)
-    trading = SwapBudget(market, WEEK_SIZE.most_swaps - len(POOLS) * len(closings), len(visits))
-    moments = [(visit.time, visit) for visit in visits] + [(time, None) for time in closings]
-    for time, visit in sorted(moments, key=lambda moment: moment[0]):
-        round_ = trading.plan(visit, state) if visit else market.closing(state, time)
-        state.carry_out(round_)
-        book.swaps += len(round_.swaps)
-        for swap in round_.swaps:
-            _enter(book, market, swap, time)
+    book = Ledgerbook()
+    for time, swap in paper_swaps(market, founded, until=HISTORY_ENDS):
+        book.swaps += 1
+        _enter(book, market, swap, time)
     return book
+
+
+def paper_swaps(
+    market: SimulatedMarket, founded: Storage, *, until: int
+) -> Iterator[tuple[int, PlannedSwap]]:
+    """Every swap of the week and of the live market after it, with its time."""
+    state = PaperState(founded)
+    visits, closings = history_visits(WEEK_SIZE), market_closings(market)
+    budget = WEEK_SIZE.most_swaps - sum(len(closing.pools) for closing in closings)
+    trading = SwapBudget(market, budget, len(visits))
+    history: list[MarketVisit | MarketClosing] = sorted(
+        [*visits, *closings], key=attrgetter("time")
+    )
+    live = takewhile(lambda visit: visit.time <= until, live_visits(market, HISTORY_ENDS))
+    for moment in chain(history, live):
+        if isinstance(moment, MarketClosing):
+            round_ = market.closing(state, moment.time, moment.pools)
+        elif moment.time > HISTORY_ENDS:
+            round_ = market.round(state, moment)
+        else:
+            round_ = trading.plan(moment, state)
+        state.carry_out(round_)
+        for swap in round_.swaps:
+            yield moment.time, swap
+
+
+def traded(time: int, swap: PlannedSwap) -> PoolTrade:
+    """The swap as its event would tell it."""
+    walk, root = swap.walk, swap.walk.end.sqrt_price_x96 / 2**96
+    paid = walk.amount_in * (root * root if walk.zero_for_one else 1)
+    return PoolTrade(time, root, paid * swap.start.lp_fee / PIPS, walk.end.liquidity)
 
 
 def _enter(book: Ledgerbook, market: SimulatedMarket, swap: PlannedSwap, time: int) -> None:

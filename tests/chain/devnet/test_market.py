@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from math import sqrt
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.base.units import DAY
 from chain.contracts.abi import decode, encode_call
 from chain.devnet.clock import Clock
 from chain.devnet.defaults import DEMO_SEED, DEMO_SPEED
@@ -19,6 +20,7 @@ from chain.devnet.world.demo_life import DemoLife
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.draws import ONE_SIGMA, Draws
 from chain.devnet.world.market import (
+    DENSE_BEGINS,
     HISTORY_ENDS,
     MARKET_OPENS,
     Floor,
@@ -34,18 +36,18 @@ from chain.devnet.world.price_path import MILLITICKS, Asset, seeded_path, sqrt_p
 from chain.devnet.world.visits import (
     SMALL_SIZE,
     WEEK_SIZE,
-    closing_times,
     history_visits,
     live_visits,
+    market_closings,
 )
-from tests.chain.devnet.paper_market import paper_week
+from chain.devnet.world.worlds import SURE_SWAPS
+from tests.chain.devnet.paper_market import before_trading, paper_week
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.devnet.node.execution import BlockState
-    from chain.devnet.node.ledger import ChainLedger
     from chain.devnet.world.pools import DevnetPool
+    from chain.devnet.world.visits import HistorySize
     from chain.devnet.world.worlds import World
     from chain.devnet.world.writing import Intent
 
@@ -96,16 +98,29 @@ def test_prices_between_ticks_are_interpolated(milliticks: int) -> None:
 
 
 def test_both_sizes_of_history_keep_to_their_number_of_swaps_and_are_dense_at_last() -> None:
-    market = SimulatedMarket(seeded_path(7))
+    closings = market_closings(SimulatedMarket(seeded_path(7)))
     for size in (WEEK_SIZE, SMALL_SIZE):
-        visits = history_visits(size, market)
+        visits = history_visits(size)
         times = [visit.time for visit in visits]
         assert times[0] > MARKET_OPENS
         assert times[-1] < HISTORY_ENDS
-        assert all(before <= after for before, after in pairwise(times))
-        last_day = sum(time > HISTORY_ENDS - 24 * 3600 for time in times)
-        assert last_day > len(times) - last_day
-        assert 3 * len(visits) + len(POOLS) * len(closing_times(size, market)) <= size.most_swaps
+        assert all(before < after for before, after in pairwise(times))
+        last_day = sum(time > DENSE_BEGINS for time in times)
+        assert last_day >= 4 * (len(times) - last_day) / 6
+        closed = sum(len(closing.pools) for closing in closings)
+        assert SURE_SWAPS * len(visits) + closed <= size.most_swaps
+
+
+@pytest.mark.parametrize("size", [WEEK_SIZE, SMALL_SIZE])
+def test_the_last_visit_of_a_day_knows_that_it_is(size: HistorySize) -> None:
+    live = takewhile(
+        lambda visit: visit.time < HISTORY_ENDS + 2 * DAY,
+        live_visits(SimulatedMarket(seeded_path(7)), HISTORY_ENDS),
+    )
+    for before, after in pairwise([*history_visits(size), *live]):
+        a_new_day = (before.time - MARKET_OPENS) // DAY < (after.time - MARKET_OPENS) // DAY
+        assert (before.left == 1) is a_new_day
+        assert after.left > before.left if a_new_day else after.left <= before.left
 
 
 def test_live_visits_do_not_depend_on_when_one_asks() -> None:
@@ -128,7 +143,7 @@ def test_in_the_demo_a_position_leaves_its_range_within_the_first_minute() -> No
 def test_calm_pays_more_than_it_takes_and_shock_less(
     seed: int, small_world: World, record_property: Callable[[str, object], None]
 ) -> None:
-    book = paper_week(SimulatedMarket(seeded_path(seed)), _before_trading(small_world.ledger))
+    book = paper_week(SimulatedMarket(seeded_path(seed)), before_trading(small_world.ledger))
     assert 900 < book.swaps <= WEEK_SIZE.most_swaps
     for mood in Mood:
         takings = book.total(mood, BUSY)
@@ -192,13 +207,6 @@ def test_the_clock_runs_at_its_speed_stands_when_paused_and_can_be_set() -> None
     clock.set_speed(0.5)
     wall[0] += 10
     assert clock.now() == clock.next_block(0) == 2_005
-
-
-def _before_trading(ledger: ChainLedger) -> BlockState:
-    number = 0
-    while ledger.block(number + 1).header.timestamp < MARKET_OPENS:
-        number += 1
-    return ledger.state(number)
 
 
 def _quote(pool: DevnetPool, zero_for_one: bool, amount: int) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +11,6 @@ from chain.contracts.abi import decode, encode_call, selector, topic
 from chain.contracts.calldata import TO_SENDER, Burn, Decrease, TakePair, modify_liquidities
 from chain.contracts.networks import NATIVE, network_named
 from chain.contracts.pool_key import DYNAMIC_FEE, PoolKey
-from chain.contracts.storage import decode_position_info
 from chain.devnet.node.index import LogQuery
 from chain.devnet.node.messages import Message
 from chain.devnet.world.accounts import DEMO_WALLET, KEEPER, NEIGHBOUR, STRANGER
@@ -48,87 +46,14 @@ from chain.devnet.world.pools import (
     WETH_USDC,
     WETH_USDC_LOW,
 )
+from chain.devnet.world.visits import SMALL_SIZE
 from chain.tokens.listed import listed_tokens
+from tests.chain.devnet.world_view import View
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address
     from chain.devnet.node.messages import Outcome
     from chain.devnet.world.worlds import World
-
-KEY = "(address,address,uint24,int24,address)"
-
-
-@dataclass(frozen=True)
-class Position:
-    """What the chain says about one token id."""
-
-    owner: Address
-    pool: PoolKey
-    tick_lower: int
-    tick_upper: int
-    tick: int
-    liquidity: int
-    fees: tuple[int, int]
-
-    @property
-    def in_range(self) -> bool:
-        return self.tick_lower <= self.tick < self.tick_upper
-
-
-class View:
-    """Reads of the small world's head."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-
-    def read(self, to: Address, signature: str, *values: object, returns: tuple[str, ...]) -> Any:
-        outcome = self.world.ledger.call(Message(to=to, data=encode_call(signature, *values)))
-        assert outcome.success, outcome
-        return decode(returns, outcome.output)
-
-    def slot0(self, pool: PoolKey) -> tuple[int, int, int, int]:
-        returns = ("uint160", "int24", "uint24", "uint24")
-        identity = bytes.fromhex(pool.pool_id[2:])
-        price, tick, protocol_fee, lp_fee = self.read(
-            CONTRACTS.state_view, "getSlot0(bytes32)", identity, returns=returns
-        )
-        return price, tick, protocol_fee, lp_fee
-
-    def position(self, name: str) -> Position:
-        token_id = self.world.positions[name]
-        manager, view = CONTRACTS.position_manager, CONTRACTS.state_view
-        key, word = self.read(
-            manager, "getPoolAndPositionInfo(uint256)", token_id, returns=(KEY, "uint256")
-        )
-        pool, info = PoolKey(*key), decode_position_info(word)
-        identity = bytes.fromhex(pool.pool_id[2:])
-        ticks = (info.tick_lower, info.tick_upper)
-        liquidity, last0, last1 = self.read(
-            view,
-            "getPositionInfo(bytes32,address,int24,int24,bytes32)",
-            identity,
-            manager,
-            *ticks,
-            token_id.to_bytes(32, "big"),
-            returns=("uint128", "uint256", "uint256"),
-        )
-        now0, now1 = self.read(
-            view,
-            "getFeeGrowthInside(bytes32,int24,int24)",
-            identity,
-            *ticks,
-            returns=("uint256", "uint256"),
-        )
-        growth = ((now0 - last0) % 2**256, (now1 - last1) % 2**256)
-        return Position(
-            owner=self.read(manager, "ownerOf(uint256)", token_id, returns=("address",))[0],
-            pool=pool,
-            tick_lower=info.tick_lower,
-            tick_upper=info.tick_upper,
-            tick=self.slot0(pool)[1],
-            liquidity=liquidity,
-            fees=(growth[0] * liquidity >> 128, growth[1] * liquidity >> 128),
-        )
 
 
 @pytest.fixture(scope="module")
@@ -339,11 +264,11 @@ def test_the_bundled_data_is_what_the_world_deploys(view: View) -> None:
     assert list(listed) == [NATIVE]
 
 
-def test_the_small_world_has_150_swaps_at_most_and_each_went_through_the_router(
+def test_the_small_world_keeps_to_its_number_of_swaps_and_each_went_through_the_router(
     view: View,
 ) -> None:
     swaps = _swaps(view)
-    assert 100 < len(swaps) <= 150
+    assert 150 < len(swaps) <= SMALL_SIZE.most_swaps
     sender = "0x" + UNIVERSAL_ROUTER[2:].rjust(64, "0")
     assert {log.topics[2] for log in swaps} == {sender}
     assert view.world.ledger.head.timestamp == HISTORY_ENDS

@@ -1,0 +1,93 @@
+"""Each pool pays its own multiple of its risk, so that some position should move, stay or leave."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from math import exp, log
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.base.units import DAY, PIPS
+from chain.contracts.abi import decode, topic
+from chain.devnet.defaults import DEMO_SEED
+from chain.devnet.node.index import LogQuery
+from chain.devnet.world.deployment import CONTRACTS
+from chain.devnet.world.market import HISTORY_ENDS, Floor, SimulatedMarket
+from chain.devnet.world.pools import SLEEPY, WETH_USDC, WETH_USDC_LOW
+from chain.devnet.world.price_path import seeded_path
+from tests.chain.devnet.paper_market import before_trading, paper_swaps, traded
+from tests.chain.devnet.pool_edge import PoolTrade, PoolWeek, pool_week
+from tests.chain.devnet.world_view import View
+
+if TYPE_CHECKING:
+    from chain.devnet.world.pools import DevnetPool
+    from chain.devnet.world.worlds import World
+
+MILLITICKS_SQUARED = 10**14
+
+ENTERING = 1.25
+LEAVING = 0.85
+"""What a pool pays over its risk where moving into it is worth it, and where staying is not."""
+
+
+@pytest.mark.parametrize("seed", [DEMO_SEED, 7, 42])
+def test_one_pool_pays_its_risk_one_twice_and_one_next_to_nothing_now_and_after_three_days(
+    seed: int, small_world: World
+) -> None:
+    market = SimulatedMarket(seeded_path(seed))
+    trades: dict[DevnetPool, list[PoolTrade]] = defaultdict(list)
+    later = HISTORY_ENDS + 3 * DAY
+    for time, swap in paper_swaps(market, before_trading(small_world.ledger), until=later):
+        trades[swap.pool].append(traded(time, swap))
+    for time in (HISTORY_ENDS, later):
+        assert 0.95 <= pool_week(trades[WETH_USDC_LOW], time).edge <= 1.15
+        assert pool_week(trades[WETH_USDC], time).edge >= 2
+        assert pool_week(trades[SLEEPY], time).edge <= 0.3
+
+
+def test_what_a_pool_has_paid_is_read_from_its_storage(small_world: World) -> None:
+    """The crowd goes by the fee growth in the pool's storage, which is the fees of its swaps."""
+    market, state = small_world.market, small_world.ledger.state()
+    floor = Floor(state, market.prices(HISTORY_ENDS), HISTORY_ENDS)
+    for pool in (WETH_USDC_LOW, WETH_USDC, SLEEPY):
+        paid = floor.paid(pool) / MILLITICKS_SQUARED
+        # A swap's event has the liquidity it ended in, its fee growth all that it met.
+        assert paid == pytest.approx(_week(small_world, pool).paid, rel=0.2), pool.name
+
+
+def test_one_position_should_move_one_stay_and_one_leave(small_world: World) -> None:
+    view = View(small_world)
+    for name in ("below its range", "above its range"):
+        left = view.position(name)
+        assert (left.pool, left.in_range) == (WETH_USDC.key, False)
+        assert _week(small_world, WETH_USDC).edge > ENTERING
+    for name in ("healthy", "near the edge"):
+        kept = view.position(name)
+        assert (kept.pool, kept.in_range) == (WETH_USDC_LOW.key, True)
+        assert LEAVING < _week(small_world, WETH_USDC_LOW).edge < ENTERING
+    underpaid, week = view.position("underpaid"), _week(small_world, SLEEPY)
+    width = (underpaid.tick_upper - underpaid.tick_lower) * log(1.0001)
+    assert underpaid.in_range
+    assert width / 2 < log(1.2)
+    assert week.edge < LEAVING
+    # A range is worth this much less than the full one it stands for.
+    loss = (week.risk - week.paid) / (1 - exp(-width / 4))
+    assert loss > 0.0015
+
+
+def _week(world: World, pool: DevnetPool) -> PoolWeek:
+    """From the chain's own log."""
+    swap = topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
+    places = (frozenset({swap}), frozenset({pool.key.pool_id}))
+    ledger, trades = world.ledger, []
+    manager = frozenset({CONTRACTS.pool_manager})
+    for log_ in ledger.logs(LogQuery(0, ledger.head.number, manager, places)):
+        amount0, amount1, price, liquidity, _, fee = decode(
+            ("int128", "int128", "uint160", "uint128", "int24", "uint24"), log_.data
+        )
+        root = price / 2**96
+        paid = -amount0 * root * root if amount0 < 0 else -amount1
+        time = ledger.block(log_.block_number).header.timestamp
+        trades.append(PoolTrade(time, root, paid * fee / PIPS, liquidity))
+    return pool_week(trades, ledger.head.timestamp)
