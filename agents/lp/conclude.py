@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agents.lp.advice_words import beside_words, move_words, standing_words
 from agents.lp.advising import hours_since_action, move_advice, standing_advice
@@ -71,8 +71,8 @@ def plan_of(
     """The plan a debate ends in; whoever chose, the floors and HOLD have the last word."""
     context = debate.context
     choice = _choice(context, judged, chosen)
-    # A shape is what a model chose; a plan holds only what code made of it.
-    moves = tuple(move.candidate.model_copy(update={"shape": None}) for move in judged.moves)
+    alone = _rules_outcome(debate, judged)
+    moves = tuple(_shapeless(move) for move in judged.moves)
     plan = Plan(
         plan_id="",
         kind=context.mode,
@@ -94,22 +94,42 @@ def plan_of(
         candidates=moves,
         hold=debate.hold,
         exit=debate.exit,
-        pools=tuple(_plan_pools(context, (debate.hold, *moves))),
+        pools=tuple(_plan_pools(context, (debate.hold, *moves, *filter(None, [alone.move])))),
         bought=_bought(context, moves, choice),
         rejected=tuple(_rejected(debate.rounds, choice)),
-        rules_alone=_rules_choice(debate, judged),
+        rules_alone=alone.choice,
+        rules_move=alone.move,
         context_hash=debate.context_hash,
         sources=context.sources,
     )
     return plan.model_copy(update={"plan_id": plan_identity(plan)})
 
 
-def _rules_choice(debate: Debate, judged: JudgedRound) -> Choice:
+class RulesOutcome(NamedTuple):
+    """What the rules choose by themselves, and the move where it is one."""
+
+    choice: Choice
+    move: Candidate | None
+
+
+def _rules_outcome(debate: Debate, judged: JudgedRound) -> RulesOutcome:
     """What the rules choose; known already where nobody but they have spoken."""
-    context = debate.context
     if all(_is_by_rules(one) for one in debate.rounds):
-        return _choice(context, judged, by_critic(context, judged) or by_arbiter(context, judged))
-    return rules_alone(context, debate.max_rounds)
+        return _outcome_by_rules(debate.context, judged)
+    return rules_alone(debate.context, debate.max_rounds)
+
+
+def _outcome_by_rules(context: Context, judged: JudgedRound) -> RulesOutcome:
+    chosen = by_critic(context, judged) or by_arbiter(context, judged)
+    choice = _choice(context, judged, chosen)
+    if chosen is None or choice.kind != "move":
+        return RulesOutcome(choice, None)
+    return RulesOutcome(choice, _shapeless(chosen))
+
+
+def _shapeless(move: JudgedCandidate) -> Candidate:
+    """A shape is what a model chose; a plan holds only what code made of it."""
+    return move.candidate.model_copy(update={"shape": None})
 
 
 def _is_by_rules(one: DebateRound) -> bool:
@@ -119,7 +139,7 @@ def _is_by_rules(one: DebateRound) -> bool:
     )
 
 
-def rules_alone(context: Context, max_rounds: int) -> Choice:
+def rules_alone(context: Context, max_rounds: int) -> RulesOutcome:
     """What comes out when nobody argues: the same rounds by the deterministic path."""
     rounds: list[DebateRound] = []
     judged = JudgedRound((), Decision.VETO_ALL, ())
@@ -129,8 +149,7 @@ def rules_alone(context: Context, max_rounds: int) -> Choice:
         if judged.decision is Decision.ACCEPT or not moves:
             break
         rounds.append(_bare_round(number))
-    chosen = by_critic(context, judged) or by_arbiter(context, judged)
-    return _choice(context, judged, chosen)
+    return _outcome_by_rules(context, judged)
 
 
 def _choice(context: Context, judged: JudgedRound, chosen: JudgedCandidate | None) -> Choice:
@@ -255,6 +274,9 @@ def _plan_pools(context: Context, candidates: Sequence[Candidate]) -> Iterator[P
             currency1=pool.currency1,
             decimals0=observed.token0.decimals,
             decimals1=observed.token1.decimals,
+            fee=pool.fee,
+            tick_spacing=pool.tick_spacing,
+            hooks=pool.hooks,
             lp_fee=pool.lp_fee,
             sqrt_price_x96=pool.sqrt_price_x96,
             tick=pool.tick,

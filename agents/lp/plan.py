@@ -148,6 +148,10 @@ class PlanPoolFacts(Payload):
     currency1: str
     decimals0: int | None
     decimals1: int | None
+    fee: int
+    """As the pool's key has it, or the flag of one that changes."""
+    tick_spacing: int
+    hooks: str
     lp_fee: int
     sqrt_price_x96: Units
     tick: int
@@ -188,6 +192,8 @@ class Plan(Payload):
     rejected: tuple[Rejected, ...]
     rules_alone: Choice
     """What the rules would have chosen with nobody arguing."""
+    rules_move: Candidate | None
+    """The move they would have chosen, which need not be among those that were argued about."""
     context_hash: str
     sources: dict[str, str]
 

@@ -197,7 +197,7 @@ async def test_no_capital_enters_a_pool_that_may_keep_it() -> None:
 async def test_without_a_model_the_debate_is_what_the_rules_alone_would_choose() -> None:
     for context in (DEADLOCKED, DEAR, NARROW, Market(0.02).opening((TOKEN0, 10**18))):
         plan = (await argue_over(context)).plan
-        assert plan.rules_alone == plan.choice == rules_alone(context, 2)
+        assert plan.rules_alone == plan.choice == rules_alone(context, 2).choice
 
 
 async def test_every_number_of_scout_travels_verbatim_with_its_hash() -> None:

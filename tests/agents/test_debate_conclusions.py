@@ -168,7 +168,7 @@ def test_every_surveyed_pool_is_looked_at_and_the_best_are_proposed() -> None:
 @pytest.mark.parametrize("rounds", [1, 2, 3])
 def test_what_the_rules_alone_would_choose_needs_nobody_to_argue(rounds: int) -> None:
     context = LEFT_BEHIND.position()
-    assert rules_alone(context, rounds) == concluded(context, judged(context)).choice
+    assert rules_alone(context, rounds).choice == concluded(context, judged(context)).choice
 
 
 def _survived(plan: Plan) -> set[Assumption]:

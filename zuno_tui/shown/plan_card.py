@@ -84,14 +84,20 @@ def reasons(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[str]:
     yield from _swap_words(plan, pools)
     yield from _outside_words(plan, pools)
     yield f"The choice {assumption_words(plan.assumptions)}."
-    alone = plan.rules_alone
-    same = (alone.kind, alone.index) == (plan.choice.kind, plan.choice.index)
-    words = "the same" if same else _named(alone.kind, alone.index)
-    yield f"The rules alone, with nobody arguing, would have chosen {words}."
+    yield f"The rules alone, with nobody arguing, would have chosen {_rules_words(plan)}."
     yield (
         "Chances to stay 24 h came true as said over past hours; those of 7 d were up to "
         f"{WEEK_TOO_HIGH_POINTS} points too high."
     )
+
+
+def _rules_words(plan: Plan) -> str:
+    alone, move = plan.rules_alone, plan.rules_move
+    if alone.kind == plan.choice.kind and move in (None, plan.recommended):
+        return "the same"
+    if move is None:
+        return alone.kind
+    return _named("move", move.index) if move in plan.candidates else "another move"
 
 
 def _sentence(reason: str) -> str:
