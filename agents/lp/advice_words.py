@@ -13,6 +13,7 @@ from agents.numbers.advice import (
 )
 from agents.numbers.assumptions import Assumption
 from chain.base.number_words import UNKNOWN, hours, usd
+from chain.base.quantity import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from agents.lp.advising import MoveAdvice
     from agents.lp.plan import AssumptionCheck, Candidate
     from agents.numbers.advice import Advice
+    from chain.base.quantity import Quantity
 
 MOST_EDGE_SHOWN = 10.0
 
@@ -52,6 +54,13 @@ def edge_figure(edge_7d: float | None) -> str:
     if edge_7d > MOST_EDGE_SHOWN:
         return f"> {MOST_EDGE_SHOWN:g} × risk"
     return f"{edge_7d:.2f} × risk"
+
+
+def edge_sentence(edge: Quantity[float]) -> str:
+    """The same for a page: what is unknown with its reason."""
+    if isinstance(edge, Unknown):
+        return f"{UNKNOWN}: {edge.reason}"
+    return f"the pool {edge_words(edge.value)}"
 
 
 def standing_words(advice: Advice, *, inside: bool, since: float | None) -> tuple[str, ...]:
@@ -96,7 +105,7 @@ def move_words(told: MoveAdvice) -> str:
 
 def beside_words(leave: Candidate, wide: Candidate | None) -> str:
     """EXIT and the widest range side by side, where a pool does not pay."""
-    words = f"beside it: EXIT costs {usd(leave.cost_usd)}"
+    words = f"side by side: EXIT costs {usd(leave.cost_usd)}"
     if wide is None or wide.index is None:
         return words
     return (
@@ -162,7 +171,7 @@ def _reason_words(
                 f"{HOURS_BETWEEN_ACTIONS:g} h"
             )
         case AdviceReason.STAYING_LOSES:
-            return "leaving ends that: the range is narrower than ±20 %, where it is dear"
+            return "leaving ends that: in a range narrower than ±20 % it is too much to wait"
         case AdviceReason.IN_DEAD_BAND:
             line = (
                 f"only under {LEAVE_UNDER:g} × is it left"

@@ -156,7 +156,10 @@ def _choice(context: Context, judged: JudgedRound, chosen: JudgedCandidate | Non
     evaluation = evaluation_of(context)
     standing = standing_advice(context, evaluation)
     if isinstance(context, MarketContext) and standing.action is AdvisedAction.EXIT:
-        words = evaluation.dangers or _standing_words(context, standing)
+        words = evaluation.dangers or (
+            *_standing_words(context, standing),
+            *_beside(context, judged),
+        )
         return Choice(kind="exit", index=None, codes=standing.reasons, reasons=words)
     if chosen is None or not is_permitted(context, chosen):
         return _hold(context, judged, standing)

@@ -18,16 +18,18 @@ class ListPools(Intent, frozen=True):
     arguments: ClassVar = (
         Argument("--token", "only pools that hold this token", metavar="SYMBOL"),
         Argument("--refresh", "ask the chain, not the memory", switch=True, default=False),
+        Argument("--pays", "read what each pool paid over its risk", switch=True, default=False),
     )
 
     token: str | None = None
     refresh: bool = False
+    pays: bool = False
 
 
 async def _answer(session: Session, asked: ListPools) -> CommandAnswer:
     from zuno_tui.commands.running.pools import surveyed_pools
 
-    return await surveyed_pools(session, asked.token, refresh=asked.refresh)
+    return await surveyed_pools(session, asked.token, refresh=asked.refresh, pays=asked.pays)
 
 
 def _read(said: Remaining) -> ListPools:

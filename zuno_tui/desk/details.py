@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from agents.lp.advice_words import edge_sentence
+from agents.numbers.pool_edge import week_edge
 from chain.base.quantity import Unknown
 from chain.base.units import DAY
 from chain.history.flows import FeeTerms
@@ -210,8 +212,10 @@ class Details:
         days = settled_days(
             snapshot.identity, changes, hours, DayMemory(store, network, sources.clock)
         )[-_DAYS:]
+        pays = "pays", edge_sentence(week_edge(hours))
         return replace(
             view,
+            facts=(*view.facts, pays),
             price=chart_view(pair, snapshot, hours),
             liquidity=await self._liquidity(one, pair),
             fees_by_day=days_view(days, pair, one.prices, self._desk_context.session.settings.unit),

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from chain.survey.discovery import discover_pools
 from zuno_tui.commands.running.pools import pool_words
 from zuno_tui.desk.events import PoolsReady
+from zuno_tui.session.pool_edges import read_edges
 from zuno_tui.shown.views import PoolRow
 
 if TYPE_CHECKING:
-    from chain.survey.discovery import PoolSurvey, SurveyedPool
+    from chain.survey.discovery import SurveyedPool
     from zuno_tui.commands.running.pools import PoolWords
     from zuno_tui.desk.context import DeskContext
 
@@ -35,17 +36,19 @@ class Pools:
             clock=sources.clock,
             coingecko=sources.coingecko,
         )
-        self._desk_context.tell(PoolsReady(tuple(_row(survey, pool) for pool in survey.pools)))
+        edges = await read_edges(sources, (pool.state for pool in survey.pools), unread=False)
+        rows = tuple(_row(pool, pool_words(survey, pool, edges)) for pool in survey.pools)
+        self._desk_context.tell(PoolsReady(rows))
 
 
-def _row(survey: PoolSurvey, pool: SurveyedPool) -> PoolRow:
-    told = pool_words(survey, pool)
+def _row(pool: SurveyedPool, told: PoolWords) -> PoolRow:
     return PoolRow(
         pool_id=pool.state.pool_id,
         pair=told.pair,
         fee=told.fee,
         price=told.price,
         liquidity=told.depth,
+        pays=told.pays,
         hook=told.hook,
         phrase=_phrase(pool, told),
     )

@@ -183,11 +183,15 @@ def _is_outside(one: Candidate, pool: PlanPool) -> bool:
     return not one.tick_lower <= pool.tick < one.tick_upper
 
 
-def _pool(_one: Candidate, pool: PlanPool | None) -> str:
-    return "–" if pool is None else f"{pool.pair.name} {fee_text(pool.fee)}"
+def _pool(one: Candidate, pool: PlanPool | None) -> str:
+    return (
+        "–" if pool is None or one.tick_lower is None else f"{pool.pair.name} {fee_text(pool.fee)}"
+    )
 
 
-def _edge(_one: Candidate, pool: PlanPool | None) -> str:
+def _edge(one: Candidate, pool: PlanPool | None) -> str:
+    if one.tick_lower is None:
+        return "–"
     return UNKNOWN if pool is None else edge_figure(pool.edge_7d)
 
 
@@ -251,7 +255,7 @@ def _yearly(part: Callable[[Candidate], float | None]) -> Tell:
         amount = part(one)
         if amount is None or not one.value_usd:
             return UNKNOWN
-        return percent(_DAYS_A_YEAR * amount / one.value_usd)
+        return percent(_DAYS_A_YEAR * amount / one.value_usd).replace("-", "−")
 
     return tell
 

@@ -232,6 +232,8 @@ class PoolRow(Struct, frozen=True):
     fee: str
     price: str
     liquidity: str
+    pays: str
+    """What it paid over its risk in seven days."""
     hook: str
     phrase: str
     """A create phrase to go on from: "create … WETH/USDC 0.05%"."""

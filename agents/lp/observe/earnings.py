@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from agents.numbers.advice import edge_ratio
 from agents.numbers.fee_interval import FeeSpread, fee_spread
 from agents.numbers.fees import implied_daily_sigma
+from agents.numbers.pool_edge import edge_of
 from chain.base.quantity import Known, Quantity, Unknown, combine
 from chain.base.units import DAY as DAY_SECONDS
-from chain.history.fee_rate import HourSums, daily_rates, hour_sums, last_day_rate
+from chain.history.fee_rate import daily_rates, hour_sums, last_day_rate
 from chain.history.flows import FeeTerms, SwapFees, fees
 from chain.history.volatility import WEEK
 
@@ -68,17 +68,8 @@ def earnings(hours: PoolHours, state: PoolState, prices: UnitPrices) -> Earnings
         fees_24h_usd=worth if isinstance(worth, Unknown) else Known(worth.value, *read),
         fee_rate_24h=rate_24h,
         fee_rate_7d=rate_7d,
-        edge_7d=_edge(week),
+        edge_7d=edge_of(week),
         implied_sigma_24h=rate_24h.map(implied_daily_sigma),
         implied_sigma_7d=rate_7d.map(implied_daily_sigma),
         spread=fee_spread(daily_rates(hours.rows, hours.since, end.timestamp)),
     )
-
-
-def _edge(week: Quantity[HourSums]) -> Quantity[float]:
-    if isinstance(week, Unknown):
-        return week
-    edge = edge_ratio(week.value.fee_rate, week.value.squared_returns)
-    if edge is None:
-        return Unknown(f"the price did not move in the last {WEEK} hours")
-    return week.map(lambda _: edge)

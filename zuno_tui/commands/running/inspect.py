@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from agents.lp.advice_words import edge_sentence
+from agents.numbers.rounding import significant
 from chain.base.quantity import Quantity, Unknown
 from chain.contracts.checksum import checksummed
 from chain.positions.overview import OnePosition, read_one
 from chain.positions.performance import Performance, gains, read_performance
 from chain.tokens.pair import Pair, pair_of
+from zuno_tui.session.pool_edges import read_edges
 from zuno_tui.settings.monitor import monitor_settings
 from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.drawing.pieces import range_gauge
@@ -48,7 +51,12 @@ async def position_answer(session: Session, token_id: int) -> CommandAnswer:
                 f"{session.network.title} has no position #{token_id}, or it was burned."
             )
         performance = await read_performance(sources, [one.snapshot])
-    lines = PositionPage(session, one, performance).lines()
+        pool = one.snapshot.pool
+        edge = (await read_edges(sources, [pool], unread=True))[pool.pool_id]
+    lines = (
+        *PositionPage(session, one, performance).lines(),
+        ("pays", edge_sentence(edge)),
+    )
     return CommandAnswer(
         heading=(f"{session.network.title} · block {one.snapshot.block.number:,}",),
         lines=tuple(f"{label:<{_LABEL_WIDTH}}{text}".rstrip() for label, text in lines),
@@ -58,6 +66,7 @@ async def position_answer(session: Session, token_id: int) -> CommandAnswer:
             "block": one.snapshot.block.number,
             **position_document(session.network, one.snapshot, one.tokens, one.prices, one.worth),
             **performance_document(performance, one.snapshot),
+            "edge7d": None if isinstance(edge, Unknown) else significant(edge.value),
         },
     )
 

@@ -5,15 +5,23 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from agents.lp.advice_words import edge_figure
+from agents.numbers.rounding import significant
+from chain.base.quantity import Unknown
 from chain.contracts.hooks import Danger
 from chain.prices.price import WorthUnit
 from chain.survey.discovery import SurveyPlan, discover_pools
 from chain.tokens.pair import pair_of
+from zuno_tui.session.pool_edges import UNREAD, read_edges
 from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.output import Json, OutputColumn, table
-from zuno_tui.shown.words import fee_text, number, worth
+from zuno_tui.shown.words import UNKNOWN, fee_text, number, worth
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chain.base.quantity import Quantity
+    from chain.contracts.pool_key import PoolId
     from chain.survey.discovery import PoolSurvey, SurveyedPool
     from zuno_tui.session.session import Session
 
@@ -22,12 +30,15 @@ _COLUMNS = (
     OutputColumn("FEE", "right"),
     OutputColumn("PRICE", "right"),
     OutputColumn("DEPTH ±2%", "right"),
+    OutputColumn("PAYS 7 D", "right"),
     OutputColumn("HOOK"),
     OutputColumn("POOL ID"),
 )
 
 
-async def surveyed_pools(session: Session, token: str | None, *, refresh: bool) -> CommandAnswer:
+async def surveyed_pools(
+    session: Session, token: str | None, *, refresh: bool, pays: bool
+) -> CommandAnswer:
     plan = SurveyPlan(most_age=0.0) if refresh else SurveyPlan()
     async with session.sources() as sources:
         survey = await discover_pools(
@@ -38,12 +49,15 @@ async def surveyed_pools(session: Session, token: str | None, *, refresh: bool) 
             coingecko=sources.coingecko,
             plan=plan,
         )
-    pools = [pool for pool in survey.pools if _holds(pool, token)]
-    rows = [(*pool_words(survey, pool), f"{pool.state.pool_id[:10]}…") for pool in pools]
+        pools = [pool for pool in survey.pools if _holds(pool, token)]
+        edges = await read_edges(sources, (pool.state for pool in pools), unread=pays)
+    rows = [(*pool_words(survey, pool, edges), f"{pool.state.pool_id[:10]}…") for pool in pools]
+    unread = UNREAD in edges.values()
     return CommandAnswer(
         heading=_headline(survey, len(pools)),
         lines=tuple(table(_COLUMNS, rows)) if rows else (),
-        document=_document(survey, pools),
+        remarks=(_UNREAD_WORDS,) if unread else (),
+        document=_document(survey, pools, edges),
     )
 
 
@@ -76,10 +90,13 @@ class PoolWords(NamedTuple):
     fee: str
     price: str
     depth: str
+    pays: str
     hook: str
 
 
-def pool_words(survey: PoolSurvey, pool: SurveyedPool) -> PoolWords:
+def pool_words(
+    survey: PoolSurvey, pool: SurveyedPool, edges: Mapping[PoolId, Quantity[float]]
+) -> PoolWords:
     state = pool.state
     pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
     dynamic = " dynamic" if pool.key.has_dynamic_fee else ""
@@ -89,14 +106,25 @@ def pool_words(survey: PoolSurvey, pool: SurveyedPool) -> PoolWords:
         f"{fee_text(state.lp_fee)}{dynamic}",
         pair.price_text(state.sqrt_price_x96),
         worth(pool.depth_usd, WorthUnit.USD),
+        _pays(edges[state.pool_id]),
         hook,
     )
 
 
+def _pays(edge: Quantity[float]) -> str:
+    """What it paid over its risk in seven days."""
+    if isinstance(edge, Unknown):
+        return "–" if edge is UNREAD else UNKNOWN
+    return edge_figure(edge.value)
+
+
+_UNREAD_WORDS = "What a pool pays is known once its swaps were read: zuno pools --pays"
 _HOOK_WORDS = {Danger.NONE: "harmless", Danger.CAUTION: "caution", Danger.DANGEROUS: "dangerous"}
 
 
-def _document(survey: PoolSurvey, pools: list[SurveyedPool]) -> Json:
+def _document(
+    survey: PoolSurvey, pools: list[SurveyedPool], edges: Mapping[PoolId, Quantity[float]]
+) -> Json:
     return {
         "network": survey.network.name,
         "chainId": survey.network.chain_id,
@@ -104,11 +132,11 @@ def _document(survey: PoolSurvey, pools: list[SurveyedPool]) -> Json:
         "found": survey.found,
         "listedAt": survey.listed_at,
         "complete": survey.coverage.complete,
-        "pools": [_pool_document(survey, pool) for pool in pools],
+        "pools": [_pool_document(survey, pool, edges[pool.state.pool_id]) for pool in pools],
     }
 
 
-def _pool_document(survey: PoolSurvey, pool: SurveyedPool) -> Json:
+def _pool_document(survey: PoolSurvey, pool: SurveyedPool, edge: Quantity[float]) -> Json:
     state = pool.state
     pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
     price = pair.price(state.sqrt_price_x96)
@@ -133,4 +161,5 @@ def _pool_document(survey: PoolSurvey, pool: SurveyedPool) -> Json:
         "liquidity": str(state.liquidity),
         "price": None if price is None else str(price),
         "depthUsd": number(pool.depth_usd),
+        "edge7d": None if isinstance(edge, Unknown) else significant(edge.value),
     }

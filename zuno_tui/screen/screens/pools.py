@@ -29,8 +29,9 @@ _COLUMNS = (
     TableColumn("FEE", 1, 13, right=True),
     TableColumn("PRICE", 2, 14, right=True),
     TableColumn("LIQUIDITY", 3, 16, right=True),
-    TableColumn("HOOK", 4, 40, grows=True),
-    TableColumn("ID", 5, 12),
+    TableColumn("PAYS 7 D", 4, 12, right=True),
+    TableColumn("HOOK", 5, 40, grows=True),
+    TableColumn("ID", 6, 12),
 )
 _ID_CELLS = 12
 
@@ -104,6 +105,7 @@ def _row(pool: PoolRow) -> Row:
             Cell(pool.fee),
             Cell(pool.price),
             Cell(pool.liquidity),
+            Cell(pool.pays),
             Cell(pool.hook, "warn" if pool.hook else "dim"),
             Cell(pool.pool_id[:_ID_CELLS], "dim"),
         ),
