@@ -10,6 +10,7 @@ import pytest_asyncio
 
 from agents.bus.payload import FailureCause
 from agents.lp.payloads import FlowStart
+from agents.numbers.advice import AdviceReason
 from agents.numbers.profiles import RiskProfile
 from tests.agents.debating import Argued, argue, watching
 from tests.agents.second_opinion import check_argued
@@ -57,7 +58,7 @@ async def test_a_healthy_position_is_left_alone(
     plan = table[state, profile].plan
     assert plan.choice.kind == "hold"
     assert plan.recommended == plan.hold
-    assert "in range and keeps its floor" in plan.choice.reasons[0]
+    assert plan.choice.codes[0] in (AdviceReason.IN_RANGE, AdviceReason.IN_DEAD_BAND)
     assert plan.verdict == "approve"
 
 
@@ -81,7 +82,7 @@ async def test_a_position_left_behind_moves_or_says_why_not(
         assert move.prep_action.cost_usd is not None
         assert 0 < move.prep_action.cost_usd < move.cost_usd
     else:
-        assert "HOLD wins" in plan.choice.reasons[0]
+        assert plan.choice.codes == (AdviceReason.GAIN_UNDER_COST,)
 
 
 @pytest.mark.parametrize("profile", RiskProfile)
@@ -121,18 +122,24 @@ async def test_an_emptied_position_is_held_because_nothing_is_in_it(
 
 
 @pytest.mark.parametrize("profile", RiskProfile)
-async def test_a_pool_whose_fees_do_not_pay_for_its_moves_is_left_or_widened(
+async def test_a_pool_whose_fees_do_not_pay_for_its_moves_is_left(
     table: Table, profile: RiskProfile
 ) -> None:
     plan = table["underpaid", profile].plan
-    assert plan.hold.buffer_hours is not None
-    floor = {"conservative": 36, "balanced": 24, "aggressive": 14}[profile.value]
-    thin = plan.hold.buffer_hours.at_1x < floor
-    assert plan.choice.kind == ("exit" if thin else "move")
-    if thin:
-        assert "while fees pay for" in plan.choice.reasons[0]
-    else:
-        assert plan.recommended.kind == "widen"
+    assert (plan.choice.kind, plan.recommended) == ("exit", plan.exit)
+    assert plan.choice.codes == (AdviceReason.STAYING_LOSES, AdviceReason.POOL_DOES_NOT_PAY)
+    assert plan.hold.net_7d is not None
+    assert plan.hold.net_7d < 0
+
+
+async def test_one_position_moves_one_stays_and_one_leaves_by_the_usual_profile(
+    table: Table,
+) -> None:
+    chosen = {
+        state: table[state, RiskProfile.BALANCED].plan.choice.kind
+        for state in ("below its range", "healthy", "underpaid")
+    }
+    assert chosen == {"below its range": "move", "healthy": "hold", "underpaid": "exit"}
 
 
 async def test_a_burned_position_ends_at_scout_with_a_sentence(
