@@ -154,7 +154,7 @@ def exit_candidate(context: MarketContext | CreateContext) -> Candidate | None:
 
 def exit_cost(gas: GasFacts) -> float | None:
     """What leaving costs, in dollars."""
-    return _gas_usd(gas, CostedRecipe.EXIT)
+    return gas_usd(gas, CostedRecipe.EXIT)
 
 
 def allocation_for(evaluation: EvaluationContext, ticks: TickRange) -> Allocation:
@@ -176,7 +176,7 @@ def allocation_for(evaluation: EvaluationContext, ticks: TickRange) -> Allocatio
 
 
 def _price(evaluation: EvaluationContext, allocation: Allocation, ticks: TickRange) -> MovePrice:
-    gas = _gas_usd(evaluation.gas, _recipe(evaluation, allocation))
+    gas = gas_usd(evaluation.gas, _recipe(evaluation, allocation))
     unit1 = evaluation.market.unit1_value
     if allocation.swap is None:
         return MovePrice(gas, 0.0, 0.0)
@@ -197,7 +197,7 @@ def _recipe(evaluation: EvaluationContext, allocation: Allocation) -> CostedReci
     return CostedRecipe.RERANGE_WITH_SWAP if allocation.swap else CostedRecipe.RERANGE
 
 
-def _gas_usd(gas: GasFacts, recipe: CostedRecipe) -> float | None:
+def gas_usd(gas: GasFacts, recipe: CostedRecipe) -> float | None:
     if gas.usd_per_wei is None:
         return None
     return gas_cost(

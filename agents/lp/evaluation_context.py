@@ -27,7 +27,13 @@ from chain.pools.depth import Depth
 from chain.pools.state import PoolState
 
 if TYPE_CHECKING:
-    from agents.lp.facts import GasFacts, MarketFacts, ObservedPool, ObservedPoolFacts
+    from agents.lp.facts import (
+        GasFacts,
+        MarketFacts,
+        Observation,
+        ObservedPool,
+        ObservedPoolFacts,
+    )
     from agents.lp.plan import ShapeChoice
     from agents.numbers.swap import SwapTerms
 
@@ -43,10 +49,19 @@ class EvaluationContext(Struct, frozen=True):
     hold: Stake | None
     """None also when the position is empty."""
     base_half_width: float
+    profile_half_width: float
+    """The least whose buffer keeps the profile's floor."""
     capital_is_currency0: bool
     others_liquidity: int
     """Active liquidity without the person's own position."""
     allowed_hooks: tuple[str, ...]
+
+    @property
+    def in_range(self) -> bool:
+        """Whether a position is held and the price is inside it."""
+        if self.hold is None or self.current is None:
+            return False
+        return self.current.lower <= self.observed.pool.tick < self.current.upper
 
     @property
     def ticks_a_day(self) -> float:
@@ -124,6 +139,7 @@ def _held_ground(context: MarketContext) -> EvaluationContext:
         base_half_width=rebalance_base(
             current, context.profile, daily_ticks(observed.market.sigma), pool.tick_spacing
         ),
+        profile_half_width=_profile_half_width(context, observed),
         capital_is_currency0=position.amount0 > 0,
         others_liquidity=others,
         allowed_hooks=context.allowed_hooks,
@@ -143,13 +159,17 @@ def _capital_ground(context: CreateContext, pool_index: int) -> EvaluationContex
         available=capital,
         current=None,
         hold=None,
-        base_half_width=create_base(
-            context.profile, daily_ticks(observed.market.sigma), pool.tick_spacing
-        ),
+        base_half_width=_profile_half_width(context, observed),
+        profile_half_width=_profile_half_width(context, observed),
         capital_is_currency0=tokens[0] == pool.currency0,
         others_liquidity=pool.liquidity,
         allowed_hooks=context.allowed_hooks,
     )
+
+
+def _profile_half_width(context: Observation, observed: ObservedPool) -> float:
+    ticks_a_day = daily_ticks(observed.market.sigma)
+    return create_base(context.profile, ticks_a_day, observed.pool.tick_spacing)
 
 
 def _entering(context: CreateContext, pool: ObservedPoolFacts, token: str) -> str:

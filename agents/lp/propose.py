@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.lp.evaluation import Evaluated, evaluate
+from agents.lp.evaluation import Evaluated, evaluate, gas_usd
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
 from agents.lp.facts import CreateContext
 from agents.lp.plan import ShapeChoice
-from agents.numbers.advice import WIDE_HALF_WIDTH
+from agents.numbers.advice import WIDE_HALF_WIDTH, advised_half_width
+from agents.numbers.costs import CostedRecipe
 from agents.numbers.edges import TICK_LOG, price_tick
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rounding import significant
@@ -21,6 +22,7 @@ from agents.numbers.shapes import (
     needed_width,
     no_swap_shape,
 )
+from chain.base.units import PIPS
 from chain.math.liquidity import LiquidityError
 
 if TYPE_CHECKING:
@@ -45,7 +47,8 @@ def shapes_by_rules(context: Context, rounds: Sequence[DebateRound]) -> tuple[Sh
         return tuple(_create_shapes(context, revising=bool(rounds)))
     evaluation = evaluation_of(context)
     multipliers = tuple(_needed(evaluation, context)) if rounds else REBALANCE_MULTIPLIERS
-    shapes = [_shape(multiplier) for multiplier in (*multipliers, *_wide(evaluation))]
+    by_edge = (*_wide(evaluation), *_advised(evaluation)) if not rounds else ()
+    shapes = [_shape(multiplier) for multiplier in (*multipliers, *by_edge)]
     skewed = no_swap_shape(
         price_tick(evaluation.sqrt_price),
         evaluation.available,
@@ -93,11 +96,12 @@ def _create_shapes(context: CreateContext, *, revising: bool) -> Iterator[ShapeC
     looked_at = []
     for pool_index in range(len(context.surveyed_pools)):
         evaluation = evaluation_of(context, pool_index)
-        shape = _create_shape(context, 1.0, pool_index)
+        shape = _create_shape(context, _create_width(evaluation), pool_index)
         looked_at.append((_rank(evaluation, shape), pool_index, evaluation))
     looked_at.sort(key=lambda found: found[0])
     for _, pool_index, evaluation in looked_at[:_CREATE_CANDIDATES]:
-        widths = list(_needed(evaluation, context))[:2] if revising else [1.0]
+        needed = list(_needed(evaluation, context))[:2]
+        widths = needed if revising else [_create_width(evaluation)]
         for width in widths:
             yield _create_shape(context, width, pool_index)
 
@@ -121,6 +125,33 @@ def _rank(evaluation: EvaluationContext, shape: ShapeChoice) -> tuple[bool, bool
     except LiquidityError:
         net = None
     return bool(evaluation.dangers), net is None, 0.0 if net is None else -net
+
+
+def _create_width(evaluation: EvaluationContext) -> float:
+    """The profile's base, or wider where the pool pays so little that entering is dear."""
+    return max((1.0, *_advised(evaluation)))
+
+
+def _advised(evaluation: EvaluationContext) -> Iterator[float]:
+    """The width that pays best by the rule, where the pool pays and nothing is in range."""
+    edge, sigma = evaluation.market.edge_7d, evaluation.market.daily_sigma
+    cost = _cost_share(evaluation)
+    if edge is None or edge <= 1 or cost is None or evaluation.in_range:
+        return
+    half = advised_half_width(cost, edge, sigma, evaluation.profile_half_width * TICK_LOG / sigma)
+    yield significant(bounded_multiplier(half / TICK_LOG / evaluation.base_half_width))
+
+
+def _cost_share(evaluation: EvaluationContext) -> float | None:
+    """About what entering costs of what enters: a centred range takes half of each token."""
+    unit1 = evaluation.market.unit1_value
+    worth = None if unit1 is None else evaluation.worth1(evaluation.available) * unit1
+    opening = evaluation.current is None
+    recipe = CostedRecipe.SWAP_AND_ENTER if opening else CostedRecipe.RERANGE_WITH_SWAP
+    gas = gas_usd(evaluation.gas, recipe)
+    if not worth or gas is None:
+        return None
+    return gas / worth + evaluation.observed.pool.lp_fee / PIPS / 2
 
 
 def _wide(evaluation: EvaluationContext) -> Iterator[float]:
