@@ -56,12 +56,16 @@ def backtest_remarks(report: BacktestReport, terms: BacktestTerms) -> Iterator[s
     yield (
         "Hedged is fees − LVR − costs; unhedged is against holding the tokens each window began "
         f"with. The rule was asked every {terms.every_hours} h, its first 7 days "
-        f"({report.warm_up_windows:.3g} windows) only warm up."
+        f"({counted_windows(report.warm_up_windows)}) only warm up."
     )
     if report.broken_windows:
-        yield f"{report.broken_windows} windows were given up at a gap between bars."
+        yield f"Given up at a gap between bars: {counted_windows(report.broken_windows)}."
     if any(found.low is None for found in report.differences.values()):
         yield "One window has no interval."
+
+
+def counted_windows(count: float) -> str:
+    return "1 window" if count == 1 else f"{count:.3g} windows"
 
 
 def backtest_document(report: BacktestReport) -> Json:
