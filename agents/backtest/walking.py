@@ -79,7 +79,7 @@ class Moment(NamedTuple):
     liquidity_usd: Floats
 
 
-class Holdings(NamedTuple):
+class WindowHoldings(NamedTuple):
     """Where each window stands; tokens are what is held outside of the pool."""
 
     held: HeldRanges
@@ -105,7 +105,7 @@ class Decided(NamedTuple):
 
 
 if TYPE_CHECKING:
-    Decider: TypeAlias = Callable[[Moment, Holdings], Decided]
+    Decider: TypeAlias = Callable[[Moment, WindowHoldings], Decided]
 
 
 class PolicyRun(NamedTuple):
@@ -213,15 +213,17 @@ def swap_needed(tokens: Tokens, unit: Tokens, price: Floats) -> Floats:
     return np.abs(share1 * tokens.worth(price) - tokens.amount1)
 
 
-def _opened(edges: tuple[Floats, Floats], opening: Moment, terms: BacktestTerms) -> Holdings:
+def _opened(edges: tuple[Floats, Floats], opening: Moment, terms: BacktestTerms) -> WindowHoldings:
     none = np.zeros_like(opening.price)
     one, unit = units_of(edges, opening.root_price)
     held = one._replace(liquidity=terms.capital / terms.token1_usd / unit.worth(opening.price))
     never = np.full_like(none, np.inf)
-    return Holdings(held, Tokens(none, none), never, none, none, none, none)
+    return WindowHoldings(held, Tokens(none, none), never, none, none, none, none)
 
 
-def _acted(holdings: Holdings, decided: Decided, moment: Moment, terms: BacktestTerms) -> Holdings:
+def _acted(
+    holdings: WindowHoldings, decided: Decided, moment: Moment, terms: BacktestTerms
+) -> WindowHoldings:
     moves, exits = decided.actions == MOVE, decided.actions == EXIT
     if not decided.actions.any():
         return holdings
@@ -254,7 +256,9 @@ def _acted(holdings: Holdings, decided: Decided, moment: Moment, terms: Backtest
     )
 
 
-def _passed(track: Track, holdings: Holdings, hour: int, until: int, token1_usd: float) -> Holdings:
+def _passed(
+    track: Track, holdings: WindowHoldings, hour: int, until: int, token1_usd: float
+) -> WindowHoldings:
     """The same holdings some hours later."""
     bars = track.hours.last_bar
     first, last = bars[track.starts + hour] + 1, bars[track.starts + until] + 1
