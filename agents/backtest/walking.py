@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from msgspec import Struct
 
-from agents.backtest.advice_arrays import EXIT, MOVE, expected_edges
+from agents.backtest.advice_arrays import EXIT, HOLD, MOVE, expected_edges
 from agents.backtest.holding import (
     HeldRanges,
     Tokens,
@@ -181,8 +181,7 @@ def walk(
         if decide is not None:
             moment = moment_at(track, place, hour)
             decided = decide(moment, holdings)
-            holdings = _acted(holdings, decided, moment, terms)
-            actions[:, place] = decided.actions
+            holdings, actions[:, place] = _acted(holdings, decided, moment, terms)
         holdings = _passed(track, holdings, hour, until, terms.token1_usd)
     closing = track.closes[track.starts + terms.window_hours]
     held_on = start.tokens(opening.root_price).worth(closing)
@@ -223,25 +222,25 @@ def _opened(edges: tuple[Floats, Floats], opening: Moment, terms: BacktestTerms)
 
 def _acted(
     holdings: WindowHoldings, decided: Decided, moment: Moment, terms: BacktestTerms
-) -> WindowHoldings:
-    moves, exits = decided.actions == MOVE, decided.actions == EXIT
+) -> tuple[WindowHoldings, npt.NDArray[np.int8]]:
+    """What is held after the actions, and which of them could be paid for."""
     if not decided.actions.any():
-        return holdings
+        return holdings, decided.actions
     price = moment.price
     tokens = holdings.tokens(moment.root_price)
     present = tokens.worth(price)
     one, unit = units_of((decided.lower, decided.upper), moment.root_price)
-    cost = np.where(
-        moves,
-        move_cost(swap_needed(tokens, unit, price), terms),
-        np.where(exits, terms.gas_usd, 0.0),
-    )
+    swapping = np.where(decided.actions == MOVE, swap_needed(tokens, unit, price), 0.0)
+    cost = np.where(decided.actions == HOLD, 0.0, move_cost(swapping, terms))
     # Whatever is left of the worth stays in the same proportion of tokens, or is minted.
-    left = np.maximum(1 - cost / (terms.token1_usd * present), 0.0)
+    left = 1 - cost / (terms.token1_usd * present)
+    actions = np.where(left > 0, decided.actions, np.int8(HOLD))
+    cost = np.where(left > 0, cost, 0.0)
+    moves, exits = actions == MOVE, actions == EXIT
     old, outside = holdings.held, holdings.outside
     minted = one._replace(liquidity=left * present / unit.worth(price))
     emptied = old._replace(liquidity=np.where(exits, 0.0, old.liquidity))
-    return holdings._replace(
+    after = holdings._replace(
         held=HeldRanges(
             *(np.where(moves, new, kept) for new, kept in zip(minted, emptied, strict=True))
         ),
@@ -254,6 +253,7 @@ def _acted(
         hours_since_action=np.where(moves | exits, 0.0, holdings.hours_since_action),
         costs_usd=holdings.costs_usd + cost,
     )
+    return after, actions
 
 
 def _passed(

@@ -50,6 +50,13 @@ def read_not_negative(text: str) -> float:
     return number
 
 
+def read_basis_points(text: str) -> float:
+    points = read_not_negative(text)
+    if points >= 10_000:
+        raise ValueError(f"{text!r} basis points are all there is: 10,000 are one whole")
+    return points
+
+
 def read_count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 1_000_000:
         raise ValueError(f"{text!r} is no whole number above zero")
@@ -92,7 +99,7 @@ class RunBacktest(Intent, frozen=True):
             "--slippage-bp",
             "of what is swapped, beside the fee",
             metavar="BP",
-            read=read_not_negative,
+            read=read_basis_points,
             default=5.0,
         ),
         Argument(

@@ -38,7 +38,7 @@ _MOST_STEPS = 48
 def backtest_lines(report: BacktestReport) -> list[str]:
     rows = [(_spoken(name), *_cells(policy)) for name, policy in report.policies.items()]
     against = [
-        (_spoken(name.partition("-")[2]), f"{found.mean:+.1f}", _interval(found))
+        (_spoken(name.partition("-")[2]), _signed(found.mean), _interval(found))
         for name, found in report.differences.items()
     ]
     return [
@@ -95,9 +95,9 @@ def backtest_document(report: BacktestReport) -> Json:
 
 def _cells(policy: PolicyReport) -> tuple[str, ...]:
     return (
-        f"{policy.hedged.mean:+.1f}",
+        _signed(policy.hedged.mean),
         _interval(policy.hedged),
-        f"{policy.unhedged.mean:+.1f}",
+        _signed(policy.unhedged.mean),
         _interval(policy.unhedged),
         f"{policy.actions_per_week:.2f}",
         f"{policy.costs_per_week:.2f}",
@@ -110,10 +110,15 @@ def _spoken(name: str) -> str:
     return name.replace("_", " ")
 
 
+def _signed(dollars: float) -> str:
+    # Adding zero takes the sign from a zero that was rounded from below.
+    return f"{round(dollars, 1) + 0.0:+.1f}"
+
+
 def _interval(found: DollarInterval) -> str:
     if found.low is None or found.high is None:
         return "unknown"
-    return f"{found.low:+.1f} … {found.high:+.1f}"
+    return f"{_signed(found.low)} … {_signed(found.high)}"
 
 
 def _interval_document(found: DollarInterval) -> Json:

@@ -188,6 +188,18 @@ def test_costs_are_gas_for_leaving_and_the_swapped_half_for_moving() -> None:
     assert left.costs == pytest.approx(3.0 * (left.actions > 0).sum(axis=1))
 
 
+@pytest.mark.parametrize(("capital", "acts"), [(3.0, False), (10.0, True)])
+def test_what_cannot_be_paid_for_is_not_done(capital: float, acts: bool) -> None:
+    bars = bars_along(random_prices(4 * WEEK, sigma=0.05, seed=4), fees=0.0)
+    terms = BacktestTerms(capital=capital, gas_usd=4.0)
+
+    run = walk_all(make_track(bars, terms), terms, BALANCED)[PolicyName.RECENTRE]
+
+    assert run.actions.any() == acts
+    assert (run.costs < capital).all()
+    assert (run.costs > 0).any() == acts
+
+
 def test_chance_acts_as_often_as_the_advice_in_every_window() -> None:
     bars = bars_along(random_prices(8 * WEEK, seed=8), fees=0.1)
     terms = BacktestTerms()

@@ -202,7 +202,7 @@ def test_a_missing_column_and_a_missing_file_are_usage(
 
 
 @pytest.mark.parametrize(
-    "flags", [("--every", "30m"), ("--window", "0d"), ("--capital", "0"), ("--gas-usd", "-1")]
+    "flags", [("--every", "30m"), ("--window", "0d"), ("--capital", "0"), ("--slippage-bp", "1e4")]
 )
 def test_flags_that_cannot_be_are_usage(flags: tuple[str, str], bars: str) -> None:
     with pytest.raises(SystemExit) as stopped:
