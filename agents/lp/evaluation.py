@@ -20,21 +20,16 @@ from agents.numbers.costs import (
     gas_yield,
     move_cost,
 )
-from agents.numbers.inventory import Allocation, allocate_for_create, allocate_inventory
+from agents.numbers.inventory import Allocation, allocate_for_create, allocate_holdings
 from agents.numbers.outlook import Outlook, Stake, gain_over_hold, look_at
 from agents.numbers.rounding import writable
 from agents.numbers.rules import MoveNumbers
 from agents.numbers.shapes import move_kind
-from chain.math.liquidity import Amounts
 
 if TYPE_CHECKING:
     from agents.lp.facts import GasFacts
     from agents.lp.plan import CandidateKind
     from agents.numbers.edges import TickRange
-
-_DUST_PARTS = 200
-"""A residual under this part of the whole is left in the wallet rather than swapped for."""
-_NOTHING = Amounts(0, 0)
 
 
 class Evaluated(Struct, frozen=True):
@@ -126,12 +121,7 @@ def allocation_for(evaluation: EvaluationContext, ticks: TickRange) -> Allocatio
             evaluation.available,
             evaluation.terms,
         ).allocation
-    plain = allocate_inventory(evaluation.sqrt_price, ticks, evaluation.available, _NOTHING, None)
-    if evaluation.worth1(plain.residual) * _DUST_PARTS <= evaluation.worth1(evaluation.available):
-        return plain
-    return allocate_inventory(
-        evaluation.sqrt_price, ticks, evaluation.available, _NOTHING, evaluation.terms
-    )
+    return allocate_holdings(evaluation.sqrt_price, ticks, evaluation.available, evaluation.terms)
 
 
 def _price(evaluation: EvaluationContext, allocation: Allocation) -> _Price:

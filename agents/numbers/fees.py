@@ -67,12 +67,3 @@ def implied_daily_sigma(daily_fee_rate: float) -> float:
     An LP earns only while the market moves less than this.
     """
     return sqrt(8 * daily_fee_rate)
-
-
-def average_liquidity(pool_fees: float, fee_rate: float, price: float, unit1_value: float) -> float:
-    """The liquidity that swaps met, by fees: what they paid over what a unit of it was paid.
-
-    L = Σfee / (rate · 2√P), `price` being a tick; zero where nothing was paid.
-    """
-    worth_of_one = full_range_value(1, price, unit1_value)
-    return pool_fees / (fee_rate * worth_of_one) if fee_rate > 0 and worth_of_one > 0 else 0.0
