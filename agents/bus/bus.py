@@ -123,17 +123,24 @@ class Bus(Generic[Services]):
         chosen = request_id or self._ambient.new_id()
         if chosen in self._flows:
             raise ValueError(f"The request {chosen} is under way already.")
-        flow = Flow(chosen, services, tuple(observers), on_prose, inbox=self._limits.inbox)
-        self._flows[chosen] = flow
         seconds = deadline_seconds or self._limits.deadline_seconds
-        flow.tasks = [asyncio.create_task(self._watch(flow, seconds), name=f"watch {chosen}")]
+        flow = Flow(
+            chosen,
+            services,
+            tuple(observers),
+            on_prose,
+            inbox=self._limits.inbox,
+            seconds=seconds,
+        )
+        self._flows[chosen] = flow
+        flow.tasks = [asyncio.create_task(self._watch(flow), name=f"watch {chosen}")]
         if self._remote:
             flow.tasks.append(
                 asyncio.create_task(self._record_remote(flow), name=f"remote {chosen}")
             )
         terms = FlowTerms(
             flow=self._spec.name,
-            seconds=seconds,
+            seconds=seconds + self._limits.reading_seconds,
             quiet_seconds=self._limits.quiet_seconds,
             tokens=tokens,
         )
@@ -174,6 +181,7 @@ class Bus(Generic[Services]):
             prose=lambda text: self._spoken(flow, role, text),
             board=Board(self._registry.roles),
             questions=itertools.count(),
+            seconds_left=lambda: flow.seconds_left() - self._limits.finishing_seconds,
         )
 
     def taken(self, envelope: Envelope) -> None:
@@ -332,10 +340,25 @@ class Bus(Generic[Services]):
             reason = f"{stage} had nothing to say to {kind}."
             self.fail(flow.request_id, stage, FailureCause.SILENT, reason)
 
-    async def _watch(self, flow: Flow[Services], seconds: float) -> None:
+    async def _watch(self, flow: Flow[Services]) -> None:
         """End the flow at its deadline, or sooner when a message must have been lost."""
+        reading = self._limits.reading_seconds
+        if reading and not await self._watched(flow, reading, until_begun=True):
+            reason = f"{flow.stage} had found out nothing after {reading:g} seconds."
+        elif await self._watched(flow, flow.seconds):
+            return
+        else:
+            reason = f"It did not end within {flow.seconds:g} seconds."
+        self.fail(flow.request_id, flow.stage, FailureCause.DEADLINE, reason)
+
+    async def _watched(
+        self, flow: Flow[Services], seconds: float, *, until_begun: bool = False
+    ) -> bool:
+        """Whether, before so long has passed, it began, where that is waited for, or was lost."""
         remaining = seconds
         while remaining > 0:
+            if flow.over or (until_begun and flow.began_at is not None):
+                return True
             step = min(self._limits.quiet_seconds, remaining)
             before = flow.activity
             await self._ambient.sleep(step)
@@ -343,9 +366,7 @@ class Bus(Generic[Services]):
             if flow.activity == before and flow.working == 0 and remaining > 0:
                 reason = f"{flow.stage} did not receive {flow.last_kind} or did not answer it."
                 self.fail(flow.request_id, flow.stage, FailureCause.LOST, reason)
-                return
-        reason = f"It did not end within {seconds:g} seconds."
-        self.fail(flow.request_id, flow.stage, FailureCause.DEADLINE, reason)
+        return flow.over
 
     def _finish(self, flow: Flow[Services], envelope: Envelope) -> None:
         self._forget(flow)

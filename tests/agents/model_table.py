@@ -84,6 +84,7 @@ class Table:
     prices: dict[str, TokenRate] = field(default_factory=dict)
     patience: ModelLimits = CALM
     deadline: float = 30.0
+    finishing: float = 5.0
     most_tokens: int = 4_000
     store: Store = field(default_factory=Store.in_memory)
     numbers: Iterator[int] = field(default_factory=itertools.count)
@@ -110,7 +111,9 @@ class Table:
                     writer,
                     ambient=Ambient(lambda: 1_768_000_000.0, lambda: "req-1"),
                     request_id="req-1",
-                    limits=BusLimits(deadline_seconds=self.deadline),
+                    limits=BusLimits(
+                        deadline_seconds=self.deadline, finishing_seconds=self.finishing
+                    ),
                     listener=Listener(on_prose=lambda role, text: prose.append((role, text))),
                 )
                 took = time.monotonic() - before
