@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic
 
 from agents.bus.ambient import BusLimits
 from agents.bus.board import Board
+from agents.bus.deadline import watch_flow
 from agents.bus.envelope import CLI, Kind
 from agents.bus.flow import Flow
 from agents.bus.payload import AgentProse, FailureCause, FlowFailed, FlowOver, FlowTerms
@@ -133,7 +134,8 @@ class Bus(Generic[Services]):
             seconds=seconds,
         )
         self._flows[chosen] = flow
-        flow.tasks = [asyncio.create_task(self._watch(flow), name=f"watch {chosen}")]
+        watching = watch_flow(flow, self._limits, self._ambient.sleep, self.fail)
+        flow.tasks = [asyncio.create_task(watching, name=f"watch {chosen}")]
         if self._remote:
             flow.tasks.append(
                 asyncio.create_task(self._record_remote(flow), name=f"remote {chosen}")
@@ -339,34 +341,6 @@ class Bus(Generic[Services]):
             stage, kind = (flow.stage, flow.last_kind) if envelope.recipient == CLI else told
             reason = f"{stage} had nothing to say to {kind}."
             self.fail(flow.request_id, stage, FailureCause.SILENT, reason)
-
-    async def _watch(self, flow: Flow[Services]) -> None:
-        """End the flow at its deadline, or sooner when a message must have been lost."""
-        reading = self._limits.reading_seconds
-        if reading and not await self._watched(flow, reading, until_begun=True):
-            reason = f"{flow.stage} had found out nothing after {reading:g} seconds."
-        elif await self._watched(flow, flow.seconds):
-            return
-        else:
-            reason = f"It did not end within {flow.seconds:g} seconds."
-        self.fail(flow.request_id, flow.stage, FailureCause.DEADLINE, reason)
-
-    async def _watched(
-        self, flow: Flow[Services], seconds: float, *, until_begun: bool = False
-    ) -> bool:
-        """Whether, before so long has passed, it began, where that is waited for, or was lost."""
-        remaining = seconds
-        while remaining > 0:
-            if flow.over or (until_begun and flow.began_at is not None):
-                return True
-            step = min(self._limits.quiet_seconds, remaining)
-            before = flow.activity
-            await self._ambient.sleep(step)
-            remaining -= step
-            if flow.activity == before and flow.working == 0 and remaining > 0:
-                reason = f"{flow.stage} did not receive {flow.last_kind} or did not answer it."
-                self.fail(flow.request_id, flow.stage, FailureCause.LOST, reason)
-        return flow.over
 
     def _finish(self, flow: Flow[Services], envelope: Envelope) -> None:
         self._forget(flow)
