@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import exp, sqrt
+from random import Random
 
 import pytest
 
+from agents.backtest.hours import bar_hours
 from agents.backtest.pool_bars import BarUnits, bars_of_hours
 from agents.backtest.report import BacktestError
+from agents.numbers.advice import edge_ratio
+from chain.base.quantity import Known
 from chain.base.units import HOUR
+from chain.history.fee_rate import hour_sums
 from chain.history.hours import HourRow, PoolHours
 from chain.rpc.records import Block
 
@@ -102,3 +107,20 @@ def test_bars_begin_with_the_first_fees_and_swaps_that_paid_none_keep_the_liquid
 def test_a_pool_nobody_swaps_in_has_no_bars(rows: tuple[HourRow, ...]) -> None:
     with pytest.raises(BacktestError):
         bars_of_hours(_hours(*rows, until=HOUR), WETH_USDC)
+
+
+def test_the_edge_of_bars_is_that_of_the_hours_they_were_made_of() -> None:
+    random = Random(5)
+    price, rows = 2000.0, []
+    for hour in range(200):
+        before, price = price, price * exp(random.gauss(0, 0.01))
+        fees = random.randrange(1_000_000, 9_000_000)
+        rows.append(_row(hour, price, min(before, price), max(before, price), fees))
+    hours = _hours(*rows, until=200 * HOUR - 1)
+
+    known = bar_hours(bars_of_hours(_hours(*rows, until=200 * HOUR), WETH_USDC)).edge[-1]
+
+    sums = hour_sums(hours, 168)
+    assert isinstance(sums, Known)
+    told = edge_ratio(sums.value.fee_rate, sums.value.squared_returns)
+    assert known == pytest.approx(told)

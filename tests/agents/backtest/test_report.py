@@ -243,3 +243,28 @@ def test_an_interval_holds_its_mean_and_one_window_has_none() -> None:
     assert found.low < found.mean < found.high
     assert found.high - found.low == pytest.approx(2 * 1.96 * values.std() / 10, rel=0.15)
     assert interval(values[:1], drawn_windows(1, WEEK)) == (values[0], None, None)
+
+
+@pytest.mark.parametrize("edge", [0.8, 1.0, 2.5])
+def test_in_a_market_that_pays_this_much_of_its_risk_everybody_gets_just_that(edge: float) -> None:
+    liquidity = 1e9
+    fees = edge * 0.04**2 / 8 / 24 * liquidity
+    bars = bars_along(random_prices(4 * 365 * 24), fees=fees, liquidity=liquidity)
+
+    found = _reported(bars)
+
+    # Over the full range that is (ρ − 1)σ²/8 a day of all there is; ranges have more at work.
+    told = {name: policy.hedged.mean for name, policy in found.policies.items()}
+    assert told[PolicyName.FULL_RANGE] == pytest.approx((edge - 1) * 14.0, abs=0.4)
+    for name in (PolicyName.WIDE, PolicyName.NEVER):
+        if edge == 1:
+            assert abs(told[name]) < 5
+        else:
+            assert told[name] / told[PolicyName.FULL_RANGE] > 10
+    advice = found.policies[PolicyName.ADVICE]
+    assert advice.actions_per_week <= 1
+    assert (advice.shares[AdvisedAction.MOVE] > advice.shares[AdvisedAction.EXIT]) == (edge > 1)
+    against = found.differences["advice-never"]
+    assert against.low is not None
+    assert against.high is not None
+    assert against.low > 0 if edge != 1 else against.low < 2
