@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from chain.devnet.launch import DevnetReady, devnet_process
 from tests import node_rpc
+from tests.embedded_chain import embedded_chain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chain.devnet.launch import DevnetReady
 
 # readline, which pytest imports, leaves the size of no terminal at all to every child.
 for _size in ("COLUMNS", "LINES"):
@@ -26,7 +28,7 @@ settings.load_profile("zuno")
 @pytest.fixture(scope="session")
 def devnet() -> Iterator[DevnetReady]:
     """The small world, paused; a test that changes it takes the change back."""
-    with devnet_process(seed=7, world="small") as ready:
+    with embedded_chain() as ready:
         yield ready
 
 

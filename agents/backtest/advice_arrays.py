@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import erfc, pi, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 HOLD, MOVE, EXIT = range(3)
 ACTIONS = (AdvisedAction.HOLD, AdvisedAction.MOVE, AdvisedAction.EXIT)
 """By their numbers in an array."""
+_FARTHEST = 40.0
+"""Deviations beyond which a walk is never found; an infinite edge would make no number."""
 
 
 class AdviceArrays(NamedTuple):
@@ -104,3 +107,23 @@ def advised_half_widths(
     with np.errstate(divide="ignore", invalid="ignore"):
         best = np.where(expected > 1, 8 * cost_share / (expected - 1), most)
     return np.minimum(np.maximum(best, base_sigmas * sigma), most)
+
+
+def times_in_range(below: Floats, above: Floats, sigma: Floats, days: Floats) -> Floats:
+    """The expected share of the next days with the price inside, by the log distances to edges."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        levels = np.stack((above, -below)) / (sigma * np.sqrt(days))
+    under_upper, under_lower = _shares_below(levels)
+    share: Floats = np.maximum(under_upper - under_lower, 0.0)
+    return share
+
+
+def _shares_below(levels: Floats) -> Floats:
+    """The expected share of [0, 1] that a standard walk from 0 spends below each level."""
+    distance = np.minimum(np.abs(levels), _FARTHEST)
+    square = distance * distance
+    tails = np.fromiter(map(erfc, (distance / sqrt(2)).ravel().tolist()), np.float64)
+    tail = (1 + square) * tails.reshape(levels.shape) / 2
+    beyond = np.maximum(0.0, tail - distance * np.exp(-square / 2) / sqrt(2 * pi))
+    share: Floats = np.where(levels < 0, beyond, 1 - beyond)
+    return share

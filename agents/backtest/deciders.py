@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import erfc, pi, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from agents.backtest.advice_arrays import (
     advised_half_widths,
     expected_nets,
     horizons,
+    times_in_range,
 )
 from agents.backtest.walking import Decided, move_cost, snapped, swap_needed, units_of
 from agents.numbers.advice import DEAD_BAND, HORIZON_DAYS, AdviceLines
@@ -30,12 +30,8 @@ if TYPE_CHECKING:
 
     from agents.backtest.bars import Flags, Floats
     from agents.backtest.holding import Tokens
-    from agents.backtest.walking import BacktestTerms, Decider, Holdings, Moment
+    from agents.backtest.walking import BacktestTerms, Decider, Moment, WindowHoldings
     from agents.numbers.profiles import ProfileRules, RiskProfile
-
-
-_FARTHEST = 40.0
-"""Deviations beyond which a walk is never found; an infinite edge would make no number."""
 
 
 class Advisor(Struct, frozen=True):
@@ -60,6 +56,8 @@ def advisor_of(profile: RiskProfile) -> Advisor:
 class _Candidate(NamedTuple):
     edges: tuple[Floats, Floats]
     half_width: Floats
+    days: Floats
+    """For which its gain is counted."""
     net: Floats
     cost: Floats
     full_range_worth: Floats
@@ -69,16 +67,17 @@ class _Candidate(NamedTuple):
 def by_advice(terms: BacktestTerms, advisor: Advisor) -> Decider:
     """The rule, asked with what is known at each moment."""
 
-    def decide(moment: Moment, holdings: Holdings) -> Decided:
+    def decide(moment: Moment, holdings: WindowHoldings) -> Decided:
         held = holdings.held
         tokens = holdings.tokens(moment.root_price)
         present = tokens.worth(moment.price)
         inside = _inside(moment, holdings)
-        staying = _staying_net(moment, holdings, terms)
         move = _candidate(moment, tokens, present, terms, advisor)
+        days = np.where(inside, HORIZON_DAYS, move.days)
+        staying = _staying_net(moment, holdings, terms, days)
         allowed = np.ones_like(inside)
         if advisor.critic:
-            allowed = _keeps_floors(moment, move, staying, terms, advisor)
+            allowed = _keeps_floors(moment, move, staying / days, terms, advisor)
         actions = advise_all(
             AdviceArrays(
                 inside,
@@ -104,7 +103,7 @@ def by_advice(terms: BacktestTerms, advisor: Advisor) -> Decider:
 def by_recentring(terms: BacktestTerms, advisor: Advisor) -> Decider:
     """Whoever is out of range goes back to the profile's own width around the price."""
 
-    def decide(moment: Moment, holdings: Holdings) -> Decided:
+    def decide(moment: Moment, holdings: WindowHoldings) -> Decided:
         edges = snapped(moment.log_price, advisor.base_sigmas * moment.sigma, terms.tick_spacing)
         known = np.isfinite(moment.sigma)
         outside = ~_inside(moment, holdings) & known
@@ -123,7 +122,7 @@ def by_chance(
         taken = actions[actions != HOLD]
         row[np.sort(random.choice(len(row), len(taken), replace=False))] = taken
 
-    def decide(moment: Moment, _: Holdings) -> Decided:
+    def decide(moment: Moment, _: WindowHoldings) -> Decided:
         known = np.isfinite(moment.sigma)
         edges = snapped(moment.log_price, advisor.base_sigmas * moment.sigma, terms.tick_spacing)
         return Decided(np.where(known, drawn[:, moment.place], HOLD).astype(np.int8), *edges)
@@ -131,21 +130,21 @@ def by_chance(
     return decide
 
 
-def _inside(moment: Moment, holdings: Holdings) -> Flags:
+def _inside(moment: Moment, holdings: WindowHoldings) -> Flags:
     held = holdings.held
     below = held.lower <= moment.log_price
     return np.asarray((held.liquidity > 0) & below & (moment.log_price < held.upper))
 
 
-def _staying_net(moment: Moment, holdings: Holdings, terms: BacktestTerms) -> Floats:
-    """Fees − LVR of the next seven days where it is, in range or coming back to it."""
-    held, at = holdings.held, moment.log_price
+def _staying_net(
+    moment: Moment, holdings: WindowHoldings, terms: BacktestTerms, days: Floats
+) -> Floats:
+    """Fees − LVR of the next days where it is, in range or coming back to it."""
+    held = holdings.held
     own = held.liquidity * moment.root_price * (2 * terms.token1_usd)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        levels = np.stack((held.upper - at, held.lower - at)) / (moment.sigma * sqrt(HORIZON_DAYS))
-    above, below = _share_below(levels)
-    days = HORIZON_DAYS * (above - below)
-    return expected_nets(moment.expected_edge, moment.sigma, own, days, _others(moment, own))
+    below, above = moment.log_price - held.lower, held.upper - moment.log_price
+    inside = days * times_in_range(below, above, moment.sigma, days)
+    return expected_nets(moment.expected_edge, moment.sigma, own, inside, _others(moment, own))
 
 
 def _others(moment: Moment, own: Floats) -> Floats:
@@ -171,11 +170,11 @@ def _candidate(
     half = (edges[1] - edges[0]) / 2
     days = horizons(half, moment.sigma)
     net = expected_nets(moment.expected_edge, moment.sigma, own, days, others)
-    return _Candidate(edges, half, net, cost, own, others)
+    return _Candidate(edges, half, days, net, cost, own, others)
 
 
 def _keeps_floors(
-    moment: Moment, move: _Candidate, staying: Floats, terms: BacktestTerms, advisor: Advisor
+    moment: Moment, move: _Candidate, staying_a_day: Floats, terms: BacktestTerms, advisor: Advisor
 ) -> Flags:
     """What the Critic asks beside the buffer: gas over a day's fees, and an early break-even."""
     rules = advisor.rules
@@ -183,7 +182,7 @@ def _keeps_floors(
     fees = moment.expected_edge * move.others_share * risk
     with np.errstate(divide="ignore", invalid="ignore"):
         life = (move.half_width / moment.sigma) ** 2 * _centred_median_days()
-        gain = fees - risk - staying / HORIZON_DAYS
+        gain = fees - risk - staying_a_day
         pays_gas = terms.gas_usd <= rules.gas_yield_ceiling * fees
         in_time = (gain > 0) & (move.cost / gain <= rules.break_even_life_share * life)
     return np.asarray(pays_gas & in_time)
@@ -192,14 +191,3 @@ def _keeps_floors(
 def _centred_median_days() -> float:
     """The median life of a range one daily σ to both sides; others live as the square."""
     return median_hours(Edges(1.0, 1.0), 1.0, SIGMA_SCATTER) / HOURS_PER_DAY
-
-
-def _share_below(levels: Floats) -> Floats:
-    """The expected share of [0, 1] that a standard walk from 0 spends below each level."""
-    distance = np.minimum(np.abs(levels), _FARTHEST)
-    square = distance * distance
-    tails = np.fromiter(map(erfc, (distance / sqrt(2)).ravel().tolist()), np.float64)
-    tail = (1 + square) * tails.reshape(levels.shape) / 2
-    beyond = np.maximum(0.0, tail - distance * np.exp(-square / 2) / sqrt(2 * pi))
-    share: Floats = np.where(levels < 0, beyond, 1 - beyond)
-    return share

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from msgspec import Struct
 
-from agents.backtest.advice_arrays import EXIT, MOVE, expected_edges
+from agents.backtest.advice_arrays import EXIT, HOLD, MOVE, expected_edges
 from agents.backtest.holding import (
     HeldRanges,
     Tokens,
@@ -79,7 +79,7 @@ class Moment(NamedTuple):
     liquidity_usd: Floats
 
 
-class Holdings(NamedTuple):
+class WindowHoldings(NamedTuple):
     """Where each window stands; tokens are what is held outside of the pool."""
 
     held: HeldRanges
@@ -105,7 +105,7 @@ class Decided(NamedTuple):
 
 
 if TYPE_CHECKING:
-    Decider: TypeAlias = Callable[[Moment, Holdings], Decided]
+    Decider: TypeAlias = Callable[[Moment, WindowHoldings], Decided]
 
 
 class PolicyRun(NamedTuple):
@@ -181,8 +181,7 @@ def walk(
         if decide is not None:
             moment = moment_at(track, place, hour)
             decided = decide(moment, holdings)
-            holdings = _acted(holdings, decided, moment, terms)
-            actions[:, place] = decided.actions
+            holdings, actions[:, place] = _acted(holdings, decided, moment, terms)
         holdings = _passed(track, holdings, hour, until, terms.token1_usd)
     closing = track.closes[track.starts + terms.window_hours]
     held_on = start.tokens(opening.root_price).worth(closing)
@@ -213,33 +212,35 @@ def swap_needed(tokens: Tokens, unit: Tokens, price: Floats) -> Floats:
     return np.abs(share1 * tokens.worth(price) - tokens.amount1)
 
 
-def _opened(edges: tuple[Floats, Floats], opening: Moment, terms: BacktestTerms) -> Holdings:
+def _opened(edges: tuple[Floats, Floats], opening: Moment, terms: BacktestTerms) -> WindowHoldings:
     none = np.zeros_like(opening.price)
     one, unit = units_of(edges, opening.root_price)
     held = one._replace(liquidity=terms.capital / terms.token1_usd / unit.worth(opening.price))
     never = np.full_like(none, np.inf)
-    return Holdings(held, Tokens(none, none), never, none, none, none, none)
+    return WindowHoldings(held, Tokens(none, none), never, none, none, none, none)
 
 
-def _acted(holdings: Holdings, decided: Decided, moment: Moment, terms: BacktestTerms) -> Holdings:
-    moves, exits = decided.actions == MOVE, decided.actions == EXIT
+def _acted(
+    holdings: WindowHoldings, decided: Decided, moment: Moment, terms: BacktestTerms
+) -> tuple[WindowHoldings, npt.NDArray[np.int8]]:
+    """What is held after the actions, and which of them could be paid for."""
     if not decided.actions.any():
-        return holdings
+        return holdings, decided.actions
     price = moment.price
     tokens = holdings.tokens(moment.root_price)
     present = tokens.worth(price)
     one, unit = units_of((decided.lower, decided.upper), moment.root_price)
-    cost = np.where(
-        moves,
-        move_cost(swap_needed(tokens, unit, price), terms),
-        np.where(exits, terms.gas_usd, 0.0),
-    )
+    swapping = np.where(decided.actions == MOVE, swap_needed(tokens, unit, price), 0.0)
+    cost = np.where(decided.actions == HOLD, 0.0, move_cost(swapping, terms))
     # Whatever is left of the worth stays in the same proportion of tokens, or is minted.
-    left = np.maximum(1 - cost / (terms.token1_usd * present), 0.0)
+    left = 1 - cost / (terms.token1_usd * present)
+    actions = np.where(left > 0, decided.actions, np.int8(HOLD))
+    cost = np.where(left > 0, cost, 0.0)
+    moves, exits = actions == MOVE, actions == EXIT
     old, outside = holdings.held, holdings.outside
     minted = one._replace(liquidity=left * present / unit.worth(price))
     emptied = old._replace(liquidity=np.where(exits, 0.0, old.liquidity))
-    return holdings._replace(
+    after = holdings._replace(
         held=HeldRanges(
             *(np.where(moves, new, kept) for new, kept in zip(minted, emptied, strict=True))
         ),
@@ -252,9 +253,12 @@ def _acted(holdings: Holdings, decided: Decided, moment: Moment, terms: Backtest
         hours_since_action=np.where(moves | exits, 0.0, holdings.hours_since_action),
         costs_usd=holdings.costs_usd + cost,
     )
+    return after, actions
 
 
-def _passed(track: Track, holdings: Holdings, hour: int, until: int, token1_usd: float) -> Holdings:
+def _passed(
+    track: Track, holdings: WindowHoldings, hour: int, until: int, token1_usd: float
+) -> WindowHoldings:
     """The same holdings some hours later."""
     bars = track.hours.last_bar
     first, last = bars[track.starts + hour] + 1, bars[track.starts + until] + 1

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 class BusLimits(Struct, frozen=True):
     deadline_seconds: float = 90.0
+    """From the first thing an agent found out or passed on, until the flow ends."""
+    reading_seconds: float = 0.0
+    """Until that first thing is said, before the deadline's clock starts."""
+    finishing_seconds: float = 15.0
+    """Of the deadline, what is kept for code to finish when models are no longer waited for."""
     quiet_seconds: float = 5.0
     """A flow in which nobody works and nothing arrives for this long has lost a message."""
     flows: int = 256

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Generic
 
 from agents.bus.ambient import BusLimits
 from agents.bus.board import Board
+from agents.bus.deadline import watch_flow
 from agents.bus.envelope import CLI, Kind
 from agents.bus.flow import Flow
 from agents.bus.payload import AgentProse, FailureCause, FlowFailed, FlowOver, FlowTerms
@@ -123,17 +124,25 @@ class Bus(Generic[Services]):
         chosen = request_id or self._ambient.new_id()
         if chosen in self._flows:
             raise ValueError(f"The request {chosen} is under way already.")
-        flow = Flow(chosen, services, tuple(observers), on_prose, inbox=self._limits.inbox)
-        self._flows[chosen] = flow
         seconds = deadline_seconds or self._limits.deadline_seconds
-        flow.tasks = [asyncio.create_task(self._watch(flow, seconds), name=f"watch {chosen}")]
+        flow = Flow(
+            chosen,
+            services,
+            tuple(observers),
+            on_prose,
+            inbox=self._limits.inbox,
+            seconds=seconds,
+        )
+        self._flows[chosen] = flow
+        watching = watch_flow(flow, self._limits, self._ambient.sleep, self.fail)
+        flow.tasks = [asyncio.create_task(watching, name=f"watch {chosen}")]
         if self._remote:
             flow.tasks.append(
                 asyncio.create_task(self._record_remote(flow), name=f"remote {chosen}")
             )
         terms = FlowTerms(
             flow=self._spec.name,
-            seconds=seconds,
+            seconds=seconds + self._limits.reading_seconds,
             quiet_seconds=self._limits.quiet_seconds,
             tokens=tokens,
         )
@@ -174,6 +183,7 @@ class Bus(Generic[Services]):
             prose=lambda text: self._spoken(flow, role, text),
             board=Board(self._registry.roles),
             questions=itertools.count(),
+            seconds_left=lambda: flow.seconds_left() - self._limits.finishing_seconds,
         )
 
     def taken(self, envelope: Envelope) -> None:
@@ -331,21 +341,6 @@ class Bus(Generic[Services]):
             stage, kind = (flow.stage, flow.last_kind) if envelope.recipient == CLI else told
             reason = f"{stage} had nothing to say to {kind}."
             self.fail(flow.request_id, stage, FailureCause.SILENT, reason)
-
-    async def _watch(self, flow: Flow[Services], seconds: float) -> None:
-        """End the flow at its deadline, or sooner when a message must have been lost."""
-        remaining = seconds
-        while remaining > 0:
-            step = min(self._limits.quiet_seconds, remaining)
-            before = flow.activity
-            await self._ambient.sleep(step)
-            remaining -= step
-            if flow.activity == before and flow.working == 0 and remaining > 0:
-                reason = f"{flow.stage} did not receive {flow.last_kind} or did not answer it."
-                self.fail(flow.request_id, flow.stage, FailureCause.LOST, reason)
-                return
-        reason = f"It did not end within {seconds:g} seconds."
-        self.fail(flow.request_id, flow.stage, FailureCause.DEADLINE, reason)
 
     def _finish(self, flow: Flow[Services], envelope: Envelope) -> None:
         self._forget(flow)

@@ -37,10 +37,15 @@ class Flow(Generic[Services]):
         on_prose: ProseListener | None,
         *,
         inbox: int,
+        seconds: float,
     ) -> None:
         self.request_id = request_id
         self.services = services
+        self.seconds = seconds
+        """How long it may take once it has begun."""
         self.over = False
+        self.began_at: float | None = None
+        """When an agent first found something out or passed something on, by the loop's clock."""
         self.stage = CLI
         """Whose turn it is: the last one somebody wrote to."""
         self.last_kind = ""
@@ -80,10 +85,18 @@ class Flow(Generic[Services]):
     def sent(self, envelope: Envelope, *, final: bool) -> None:
         """A structural message is on its way: it is its recipient's turn."""
         self.under_way += 1
+        if self.began_at is None and envelope.sender != CLI:
+            self.began_at = asyncio.get_running_loop().time()
         # What an agent tells the desk on the way leaves the turn with it.
         if final or envelope.recipient != CLI:
             self.stage = envelope.recipient
             self.last_kind = envelope.kind
+
+    def seconds_left(self) -> float:
+        """Of the time it has once it has begun."""
+        if self.began_at is None:
+            return self.seconds
+        return self.seconds - (asyncio.get_running_loop().time() - self.began_at)
 
     def is_new(self, envelope: Envelope) -> bool:
         known = len(self._seen)

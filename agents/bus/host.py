@@ -171,6 +171,8 @@ class AgentHost(Generic[Services]):
             reason = f"{self._role} could not begin: {type(error).__name__}."
             self.fail(request_id, self._role, FailureCause.CRASHED, reason)
             return None
+        clock = asyncio.get_running_loop().time
+        ends = clock() + terms.seconds - self._limits.finishing_seconds
         context = HandlerContext(
             request_id,
             self._role,
@@ -179,6 +181,7 @@ class AgentHost(Generic[Services]):
             prose=lambda text: self._spoken(request_id, text),
             board=Board(self._spec.registry.roles),
             questions=itertools.count(),
+            seconds_left=lambda: ends - clock(),
         )
         flow = self._flows[request_id] = _HostedFlow(context, terms)
         self._during(flow, self._deadline(request_id, terms.seconds))

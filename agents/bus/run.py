@@ -46,6 +46,8 @@ class Listener(Struct):
 
     on_turn: Callable[[SpokenTurn], None] = lambda _: None
     on_prose: Callable[[Role, str], None] = lambda _role, _text: None
+    on_thinking: Callable[[Role, float], None] = lambda _role, _seconds: None
+    """How long a model has been thinking, told now and then while it does."""
     turns: list[SpokenTurn] = field(default_factory=list)
 
     def hear(self, envelope: Envelope) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from contextlib import aclosing
+from math import inf
 from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct, field
@@ -45,6 +46,8 @@ class HandlerContext(Struct, Generic[Services], frozen=True):
     board: Board
     questions: Iterator[int]
     """Numbers the questions that this role asks a model in this request."""
+    seconds_left: Callable[[], float] = lambda: inf
+    """How long a model may still be waited for; what follows is code's, to finish in time."""
 
 
 class Handler(Protocol[Services]):

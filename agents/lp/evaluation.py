@@ -24,7 +24,7 @@ from agents.numbers.costs import (
     price_moved,
 )
 from agents.numbers.edges import edges_of
-from agents.numbers.inventory import Allocation, allocate_for_create, allocate_inventory
+from agents.numbers.inventory import Allocation, allocate_for_create, allocate_holdings
 from agents.numbers.outlook import (
     Outlook,
     Stake,
@@ -40,7 +40,6 @@ from agents.numbers.shapes import move_kind
 from agents.numbers.survival import HOURS_PER_DAY, range_exit
 from agents.numbers.swap import PriceSpan
 from chain.base.units import PIPS
-from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
 
 if TYPE_CHECKING:
@@ -48,10 +47,6 @@ if TYPE_CHECKING:
     from agents.lp.plan import CandidateKind
     from agents.numbers.edges import TickRange
     from agents.numbers.outlook import PoolMarket
-
-_DUST_PARTS = 200
-"""A residual under this part of the whole is left in the wallet rather than swapped for."""
-_NOTHING = Amounts(0, 0)
 
 
 class MovePrice(NamedTuple):
@@ -167,12 +162,7 @@ def allocation_for(evaluation: EvaluationContext, ticks: TickRange) -> Allocatio
             evaluation.available,
             evaluation.terms,
         ).allocation
-    plain = allocate_inventory(evaluation.sqrt_price, ticks, evaluation.available, _NOTHING, None)
-    if evaluation.worth1(plain.residual) * _DUST_PARTS <= evaluation.worth1(evaluation.available):
-        return plain
-    return allocate_inventory(
-        evaluation.sqrt_price, ticks, evaluation.available, _NOTHING, evaluation.terms
-    )
+    return allocate_holdings(evaluation.sqrt_price, ticks, evaluation.available, evaluation.terms)
 
 
 def _price(evaluation: EvaluationContext, allocation: Allocation, ticks: TickRange) -> MovePrice:

@@ -37,8 +37,8 @@ class ScoutReply(_Reply):
 class ProposedShape(_Reply):
     width_multiplier: float = Field(ge=MIN_WIDTH_MULTIPLIER, le=MAX_WIDTH_MULTIPLIER)
     center_offset_ticks: int = Field(ge=-MAX_CENTER_OFFSET_TICKS, le=MAX_CENTER_OFFSET_TICKS)
-    pool_index: int = Field(ge=0, lt=MAX_SURVEYED_POOLS)
-    exposure: Literal["neutral", "long-token"]
+    pool_index: int = Field(default=0, ge=0, lt=MAX_SURVEYED_POOLS)
+    exposure: Literal["neutral", "long-token"] = "neutral"
 
 
 class PointAnswer(_Reply):
@@ -48,7 +48,7 @@ class PointAnswer(_Reply):
 
 class StrategistReply(_Reply):
     rationale: str = Field(min_length=20, max_length=_PROSE)
-    answers: list[PointAnswer] = Field(max_length=40)
+    answers: list[PointAnswer] = Field(default=[], max_length=40)
     shapes: list[ProposedShape] = Field(min_length=MIN_CANDIDATES, max_length=MAX_CANDIDATES)
 
 

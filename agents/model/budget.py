@@ -28,7 +28,9 @@ class Memory(Protocol):
 
     def get(self, namespace: str, key: str) -> object | None: ...
 
-    def put(self, namespace: str, key: str, value: object, *, now: float) -> None: ...
+    def change(
+        self, namespace: str, key: str, made: Callable[[object | None], object], *, now: float
+    ) -> None: ...
 
 
 class TokenRate(Struct, frozen=True):
@@ -121,8 +123,7 @@ class Budget:
 
     def day(self, day: str) -> dict[str, Spent]:
         """What each role has used on that day."""
-        stored = self._memory.get(NAMESPACE, day)
-        return {} if stored is None else _days_count(stored)
+        return _days_count(self._memory.get(NAMESPACE, day))
 
     def cost(self, model: str, tokens_in: int, tokens_out: int) -> Spent:
         price = self._prices.get(model)
@@ -131,15 +132,24 @@ class Budget:
             return Spent(tokens, 0, tokens)
         return Spent(tokens, price.of(tokens_in, tokens_out))
 
-    def count(self, day: str, role: Role, add: Spent, take: Spent) -> None:
-        roles = self.day(day)
-        roles[role] = roles.get(role, Spent()).plus(add).minus(take)
-        value = {
-            name: [spent.tokens, spent.nano_usd, spent.unpriced_tokens]
-            for name, spent in roles.items()
-        }
+    def reserve(self, day: str, role: Role, wanted: Spent) -> None:
+        """Count a call before it is made, or ModelUnavailable where the day's limits forbid it."""
+        limits = self.limits
+
+        def made(stored: object | None) -> object:
+            roles = _days_count(stored)
+            _within("day", _total(roles), wanted, limits.day_tokens, limits.day_nano_usd)
+            return _with(roles, role, wanted, Spent())
+
+        self._change(day, made)
+
+    def adjust(self, day: str, role: Role, add: Spent, take: Spent) -> None:
+        self._change(day, lambda stored: _with(_days_count(stored), role, add, take))
+
+    def _change(self, day: str, made: Callable[[object | None], object]) -> None:
+        # One transaction: what another process counts meanwhile is neither lost nor overlooked.
         try:
-            self._memory.put(NAMESPACE, day, value, now=self._clock())
+            self._memory.change(NAMESPACE, day, made, now=self._clock())
         except StoreError as error:
             raise ModelUnavailable(Unavailability.OVER_BUDGET, str(error)) from None
 
@@ -176,16 +186,15 @@ class DebateBudget:
         day = self.shared.today()
         limits = self.shared.limits
         _within("debate", self._debate(), wanted, limits.debate_tokens, limits.debate_nano_usd)
-        _within("day", self._day(day), wanted, limits.day_tokens, limits.day_nano_usd)
-        self._by_role[role] = self._by_role[role].plus(wanted)
         # Counted before the call: a crash in the middle must not make it free.
-        self.shared.count(day, role, wanted, Spent())
+        self.shared.reserve(day, role, wanted)
+        self._by_role[role] = self._by_role[role].plus(wanted)
         return Reservation(self, role, model, day, wanted)
 
     def adjust(self, reservation: Reservation, real: Spent) -> None:
         role, held = reservation.role, reservation.held
         self._by_role[role] = self._by_role[role].plus(real).minus(held)
-        self.shared.count(reservation.day, role, real, held)
+        self.shared.adjust(reservation.day, role, real, held)
 
     def report(self) -> BudgetReport:
         try:
@@ -226,7 +235,16 @@ def _total(by_role: Mapping[str, Spent]) -> Spent:
     return total
 
 
+def _with(roles: Mapping[str, Spent], role: Role, add: Spent, take: Spent) -> object:
+    after = {**roles, role: roles.get(role, Spent()).plus(add).minus(take)}
+    return {
+        name: [spent.tokens, spent.nano_usd, spent.unpriced_tokens] for name, spent in after.items()
+    }
+
+
 def _days_count(stored: object) -> dict[str, Spent]:
+    if stored is None:
+        return {}
     counts: dict[str, Spent] = {}
     for role, numbers in stored.items() if isinstance(stored, dict) else ():
         match numbers:

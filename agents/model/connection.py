@@ -16,15 +16,14 @@ if TYPE_CHECKING:
     from agents.model.settings import ModelSettings
 
 
-class Connection:
-    """Connections to one endpoint, shared by all debates of one event loop."""
+class ModelConnections:
+    """Connections to each endpoint, shared by all debates of one event loop."""
 
-    def __init__(self, settings: ModelSettings) -> None:
-        self._settings = settings
-        self._client: openai.AsyncOpenAI | None = None
+    def __init__(self) -> None:
+        self._clients: dict[tuple[str, str], openai.AsyncOpenAI] = {}
         self._loading = asyncio.Lock()
 
-    async def __aenter__(self) -> Connection:
+    async def __aenter__(self) -> ModelConnections:
         return self
 
     async def __aexit__(
@@ -35,17 +34,18 @@ class Connection:
     ) -> None:
         await self.close()
 
-    async def client(self) -> openai.AsyncOpenAI:
+    async def client(self, settings: ModelSettings) -> openai.AsyncOpenAI:
+        endpoint = settings.base_url, settings.api_key
         async with self._loading:
-            if self._client is None:
+            if endpoint not in self._clients:
                 # A second of imports and certificates that may not stop the screen.
-                self._client = await asyncio.to_thread(_connect, self._settings)
-            return self._client
+                self._clients[endpoint] = await asyncio.to_thread(_connect, settings)
+            return self._clients[endpoint]
 
     async def close(self) -> None:
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
+        while self._clients:
+            _, client = self._clients.popitem()
+            await client.close()
 
 
 def _connect(settings: ModelSettings) -> openai.AsyncOpenAI:
@@ -65,7 +65,8 @@ def _connect(settings: ModelSettings) -> openai.AsyncOpenAI:
         default_headers={"Accept-Encoding": "identity"},
         http_client=httpx2.AsyncClient(
             transport=CappedTransport(transport, limits.wire_bytes),
-            timeout=httpx2.Timeout(limits.total_seconds, connect=limits.connect_seconds),
+            # How long an answer may take each call says itself.
+            timeout=httpx2.Timeout(None, connect=limits.connect_seconds),
             follow_redirects=False,
             trust_env=False,
         ),

@@ -51,6 +51,7 @@ class Answer(Struct, Generic[Reply], frozen=True):
 
 class Unavailability(StrEnum):
     OVER_BUDGET = "over_budget"
+    NOT_SET = "not_set"
     REJECTED = "rejected"
     RATE_LIMITED = "rate_limited"
     SERVER_ERROR = "server_error"
@@ -60,6 +61,7 @@ class Unavailability(StrEnum):
     STALLED = "stalled"
     REFUSED = "refused"
     TOO_LARGE = "too_large"
+    OVERFLOWED = "overflowed"
     MALFORMED = "malformed"
     INVALID = "invalid"
 

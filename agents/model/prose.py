@@ -135,8 +135,10 @@ def _step(place: _Place, character: str) -> _Place:
         return _Place.BEFORE_COLON if character == '"' else place
     if character.isspace():
         return place
+    if place is _Place.BEFORE_OBJECT or (place is _Place.BEFORE_KEY and character not in '"}'):
+        # Words or a code fence may stand before the object.
+        return _Place.BEFORE_KEY if character == "{" else _Place.BEFORE_OBJECT
     expected = {
-        _Place.BEFORE_OBJECT: ("{", _Place.BEFORE_KEY),
         _Place.BEFORE_KEY: ('"', _Place.IN_KEY),
         _Place.BEFORE_COLON: (":", _Place.BEFORE_VALUE),
         _Place.BEFORE_VALUE: ('"', _Place.IN_VALUE),

@@ -8,11 +8,14 @@ from msgspec import Struct
 from pydantic import ValidationError
 
 from agents.model.interface import Reply
+from agents.model.lenient import mended, object_in
 from chain.base import strict_json
 from chain.base.canonical import canonical
 from chain.base.clean_text import clean_text
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from chain.base.redaction import Redactor
 
 PROSE_LIMIT = 4_000
@@ -29,6 +32,16 @@ def whole_text(pieces: list[str]) -> str:
     return joined.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def has_fields_of(raw: str, schema: type[BaseModel]) -> bool:
+    """Whether a reply has just the fields that were asked for, whatever is in them."""
+    try:
+        value = strict_json.loads(raw.strip().encode())
+    except strict_json.InvalidJsonError:
+        return False
+    names = schema.model_json_schema(by_alias=True).get("properties", {})
+    return isinstance(value, dict) and value.keys() == names.keys()
+
+
 class Read(Struct, Generic[Reply], frozen=True):
     value: Reply
     text: str
@@ -36,12 +49,12 @@ class Read(Struct, Generic[Reply], frozen=True):
 
 
 def parse_reply(raw: str, schema: type[Reply], redactor: Redactor) -> Read[Reply]:
-    """The value in a reply, its texts made harmless, or InvalidReplyError."""
+    """The value in a reply, its texts made harmless, or UnusableReplyError."""
     try:
-        value = strict_json.loads(raw.encode())
+        value = strict_json.loads(object_in(raw, schema).encode())
     except strict_json.InvalidJsonError as error:
         raise UnusableReplyError(f"It is not one JSON object: {error}.") from None
-    harmless = canonical(_harmless(value, redactor))
+    harmless = canonical(mended(_harmless(value, redactor), schema))
     try:
         checked = schema.model_validate_json(harmless, strict=True, by_alias=True, by_name=False)
     except ValidationError as error:

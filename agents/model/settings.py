@@ -1,31 +1,35 @@
-"""How to reach the model and how long to wait for it."""
+"""How to reach each role's model and how long to wait for it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from msgspec import Struct, field
+from msgspec import field
 
 from chain.base.secret_struct import SecretStruct
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from agents.bus.envelope import Role
 
 OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_MODEL = "gpt-4o-mini"
+QUESTION_SECONDS = 90.0
+DEBATE_SECONDS = 240.0
+"""For all that models say in one debate, once the chain was read."""
+ANSWER_TOKENS = 4_000
+THINKING_TOKENS = 8_000
 
 
-class ModelLimits(Struct, frozen=True):
-    total_seconds: float = 45.0
+class ModelLimits(SecretStruct, frozen=True):
+    total_seconds: float = QUESTION_SECONDS
     """For one question with its retries and its repair."""
-    debate_seconds: float = 75.0
-    """For all questions of a debate: under its deadline, so that the rules can still end it."""
-    first_seconds: float = 30.0
-    """Until the first word: a reasoning model thinks before it speaks."""
-    stall_seconds: float = 10.0
-    """Between two words."""
+    first_seconds: float = QUESTION_SECONDS
+    """Until the first word or the first sign of thought: a local model reads its prompt slowly."""
+    stall_seconds: float = 30.0
+    """Between two words, thoughts included."""
     connect_seconds: float = 5.0
     attempts: int = 3
     """Calls made for one question while the endpoint says 429 or 5xx."""
@@ -35,16 +39,38 @@ class ModelLimits(Struct, frozen=True):
 
 
 class ModelSettings(SecretStruct, frozen=True):
+    """One role's model."""
+
     # The URL may hold a key too: neither is ever part of a repr, and so of no log or traceback.
     api_key: str
+    """Empty where none was found."""
     base_url: str = OPENAI_URL
-    default_model: str = DEFAULT_MODEL
-    models: Mapping[Role, str] = field(default_factory=dict)
-    most_tokens: int = 4_000
-    """What one reply may take, thinking included."""
+    model: str = DEFAULT_MODEL
+    max_tokens: int = ANSWER_TOKENS
+    """What one answer may take."""
+    thinking_tokens: int = THINKING_TOKENS
+    """What a model that thinks may take for that, besides."""
     temperature: float | None = None
     """Left out unless chosen: reasoning models refuse any."""
-    limits: ModelLimits = field(default_factory=ModelLimits)
+    limits: ModelLimits = ModelLimits()
+    keyring_name: str = ""
+    """Under what the system's keyring keeps the key, where it is to be read from there."""
 
-    def model_for(self, role: Role) -> str:
-        return self.models.get(role, self.default_model)
+    @property
+    def host(self) -> str:
+        """Whom the URL names; the rest of it may be a key."""
+        return urlsplit(self.base_url).hostname or "the endpoint"
+
+
+class RoleModels(SecretStruct, frozen=True):
+    """Who is asked for each role."""
+
+    default: ModelSettings
+    roles: Mapping[Role, ModelSettings] = field(default_factory=dict)
+
+    def of(self, role: Role) -> ModelSettings:
+        return self.roles.get(role, self.default)
+
+    def each(self) -> Iterator[ModelSettings]:
+        yield self.default
+        yield from self.roles.values()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from math import inf
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct
@@ -10,9 +12,11 @@ from pydantic import BaseModel
 from agents.bus.envelope import CLI, Kind
 from agents.bus.payload import ModelReply, StruckClaim, Thought
 from agents.bus.worker import Outgoing
-from agents.model.interface import ModelUnavailable
+from agents.model.interface import ModelUnavailable, Unavailability
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from agents.bus.worker import HandlerContext
     from agents.model.brief import Brief
     from agents.model.interface import Answer, Model, ModelPrompt
@@ -47,7 +51,9 @@ async def ask_on_record(
     """Ask, and say what the model replied, usable or not, before anything is made of it."""
     step = next(context.questions)
     try:
-        answer = await model.ask(context.role, prompt, schema, context.prose)
+        answer = await _in_time(
+            context.seconds_left(), model.ask(context.role, prompt, schema, context.prose)
+        )
     except ModelUnavailable as error:
         silent = ModelReply(
             step=step,
@@ -75,6 +81,20 @@ async def ask_on_record(
     )
     await context.say(Outgoing(Kind.MODEL_REPLY, CLI, reply))
     return answer
+
+
+async def _in_time(seconds: float, asking: Coroutine[None, None, Answer[Reply]]) -> Answer[Reply]:
+    """What a model answers before the debate's time for models is over."""
+    limit = asyncio.timeout(None if seconds == inf else max(0.0, seconds))
+    try:
+        async with limit:
+            return await asking
+    except TimeoutError:
+        if not limit.expired():
+            raise
+    raise ModelUnavailable(
+        Unavailability.TIMED_OUT, "The time that models have in this debate is over."
+    )
 
 
 def thought(round_number: int, tag: str, text: str) -> Outgoing:

@@ -80,7 +80,7 @@ class AdvisedMove(NamedTuple):
     half_width: float
     """Half the logarithm of upper over lower price."""
     net: float | None
-    """Fees − LVR in dollars over `horizon_days`, before its cost."""
+    """Fees − LVR in dollars over its `horizon_days`, before its cost."""
     cost: float | None
     """Gas of all steps, swap fee, impact and minting at the moved price, in dollars."""
 
@@ -94,7 +94,8 @@ class AdviceInputs(NamedTuple):
     edge_7d: float | None
     worth: float | None
     hold_net: float | None
-    """Fees − LVR in dollars that staying is expected to bring in seven days."""
+    """Fees − LVR in dollars that staying is expected to bring: in seven days where it is in range,
+    else in those of the move it is compared with."""
     exit_cost: float | None
     move: AdvisedMove | None = None
     hours_since_action: float | None = None
@@ -109,7 +110,7 @@ class Advice(NamedTuple):
     """The one that decided first."""
     edge_7d: float | None
     week: float | None
-    """What staying is expected to bring in seven days, in dollars."""
+    """What staying is expected to bring, in dollars; in range that is of seven days."""
     exit_beside: bool
     """Whether leaving is offered beside it."""
 

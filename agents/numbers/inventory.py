@@ -106,3 +106,23 @@ def _fill(
     deposit = amounts_for_liquidity(price, *span, liquidity, round_up=True)
     residual = Amounts(holding.amount0 - deposit.amount0, holding.amount1 - deposit.amount1)
     return Allocation(available, swap, liquidity, deposit, residual)
+
+
+_DUST_PARTS = 200
+"""A residual under this part of the whole is left in the wallet rather than swapped for."""
+
+
+def allocate_holdings(
+    sqrt_price: int, ticks: TickRange, available: Amounts, terms: SwapTerms
+) -> Allocation:
+    """What a position holds: without a swap where what is left over is dust, else with one."""
+    nothing = Amounts(0, 0)
+    plain = allocate_inventory(sqrt_price, ticks, available, nothing, None)
+    if _worth1(plain.residual, sqrt_price) * _DUST_PARTS <= _worth1(available, sqrt_price):
+        return plain
+    return allocate_inventory(sqrt_price, ticks, available, nothing, terms)
+
+
+def _worth1(amounts: Amounts, sqrt_price: int) -> int:
+    """Both amounts in units of currency1."""
+    return amounts.amount1 + (amounts.amount0 * sqrt_price**2 >> 192)

@@ -17,7 +17,7 @@ from chain.base.sqlite import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
     from types import TracebackType
 
@@ -32,6 +32,11 @@ CREATE TABLE IF NOT EXISTS remembered (
     written_at REAL NOT NULL,
     PRIMARY KEY (namespace, key)
 ) WITHOUT ROWID
+"""
+
+_WRITE = """
+INSERT INTO remembered VALUES (?, ?, ?, ?) ON CONFLICT (namespace, key)
+DO UPDATE SET value = excluded.value, written_at = excluded.written_at
 """
 
 
@@ -122,9 +127,25 @@ class Store:
         try:
             with transaction(self._connection):
                 self._connection.executemany(
-                    "INSERT INTO remembered VALUES (?, ?, ?, ?) ON CONFLICT (namespace, key)"
-                    " DO UPDATE SET value = excluded.value, written_at = excluded.written_at",
+                    _WRITE,
                     rows,
+                )
+        except sqlite3.Error as error:
+            raise StoreError(f"Nothing could be saved: {error}.") from error
+
+    def change(
+        self, namespace: str, key: str, made: Callable[[object | None], object], *, now: float
+    ) -> None:
+        """Write what is made of the value there, with no other writer in between.
+
+        What `made` raises leaves the value as it was.
+        """
+        try:
+            with transaction(self._connection):
+                value = json.dumps(made(self.get(namespace, key)))
+                self._connection.execute(
+                    _WRITE,
+                    (namespace, key, value, now),
                 )
         except sqlite3.Error as error:
             raise StoreError(f"Nothing could be saved: {error}.") from error

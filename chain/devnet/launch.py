@@ -72,7 +72,7 @@ async def running_devnet(
     if child.stdout is None:
         raise DevnetError("The embedded chain has no stdout to read.")
     try:
-        yield _ready(await child.stdout.readline())
+        yield read_ready_line(await child.stdout.readline())
     finally:
         with suppress(ProcessLookupError):
             child.terminate()
@@ -96,7 +96,7 @@ def devnet_process(
     command = _command(seed=seed, world=world, speed=speed, port=port)
     with Popen(command, stdin=PIPE, stdout=PIPE, stderr=stderr) as child:  # noqa: S603 - our own
         try:
-            yield _ready(child.stdout.readline() if child.stdout else b"")
+            yield read_ready_line(child.stdout.readline() if child.stdout else b"")
         finally:
             child.terminate()
             try:
@@ -106,13 +106,17 @@ def devnet_process(
 
 
 def _command(*, seed: int, world: str, speed: float, port: int) -> list[str]:
+    options = devnet_arguments(seed=seed, world=world, speed=speed, port=port)
+    return [sys.executable, "-m", "chain.devnet", *options]
+
+
+def devnet_arguments(*, seed: int, world: str, speed: float, port: int) -> list[str]:
     options = {"--seed": seed, "--world": world, "--speed": speed, "--port": port}
-    flat = [str(part) for pair in options.items() for part in pair]
     # The child watches its stdin, a pipe of ours: should we die, it ends.
-    return [sys.executable, "-m", "chain.devnet", *flat, "--with-parent"]
+    return [*(str(part) for pair in options.items() for part in pair), "--with-parent"]
 
 
-def _ready(line: bytes) -> DevnetReady:
+def read_ready_line(line: bytes) -> DevnetReady:
     if not line:
         raise DevnetError("The embedded chain ended before it was ready; it said why on stderr.")
     fields = json.loads(line)

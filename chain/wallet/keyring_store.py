@@ -84,6 +84,15 @@ class Keyring(Struct, frozen=True):
             )
         return key
 
+    def keep_text(self, name: str, text: str) -> None:
+        """Keep a secret that is no wallet's key, and see that it can be read back."""
+        self._ask(lambda: self._backend.set_password(SERVICE, name, text))
+        if not compare_digest((self.text_of(name) or "").encode(), text.encode()):
+            raise KeyringUnusableError(f"{self.title} did not give back what it was given.")
+
+    def text_of(self, name: str) -> str | None:
+        return self._ask(lambda: self._backend.get_password(SERVICE, name))
+
     def forget(self, address: Address) -> None:
         """Delete the key; one that is not there is as good as deleted."""
         self._ask(lambda: _deleted(self._backend, address))

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.devnet.launch import devnet_process
+from chain.devnet.defaults import DEMO_SEED
 from tests import node_rpc
+from tests.embedded_chain import embedded_chain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def demo_week() -> Iterator[DevnetReady]:
     """The week that `zuno demo` shows, paused; built once for a machine."""
-    with devnet_process() as ready:
+    with embedded_chain(seed=DEMO_SEED, world="week") as ready:
         yield ready
 
 

@@ -21,10 +21,10 @@ _POINT = re.compile(r"Point (\d+),")
 
 def honest(request: ChatRequest) -> dict[str, object]:
     """What a good model would say; every number in it is one it was given."""
-    prompt = request.messages[1]["content"]
+    prompt = request.prompt
     name, floor = _GIVEN.findall(prompt)[0]
     words = f"The floor is {floor} [{name}], and that is what I hold it to."
-    match request.schema["name"]:
+    match request.reply_name:
         case "ScoutReply":
             return {"summary": words}
         case "StrategistReply":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import time
@@ -14,10 +15,11 @@ from agents.bus.replay import read_record
 from agents.bus.run import Listener
 from agents.lp.debate import DebateEnd, hold_debate, replay_debate
 from agents.lp.plan_document import plan_document
+from agents.model.abilities import AbilityMemory
 from agents.model.budget import Budget, BudgetLimits, TokenRate
 from agents.model.client import OpenAIModel
-from agents.model.connection import Connection
-from agents.model.settings import ModelLimits, ModelSettings
+from agents.model.connection import ModelConnections
+from agents.model.settings import ModelLimits, ModelSettings, RoleModels
 from chain.base.redaction import Redactor
 from chain.base.store import Store
 from tests.agents.made_up_markets import FixedEyes, market_context, start_of
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from agents.bus.envelope import Role
     from agents.lp.facts import CreateContext, MarketContext
     from agents.lp.plan import Plan
+    from agents.numbers.profiles import RiskProfile
     from tests.fakes.model_endpoint import ChatRequest, Conduct
 
     Context = MarketContext | CreateContext
@@ -51,6 +54,8 @@ class Held:
     took: float
     document: dict[str, Any]
     prose: list[tuple[Role, str]]
+    thinking: list[tuple[Role, float]]
+    url: str
 
     @property
     def plan(self) -> Plan:
@@ -72,7 +77,7 @@ class Held:
 
     @property
     def asked(self) -> list[object]:
-        return [request.schema["name"] for request in self.requests]
+        return [request.reply_name for request in self.requests]
 
 
 @dataclass(frozen=True)
@@ -84,11 +89,17 @@ class Table:
     prices: dict[str, TokenRate] = field(default_factory=dict)
     patience: ModelLimits = CALM
     deadline: float = 30.0
-    most_tokens: int = 4_000
+    finishing: float = 5.0
+    max_tokens: int = 4_000
+    temperature: float | None = None
+    reading: float = 0.0
+    """Seconds that the chain takes to be read."""
     store: Store = field(default_factory=Store.in_memory)
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
-    async def hold(self, conduct: Conduct, context: Context | None = None) -> Held:
+    async def hold(
+        self, conduct: Conduct, context: Context | None = None, *, port: int = 0
+    ) -> Held:
         context = context or market_context("outside")
         path = self.folder / f"{next(self.numbers)}.jsonl"
         writer = RecordWriter(
@@ -96,29 +107,59 @@ class Table:
         )
         budget = Budget(self.limits, self.prices, self.store, clock=lambda: 0.0).debate()
         prose: list[tuple[Role, str]] = []
-        async with model_endpoint(conduct) as endpoint:
+        thinking: list[tuple[Role, float]] = []
+        async with model_endpoint(conduct, port=port) as endpoint:
             settings = ModelSettings(
-                KEY, endpoint.url, MODEL, most_tokens=self.most_tokens, limits=self.patience
+                KEY,
+                endpoint.url,
+                MODEL,
+                max_tokens=self.max_tokens,
+                temperature=self.temperature,
+                limits=self.patience,
             )
-            async with Connection(settings) as connection:
-                await connection.client()
-                before = time.monotonic()
+            async with ModelConnections() as connections:
+                await connections.client(settings)
+                clock = asyncio.get_running_loop().time
+                before = clock()
                 ended = await hold_debate(
                     start_of(context),
-                    FixedEyes(context),
-                    OpenAIModel(settings, connection, budget, clock=time.time),
+                    SlowEyes(context, self.reading),
+                    OpenAIModel(
+                        RoleModels(settings),
+                        connections,
+                        budget,
+                        AbilityMemory(self.store, lambda: 1_768_000_000.0),
+                        clock=time.time,
+                        on_thinking=lambda role, seconds: thinking.append((role, seconds)),
+                    ),
                     writer,
                     ambient=Ambient(lambda: 1_768_000_000.0, lambda: "req-1"),
                     request_id="req-1",
-                    limits=BusLimits(deadline_seconds=self.deadline),
+                    limits=BusLimits(
+                        deadline_seconds=self.deadline,
+                        finishing_seconds=self.finishing,
+                        reading_seconds=60.0 if self.reading else 0.0,
+                    ),
                     listener=Listener(on_prose=lambda role, text: prose.append((role, text))),
                 )
-                took = time.monotonic() - before
+                took = clock() - before
         writer.close()
         document = (
             {} if ended.plan is None else plan_document(ended, budget.report(), writer.last_hash)
         )
-        return Held(ended, endpoint.requests, path, took, document, prose)
+        return Held(ended, endpoint.requests, path, took, document, prose, thinking, endpoint.url)
+
+
+class SlowEyes(FixedEyes):
+    """Sees what is given, after a while."""
+
+    def __init__(self, context: Context, seconds: float) -> None:
+        super().__init__(context)
+        self._seconds = seconds
+
+    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+        await asyncio.sleep(self._seconds)
+        return await super().observe_position(token_id, profile)
 
 
 async def plan_of_the_rules(context: Context) -> Plan:

@@ -77,7 +77,7 @@ async def test_over_budget_nobody_is_called_and_the_rules_decide(
 
 
 async def test_a_fuse_that_blows_in_the_middle_stops_the_next_call(table: Table) -> None:
-    tight = replace(table, limits=BudgetLimits(debate_tokens=3_000), most_tokens=200)
+    tight = replace(table, limits=BudgetLimits(debate_tokens=3_000), max_tokens=200)
     context = market_context("dear gas")
     held = await tight.hold(says(sceptical, size=200, tokens=(900, 100)), context)
 

@@ -30,6 +30,40 @@ class ChatRequest:
         return messages
 
     @property
+    def prompt(self) -> str:
+        """What the agent asks, wherever the instructions stand."""
+        return next(one["content"] for one in self.messages if one["role"] == "user")
+
+    @property
+    def form(self) -> str:
+        """How the reply's form was asked for."""
+        response_format = self.body.get("response_format")
+        return str(response_format["type"]) if isinstance(response_format, dict) else "text"
+
+    @property
+    def told_schema(self) -> dict[str, object] | None:
+        """The schema as the prompt has it, for a model that is held to nothing."""
+        _, mark, after = self.messages[0]["content"].partition("JSON schema")
+        if not mark:
+            return None
+        schema, _ = json.JSONDecoder().raw_decode(after, after.index("{"))
+        assert isinstance(schema, dict)
+        return schema
+
+    @property
+    def reply_name(self) -> str:
+        """Which reply is asked for, by the schema that was sent or told."""
+        if self.form == "json_schema":
+            return str(self.schema["name"])
+        told = self.told_schema
+        assert told is not None, "nobody told which reply is wanted"
+        properties = told["properties"]
+        assert isinstance(properties, dict)
+        named = {"shapes": "StrategistReply", "judgments": "CriticReply"}
+        named |= {"chosenIndex": "ArbiterReply", "summary": "ScoutReply"}
+        return next(name for field, name in named.items() if field in properties)
+
+    @property
     def schema(self) -> dict[str, object]:
         response_format = self.body["response_format"]
         assert isinstance(response_format, dict)
@@ -69,9 +103,14 @@ class Wire:
         await self.piece(f"data: {text}\n\n".encode())
 
     async def delta(
-        self, *, content: object = None, refusal: str | None = None, finish: str | None = None
+        self,
+        *,
+        content: object = None,
+        refusal: str | None = None,
+        finish: str | None = None,
+        **fields: object,
     ) -> None:
-        delta = {"role": "assistant", "content": content, "refusal": refusal}
+        delta = {"role": "assistant", "content": content, "refusal": refusal, **fields}
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
         await self.event(_chunk(choices=[choice]))
 
@@ -230,7 +269,7 @@ class ModelEndpoint:
 
 
 @asynccontextmanager
-async def model_endpoint(*conducts: Conduct) -> AsyncIterator[ModelEndpoint]:
+async def model_endpoint(*conducts: Conduct, port: int = 0) -> AsyncIterator[ModelEndpoint]:
     endpoint = ModelEndpoint()
     endpoint.script(conducts)
     open_connections: set[asyncio.Task[None]] = set()
@@ -250,7 +289,7 @@ async def model_endpoint(*conducts: Conduct) -> AsyncIterator[ModelEndpoint]:
             open_connections.discard(task)
             writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(serve, "127.0.0.1", port)
     endpoint.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
     try:
         yield endpoint

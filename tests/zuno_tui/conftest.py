@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.fork_server import fork_server
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,13 +33,10 @@ class CommandLine:
     home: Path
 
     def __call__(self, *arguments: str, **environment: str) -> Spoken:
-        done = subprocess.run(
-            [sys.executable, "-m", "zuno_tui", *arguments],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-            env={**os.environ, "ZUNO_HOME": str(self.home), **environment},
+        done = fork_server().run(
+            "zuno_tui",
+            *arguments,
+            environment={**os.environ, "ZUNO_HOME": str(self.home), **environment},
         )
         return Spoken(done.returncode, done.stdout, done.stderr)
 

@@ -10,12 +10,12 @@ import pytest
 
 from chain.contracts.abi import encode_call
 from chain.contracts.networks import network_named
-from chain.devnet.launch import devnet_process
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.wallet.keystore_file import write_keystore
 from chain.wallet.secrets import Passphrase, PrivateKey
 from tests.chain.moves import Moves
 from tests.chain.wallet.canary import ADDRESS, KEY, KEY_TEXT, PASSPHRASE, seen_in, seen_under
+from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.conftest import Spoken
 from tests.zuno_tui.desktop_session import desktop_session, require_gnome_keyring
 from tests.zuno_tui.loud_python import loud_environment, seen_at_terminal
@@ -31,7 +31,7 @@ LOGIN = "login-passphrase"
 
 @pytest.fixture(scope="module")
 def chain() -> Iterator[Moves]:
-    with devnet_process(seed=7, world="small") as ready, httpx2.Client(verify=False) as http:
+    with embedded_chain() as ready, httpx2.Client(verify=False) as http:
         yield Moves(http, ready.url, network_named("devnet"))
 
 

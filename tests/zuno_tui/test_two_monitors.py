@@ -14,7 +14,7 @@ import pytest
 from agents.monitor.alerts.alert import alert_document
 from agents.monitor.alerts.store import AlertStore
 from chain.base.home import Home
-from chain.devnet.launch import devnet_process
+from tests.embedded_chain import embedded_chain
 from tests.fakes.flaky_proxy import FAULTS, FlakyProxy
 from tests.zuno_tui.monitor_process import MonitorProcess, command
 
@@ -67,7 +67,7 @@ def test_one_polls_the_other_waits_and_all_readers_see_the_same(
     home = Home(tmp_path / "home", tmp_path / "cache")
     home.prepare()
     with (
-        devnet_process(seed=SEED, world="small", speed=SPEED) as chain,
+        embedded_chain(seed=SEED, speed=SPEED) as chain,
         FlakyProxy(chain.url, FAILING_SHARE, part) as proxy,
         MonitorProcess.running(command(home.root, proxy.url, interval=INTERVAL)) as polling,
     ):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from zuno_tui.session.session import Session
     from zuno_tui.shown.answer import CommandAnswer
 
+_DEFAULT_DAYS = 30
 _HOURS = {"h": 1, "d": 24, "w": 168}
 
 
@@ -49,6 +50,13 @@ def read_not_negative(text: str) -> float:
     return number
 
 
+def read_basis_points(text: str) -> float:
+    points = read_not_negative(text)
+    if points >= 10_000:
+        raise ValueError(f"{text!r} basis points are all there is: 10,000 are one whole")
+    return points
+
+
 def read_count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 1_000_000:
         raise ValueError(f"{text!r} is no whole number above zero")
@@ -60,6 +68,7 @@ class RunBacktest(Intent, frozen=True):
     arguments: ClassVar = (
         OneOf(
             (
+                Argument("pool", "a pool's id, or how it begins", metavar="POOL", optional=True),
                 Argument(
                     "--bars",
                     "a CSV with time, price, low, high, fees_usd and liquidity_usd; .gz too",
@@ -68,6 +77,13 @@ class RunBacktest(Intent, frozen=True):
                 ),
             ),
             required=True,
+        ),
+        Argument(
+            "--days",
+            "how far back a pool's swaps are read",
+            metavar="N",
+            read=read_count,
+            default=_DEFAULT_DAYS,
         ),
         Argument("--fee-pips", "the pool's fee; 500 is 0.05 %", metavar="N", read=read_count),
         Argument("--tick-spacing", metavar="N", read=read_count),
@@ -83,7 +99,7 @@ class RunBacktest(Intent, frozen=True):
             "--slippage-bp",
             "of what is swapped, beside the fee",
             metavar="BP",
-            read=read_not_negative,
+            read=read_basis_points,
             default=5.0,
         ),
         Argument(
@@ -115,7 +131,9 @@ class RunBacktest(Intent, frozen=True):
         Argument("--png", "draw the results into this file", metavar="FILE", read=read_file_name),
     )
 
-    bars: Path
+    pool: str | None = None
+    bars: Path | None = None
+    days: int = _DEFAULT_DAYS
     fee_pips: int | None = None
     tick_spacing: int | None = None
     capital: float = 10_000.0
@@ -130,7 +148,11 @@ class RunBacktest(Intent, frozen=True):
 
 
 def _run(arguments: Namespace) -> int:
-    """Without the settings: a file is read alike wherever it lies."""
+    """A file is read without the settings, alike wherever it lies; a pool needs its network."""
+    if arguments.bars is None:
+        from zuno_tui.commands.running.session import run_in_session
+
+        return run_in_session(COMMAND, arguments)
     from zuno_tui.commands.running.backtest import backtest_of_file
     from zuno_tui.shown.answer import print_answer
 
@@ -138,12 +160,14 @@ def _run(arguments: Namespace) -> int:
     return print_answer(answer, as_json=bool(arguments.json))
 
 
-async def _answer(_session: Session, asked: RunBacktest) -> CommandAnswer:
+async def _answer(session: Session, asked: RunBacktest) -> CommandAnswer:
     import asyncio
 
-    from zuno_tui.commands.running.backtest import backtest_of_file
+    from zuno_tui.commands.running.backtest import backtest_of_file, backtest_of_pool
 
-    return await asyncio.to_thread(backtest_of_file, asked.bars, _options(asked))
+    if asked.bars is not None:
+        return await asyncio.to_thread(backtest_of_file, asked.bars, _options(asked))
+    return await backtest_of_pool(session, asked.pool or "", asked.days, _options(asked))
 
 
 def _options(asked: Namespace | RunBacktest) -> BacktestOptions:
@@ -156,8 +180,11 @@ def _options(asked: Namespace | RunBacktest) -> BacktestOptions:
 
 def _read(said: Remaining) -> RunBacktest:
     if not said:
-        said.refuse("which file of bars.", "backtest FILE")
-    return RunBacktest(read_file_name(said.text))
+        said.refuse("which pool, or which file of bars.", "backtest POOL")
+    word = said.text.removesuffix("…")
+    if re.fullmatch(r"0x[0-9a-fA-F]+", word):
+        return RunBacktest(pool=word.lower())
+    return RunBacktest(bars=read_file_name(word))
 
 
 COMMAND = Command(
@@ -167,5 +194,5 @@ COMMAND = Command(
     intent=RunBacktest,
     run=_run,
     answer=_answer,
-    verbs=(Verb("backtest", _read, "backtest FILE"),),
+    verbs=(Verb("backtest", _read, "backtest POOL"),),
 )

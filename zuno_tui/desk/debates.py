@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from zuno_tui.desk.card import plan_view
-from zuno_tui.desk.events import DebateChanged, Said, TurnEnded
+from zuno_tui.desk.events import DebateChanged, Said, ThinkingHeard, TurnEnded
 from zuno_tui.desk.prose import SpeakerProse, ending, turn_view
 from zuno_tui.shown.plan_pools import plan_pools
 from zuno_tui.shown.views import DebateView
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from zuno_tui.shown.argued_plan import ArguedPlan
 
 DEBATE = "debate"
-_PATIENCE = 150.0
-"""Seconds; the bus ends a debate long before."""
+_PATIENCE = 60.0
+"""Seconds after the bus has ended a debate: it can only be hanging then."""
 
 
 class Debates:
@@ -94,11 +94,13 @@ class Debates:
         subject: str,
         twin: str,
     ) -> None:
+        from zuno_tui.session.debate import longest_debate
+
         self._desk_context.jobs.start(
             DEBATE,
             f"Arguing about {subject}",
             lambda _: self._hold(settings, start, subject, twin),
-            seconds=_PATIENCE,
+            seconds=longest_debate(settings) + _PATIENCE,
         )
 
     async def _hold(
@@ -115,7 +117,9 @@ class Debates:
         desk_context = self._desk_context
         request_id = desk_context.opening.new_request_id()
         hearing = _Hearing(desk_context, DebateView(request_id, subject))
-        listener = Listener(on_turn=hearing.on_turn, on_prose=hearing.on_prose)
+        listener = Listener(
+            on_turn=hearing.on_turn, on_prose=hearing.on_prose, on_thinking=hearing.on_thinking
+        )
         debating = Debating(desk_context.session, settings, request_id, listener, hearing.on_crash)
         began = desk_context.clock()
         desk_context.bring("debate", began)
@@ -150,7 +154,7 @@ def _model_words(settings: DebateSettings, spent: BudgetReport | None) -> str:
     """Who speaks, and how much of the day's budget is gone."""
     if settings.model is None:
         return "rules"
-    name = settings.model.default_model
+    name = settings.model.default.model
     if spent is None or spent.day is None:
         return name
     most = spent.limits.day_tokens
@@ -169,6 +173,9 @@ class _Hearing:
 
     def on_prose(self, role: Role, text: str) -> None:
         self._prose.hear(role, text)
+
+    def on_thinking(self, role: Role, seconds: float) -> None:
+        self._desk_context.tell(ThinkingHeard(role, round(seconds)))
 
     def on_turn(self, turn: SpokenTurn) -> None:
         self._prose.forget(turn.role)

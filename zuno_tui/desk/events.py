@@ -52,6 +52,13 @@ class ProseHeard(Struct, frozen=True):
     text: str
 
 
+class ThinkingHeard(Struct, frozen=True):
+    """A model thinks before it speaks, for so long already."""
+
+    role: str
+    seconds: int
+
+
 class TurnEnded(Struct, frozen=True):
     """The whole turn; it takes the place of the prose heard of it."""
 
@@ -147,6 +154,7 @@ Event: TypeAlias = (
     | AlertRaised
     | DebateChanged
     | ProseHeard
+    | ThinkingHeard
     | TurnEnded
     | PlanChanged
     | ConfirmationAsked

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct, to_builtins
 
 from chain.contracts.checksum import checksummed
-from zuno_tui.settings import Flags, Settings, load_settings
+from zuno_tui.settings import Flags, Settings, SettingsError, load_settings
 from zuno_tui.shown.views import SettingRow
 
 if TYPE_CHECKING:
@@ -65,12 +65,7 @@ def _rows(
         "the same" if private is None else _host(private),
         layers.origin(lambda each: each.send_endpoint_for(network)),
     )
-    has_model = bool(environment.get("OPENAI_API_KEY"))
-    yield SettingRow(
-        "OPENAI_API_KEY",
-        "set" if has_model else "not set: the rules speak",
-        "environment" if has_model else "default",
-    )
+    yield _model_key(now, environment)
     for name in _OPEN_TABLES:
         table = to_builtins(getattr(now, name))
         yield SettingRow(name, _words(table) or "the usual", _of_file(table))
@@ -79,6 +74,16 @@ def _rows(
         named = any(key.startswith(f"ZUNO_{name.upper()}_") for key in environment)
         origin = "environment" if named else _of_file(table)
         yield SettingRow(name, "set" if table or named else "not set", origin)
+
+
+def _model_key(now: Settings, environment: Mapping[str, str]) -> SettingRow:
+    from zuno_tui.settings.models import model_choices
+
+    try:
+        key = model_choices(now.model, environment)[0].values["key"]
+    except SettingsError as error:
+        return SettingRow("model key", str(error), _of_file(to_builtins(now.model)))
+    return SettingRow("model key", key.shown, key.origin)
 
 
 def _host(url: str) -> str:

@@ -132,10 +132,11 @@ async def judge_transactions(
     plan_id: str,
     transactions: Sequence[UnsignedTransaction],
     limits: GateLimits,
-    *,
-    notional_today: int,
 ) -> Parties:
-    """The policy alone, for bytes that are signed or sent again after a plan has begun."""
+    """The policy alone, for bytes that are signed or sent again after a plan has begun.
+
+    What it moves was counted against the day's limit when the plan began.
+    """
     steps = decoded(plan_id, transactions)
     parties = parties_of(steps)
     refuse_strangers(sources.network, parties)
@@ -156,7 +157,7 @@ async def judge_transactions(
         codes=codes,
         limits=limits,
         head_time=head_time,
-        notional_today=notional_today,
+        notional_today=0,
         quotes=[quote for quote in replayed if quote is not None],
     )
     refuse_by_policy(check(steps, context))

@@ -150,7 +150,7 @@ async def _judge(
     dispatch, transaction = replacement.dispatch, replacement.transaction
     if replacement.action == SPEED_UP:
         refuse_tampered(approval_under(outbox.kept, dispatch.hash), dispatch)
-        await judge_transactions(sources, dispatch.plan_id, [transaction], limits, notional_today=0)
+        await judge_transactions(sources, dispatch.plan_id, [transaction], limits)
     else:
         refuse_unlike_cancel(transaction)
 

@@ -160,4 +160,4 @@ async def _judge(
     if version.kind is VersionKind.CANCEL:
         return refuse_unlike_cancel(transaction)
     plan_id = dispatch.plan_id
-    return await judge_transactions(sources, plan_id, [transaction], limits, notional_today=0)
+    return await judge_transactions(sources, plan_id, [transaction], limits)

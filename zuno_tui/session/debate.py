@@ -8,17 +8,20 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from agents.bus.ambient import Ambient
+from agents.bus.ambient import Ambient, BusLimits
 from agents.bus.plan_store import PlanStore
 from agents.bus.record import FileSink, RecordWriter, running_versions
 from agents.lp.debate import LP_FLOW, hold_debate
 from agents.lp.observe import ChainObserver
 from agents.lp.plan_document import plan_document
 from agents.model.budget import Budget, DebateBudget
+from agents.model.settings import RoleModels
 from chain.base.redaction import Redactor
 from zuno_tui.session.desk_knowledge import with_desk_knowledge
 from zuno_tui.session.retention import let_go_when_due
+from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -30,10 +33,14 @@ if TYPE_CHECKING:
     from agents.lp.payloads import FlowCreateStart, FlowStart
     from agents.model.budget import BudgetReport
     from agents.model.interface import Model
+    from agents.model.settings import ModelSettings
     from chain.base.store import Store
     from chain.positions.overview import Sources
     from zuno_tui.session.session import Session
     from zuno_tui.settings.debates import DebateSettings
+
+_READING_SECONDS = 300.0
+_FINISHING_SECONDS = 30.0
 
 
 class Debating(Struct, frozen=True):
@@ -60,22 +67,25 @@ async def debate(
     """Argue on the record and keep the plan that comes of it."""
     session, request_id = debating.session, debating.request_id
     retention = session.settings.retention
+    model = await with_keys(debating.settings.model)
     record = RecordWriter(
         FileSink(session.home.records / f"{request_id}.jsonl"),
         request_id,
         running_versions(LP_FLOW.package),
-        Redactor(_secrets(debating)),
+        Redactor(_secrets(session, model)),
         flow=LP_FLOW.name,
     )
     try:
-        async with live_model(debating.settings, sources.store) as (model, budget):
+        settings = replace(debating.settings, model=model)
+        async with live_model(settings, sources.store, debating.listener) as (asked, budget):
             ended = await hold_debate(
                 await with_desk_knowledge(session, sources, start),
                 ChainObserver(sources),
-                model,
+                asked,
                 record,
                 ambient=Ambient(sources.clock, lambda: request_id),
                 request_id=request_id,
+                limits=debate_limits(settings),
                 listener=debating.listener,
                 on_crash=debating.on_crash,
             )
@@ -92,25 +102,85 @@ async def debate(
     return Debated(ended, document, spent)
 
 
+def debate_limits(settings: DebateSettings) -> BusLimits:
+    """The clock starts when the chain was read, and the rules have time to finish behind it."""
+    return BusLimits(
+        deadline_seconds=settings.seconds + _FINISHING_SECONDS,
+        reading_seconds=_READING_SECONDS,
+        finishing_seconds=_FINISHING_SECONDS,
+    )
+
+
+def longest_debate(settings: DebateSettings) -> float:
+    """Seconds after which the bus has ended a debate, whatever happened."""
+    limits = debate_limits(settings)
+    return limits.reading_seconds + limits.deadline_seconds
+
+
+async def with_keys(models: RoleModels | None) -> RoleModels | None:
+    """The same with the keys that the system's keyring keeps; it may ask a person to unlock it."""
+    if models is None or not any(one.keyring_name for one in models.each()):
+        return models
+    return await asyncio.to_thread(_from_keyring, models)
+
+
+def _from_keyring(models: RoleModels) -> RoleModels:
+    from chain.wallet.errors import KeyringUnusableError
+    from chain.wallet.keyring_store import find_keyring
+
+    try:
+        keyring = find_keyring()
+        keys = {name: keyring.text_of(name) for one in models.each() if (name := one.keyring_name)}
+    except KeyringUnusableError as error:
+        raise SettingsError(f"The key of the model cannot be read. {error}", "model.key") from None
+    missing = next((name for name, key in keys.items() if key is None), None)
+    if missing is not None:
+        raise SettingsError(
+            f"The keyring holds no key for {missing.removeprefix('model:')}. "
+            "Put it there: zuno model key",
+            "model.key",
+        )
+
+    def keyed(one: ModelSettings) -> ModelSettings:
+        return replace(one, api_key=keys.get(one.keyring_name) or one.api_key)
+
+    return RoleModels(
+        keyed(models.default), {role: keyed(one) for role, one in models.roles.items()}
+    )
+
+
 @asynccontextmanager
 async def live_model(
-    settings: DebateSettings, store: Store
+    settings: DebateSettings, store: Store, listener: Listener
 ) -> AsyncIterator[tuple[Model | None, DebateBudget | None]]:
-    """The person's model with this debate's own budget, or nobody."""
+    """The person's models with this debate's own budget, or nobody."""
     if settings.model is None:
         yield None, None
         return
+    from agents.model.abilities import AbilityMemory
     from agents.model.client import OpenAIModel
-    from agents.model.connection import Connection
+    from agents.model.connection import ModelConnections
 
     budget = Budget(settings.limits, settings.prices, store, clock=time.time).debate()
-    async with Connection(settings.model) as connection:
-        yield OpenAIModel(settings.model, connection, budget, clock=time.time), budget
+    async with ModelConnections() as connections:
+        model = OpenAIModel(
+            settings.model,
+            connections,
+            budget,
+            AbilityMemory(store, time.time),
+            clock=time.time,
+            on_thinking=listener.on_thinking,
+        )
+        yield model, budget
 
 
-def _secrets(debating: Debating) -> tuple[str, ...]:
+def _secrets(session: Session, models: RoleModels | None) -> tuple[str, ...]:
     """Everything known to be secret, so that none of it can reach the record."""
-    settings, model = debating.session.settings, debating.settings.model
+    settings = session.settings
     urls = [url for chosen in settings.endpoints.values() for url in chosen]
-    keys = [settings.coingecko_key, None if model is None else model.api_key]
+    keys = [settings.coingecko_key, *(() if models is None else _keys(models))]
     return tuple(secret for secret in (*urls, *keys) if secret)
+
+
+def _keys(models: RoleModels) -> tuple[str, ...]:
+    return tuple(one.api_key for one in models.each())

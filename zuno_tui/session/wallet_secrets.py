@@ -24,6 +24,11 @@ def ask_key() -> PrivateKey:
     return PrivateKey.from_text(text)
 
 
+def ask_model_key(title: str) -> str:
+    """A provider's key: nothing in it is a wallet's."""
+    return _typed(f"Key of {title} (not shown): ", "Without one, set it in the environment.")
+
+
 def key_in_file(path: Path) -> PrivateKey:
     try:
         text = read_private(path).decode("ascii")

@@ -9,23 +9,31 @@ from msgspec import Struct
 
 from agents.lp.debate import DEFAULT_ROUNDS, LP_FLOW
 from agents.model.budget import NANO, BudgetLimits, TokenRate
-from agents.model.settings import DEFAULT_MODEL, OPENAI_URL, ModelSettings
+from agents.model.prices import known_prices
+from agents.model.settings import DEBATE_SECONDS
 from agents.numbers.profiles import RiskProfile
 from zuno_tui.settings.check import SettingsError, checked
-from zuno_tui.settings.schema import ModelName, Rounds, checked_url
+from zuno_tui.settings.models import model_choices, role_models
+from zuno_tui.settings.schema import Rounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from agents.model.settings import RoleModels
     from zuno_tui.settings.load import Settings
-    from zuno_tui.settings.schema import BudgetTable, ModelTable
+    from zuno_tui.settings.models import ModelChoice
+    from zuno_tui.settings.schema import BudgetTable
 
 
 class DebateSettings(Struct, frozen=True):
     profile: RiskProfile
     max_rounds: int
-    model: ModelSettings | None
+    choices: tuple[ModelChoice, ...]
+    """What every role would ask."""
+    model: RoleModels | None
     """None: no key, or the person wants the rules alone."""
+    seconds: float
+    """What models have for a whole debate."""
     limits: BudgetLimits
     prices: Mapping[str, TokenRate]
 
@@ -39,18 +47,23 @@ def debate_settings(
     rules_only = deterministic or _rules_only(table.deterministic, environment)
     limits = _limits(settings.model.budget)
     prices = {
-        name: TokenRate.per_million(*(Decimal(str(one)) for one in pair))
-        for name, pair in settings.model.prices.items()
+        **known_prices(),
+        **{
+            name: TokenRate.per_million(*(Decimal(str(one)) for one in pair))
+            for name, pair in settings.model.prices.items()
+        },
     }
     # Read even when it is not used: a mistake should not wait for the day there is a key.
-    model = _model(settings.model, environment)
-    asked = not rules_only and bool(model.api_key)
-    if asked:
+    choices = model_choices(settings.model, environment)
+    model = None if rules_only else role_models(choices)
+    if model is not None:
         _refuse_blind_limits(model, limits, prices)
     return DebateSettings(
         profile=RiskProfile.BALANCED if chosen is None else _profile(chosen),
         max_rounds=_rounds(rounds) if rounds else table.rounds or DEFAULT_ROUNDS,
-        model=model if asked else None,
+        choices=choices,
+        model=model,
+        seconds=settings.model.debate_seconds or DEBATE_SECONDS,
         limits=limits,
         prices=prices,
     )
@@ -63,30 +76,12 @@ def _rules_only(written: bool, environment: Mapping[str, str]) -> bool:
     return told == "true" if told else written
 
 
-def _model(table: ModelTable, environment: Mapping[str, str]) -> ModelSettings:
-    told = environment.get("ZUNO_AGENT_MODEL")
-    named = checked(ModelName, told, "ZUNO_AGENT_MODEL") if told else table.name
-    return ModelSettings(
-        api_key=_key(environment.get("OPENAI_API_KEY", "")),
-        base_url=checked_url(environment.get("OPENAI_BASE_URL") or OPENAI_URL, "OPENAI_BASE_URL"),
-        default_model=named or DEFAULT_MODEL,
-        models={role: name for role in LP_FLOW.handlers if (name := getattr(table, role))},
-    )
-
-
-def _key(text: str) -> str:
-    key = text.strip()
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise SettingsError("OPENAI_API_KEY holds a character that no key has. Copy it again.")
-    return key
-
-
 def _refuse_blind_limits(
-    model: ModelSettings, limits: BudgetLimits, prices: Mapping[str, TokenRate]
+    model: RoleModels, limits: BudgetLimits, prices: Mapping[str, TokenRate]
 ) -> None:
     if limits.debate_nano_usd is None and limits.day_nano_usd is None:
         return
-    for name in map(model.model_for, LP_FLOW.handlers):
+    for name in (model.of(role).model for role in LP_FLOW.handlers):
         if name not in prices:
             raise SettingsError(
                 f"model.budget limits dollars, but nobody said what {name!r} costs. "

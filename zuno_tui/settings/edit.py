@@ -51,9 +51,12 @@ def with_setting(text: str, table: str, name: str, value: str | bool) -> str:
 
 def _says(text: str, table: str, name: str, value: str | bool) -> bool:
     try:
-        return bool(tomllib.loads(text).get(table, {}).get(name) == value)
+        found = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return False
+    for part in table.split("."):
+        found = found.get(part, {})
+    return bool(found.get(name) == value)
 
 
 def _place_of_header(lines: list[str], table: str) -> int | None:

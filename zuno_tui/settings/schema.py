@@ -55,6 +55,41 @@ TokenPrice = Annotated[
     tuple[Dollars, Dollars], Meta(description="[dollars in, dollars out] for a million tokens")
 ]
 ModelName = Annotated[str, Meta(pattern=r"\S", description="the name of a model")]
+ProviderName = Annotated[
+    Literal[
+        "openai",
+        "anthropic",
+        "gemini",
+        "openrouter",
+        "deepseek",
+        "groq",
+        "ollama",
+        "lmstudio",
+        "vllm",
+        "llama.cpp",
+    ],
+    Meta(
+        description="openai, anthropic, gemini, openrouter, deepseek, groq, ollama, lmstudio, vllm"
+        " or llama.cpp; for any other server write base_url instead"
+    ),
+]
+KEYRING = "keyring"
+KEY_VARIABLE = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]{0,63})")
+KeyPlace = Annotated[
+    str,
+    Meta(
+        pattern=rf"^({KEYRING}|{KEY_VARIABLE.pattern})$",
+        description='"keyring", or "env:" and the name of a variable; the key itself is never here',
+    ),
+]
+Temperature = Annotated[float, Meta(ge=0, le=2, description="a number from 0 to 2")]
+ReplyTokens = Annotated[
+    int, Meta(ge=200, le=200_000, description="a whole number from 200 to 200000")
+]
+ThinkingTokens = Annotated[
+    int, Meta(ge=0, le=200_000, description="a whole number from 0 to 200000")
+]
+Seconds = Annotated[float, Meta(ge=5, le=3_600, description="from 5 to 3600 seconds")]
 Profile = Annotated[
     Literal["conservative", "balanced", "aggressive"],
     Meta(description="conservative, balanced or aggressive"),
@@ -108,12 +143,33 @@ class BudgetTable(SettingsTable, frozen=True):
     day_usd: Dollars | None = None
 
 
-class ModelTable(SettingsTable, frozen=True):
+class RoleModelTable(SettingsTable, frozen=True):
+    """Who is asked, and how."""
+
     name: ModelName | None = None
-    scout: ModelName | None = None
-    strategist: ModelName | None = None
-    critic: ModelName | None = None
-    arbiter: ModelName | None = None
+    provider: ProviderName | None = None
+    base_url: Url | None = None
+    key: KeyPlace | None = None
+    temperature: Temperature | None = None
+    max_tokens: ReplyTokens | None = None
+    thinking_tokens: ThinkingTokens | None = None
+    seconds: Seconds | None = None
+
+    def __post_init__(self) -> None:
+        if self.provider is not None and self.base_url is not None:
+            raise UnfitError(" has a provider and a base_url. Keep the one that is meant.")
+
+
+class ModelRolesTable(SettingsTable, frozen=True):
+    scout: RoleModelTable = RoleModelTable()
+    strategist: RoleModelTable = RoleModelTable()
+    critic: RoleModelTable = RoleModelTable()
+    arbiter: RoleModelTable = RoleModelTable()
+
+
+class ModelTable(RoleModelTable, frozen=True):
+    debate_seconds: Seconds | None = None
+    roles: ModelRolesTable = ModelRolesTable()
     budget: BudgetTable = BudgetTable()
     prices: dict[str, TokenPrice] = field(default_factory=dict)
 

@@ -38,7 +38,7 @@ _MOST_STEPS = 48
 def backtest_lines(report: BacktestReport) -> list[str]:
     rows = [(_spoken(name), *_cells(policy)) for name, policy in report.policies.items()]
     against = [
-        (_spoken(name.partition("-")[2]), f"{found.mean:+.1f}", _interval(found))
+        (_spoken(name.partition("-")[2]), _signed(found.mean), _interval(found))
         for name, found in report.differences.items()
     ]
     return [
@@ -56,12 +56,16 @@ def backtest_remarks(report: BacktestReport, terms: BacktestTerms) -> Iterator[s
     yield (
         "Hedged is fees − LVR − costs; unhedged is against holding the tokens each window began "
         f"with. The rule was asked every {terms.every_hours} h, its first 7 days "
-        f"({report.warm_up_windows:.3g} windows) only warm up."
+        f"({counted_windows(report.warm_up_windows)}) only warm up."
     )
     if report.broken_windows:
-        yield f"{report.broken_windows} windows were given up at a gap between bars."
+        yield f"Given up at a gap between bars: {counted_windows(report.broken_windows)}."
     if any(found.low is None for found in report.differences.values()):
         yield "One window has no interval."
+
+
+def counted_windows(count: float) -> str:
+    return "1 window" if count == 1 else f"{count:.3g} windows"
 
 
 def backtest_document(report: BacktestReport) -> Json:
@@ -91,9 +95,9 @@ def backtest_document(report: BacktestReport) -> Json:
 
 def _cells(policy: PolicyReport) -> tuple[str, ...]:
     return (
-        f"{policy.hedged.mean:+.1f}",
+        _signed(policy.hedged.mean),
         _interval(policy.hedged),
-        f"{policy.unhedged.mean:+.1f}",
+        _signed(policy.unhedged.mean),
         _interval(policy.unhedged),
         f"{policy.actions_per_week:.2f}",
         f"{policy.costs_per_week:.2f}",
@@ -106,10 +110,15 @@ def _spoken(name: str) -> str:
     return name.replace("_", " ")
 
 
+def _signed(dollars: float) -> str:
+    # Adding zero takes the sign from a zero that was rounded from below.
+    return f"{round(dollars, 1) + 0.0:+.1f}"
+
+
 def _interval(found: DollarInterval) -> str:
     if found.low is None or found.high is None:
         return "unknown"
-    return f"{found.low:+.1f} … {found.high:+.1f}"
+    return f"{_signed(found.low)} … {_signed(found.high)}"
 
 
 def _interval_document(found: DollarInterval) -> Json:

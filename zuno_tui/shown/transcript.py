@@ -55,6 +55,7 @@ class LiveTranscript:
     def __init__(self) -> None:
         self._speaking: Role | None = None
         self._words = ""
+        self._thinking: Role | None = None
 
     def on_prose(self, role: Role, text: str) -> None:
         if self._speaking != role:
@@ -65,9 +66,16 @@ class LiveTranscript:
         sys.stderr.write(text)
         sys.stderr.flush()
 
+    def on_thinking(self, role: Role, _seconds: float) -> None:
+        if self._thinking != role:
+            self._thinking = role
+            sys.stderr.write(f"{_head(role, 0)}thinking …\n")
+            sys.stderr.flush()
+
     def on_turn(self, turn: SpokenTurn) -> None:
         streamed = self._speaking == turn.role and self._words == turn.thought.text
         self._end_line()
+        self._thinking = None
         # What was just read as it was written is not printed again; what was struck in it is.
         if not streamed or turn.thought.struck:
             sys.stderr.write(turn_line(turn.role, turn.thought) + "\n")

@@ -9,6 +9,7 @@ from eth.constants import BLANK_ROOT_HASH
 
 from chain.devnet.node.archive import Archive, read_archive, write_archive
 from chain.devnet.node.block import OpenBlock
+from chain.devnet.node.call_memory import CallMemory, ReadState
 from chain.devnet.node.execution import BlockState
 from chain.devnet.node.fees import BASE_FEE_FLOOR, BLOCK_GAS_LIMIT, next_base_fee
 from chain.devnet.node.index import Index, LogQuery
@@ -45,7 +46,8 @@ class ChainLedger:
         self._hashes = [from_hex(block.header.hash) for block in self._blocks]
         self._numbers = {block.header.hash: block.header.number for block in self._blocks}
         self._orphans: dict[str, tuple[Header, bytes]] = {}
-        self._warm: OrderedDict[tuple[str, bytes], BlockState] = OrderedDict()
+        self._warm: OrderedDict[tuple[str, bytes], ReadState] = OrderedDict()
+        self._calls = CallMemory()
         self._index = Index()
         for block in self._blocks:
             self._index.add(block)
@@ -163,13 +165,15 @@ class ChainLedger:
             del self._numbers[block.header.hash]
             self._orphans[block.header.hash] = (block.header, self._roots.pop())
 
-    def state(self, at: int | str | None = None) -> BlockState:
-        """The state a block left, kept open between reads: read it, call it, never apply to it."""
+    def state(self, at: int | str | None = None) -> ReadState:
+        """The state a block left, kept open between reads."""
         header, root = self._moment(at)
         key = (header.hash, root)
         state = self._warm.get(key)
         if state is None or state.is_spoilt:
-            state = self._warm[key] = self._open(header, root)
+            state = self._warm[key] = ReadState(
+                *self._contents(header, root), memory=self._calls, block_hash=header.hash
+            )
             if len(self._warm) > WARM_STATES:
                 self._warm.popitem(last=False)
         self._warm.move_to_end(key)
@@ -182,7 +186,7 @@ class ChainLedger:
         overrides: Mapping[Address, Override] | None = None,
     ) -> BlockState:
         """A private copy of a block's state, free to be changed and thrown away."""
-        state = self._open(*self._moment(at))
+        state = BlockState(*self._contents(*self._moment(at)))
         if overrides:
             state.override(overrides)
         return state
@@ -230,11 +234,13 @@ class ChainLedger:
         number = self.head.number if at is None else at
         return self.block(number).header, self._roots[number]
 
-    def _open(self, header: Header, root: bytes) -> BlockState:
+    def _contents(
+        self, header: Header, root: bytes
+    ) -> tuple[dict[bytes, bytes], Environment, bytes, tuple[bytes, ...]]:
         environment = Environment(
             header.number, header.timestamp, header.base_fee_per_gas, header.gas_limit
         )
-        return BlockState(self._store, environment, root, self._ancestors(header.number))
+        return self._store, environment, root, self._ancestors(header.number)
 
     def _ancestors(self, number: int) -> tuple[bytes, ...]:
         return tuple(reversed(self._hashes[max(number - ANCESTORS_VISIBLE, 0) : number]))

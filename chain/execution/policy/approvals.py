@@ -42,7 +42,7 @@ def pulls(steps: Sequence[DecodedStep], context: PolicyContext) -> Pulls:
                     total[recipe.settle.currency, spender] += recipe.swap.amount_in
                     for transfer in recipe.transfers:
                         total[transfer.token, spender] += transfer.amount
-                if alone is not None and alone.settle.currency != NATIVE:
+                if alone is not None:
                     total[alone.settle.currency, spender] += alone.swap.amount_in
             case _:
                 pass

@@ -15,6 +15,7 @@ from agents.backtest.advice_arrays import (
     expected_edges,
     expected_nets,
     horizons,
+    times_in_range,
 )
 from agents.numbers.advice import (
     DEAD_BAND,
@@ -28,6 +29,8 @@ from agents.numbers.advice import (
     expected_net,
     horizon_days,
 )
+from agents.numbers.edges import Edges
+from agents.numbers.outlook import time_in_range
 
 COUNT = 10_000
 
@@ -109,3 +112,19 @@ def test_edges_widths_horizons_and_nets_are_the_same_one_by_one() -> None:
         assert horizon_days(width, sigma) == pytest.approx(lives[place])
         net = expected_net(edge, sigma, float(worths[place]), float(lives[place]), 0.9)
         assert net == pytest.approx(nets[place])
+
+
+def test_the_time_in_range_is_the_same_one_by_one() -> None:
+    random = np.random.default_rng(6)
+    below, above = random.uniform(-0.1, 0.3, 300), random.uniform(-0.1, 0.3, 300)
+    above = np.maximum(above, 0.01 - below)
+    sigmas, days = random.uniform(0.005, 0.1, 300), random.uniform(0.2, 7, 300)
+
+    shares = times_in_range(below, above, sigmas, days)
+
+    for place in range(300):
+        edges = Edges(float(below[place]), float(above[place]))
+        share = time_in_range(edges, float(sigmas[place]), 24 * float(days[place]))
+        assert share == pytest.approx(shares[place], abs=1e-12)
+    everywhere = np.array([np.inf])
+    assert times_in_range(everywhere, everywhere, sigmas[:1], days[:1]) == [1.0]

@@ -188,6 +188,18 @@ def test_costs_are_gas_for_leaving_and_the_swapped_half_for_moving() -> None:
     assert left.costs == pytest.approx(3.0 * (left.actions > 0).sum(axis=1))
 
 
+@pytest.mark.parametrize(("capital", "acts"), [(3.0, False), (10.0, True)])
+def test_what_cannot_be_paid_for_is_not_done(capital: float, acts: bool) -> None:
+    bars = bars_along(random_prices(4 * WEEK, sigma=0.05, seed=4), fees=0.0)
+    terms = BacktestTerms(capital=capital, gas_usd=4.0)
+
+    run = walk_all(make_track(bars, terms), terms, BALANCED)[PolicyName.RECENTRE]
+
+    assert run.actions.any() == acts
+    assert (run.costs < capital).all()
+    assert (run.costs > 0).any() == acts
+
+
 def test_chance_acts_as_often_as_the_advice_in_every_window() -> None:
     bars = bars_along(random_prices(8 * WEEK, seed=8), fees=0.1)
     terms = BacktestTerms()
@@ -231,3 +243,28 @@ def test_an_interval_holds_its_mean_and_one_window_has_none() -> None:
     assert found.low < found.mean < found.high
     assert found.high - found.low == pytest.approx(2 * 1.96 * values.std() / 10, rel=0.15)
     assert interval(values[:1], drawn_windows(1, WEEK)) == (values[0], None, None)
+
+
+@pytest.mark.parametrize("edge", [0.8, 1.0, 2.5])
+def test_in_a_market_that_pays_this_much_of_its_risk_everybody_gets_just_that(edge: float) -> None:
+    liquidity = 1e9
+    fees = edge * 0.04**2 / 8 / 24 * liquidity
+    bars = bars_along(random_prices(4 * 365 * 24), fees=fees, liquidity=liquidity)
+
+    found = _reported(bars)
+
+    # Over the full range that is (ρ − 1)σ²/8 a day of all there is; ranges have more at work.
+    told = {name: policy.hedged.mean for name, policy in found.policies.items()}
+    assert told[PolicyName.FULL_RANGE] == pytest.approx((edge - 1) * 14.0, abs=0.4)
+    for name in (PolicyName.WIDE, PolicyName.NEVER):
+        if edge == 1:
+            assert abs(told[name]) < 5
+        else:
+            assert told[name] / told[PolicyName.FULL_RANGE] > 10
+    advice = found.policies[PolicyName.ADVICE]
+    assert advice.actions_per_week <= 1
+    assert (advice.shares[AdvisedAction.MOVE] > advice.shares[AdvisedAction.EXIT]) == (edge > 1)
+    against = found.differences["advice-never"]
+    assert against.low is not None
+    assert against.high is not None
+    assert against.low > 0 if edge != 1 else against.low < 2

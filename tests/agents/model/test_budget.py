@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from decimal import Decimal
 from random import Random
 from typing import TYPE_CHECKING
@@ -133,12 +135,49 @@ def test_a_count_that_cannot_be_read_is_no_licence_to_spend(stored: object) -> N
 
 def test_a_count_that_cannot_be_saved_is_no_licence_to_spend() -> None:
     class FullDisk(Store):
-        def put(self, namespace: str, key: str, value: object, *, now: float) -> None:
+        def change(self, *_: object, **__: object) -> None:
             raise StoreError("Nothing could be saved in zuno.db: disk is full.")
 
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE remembered (namespace, key, value, written_at)")
     assert "disk is full" in refused(debate(BudgetLimits(), FullDisk(connection)), 1)
+
+
+SPENDING = """
+import sys, time
+from pathlib import Path
+from agents.model.budget import Budget, BudgetLimits
+from agents.model.interface import ModelUnavailable
+from chain.base.store import Store
+
+store, _ = Store.open(Path(sys.argv[1]), now=0)
+budget = Budget(BudgetLimits(day_tokens=1_000), {}, store, clock=lambda: 1_700_000_000.0).debate()
+granted = 0
+sys.stdin.readline()
+for _ in range(150):
+    try:
+        budget.reserve("scout", "any", 4, 3)
+    except ModelUnavailable:
+        break
+    granted += 7
+print(granted)
+"""
+
+
+def test_two_processes_at_once_lose_no_count_and_pass_no_limit(tmp_path: Path) -> None:
+    path = tmp_path / "zuno.db"
+    Store.open(path, now=0)[0].close()
+    command = [sys.executable, "-c", SPENDING, str(path)]
+    running = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    granted = [int(process.communicate("go\n", timeout=60)[0]) for process in running]
+
+    store, _ = Store.open(path, now=0)
+    with store:
+        counted = day_of(debate(BudgetLimits(), store)).tokens
+    assert counted == sum(granted) == 994
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -84,8 +84,13 @@ def test_only_the_first_field_is_prose() -> None:
     assert read('{"a": ["x"]}') == ""
     assert read('["x"]') == ""
     assert read("Sure! Here is JSON") == ""
-    assert read('```json\n{"a": "x"}') == ""
     assert read("{}") == ""
+    assert read('{"a": "x"} {"a": "y"}') == "x"
+
+
+def test_words_before_the_object_are_passed_over() -> None:
+    assert read('```json\n{"a": "x"}') == "x"
+    assert read('Here {it} is: { "a": "x"}') == "x"
 
 
 def test_the_words_of_an_unfinished_text_are_known_already() -> None:

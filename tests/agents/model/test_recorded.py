@@ -16,13 +16,14 @@ from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
 from agents.bus.worker import HandlerContext, Outgoing
 from agents.lp.payloads import CRITIC, DEBATE, SCOUT
+from agents.model.abilities import AbilityMemory
 from agents.model.budget import Budget, BudgetLimits
 from agents.model.client import OpenAIModel
-from agents.model.connection import Connection
+from agents.model.connection import ModelConnections
 from agents.model.interface import ModelPrompt, ModelUnavailable
 from agents.model.recorded import RecordedModel
 from agents.model.reply_text import UnusableReplyError
-from agents.model.settings import ModelLimits, ModelSettings
+from agents.model.settings import ModelLimits, ModelSettings, RoleModels
 from agents.model.speaking import ask_on_record
 from chain.base.redaction import Redactor
 from chain.base.store import Store
@@ -85,8 +86,9 @@ async def test_replies_come_back_from_the_record_as_they_were(
         settings = ModelSettings(api_key=KEY, base_url=endpoint.url, limits=limits)
         writer = RecordWriter(FileSink(path), "req_1", {}, Redactor((KEY, endpoint.url)), flow="lp")
         budget = Budget(BudgetLimits(), {}, Store.in_memory(), clock=lambda: 0.0).debate()
-        async with Connection(settings) as connection:
-            live = OpenAIModel(settings, connection, budget, clock=lambda: 0.0)
+        memory = AbilityMemory(Store.in_memory(), lambda: 0.0)
+        async with ModelConnections() as connections:
+            live = OpenAIModel(RoleModels(settings), connections, budget, memory, clock=lambda: 0.0)
 
             def record(role: Role, reply: Outgoing) -> None:
                 writer.envelope(

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.bus.payload import Payload
-from agents.model.client import UnsupportedSchemaError, strict_schema
 from agents.model.reply_text import PROSE_LIMIT, UnusableReplyError, parse_reply, whole_text
+from agents.model.schema import UnsupportedSchemaError, strict_schema
 from chain.base.clean_text import clean_text
 from chain.base.redaction import Redactor
 
@@ -136,3 +136,52 @@ def test_optional_fields_and_choices_survive_in_a_schema() -> None:
     }
     assert schema["additionalProperties"] is False
     assert schema["description"] == "Where the range leans."
+
+
+class Picked(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    prose: Annotated[str, Field(max_length=40)]
+    index: Annotated[int, Field(ge=0, lt=5)]
+    bias: Literal["neutral", "long"] = "neutral"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '{"prose": "Wide.", "index": 2.0}',
+        '{"prose": "Wide.", "index": 2, "bias": null}',
+        '```json\n{"prose": "Wide.", "index": 2}\n```',
+        'Sure! {"note": 1} Here: {"prose": "Wide.", "index": 2} I hope that helps {you}.',
+        '[{"prose": "Wide.", "index": 2}]',
+    ],
+)
+def test_what_nothing_rests_on_is_mended(raw: str) -> None:
+    read = parse_reply(raw, Picked, NOTHING)
+    assert read.value == Picked(prose="Wide.", index=2, bias="neutral")
+    assert parse_reply(read.text, Picked, NOTHING) == read
+
+
+def test_prose_over_its_length_is_cut_at_a_word() -> None:
+    read = parse_reply(json.dumps({"prose": "word " * 40, "index": 1}), Picked, NOTHING)
+    assert read.value.prose == "word word word word word word word…"
+    assert parse_reply(read.text, Picked, NOTHING) == read
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '{"prose": "Wide.", "index": 2.5}',
+        '{"prose": "Wide.", "index": "2"}',
+        '{"prose": "Wide.", "index": true}',
+        '{"prose": "Wide.", "index": 9}',
+        '{"prose": "Wide.", "index": null}',
+        '{"prose": "Wide.", "index": 2, "index": 3}',
+        '{"prose": "Wide.", "index": 2, "bias": "short"}',
+        '{"prose": "Wide.", "index": 2, "amount": 7}',
+        '{"prose": "Wide.", "ind',
+    ],
+)
+def test_what_a_choice_rests_on_is_not(raw: str) -> None:
+    with pytest.raises(UnusableReplyError):
+        parse_reply(raw, Picked, NOTHING)

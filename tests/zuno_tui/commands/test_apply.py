@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.devnet.launch import devnet_process
+from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk, assert_nothing_left, assert_within_bounds
 from tests.zuno_tui.terminal import Terminal
@@ -23,7 +23,7 @@ LONG_AGO = "0" * 64
 
 @pytest.fixture(scope="module")
 def chain() -> Iterator[DevnetReady]:
-    with devnet_process(seed=7, world="small") as ready:
+    with embedded_chain() as ready:
         yield ready
 
 

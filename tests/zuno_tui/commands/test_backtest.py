@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import node_rpc
 from zuno_tui.charts import installed
 from zuno_tui.cli import main
 from zuno_tui.commands.backtest import RunBacktest, read_hours
@@ -18,6 +19,8 @@ from zuno_tui.shown.exit_codes import DONE, FAILED, USAGE
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
 
 HEADER = "time,price,low,high,fees_usd,liquidity_usd"
 START = 1_700_000_000
@@ -199,7 +202,7 @@ def test_a_missing_column_and_a_missing_file_are_usage(
 
 
 @pytest.mark.parametrize(
-    "flags", [("--every", "30m"), ("--window", "0d"), ("--capital", "0"), ("--gas-usd", "-1")]
+    "flags", [("--every", "30m"), ("--window", "0d"), ("--capital", "0"), ("--slippage-bp", "1e4")]
 )
 def test_flags_that_cannot_be_are_usage(flags: tuple[str, str], bars: str) -> None:
     with pytest.raises(SystemExit) as stopped:
@@ -209,6 +212,44 @@ def test_flags_that_cannot_be_are_usage(flags: tuple[str, str], bars: str) -> No
 
 def test_a_rule_that_would_never_be_asked_is_usage(bars: str) -> None:
     assert main(["backtest", "--bars", bars, "--every", "8d"]) == USAGE
+
+
+def test_a_pool_and_a_file_are_one_or_the_other(bars: str) -> None:
+    for words in ((), ("0xab", "--bars", bars)):
+        with pytest.raises(SystemExit) as stopped:
+            main(["backtest", *words])
+        assert stopped.value.code == USAGE
+
+
+def test_a_pool_of_the_chain_is_walked_on_its_own_swaps(
+    devnet: DevnetReady, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ("--network", "devnet", "--rpc", devnet.url, "--home", str(tmp_path))
+    assert main(["pools", *flags, "--json"]) == DONE
+    pools = json.loads(capsys.readouterr().out)["pools"]
+    pool = next(one["poolId"] for one in pools if "WETH" in (one["symbol0"], one["symbol1"]))
+    node_rpc.ask(devnet.url, "evm_increaseTime", 9 * 86_400)
+    node_rpc.ask(devnet.url, "evm_mine")
+
+    found = _document(capsys, pool[:12], *flags, "--window", "1d", "--days", "20")
+
+    windows, counted = found["windows"], found["bars"]
+    assert isinstance(windows, int)
+    assert windows >= 2
+    assert counted == windows * 24
+    policies = found["policies"]
+    assert isinstance(policies, dict)
+    # Nobody swapped in the windows: nothing was paid, nothing was lost.
+    for name in ("never", "wide", "full_range"):
+        assert policies[name]["hedged"]["mean"] == pytest.approx(0, abs=1e-3)
+        assert policies[name]["in_range"] == 1
+
+    assert main(["backtest", pool, *flags, "--days", "1"]) == USAGE
+    assert "--days" in capsys.readouterr().err
+    assert main(["backtest", pool, *flags, "--window", "30d"]) == USAGE
+    assert "--window" in capsys.readouterr().err
+    assert main(["backtest", "0xnone", *flags]) == USAGE
+    assert main(["backtest", "0x", *flags]) == USAGE
 
 
 def test_times_are_written_as_they_are_read(tmp_path: Path) -> None:

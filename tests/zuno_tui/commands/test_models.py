@@ -165,10 +165,10 @@ async def test_a_record_is_asked_again_as_often_as_one_likes(desk: Desk, edge: s
 
 
 async def test_a_setting_that_cannot_be_used_is_a_usage_error(desk: Desk, edge: str) -> None:
-    desk.write("[model.budget]\nday_usd = 1\n")
+    desk.write('[model]\nname = "own"\n[model.budget]\nday_usd = 1\n')
     spoken, requests = await desk.run(says(honest, size=200), "recommend", edge)
     assert spoken.code == 2
-    assert "nobody said what 'gpt-4o-mini' costs" in spoken.words
+    assert "nobody said what 'own' costs" in spoken.words
     assert requests == []
 
 

@@ -17,6 +17,7 @@ from chain.wallet.address_book import KeyStorage, Wallet, change_book, read_book
 from chain.wallet.keystore_file import keystore_path, read_keystore, write_keystore
 from chain.wallet.secrets import Passphrase, PrivateKey
 from tests.chain.wallet.canary import ADDRESS, KEY, KEY_TEXT, PASSPHRASE
+from tests.fork_server import fork_server
 from tests.zuno_tui.conftest import Spoken
 from tests.zuno_tui.terminal import Terminal
 from zuno_tui.cli import main
@@ -57,14 +58,8 @@ class Person:
 
     def runs(self, *arguments: str, **environment: str) -> Spoken:
         """Without a terminal."""
-        done = subprocess.run(
-            [sys.executable, "-m", "zuno_tui", *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-            env=self.environment(**environment),
+        done = fork_server().run(
+            "zuno_tui", *arguments, environment=self.environment(**environment)
         )
         return Spoken(done.returncode, done.stdout, done.stderr)
 

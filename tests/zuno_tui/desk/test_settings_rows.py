@@ -64,7 +64,7 @@ def test_each_setting_says_who_set_it(rows: dict[str, tuple[str, str]]) -> None:
 
 def test_secrets_are_only_said_to_be_set(rows: dict[str, tuple[str, str]]) -> None:
     assert rows["rpc.base"] == ("node.example", "settings.toml")
-    assert rows["OPENAI_API_KEY"] == ("set", "environment")
+    assert rows["model key"] == ("set", "OPENAI_API_KEY")
     assert rows["telegram"] == ("set", "settings.toml")
     assert rows["webhook"] == ("set", "settings.toml")
     assert not [row for row in rows.items() if CANARY in str(row)]

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from chain.contracts.abi import encode_call
-from chain.devnet.launch import devnet_process
 from chain.devnet.node.transactions import sign_transaction
 from chain.devnet.world.accounts import DEMO_WALLET
 from tests import node_rpc
+from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.conftest import CommandLine, Spoken
 from tests.zuno_tui.gate import apply_driver
 from tests.zuno_tui.gate.desk import REFUSED, Desk
@@ -39,13 +39,13 @@ class Restartable:
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
         self._running = stack.enter_context(ExitStack())
-        self.ready = self._running.enter_context(devnet_process(seed=7, world="small"))
+        self.ready = self._running.enter_context(embedded_chain())
 
     def restart(self) -> None:
         self._running.close()
         port = int(self.ready.url.rsplit(":", 1)[1].strip("/"))
         self._running = self._stack.enter_context(ExitStack())
-        again = devnet_process(seed=7, world="small", port=port)
+        again = embedded_chain(port=port)
         self.ready = self._running.enter_context(again)
 
 

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from chain.base.quantity import Known, Quantity, Unknown
 from chain.execution.build.facts import Tolerance, position_facts
 from chain.execution.build.sizing import drift_band, most_taken
 from chain.math.liquidity import liquidity_for_amounts
@@ -40,11 +41,11 @@ def beside(place: int) -> tuple[int, int]:
 async def budget(
     monkeypatch: pytest.MonkeyPatch,
     place: int,
-    balance: int,
+    balance: int | None,
     mine: orders.HeldPosition | None = None,
 ) -> tuple[int, int]:
-    async def read_balance(*_: object) -> int:
-        return balance
+    async def read_balance(*_: object) -> Quantity[int]:
+        return Unknown("silent") if balance is None else Known(balance, "told")
 
     monkeypatch.setattr(orders, "_balance", read_balance)
     found = await orders._budget(cast("Any", None), mine or held(), WALLET, place, UNITS)
@@ -65,6 +66,7 @@ async def test_it_is_the_most_that_drift_may_ask_for_or_all_that_is_there(
         # Too little in any case: the plan is built as if there were enough, and refused for it.
         (now - 1, most),
         (0, most),
+        (None, most),
     ):
         pair = (UNITS, expected) if place == 0 else (expected, UNITS)
         assert await budget(monkeypatch, place, balance) == pair

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from chain.contracts.storage import pool_slots
-from chain.devnet.launch import devnet_process
+from tests.embedded_chain import embedded_chain
 from tests.fakes.proxy import Proxy, refuses
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
@@ -27,7 +27,7 @@ DEAD = "http://127.0.0.1:9/nobody"
 
 @pytest.fixture(scope="module")
 def chain() -> Iterator[DevnetReady]:
-    with devnet_process(seed=7, world="small") as ready:
+    with embedded_chain() as ready:
         yield ready
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from chain.contracts.networks import network_named
-from chain.devnet.launch import devnet_process
 from chain.tokens import listed_token
+from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk, assert_nothing_left, assert_within_bounds
 from zuno_tui.shown.output import OutputColumn, table
@@ -107,7 +107,7 @@ def test_every_candidate_of_every_position(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     outcomes: dict[tuple[str, str], Outcome] = {}
-    with devnet_process(seed=seed, world=world) as chain:
+    with embedded_chain(seed=seed, world=world) as chain:
         desk = Desk(chain, CommandLine(tmp_path / "first"), capsys)
         positions = desk.ask("zuno_status")["positions"]
         held = {state: str(one) for state, one in positions.items() if str(one) in desk.positions()}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.devnet.launch import devnet_process
+from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.desk.sitting import Sitting, opening, sitting
 from tests.zuno_tui.gate.desk import Desk
@@ -39,7 +39,7 @@ A_FEW, A_SLICE, ON_THE_PAGE = 44, 100, 16
 
 @pytest.fixture(scope="module")
 def chain() -> Iterator[DevnetReady]:
-    with devnet_process(seed=7, world="small") as ready:
+    with embedded_chain() as ready:
         yield ready
 
 

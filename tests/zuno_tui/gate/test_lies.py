@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.devnet.launch import devnet_process
+from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
 from tests.zuno_tui.gate.lie_table import (
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def chain() -> Iterator[tuple[DevnetReady, UnlistedPosition]]:
-    with devnet_process(seed=7, world="small") as ready:
+    with embedded_chain() as ready:
         yield ready, unlisted_position(ready)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.devnet.launch import devnet_process
+from tests.embedded_chain import embedded_chain
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
@@ -27,7 +27,7 @@ NO_HASHES = {"error": {"code": -32602, "message": "invalid argument: cannot unma
 
 @pytest.fixture(scope="module")
 def chain() -> Iterator[DevnetReady]:
-    with devnet_process(seed=7, world="small") as ready:
+    with embedded_chain() as ready:
         yield ready
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.devnet.launch import devnet_process
 from chain.devnet.node.transactions import sign_transaction
 from chain.devnet.world.accounts import DEMO_WALLET
+from tests.embedded_chain import embedded_chain
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
@@ -26,7 +26,7 @@ GWEI = 10**9
 
 @pytest.fixture(scope="module")
 def chain() -> Iterator[DevnetReady]:
-    with devnet_process(seed=7, world="small") as ready:
+    with embedded_chain() as ready:
         yield ready
 
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.contracts.networks import network_named
+from chain.contracts.networks import NATIVE, network_named
 from tests import node_rpc
 from tests.chain.moves import Moves
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
+from zuno_tui.gate.orders.swap import token_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,3 +57,8 @@ def test_a_price_that_moved_refuses_the_swap(desk: Desk) -> None:
     desk.raise_price(approval["swap"]["poolId"], bips=100)
 
     desk.refused(approval["planId"], "--confirm", approval["hash"])
+
+
+@pytest.mark.parametrize("named", ["ETH", "eth", "Eth"])
+def test_the_coin_is_found_by_its_symbol_however_it_is_written(named: str) -> None:
+    assert token_named(network_named("devnet"), named) == NATIVE

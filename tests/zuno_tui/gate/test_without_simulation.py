@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.devnet.launch import devnet_process
 from tests import node_rpc
+from tests.embedded_chain import embedded_chain
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import Desk
@@ -45,7 +45,7 @@ OTHERS: dict[str, Answer] = {
 
 @pytest.fixture(scope="module")
 def chain() -> Iterator[DevnetReady]:
-    with devnet_process(seed=7, world="small") as ready:
+    with embedded_chain() as ready:
         yield ready
 
 

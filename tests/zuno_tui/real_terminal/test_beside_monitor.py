@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from chain.base.home import Home
-from chain.devnet.launch import devnet_process
+from tests.embedded_chain import embedded_chain
 from tests.fakes.flaky_proxy import FlakyProxy
 from tests.zuno_tui.monitor_process import MonitorProcess, command
 from tests.zuno_tui.real_terminal.alerts_on_screen import AgreementWatch
@@ -36,7 +36,7 @@ def test_pane_and_file_always_agree(tmp_path: Path, minutes: float) -> None:
     home = Home(tmp_path / "home", tmp_path / "cache")
     home.prepare()
     with (
-        devnet_process(seed=SEED, world="small", speed=SPEED) as chain,
+        embedded_chain(seed=SEED, speed=SPEED) as chain,
         FlakyProxy(chain.url, FAILING_SHARE, SEED) as proxy,
         MonitorProcess.running(command(home.root, proxy.url, interval=INTERVAL)) as monitor,
     ):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tests.zuno_tui.screen.scenes import DEBATE, TURNS, desk_app, play, text_of
-from zuno_tui.desk.events import DebateChanged, ProseHeard, TurnEnded
+from zuno_tui.desk.events import DebateChanged, ProseHeard, ThinkingHeard, TurnEnded
 from zuno_tui.screen.panes.debate import FLUSH_SECONDS, MOST_TURNS, DebatePane
 from zuno_tui.screen.panes.turn import turn_text
 from zuno_tui.shown.views import DebateView, Struck, TurnView
@@ -41,6 +41,17 @@ async def test_prose_grows_in_one_block_a_speaker_and_the_turn_takes_its_place()
         assert _told(pilot)[0] == "SCOUT  round 1\nThe pool is calm today."
         await play(pilot, TurnEnded(TurnView("arbiter", 2, "Move 1.")))
         assert _told(pilot)[2] == "ARBITER  round 2\nMove 1."
+
+
+async def test_a_model_that_thinks_is_seen_to_until_it_speaks() -> None:
+    async with desk_app().run_test() as pilot:
+        await play(pilot, DebateChanged(EMPTY))
+        for seconds in (0, 12):
+            await play(pilot, ThinkingHeard("scout", seconds))
+        assert _told(pilot) == ["SCOUT  thinking … 12 s\n"]
+        await play(pilot, ProseHeard("scout", "Calm."))
+        await pilot.pause(2 * FLUSH_SECONDS)
+        assert _told(pilot) == ["SCOUT  speaking…\nCalm."]
 
 
 async def test_tokens_are_gathered_before_they_are_drawn() -> None:

@@ -64,7 +64,7 @@ TABLES = (
 )
 NAMES = {
     "debate": ("profile", "rounds", "deterministic"),
-    "model": ("name", "prices", "budget", "scout"),
+    "model": ("name", "prices", "budget", "roles", "key", "seconds", "base_url"),
     "limits": ("allowed_hooks", "max_fee_gwei", "value_usd", "daily_usd"),
     "monitor": ("loss", "interval", "blind_polls", "positions", "edge"),
     "telegram": ("token", "chat", "url"),

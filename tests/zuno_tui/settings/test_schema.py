@@ -17,7 +17,7 @@ from zuno_tui.settings.check import checked
 from zuno_tui.settings.schema import (
     DebateTable,
     LimitsTable,
-    ModelTable,
+    ModelRolesTable,
     PaceTable,
     ThresholdsTable,
 )
@@ -202,7 +202,7 @@ def test_a_mistake_in_the_pace_of_a_channel(
         ("[monitor.positions.7]\nprice_blow = 1", "price_below"),
         ('[telegram]\ntokn = "1"', "token"),
         ("[webhook]\nremind_hour = 1", "remind_hours"),
-        ('[model]\nstrategst = "x"', "strategist"),
+        ('[model.roles]\nstrategst = "x"', "strategist"),
         ("[retention]\nday = 1", "days"),
     ],
 )
@@ -238,8 +238,7 @@ def test_a_limit_is_what_was_written(tmp_path: Path) -> None:
 
 
 def test_the_tables_know_what_is_decided_elsewhere() -> None:
-    roles = set(ModelTable.__struct_fields__) - {"name", "budget", "prices"}
-    assert roles == set(LP_FLOW.handlers)
+    assert set(ModelRolesTable.__struct_fields__) == set(LP_FLOW.handlers)
     assert schema.MOST_ROUNDS == ROUNDS_OF_A_DEBATE
     assert set(ThresholdsTable.__struct_fields__) == set(Thresholds.__struct_fields__)
     for profile in RiskProfile:

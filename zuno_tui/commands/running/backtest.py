@@ -1,25 +1,45 @@
-"""`zuno backtest`: bars from a file, walked, and told as tables and pictures."""
+"""`zuno backtest`: bars from a file or a pool's swaps, walked, and told as tables and pictures."""
 
 from __future__ import annotations
 
+import asyncio
+import os
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.backtest.bars import read_bars
 from agents.backtest.deciders import advisor_of
+from agents.backtest.pool_bars import BarUnits, bars_of_hours
 from agents.backtest.report import BacktestError, backtest
 from agents.backtest.walking import BacktestTerms
 from agents.numbers.profiles import RiskProfile
+from chain.base.quantity import Unknown
 from chain.base.table_file import TableError
+from chain.base.units import DAY
+from chain.history.flows import FeeTerms
+from chain.history.hour_memory import HourMemory
+from chain.history.hour_reader import read_hours
+from chain.survey.discovery import discover_pools
+from chain.tokens.pair import pair_of
 from zuno_tui.settings import SettingsError
+from zuno_tui.settings.debates import debate_settings
 from zuno_tui.shown.answer import CommandAnswer
-from zuno_tui.shown.backtest_report import backtest_document, backtest_lines, backtest_remarks
+from zuno_tui.shown.backtest_report import (
+    backtest_document,
+    backtest_lines,
+    backtest_remarks,
+    counted_windows,
+)
+from zuno_tui.shown.words import fee_text, percent
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.backtest.bars import PoolBars
+    from chain.survey.discovery import PoolSurvey, SurveyedPool
+    from chain.tokens.pair import Pair
+    from zuno_tui.session.session import Session
 
 DEFAULT_FEE_PIPS = 500
 DEFAULT_TICK_SPACING = 10
@@ -49,6 +69,69 @@ def backtest_of_file(path: Path, options: BacktestOptions) -> CommandAnswer:
         return _walked(read_bars(path), terms, profile, options, str(path))
     except (TableError, BacktestError) as error:
         raise SettingsError(str(error)) from error
+
+
+async def backtest_of_pool(
+    session: Session, named: str, days: int, options: BacktestOptions
+) -> CommandAnswer:
+    """On the swaps the chain still tells of."""
+    _check(options)
+    profile = debate_settings(
+        session.settings, os.environ, profile=options.profile, deterministic=True
+    ).profile
+    async with session.sources() as sources:
+        survey = await discover_pools(
+            sources.client,
+            sources.network,
+            sources.store,
+            clock=sources.clock,
+            coingecko=sources.coingecko,
+        )
+        pool = _named_pool(survey, named)
+        pair = pair_of(sources.network, pool.token0, pool.token1, pool.state.sqrt_price_x96)
+        units = _units(survey, pair, options)
+        terms = FeeTerms(pool.key.fee, pool.state.protocol_fee)
+        hours = await read_hours(
+            sources.client,
+            sources.network,
+            {pool.state.pool_id: terms},
+            days * DAY,
+            memory=HourMemory(sources.store, sources.network, sources.clock),
+            watch=lambda seen: session.narrate(f"Reading swaps: {percent(seen.fraction)}"),
+        )
+    source = f"{pair.name} {fee_text(pool.state.lp_fee)}"
+    costs = _terms(options, pool.state.lp_fee, pool.key.tick_spacing, units.money_usd)
+    try:
+        read = hours[pool.state.pool_id]
+        bars = bars_of_hours(read, units, read.last.timestamp - days * DAY)
+        return await asyncio.to_thread(_walked, bars, costs, profile, options, source)
+    except BacktestError as error:
+        raise SettingsError(str(error)) from error
+
+
+def _named_pool(survey: PoolSurvey, named: str) -> SurveyedPool:
+    found = [pool for pool in survey.pools if pool.state.pool_id.startswith(named.lower())]
+    if len(found) == 1:
+        return found[0]
+    words = "begins so" if not found else f"is meant alone: {len(found)} begin so"
+    raise SettingsError(f"No pool's id {words}. zuno pools --json lists them.")
+
+
+def _units(survey: PoolSurvey, pair: Pair, options: BacktestOptions) -> BarUnits:
+    decimals0, decimals1 = pair.token0.decimals, pair.token1.decimals
+    if decimals0 is None or decimals1 is None:
+        raise SettingsError(f"{pair.name} has a token that gives no usable decimals.")
+    price = survey.prices.price(pair.quote.address)
+    if options.token1_usd is not None:
+        usd = options.token1_usd
+    elif isinstance(price, Unknown):
+        raise SettingsError(
+            f"What {pair.quote.label} is worth is unknown: {price.reason}. "
+            "Say it with --token1-usd USD."
+        )
+    else:
+        usd = float(price.value)
+    return BarUnits(decimals0, decimals1, pair.inverted, usd)
 
 
 def _check(options: BacktestOptions) -> None:
@@ -93,7 +176,7 @@ def _walked(
         remarks.append(f"The picture is in {options.png}.")
     return CommandAnswer(
         heading=(
-            f"{source}: {report.windows} windows, {report.bars:,} bars · {profile.value}, "
+            f"{source}: {counted_windows(report.windows)}, {report.bars:,} bars · {profile.value}, "
             f"±{advisor.base_sigmas:.2f} daily σ · gas ${terms.gas_usd:g} an action, "
             f"fee {terms.fee_pips / 10_000:g} %, slippage {terms.slippage_bp:g} bp",
         ),

@@ -60,7 +60,7 @@ def _listener(arguing: Arguing) -> Listener:
     if not arguing.stream:
         return Listener()
     live = LiveTranscript()
-    return Listener(on_turn=live.on_turn, on_prose=live.on_prose)
+    return Listener(on_turn=live.on_turn, on_prose=live.on_prose, on_thinking=live.on_thinking)
 
 
 def _tell_crash(role: Role, error: Exception) -> None:

@@ -102,6 +102,9 @@ async def subscription_checks(session: Session) -> AsyncIterator[Check]:
             )
 
 
+_MODEL_STEP = "What is set: zuno model. Until then debates run on the rules alone."
+
+
 async def model_check(session: Session) -> Check:
     from zuno_tui.settings.debates import debate_settings
 
@@ -111,32 +114,25 @@ async def model_check(session: Session) -> Check:
         return Check("model", CheckState.BROKEN, str(error), str(session.home.settings))
     model = chosen.model
     if model is None:
-        key = os.environ.get("OPENAI_API_KEY")
-        why = "deterministic is chosen" if key else "OPENAI_API_KEY is not set"
+        first = chosen.choices[0]
+        why = "deterministic is chosen" if first.has_key else first.values["key"].shown
         return Check("model", CheckState.WELL, f"none ({why}): debates run on the rules alone")
-    client = HttpClient(model.base_url)
+    settings = model.default
+    if not settings.api_key:
+        return Check("model", CheckState.WELL, f"{settings.model} is set; ask it: zuno model test")
+    client = HttpClient(settings.base_url)
     try:
         answer = await client.get(
-            f"{model.base_url.rstrip('/')}/models",
-            {"authorization": f"Bearer {model.api_key}"},
+            f"{settings.base_url.rstrip('/')}/models",
+            {"authorization": f"Bearer {settings.api_key}"},
             HttpLimits(_MODEL_SECONDS, _MODEL_SECONDS, MEGABYTE, cut=True),
         )
     except HttpError as error:
-        return Check(
-            "model",
-            CheckState.CAUTION,
-            str(error),
-            "Check OPENAI_BASE_URL. Until then debates run on the rules alone.",
-        )
+        return Check("model", CheckState.CAUTION, str(error), _MODEL_STEP)
     finally:
         await client.close()
     if answer.status != 200:
-        return Check(
-            "model",
-            CheckState.CAUTION,
-            f"refused with HTTP {answer.status}",
-            "Check OPENAI_API_KEY. Until then debates run on the rules alone.",
-        )
+        return Check("model", CheckState.CAUTION, f"refused with HTTP {answer.status}", _MODEL_STEP)
     return Check("model", CheckState.WELL, "answers")
 
 

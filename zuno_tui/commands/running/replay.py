@@ -9,13 +9,16 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from agents.bus.ambient import Ambient
 from agents.bus.record import MemorySink, RecordWriter
 from agents.bus.replay import RecordBrokenError
+from agents.bus.run import Listener
 from agents.lp.debate import LP_FLOW, debate_start, hold_debate
 from agents.lp.services import RecordedEyes
 from chain.base.redaction import Redactor
-from zuno_tui.session.debate import live_model
+from zuno_tui.session.debate import debate_limits, live_model, with_keys
 from zuno_tui.session.replay import Replayed, replayed
 from zuno_tui.session.session import Session, say
 from zuno_tui.settings import SettingsError
@@ -86,11 +89,12 @@ async def _rerun(
 ) -> int:
     """Ask the model again on the same facts, and count how often the decision flips."""
     if settings.model is None:
-        raise SettingsError("A rerun asks a model: set OPENAI_API_KEY.")
+        raise SettingsError("A rerun asks a model, and none is set. See: zuno model")
+    settings = replace(settings, model=await with_keys(settings.model))
     counted: Counter[str] = Counter()
     with session.open_store() as store:
         for number in range(times):
-            async with live_model(settings, store) as (model, _):
+            async with live_model(settings, store, Listener()) as (model, _):
                 ended = await hold_debate(
                     debate_start(record),
                     RecordedEyes(record),
@@ -104,6 +108,7 @@ async def _rerun(
                     ),
                     ambient=Ambient(time.time, lambda: record.request_id),
                     request_id=record.request_id,
+                    limits=debate_limits(settings),
                 )
             say(f"{number + 1} of {times}: {_decision(ended)}")
             counted[_decision(ended)] += 1

@@ -13,7 +13,9 @@ from chain.execution.build.slippage import RE_RANGE_IDLE_BIPS
 from chain.math.fees import swap_fee
 from chain.math.liquidity import Amounts
 from chain.pools.depth import read_depths
+from chain.pools.state import pool_state_slots, pool_states
 from chain.read.block_reader import OneBlock
+from chain.read.storage_words import read_slots
 from chain.survey.discovery import discover_pools
 from zuno_tui.gate.orders.order import Order, owned_position, pair_of, spendable_tokens
 from zuno_tui.gate.orders.swap_pool import (
@@ -27,15 +29,13 @@ from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
-    from agents.lp.facts import MarketContext
     from agents.lp.plan import Candidate, Plan
-    from agents.numbers.swap import PrepSwap
+    from agents.numbers.swap import PrepSwap, SwapTerms
     from chain.contracts.networks import Address
     from chain.contracts.pool_key import PoolId, PoolKey
-    from chain.execution.build.facts import PositionFacts
-    from chain.pools.depth import Depth
     from chain.pools.state import PoolState
     from chain.positions.overview import Sources
+    from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.records import Block
     from chain.survey.discovery import SurveyedPool
     from zuno_tui.gate.orders.swap_pool import SwapQuotes
@@ -168,30 +168,26 @@ def quoted_swap(pool: PoolKey, swap: PrepSwap) -> QuotedSwap:
 async def _order_to_change(
     sources: Sources, plan: Plan, candidate: Candidate, token_id: int, owner: Address
 ) -> Order:
-    from agents.lp.observe import ChainObserver
-
-    context = await ChainObserver(sources).observe_position(token_id, plan.profile)
-    snapshot = await owned_position(sources, token_id, owner, context.block_hash)
-    observed, facts = context.observed, position_facts(snapshot)
-    if observed.pool.pool_id != snapshot.pool.key.pool_id:
+    """By the state of one block: what the pool did before was judged when the plan was made."""
+    block = await sources.client.head()
+    snapshot = await owned_position(sources, token_id, owner, block.hash)
+    key, facts = snapshot.pool.key, position_facts(snapshot)
+    if candidate.pool_id != key.pool_id:
         sources.memory.remember([snapshot.identity])
         raise GateRefusedError(
             f"What was remembered of position #{token_id} is not what the chain says now. "
             f"It has been corrected. Ask for a new plan: zuno recommend {token_id}",
             RefusalCode.DRIFT,
         )
-    priced = {
-        observed.pool.currency0: observed.token0.usd_per_unit,
-        observed.pool.currency1: observed.token1.usd_per_unit,
-    }
+    worth = await read_worth(sources, pair_of(key), block)
     order = Order(
         plan.plan_id,
         f"Leave position #{token_id}",
         CloseRequest(facts),
         subject_of(snapshot),
-        pair_of(snapshot.pool.key),
-        {token: usd for token, usd in priced.items() if usd is not None},
-        context.gas.usd_per_wei,
+        pair_of(key),
+        worth.usd_per_unit,
+        worth.usd_per_wei,
     )
     if candidate.kind == "exit":
         return order
@@ -200,15 +196,18 @@ async def _order_to_change(
         order,
         headline=f"Move position #{token_id} to ticks {span.tick_lower} to {span.tick_upper}",
     )
-    request = _re_range(context, facts, span, None)
+    if not facts.liquidity:
+        return replace(moving, request=ReRangeRequest(facts, span, None))
+    terms = await _terms_without(sources, snapshot, block)
+    request = _re_range(snapshot, span, terms, key)
     if request.swap is None:
         return replace(moving, request=request)
-    others = await read_other_pools(sources, facts.pool.key, context.block_hash)
+    others = await read_other_pools(sources, key, block.hash)
     swap = request.swap
     if (better := best_elsewhere(others, swap)) is not None:
-        there = _re_range(context, facts, span, better)
+        there = _re_range(snapshot, span, terms_elsewhere(better), better.state.key)
         request, swap = (request, swap) if there.swap is None else (there, there.swap)
-    quotes = await ask_quoter(sources, swap, facts.pool, others, context.block_hash)
+    quotes = await ask_quoter(sources, swap, facts.pool, others, block.hash)
     refuse_worse_than_planned(candidate, quotes.swap)
     return replace(moving, request=replace(request, swap=quotes.swap), quotes=quotes)
 
@@ -226,25 +225,41 @@ def refuse_worse_than_planned(candidate: Candidate, swap: QuotedSwap) -> None:
         )
 
 
+async def _terms_without(sources: Sources, snapshot: PositionSnapshot, block: Block) -> SwapTerms:
+    """What a swap meets in the pool once the position has left it."""
+    from agents.lp.observe.pool_facts import REACH
+    from agents.numbers.swap import SwapTerms
+
+    here = OneBlock(sources.client, sources.network, block.hash)
+    key, identity = snapshot.pool.key, snapshot.identity
+    words = (await read_slots(here, sources.network, pool_state_slots([key]))).words
+    [state] = pool_states([key], words)
+    depths = await read_depths(here, sources.network, [state], reach=REACH)
+    left = depths[state.pool_id].without(
+        identity.tick_lower, identity.tick_upper, snapshot.liquidity
+    )
+    return SwapTerms(
+        swap_fee(state.protocol_fee.zero_for_one, state.lp_fee),
+        swap_fee(state.protocol_fee.one_for_zero, state.lp_fee),
+        left.state.liquidity,
+        left,
+    )
+
+
 def _re_range(
-    context: MarketContext, position: PositionFacts, span: Span, elsewhere: Depth | None
+    snapshot: PositionSnapshot, span: Span, terms: SwapTerms, pool: PoolKey
 ) -> ReRangeRequest:
     """With the swap the range needs; a small part is not put in, so that drift is survived."""
-    from agents.lp.evaluation import allocation_for
-    from agents.lp.evaluation_context import evaluation_of
     from agents.numbers.edges import TickRange
-    from agents.numbers.inventory import allocate_inventory
+    from agents.numbers.inventory import allocate_holdings, allocate_inventory
 
-    if not position.liquidity:
-        return ReRangeRequest(position, span, None)
-    evaluation, ticks = evaluation_of(context), TickRange(span.tick_lower, span.tick_upper)
-    if elsewhere is None:
-        pool, allocation = position.pool.key, allocation_for(evaluation, ticks)
+    position, ticks = position_facts(snapshot), TickRange(span.tick_lower, span.tick_upper)
+    price = snapshot.pool.sqrt_price_x96
+    available = Amounts(snapshot.amount0 + snapshot.fees0, snapshot.amount1 + snapshot.fees1)
+    if terms.elsewhere:
+        allocation = allocate_inventory(price, ticks, available, Amounts(0, 0), terms)
     else:
-        pool, terms = elsewhere.state.key, terms_elsewhere(elsewhere)
-        allocation = allocate_inventory(
-            evaluation.sqrt_price, ticks, evaluation.available, Amounts(0, 0), terms
-        )
+        allocation = allocate_holdings(price, ticks, available, terms)
     if allocation.swap is None:
         return ReRangeRequest(position, span, None)
     liquidity = allocation.liquidity * (BIPS - RE_RANGE_IDLE_BIPS) // BIPS

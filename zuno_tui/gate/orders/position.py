@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.base.quantity import Unknown
+from chain.base.quantity import Known
 from chain.execution.build.facts import Tolerance, position_facts
 from chain.execution.build.requests import (
     CloseRequest,
@@ -27,6 +27,7 @@ from zuno_tui.gate.worth import OrderWorth, read_worth
 
 if TYPE_CHECKING:
     from chain.base.numerals import Numeral
+    from chain.base.quantity import Quantity
     from chain.contracts.networks import Address
     from chain.execution.build.facts import PositionFacts
     from chain.execution.build.requests import PositionRequest
@@ -155,14 +156,15 @@ async def _budget(
     most = most_taken(span, liquidity, drift_band(price, Tolerance().slippage_bips, span))
     beside = most[1 - place]
     balance = await _balance(sources, mine, owner, other.address)
-    if now[1 - place] <= balance < beside:
-        beside = balance
+    if isinstance(balance, Known) and now[1 - place] <= balance.value < beside:
+        beside = balance.value
     return Amounts(units, beside) if place == 0 else Amounts(beside, units)
 
 
-async def _balance(sources: Sources, mine: HeldPosition, owner: Address, token: Address) -> int:
+async def _balance(
+    sources: Sources, mine: HeldPosition, owner: Address, token: Address
+) -> Quantity[int]:
     block = mine.snapshot.block
     here = OneBlock(sources.client, sources.network, block.hash)
     answers = await here.read([balance_call(sources.network, owner, token)])
-    balance = balance_of(answers.outcomes[0], block)
-    return 0 if isinstance(balance, Unknown) else balance.value
+    return balance_of(answers.outcomes[0], block)

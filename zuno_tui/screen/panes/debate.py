@@ -108,6 +108,9 @@ class DebatePane(VerticalScroll, can_focus=True):
         if self._flushing is None:
             self._flushing = self.set_timer(FLUSH_SECONDS, self._flush)
 
+    def hear_thinking(self, role: str, seconds: int) -> None:
+        self._block_of(role).think(seconds)
+
     def end_turn(self, turn: TurnView) -> None:
         """The whole turn takes the place of what was heard of it."""
         self._turns_ended += 1
@@ -189,12 +192,16 @@ class DebatePane(VerticalScroll, can_focus=True):
         self._flushing = None
         unheard, self._unheard = self._unheard, {}
         for role, text in unheard.items():
-            block = self._live.get(role)
-            if block is None:
-                block = self._live[role] = TurnBlock(role, self._speakers.of(role))
-                self._add(block)
-                self._retitle()
-            block.grow(text, folded=self._folded)
+            self._block_of(role).grow(text, folded=self._folded)
+
+    def _block_of(self, role: str) -> TurnBlock:
+        """What is heard of a turn that goes on."""
+        block = self._live.get(role)
+        if block is None:
+            block = self._live[role] = TurnBlock(role, self._speakers.of(role))
+            self._add(block)
+            self._retitle()
+        return block
 
     def _add(self, block: TurnBlock) -> None:
         self.query(".nothing").remove()

@@ -28,12 +28,12 @@ class Speakers:
         return self._order.index(role) % _COLOURS
 
 
-def turn_head(role: str, speaker: int, round_number: int, *, live: bool = False) -> Content:
+def turn_head(role: str, speaker: int, round_number: int, *, doing: str = "") -> Content:
     parts = [literal(role.upper(), f"bold $speaker-{speaker}")]
     if round_number:
         parts.append(literal(f"  round {round_number}", "$quiet"))
-    if live:
-        parts.append(literal("  speaking…", "$quiet"))
+    if doing:
+        parts.append(literal(f"  {doing}", "$quiet"))
     return Content("").join(parts)
 
 
@@ -70,6 +70,7 @@ class TurnBlock(Static):
         self._round = round_number
         self._turn: TurnView | None = None
         self._heard = ""
+        self._doing = "speaking…"
 
     @property
     def live(self) -> bool:
@@ -79,15 +80,21 @@ class TurnBlock(Static):
     def words(self) -> str:
         return self._heard if self._turn is None else self._turn.text
 
+    def think(self, seconds: int) -> None:
+        self._doing = f"thinking … {seconds} s"
+        self.draw(sourced=False, folded=False, needle="")
+
     def grow(self, text: str, *, folded: bool) -> None:
         self._heard += text
+        self._doing = "speaking…"
         self.draw(sourced=False, folded=folded, needle="")
 
     def finish(self, turn: TurnView) -> None:
         self._turn, self._heard, self._round = turn, "", turn.round
 
     def draw(self, *, sourced: bool, folded: bool, needle: str) -> None:
-        head = turn_head(self.role, self._speaker, self._round, live=self.live)
+        doing = self._doing if self.live else ""
+        head = turn_head(self.role, self._speaker, self._round, doing=doing)
         body = prose(self._heard) if self._turn is None else turn_text(self._turn, sourced=sourced)
         if folded:
             line = body.plain.replace("\n", " ")

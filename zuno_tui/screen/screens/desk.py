@@ -19,6 +19,7 @@ from zuno_tui.desk.events import (
     ProseHeard,
     Said,
     StatusChanged,
+    ThinkingHeard,
     TurnEnded,
     ViewAsked,
 )
@@ -135,6 +136,8 @@ class DeskScreen(Asking):
                 self.set_class(view.ended is None, "-speaking")
             case ProseHeard(role, text):
                 self.query_one(DebatePane).hear_prose(role, text)
+            case ThinkingHeard(role, seconds):
+                self.query_one(DebatePane).hear_thinking(role, seconds)
             case TurnEnded(turn):
                 self.query_one(DebatePane).end_turn(turn)
             case PlanChanged(view):

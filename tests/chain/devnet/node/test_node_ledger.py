@@ -18,11 +18,12 @@ from rlp.codec import encode as rlp_encode
 
 from chain.devnet.node.archive import ArchiveError
 from chain.devnet.node.block import block_size
+from chain.devnet.node.call_memory import CallMemory
 from chain.devnet.node.execution import BlockState
 from chain.devnet.node.fees import BASE_FEE_FLOOR, next_base_fee
 from chain.devnet.node.index import LogQuery
 from chain.devnet.node.ledger import ChainLedger, UnknownBlockError
-from chain.devnet.node.messages import Message, Override
+from chain.devnet.node.messages import Message, Outcome, Override
 from chain.devnet.node.node import Node
 from chain.devnet.node.records import from_hex
 from chain.devnet.node.transactions import TransactionRefusedError
@@ -44,7 +45,6 @@ from tests.chain.devnet.node.kit import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from chain.devnet.node.messages import Outcome
     from chain.devnet.node.records import MinedBlock
     from chain.devnet.node.transactions import NodeTransaction
 
@@ -209,8 +209,44 @@ def test_a_warm_state_answers_like_a_fresh_one(busy: ChainLedger) -> None:
         Message(to=COUNTER, sender=ALICE, value=5, max_fee_per_gas=10**9, gas=90_000),
     ]
     for at in (None, 1, 3):
+        warm = busy.fork(at)
         for message in messages * 2:
-            assert busy.call(message, at) == busy.fork(at).call(message)
+            assert warm.call(message) == busy.call(message, at) == busy.fork(at).call(message)
+
+
+def test_a_call_is_run_once_on_a_state_and_again_when_the_state_changed(
+    busy: ChainLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = []
+    run = BlockState.call
+
+    def counted(state: BlockState, message: Message, *, time_limit: float | None = None) -> Outcome:
+        ran.append(message)
+        return run(state, message, time_limit=time_limit)
+
+    monkeypatch.setattr(BlockState, "call", counted)
+    counter = Message(to=COUNTER)
+    for message in (counter, counter, Message(to=COUNTER, gas=90_000), counter):
+        busy.call(message)
+    assert len(ran) == 2
+    busy.set_storage(COUNTER, 0, 40)
+    assert busy.call(counter).output == from_hex(word(41))
+    assert len(ran) == 3
+    busy.mine(timestamp=busy.head.timestamp + 1)
+    busy.call(counter)
+    assert len(ran) == 4
+
+
+def test_what_is_remembered_of_calls_has_a_size() -> None:
+    outcome = Outcome(True, bytes(5_000), 21_000, 0, (), None, None)
+    memory = CallMemory(most_bytes=20_000)
+    keys = [("0xaa", bytes(32), Message(to=ECHO, value=number)) for number in range(10)]
+    for key in keys:
+        memory.keep(key, outcome)
+        memory.get(keys[0])
+    assert len(memory) == 3
+    assert memory.get(keys[0]) == outcome
+    assert memory.get(keys[1]) is None
 
 
 def test_a_refused_transaction_leaves_the_block_as_it_was(busy: ChainLedger) -> None:

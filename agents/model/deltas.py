@@ -1,0 +1,103 @@
+"""What one piece of a reply says, in whichever of the providers' shapes it comes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from agents.model.interface import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MOST_TOKENS = 100_000_000  # what an endpoint may claim before we stop believing it
+_THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
+_THOUGHT_BLOCKS = ("reasoning_details", "thinking_blocks")
+_BLOCK_TEXTS = ("text", "summary", "thinking", "data")
+
+
+class Delta(Struct, frozen=True):
+    text: str = ""
+    thought: str = ""
+    """What it thinks: shown as life, never as words."""
+    call: str = ""
+    """Arguments of a tool that nobody offered: some models answer a schema that way."""
+    finish: str | None = None
+    refused: bool = False
+
+
+def read_delta(chunk: object) -> Delta:
+    """From a piece of a stream or a whole completion; any field of either may be anything."""
+    choices = _field(chunk, "choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    part = _field(choice, "delta") or _field(choice, "message")
+    text, thought = _content(_field(part, "content"))
+    finish = _field(choice, "finish_reason")
+    return Delta(
+        text=text,
+        thought=thought or _thought(part),
+        call=_call(_field(part, "tool_calls")),
+        finish=finish if isinstance(finish, str) else None,
+        refused=bool(_field(part, "refusal")),
+    )
+
+
+def read_usage(chunk: object) -> Usage | None:
+    usage = _field(chunk, "usage")
+    tokens_in = _count(_field(usage, "prompt_tokens"))
+    tokens_out = _count(_field(usage, "completion_tokens"))
+    if tokens_in is None or tokens_out is None:
+        return None
+    return Usage(tokens_in, tokens_out, estimated=False)
+
+
+def read_error(body: object) -> object | None:
+    """The error that some servers send as if it were an answer."""
+    return _field(body, "error")
+
+
+def _field(value: object, name: str) -> object:
+    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+
+
+def _content(content: object) -> tuple[str, str]:
+    if isinstance(content, str):
+        return content, ""
+    blocks = content if isinstance(content, list) else ()
+    thoughts = [block for block in blocks if _field(block, "type") == "thinking"]
+    texts = [_field(block, "text") for block in blocks if _field(block, "type") == "text"]
+    return _joined(texts), _blocks_text(thoughts)
+
+
+def _thought(part: object) -> str:
+    for name in _THOUGHTS:
+        if isinstance(said := _field(part, name), str) and said:
+            return said
+    for name in _THOUGHT_BLOCKS:
+        if isinstance(blocks := _field(part, name), list):
+            return _blocks_text(blocks)
+    return ""
+
+
+def _blocks_text(blocks: Iterable[object]) -> str:
+    said: list[object] = []
+    for block in blocks:
+        for name in _BLOCK_TEXTS:
+            inner = _field(block, name)
+            said.append(_blocks_text(inner) if isinstance(inner, list) else inner)
+    return _joined(said)
+
+
+def _call(calls: object) -> str:
+    if not isinstance(calls, list):
+        return ""
+    return _joined(_field(_field(call, "function"), "arguments") for call in calls[:1])
+
+
+def _joined(pieces: Iterable[object]) -> str:
+    return "".join(piece for piece in pieces if isinstance(piece, str))
+
+
+def _count(value: object) -> int | None:
+    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None

@@ -1,0 +1,241 @@
+"""A zoo of servers, each with its provider's shapes and faults: who debates to the end.
+
+None is given a setting besides its URL, a key and a model's name. `pytest -s` prints the table.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+from msgspec.structs import replace
+
+from agents.bus.replay import read_record
+from agents.lp.payloads import CRITIC, SCOUT, STRATEGIST
+from agents.model.abilities import AbilityMemory, ReplyForm, ServerAbilities
+from agents.model.interface import Unavailability
+from agents.model.settings import ModelLimits, ModelSettings
+from tests.agents.made_up_markets import market_context
+from tests.agents.model_table import MODEL, Table, assert_kept_well, plan_of_the_rules
+from tests.fakes.model_endpoint import drips, never_answers
+from tests.fakes.model_servers import hosted, local
+from tests.fakes.model_servers.shapes import THINKING, bad_request
+from tests.fakes.skipping_loop import run_skipping
+from zuno_tui.commands.running.model import ability_words
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
+
+PATIENCE = ModelLimits()
+QUESTIONS = 3
+NOW = 1_768_000_000.0
+
+
+class ZooServer(NamedTuple):
+    name: str
+    conduct: Conduct
+    calls: int
+    """To the end of its first debate, refusals included."""
+    able: ServerAbilities
+    """What was found out of it."""
+
+
+def able(form: str = "schema", **changes: object) -> ServerAbilities:
+    return ServerAbilities(form=ReplyForm(form), **changes)  # type: ignore[arg-type]
+
+
+ZOO = [
+    ZooServer(
+        "OpenAI, reasoning",
+        hosted.openai_reasoning,
+        5,
+        able(limit_name="max_completion_tokens", thinks=True),
+    ),
+    ZooServer("Anthropic", hosted.anthropic, 4, able("json")),
+    ZooServer("Gemini", hosted.gemini, 4, able("json")),
+    ZooServer("Gemma on Gemini", hosted.gemma, 6, able("text", takes_system=False)),
+    ZooServer("OpenRouter", hosted.openrouter, 3, able(thinks=True)),
+    ZooServer("DeepSeek", hosted.deepseek, 4, able("json", thinks=True)),
+    ZooServer("Groq", hosted.groq, 5, able("text", thinks=True)),
+    ZooServer("Mistral", hosted.mistral, 4, able(counts_stream=False, thinks=True)),
+    ZooServer("Ollama, slow", local.ollama_on_a_slow_machine, 3, able(thinks=True)),
+    ZooServer("LM Studio", local.lm_studio, 3, able()),
+    ZooServer("vLLM, thinking", local.vllm_thinking, 3, able(thinks=True)),
+    ZooServer("vLLM, 4k context", local.vllm_short_of_context(4096), 4, able(most_tokens=1_200)),
+    ZooServer("llama.cpp", local.llama_cpp, 4, able("json")),
+    ZooServer("no streaming", local.without_streams, 4, able(streams=False)),
+    ZooServer("deaf to stream", local.deaf_to_streams, 3, able(streams=False, thinks=True)),
+    ZooServer("calls tools", local.caller_of_tools, 3, able()),
+    ZooServer("429, Retry-After 20", local.busy_at_first(20), 6, able()),
+]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    return Table(tmp_path, patience=PATIENCE, deadline=270.0, finishing=30.0)
+
+
+@pytest.mark.parametrize("server", ZOO, ids=lambda server: server.name)
+def test_a_server_debates_to_the_end_with_its_model(table: Table, server: ZooServer) -> None:
+    async def debates() -> None:
+        first = await table.hold(server.conduct)
+        tell(server.name, len(first.requests), found(table, first.url))
+        assert first.silences == []
+        assert len(first.requests) == server.calls
+        said = {turn.role for turn in first.ended.transcript if turn.thought.cited}
+        assert said == {SCOUT, STRATEGIST, CRITIC}
+        assert first.plan.decided_by == "critic"
+        assert found(table, first.url) == server.able
+        await assert_kept_well(first, "")
+
+    run_skipping(debates())
+
+
+@pytest.mark.parametrize("conduct", [hosted.deepseek, hosted.groq, local.without_streams])
+def test_what_a_server_can_do_is_found_out_once(table: Table, conduct: Conduct) -> None:
+    async def debates() -> None:
+        first = await table.hold(conduct)
+        learned = found(table, first.url)
+        again = await table.hold(conduct, port=port_of(first.url))
+        assert len(again.requests) == QUESTIONS < len(first.requests)
+        assert found(table, again.url) == learned
+
+    run_skipping(debates())
+
+
+def test_a_refusal_that_contradicts_what_is_remembered_makes_it_learn_anew(table: Table) -> None:
+    async def debates() -> None:
+        first = await table.hold(hosted.deepseek)
+        assert found(table, first.url) == able("json", thinks=True)
+        # Another server listens there now: it takes schemas, and no JSON without one.
+        again = await table.hold(local.lm_studio, port=port_of(first.url))
+        assert again.silences == []
+        assert [request.form for request in again.requests] == ["json_object"] + ["json_schema"] * 3
+        assert found(table, again.url) == able()
+
+    run_skipping(debates())
+
+
+def test_what_is_remembered_for_a_week_is_found_out_again(table: Table) -> None:
+    async def debates() -> None:
+        first = await table.hold(hosted.deepseek)
+        settings = ModelSettings("", first.url, MODEL)
+        for days, known in ((6, True), (8, False), (-1, False)):
+            later = AbilityMemory(table.store, lambda days=days: NOW + days * 86_400)  # type: ignore[misc]
+            assert (later.recall(settings) is not None) is known
+        another = replace(settings, model="another")
+        assert AbilityMemory(table.store, lambda: NOW).recall(another) is None
+
+    run_skipping(debates())
+
+
+@pytest.mark.parametrize("conduct", [hosted.openai_reasoning, hosted.anthropic])
+def test_a_temperature_that_is_refused_is_left_out(table: Table, conduct: Conduct) -> None:
+    async def debates() -> None:
+        held = await dataclasses.replace(table, temperature=0.2).hold(conduct)
+        assert held.silences == []
+        learned = found(table, held.url)
+        assert learned is not None
+        assert not learned.takes_temperature
+        assert ["temperature" in request.body for request in held.requests][-QUESTIONS:] == [
+            False
+        ] * QUESTIONS
+
+    run_skipping(debates())
+
+
+def test_thinking_is_told_while_it_lasts_and_the_thoughts_are_not(table: Table) -> None:
+    async def debates() -> None:
+        held = await table.hold(local.vllm_thinking)
+        told = [seconds for role, seconds in held.thinking if role == SCOUT]
+        assert told == sorted(told)
+        assert told[0] == 0
+        assert 5 < told[-1] < 30
+        assert THINKING[:9] not in held.path.read_text()
+        assert THINKING[:9] not in "".join(text for _, text in held.prose)
+
+    run_skipping(debates())
+
+
+async def _bad_key(request: ChatRequest, wire: Wire) -> None:
+    words = "API key not valid. Please pass a valid API key."
+    await wire.status(400, [{"error": {"code": 400, "message": words}}])
+
+
+async def _no_such_model(request: ChatRequest, wire: Wire) -> None:
+    words = "The model `gpt-9` does not exist or you do not have access to it."
+    await wire.status(404, bad_request(words, code="model_not_found"))
+
+
+@pytest.mark.parametrize(
+    ("conduct", "reason", "calls"),
+    [
+        (local.llama_cpp_too_small, Unavailability.OVERFLOWED, 2),
+        (_bad_key, Unavailability.REJECTED, 1),
+        (_no_such_model, Unavailability.REJECTED, 1),
+        (hosted.thinks_for_ever, Unavailability.INVALID, 2),
+    ],
+)
+def test_where_nothing_can_be_learned_the_rules_speak_and_say_why(
+    table: Table, conduct: Conduct, reason: Unavailability, calls: int
+) -> None:
+    async def debates() -> None:
+        context = market_context("outside")
+        held = await table.hold(conduct, context)
+        tell(reason.value, len(held.requests), found(table, held.url))
+        replies = list(read_record(held.path).replies().values())
+        assert {reply.unavailable for reply in replies} == {reason}
+        assert len(held.requests) == calls * len(replies)
+        assert held.plan == await plan_of_the_rules(context)
+
+    run_skipping(debates())
+
+
+def test_a_slow_chain_and_a_model_that_never_answers_end_in_a_plan_by_the_rules(
+    table: Table,
+) -> None:
+    async def debates() -> None:
+        context = market_context("near the edge")
+        slow = dataclasses.replace(table, reading=20.0)
+        held = await slow.hold(never_answers(), context)
+        assert held.plan == await plan_of_the_rules(context)
+        assert len(held.requests) == 1
+        assert len(held.silences) == 6
+        assert 20 + PATIENCE.first_seconds <= held.took < 20 + PATIENCE.first_seconds + 10
+        await assert_kept_well(held, "")
+
+    run_skipping(debates())
+
+
+def test_models_that_drag_on_are_cut_off_when_the_time_for_them_is_over(table: Table) -> None:
+    async def debates() -> None:
+        context = market_context("near the edge")
+        slow = dataclasses.replace(
+            table, reading=20.0, deadline=130.0, patience=replace(PATIENCE, total_seconds=100)
+        )
+        held = await slow.hold(drips("ab ", 1.0), context)
+        assert held.plan == await plan_of_the_rules(context)
+        over = "The time that models have in this debate is over. The rules speak instead."
+        assert held.silences[1:] == [over] * 5
+        assert 120 <= held.took < 130
+        await assert_kept_well(held, "")
+
+    run_skipping(debates())
+
+
+def found(table: Table, url: str) -> ServerAbilities | None:
+    return AbilityMemory(table.store, lambda: NOW).recall(ModelSettings("", url, MODEL))
+
+
+def port_of(url: str) -> int:
+    return urlsplit(url).port or 0
+
+
+def tell(name: str, calls: int, able: ServerAbilities | None) -> None:
+    words = "the rules alone" if able is None else ability_words(able)
+    sys.stdout.write(f"\n{name:20} {calls} calls  {words}")

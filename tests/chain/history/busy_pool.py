@@ -1,0 +1,72 @@
+"""A node whose pool is swapped in at every block, however many: nothing of it is kept in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.history.events import SWAP
+from chain.rpc.errors import TooLarge
+from chain.rpc.records import Block, Log
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chain.rpc.requests import Request
+
+POOL = "0x" + "ab" * 32
+BEGAN = 1_760_000_000
+_SENDER = "0x" + "00" * 31 + "01"
+
+
+class BusyNode:
+    """Two-second blocks with so many swaps each; answers of over so many logs are refused."""
+
+    def __init__(self, blocks: int, swaps_a_block: int, most_logs: int = 10_000) -> None:
+        self.blocks = blocks
+        self._swaps_a_block = swaps_a_block
+        self._most_logs = most_logs
+        self.logs_told = 0
+        self.refused = 0
+
+    async def head(self) -> Block:
+        return self.block(self.blocks)
+
+    def block(self, number: int) -> Block:
+        return Block(number, f"0x{number:064x}", f"0x{number - 1:064x}", self.time(number), 1, 0, 1)
+
+    def time(self, number: int) -> int:
+        return BEGAN + 2 * number
+
+    def logs_of(self, number: int) -> list[Log]:
+        return [self._log(number, index) for index in range(self._swaps_a_block)]
+
+    def _log(self, number: int, index: int) -> Log:
+        # A price that walks up and down by parts of a tick, and liquidity that changes at times.
+        noise = (number * 2_654_435_761 + index * 40_503) % 9_973
+        root = (1 << 96) + (1 << 70) * noise + number
+        liquidity = 10**20 + 10**15 * (number // 500 % 7)
+        paid = 10**15 + noise * 10**11 + index
+        amounts = (-paid, paid) if noise % 2 else (paid, -paid)
+        fields = (*amounts, root, liquidity, 0, 500)
+        data = b"".join(field.to_bytes(32, "big", signed=True) for field in fields)
+        words = f"0x{number:064x}"
+        return Log(
+            "0x" + "99" * 20, (SWAP, POOL, _SENDER), data, number, words, words, 0, index, False
+        )
+
+    async def settle(self, requests: Sequence[Request[object]]) -> list[object]:
+        return [self._answer(one) for one in requests]
+
+    def _answer(self, request: Request[object]) -> object:
+        if request.method == "eth_getBlockByNumber":
+            number = int(str(request.params[0]), 16)
+            return self.block(number) if number <= self.blocks else None
+        query = request.params[0]
+        assert isinstance(query, dict)
+        first, last = int(query["fromBlock"], 16), int(query["toBlock"], 16)
+        if (last - first + 1) * self._swaps_a_block > self._most_logs:
+            self.refused += 1
+            return TooLarge(1, endpoint="node")
+        found = tuple(log for number in range(first, last + 1) for log in self.logs_of(number))
+        self.logs_told += len(found)
+        return found

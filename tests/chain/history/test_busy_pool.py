@@ -1,0 +1,102 @@
+"""A pool with more swaps than fit into memory: read once, in small parts, kept small."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from msgspec.structs import replace
+
+from chain.base.store import Store
+from chain.base.units import DAY
+from chain.contracts.networks import network_named
+from chain.history.flows import FeeTerms
+from chain.history.hour_memory import HourMemory
+from chain.history.hour_reader import read_hours
+from chain.math.fees import ProtocolFee
+from tests.chain.history.busy_pool import POOL, BusyNode
+
+if TYPE_CHECKING:
+    from chain.history.hours import PoolHours, RecentSwap
+    from chain.read.logs import ScanProgress
+    from chain.rpc.client import RpcClient
+
+BASE = replace(network_named("base"), first_block=0)
+TERMS = {POOL: FeeTerms(500, ProtocolFee(0, 0))}
+
+
+async def read(node: BusyNode, store: Store, seen: list[ScanProgress] | None = None) -> PoolHours:
+    found = await read_hours(
+        cast("RpcClient", node),
+        BASE,
+        TERMS,
+        7 * DAY,
+        memory=HourMemory(store, BASE, lambda: 0.0),
+        watch=(seen if seen is not None else []).append,
+    )
+    return found[POOL]
+
+
+def stored_bytes(store: Store) -> int:
+    return sum(
+        len(str(value))
+        for name in ("pool hours", "pool swaps")
+        for value in store.items(name).values()
+    )
+
+
+async def test_many_swaps_are_read_once_and_kept_small() -> None:
+    """Three hours of a pool with 43,200 swaps a day; for each swap what a whole day would take."""
+    node, store = BusyNode(6_000, 1, most_logs=600), Store.in_memory()
+    seen: list[ScanProgress] = []
+    tracemalloc.start()
+    found = await read(node, store, seen)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.swaps == 6_001
+    assert peak < 12_000_000
+    assert stored_bytes(store) / found.swaps < 60, "68,000 swaps of a last day take under 5 MB"
+    assert len(seen) >= 10, "there is something to show while it goes on"
+    told = node.logs_told
+    assert told < 6_600, "but for what stood beside a refusal no block is read twice"
+    node.blocks += 30
+    again = await read(node, store)
+    assert again.swaps == 6_031
+    assert node.logs_told == told + 30
+
+
+def exact(hours: PoolHours) -> list[RecentSwap]:
+    """Which times are read and which interpolated depends on where a read began."""
+    return [replace(one, time_estimated=False) for one in hours.recent]
+
+
+@pytest.mark.parametrize("stop", [1, 3])
+async def test_progress_survives_a_kill_at_any_range(stop: int) -> None:
+    node, store = BusyNode(1_500, 2, most_logs=500), Store.in_memory()
+
+    class StoppedError(Exception):
+        pass
+
+    seen: list[ScanProgress] = []
+
+    def kill(progress: ScanProgress) -> None:
+        seen.append(progress)
+        if len(seen) == stop:
+            raise StoppedError
+
+    memory = HourMemory(store, BASE, lambda: 0.0)
+    client = cast("RpcClient", node)
+    with pytest.raises(StoppedError):
+        await read_hours(client, BASE, TERMS, 7 * DAY, memory=memory, watch=kill)
+    told = node.logs_told
+    found = await read(node, store)
+    fresh = await read(BusyNode(1_500, 2, most_logs=500), Store.in_memory())
+    swaps, expected = (
+        [replace(one, time_estimated=False) for one in each]
+        for each in (found.recent, fresh.recent)
+    )
+    assert swaps == expected
+    assert [row.swaps for row in found.rows] == [row.swaps for row in fresh.rows]
+    # A request may hold four ranges, of which those after the kill were told for nothing.
+    assert node.logs_told <= 3_000 + told

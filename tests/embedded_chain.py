@@ -1,0 +1,38 @@
+"""The embedded chain in a process of its own, as tests start it: without loading py-evm again."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal
+
+from chain.devnet.launch import devnet_arguments, read_ready_line
+from tests.fork_server import fork_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chain.devnet.launch import DevnetReady
+
+_PATIENCE = 10.0
+
+
+@contextmanager
+def embedded_chain(
+    *, seed: int = 7, world: Literal["week", "small"] = "small", speed: float = 0, port: int = 0
+) -> Iterator[DevnetReady]:
+    """A chain for as long as the block lasts; it ends with us, however we end."""
+    arguments = devnet_arguments(seed=seed, world=world, speed=speed, port=port)
+    stdin, ending = os.pipe()
+    ready, stdout = os.pipe()
+    child = fork_server().start(
+        "chain.devnet", *arguments, environment=os.environ, files=[stdin, stdout, 2]
+    )
+    os.close(stdin)
+    os.close(stdout)
+    try:
+        with os.fdopen(ready, "rb") as lines:
+            yield read_ready_line(lines.readline())
+    finally:
+        os.close(ending)
+        child.wait(_PATIENCE)

@@ -1,0 +1,171 @@
+"""Processes of Python modules without the loading: one that has imported much forks for each.
+
+A short command spends most of its time importing libraries, and the tests start hundreds of them.
+Whoever tests imports, interpreter flags or the start itself takes a process from `subprocess`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import json
+import os
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOT = Path(__file__).parents[1]
+
+# Nothing that starts threads, and nothing that reads the environment while it is imported.
+PRELOADED = (
+    "anyio._backends._asyncio",
+    "chain.devnet.process",
+    "eth_account",
+    "httpcore2",
+    "zuno_tui.cli.parser",
+    "zuno_tui.commands.running.apply",
+    "zuno_tui.commands.running.create",
+    "zuno_tui.commands.running.replay",
+)
+
+
+class ForkServer:
+    """The process that forks, seen by the tests; it ends when they do."""
+
+    def __init__(self) -> None:
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.fork_server", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                # Not the terminal of whoever runs the tests: a file's output is buffered.
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                cwd=ROOT,
+            )
+
+    def close(self) -> None:
+        self._control.close()
+        self._process.wait()
+
+    def run(
+        self, module: str, *arguments: str, environment: Mapping[str, str], timeout: float = 60
+    ) -> subprocess.CompletedProcess[str]:
+        """As `subprocess.run` of `python -m MODULE`, with nothing on stdin."""
+        with (
+            Path(os.devnull).open() as stdin,
+            tempfile.TemporaryFile("w+") as stdout,
+            tempfile.TemporaryFile("w+") as stderr,
+        ):
+            files = (stdin, stdout, stderr)
+            child = self.start(
+                module, *arguments, environment=environment, files=[one.fileno() for one in files]
+            )
+            code = child.wait(timeout)
+            stdout.seek(0)
+            stderr.seek(0)
+            words = [module, *arguments]
+            return subprocess.CompletedProcess(words, code, stdout.read(), stderr.read())
+
+    def start(
+        self, module: str, *arguments: str, environment: Mapping[str, str], files: list[int]
+    ) -> ForkedProcess:
+        """Start `python -m MODULE` with these as stdin, stdout and stderr."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self._control, [b"+"], [*files, theirs.fileno()])
+        request = [module, arguments, dict(environment), str(Path.cwd())]
+        ours.sendall(json.dumps(request).encode() + b"\n")
+        return ForkedProcess(ours)
+
+
+class ForkedProcess:
+    def __init__(self, reports: socket.socket) -> None:
+        self._reports = reports
+        self._lines = reports.makefile()
+        self.pid = int(self._lines.readline())
+
+    def wait(self, timeout: float) -> int:
+        """The exit code, negative after a signal; a process that takes longer is killed."""
+        self._reports.settimeout(timeout)
+        try:
+            return int(self._lines.readline())
+        except TimeoutError:
+            os.kill(self.pid, signal.SIGKILL)
+            raise
+        finally:
+            self._lines.close()
+            self._reports.close()
+
+
+@cache
+def fork_server() -> ForkServer:
+    """One for all the tests of a worker."""
+    server = ForkServer()
+    atexit.register(server.close)
+    return server
+
+
+def _serve(control: socket.socket) -> None:
+    for name in PRELOADED:
+        import_module(name)
+    gc.collect()
+    gc.freeze()
+    watchers = 0
+    while True:
+        wanted, descriptors, _, _ = socket.recv_fds(control, 1, 4)
+        if not wanted:
+            return
+        while watchers and os.waitpid(-1, os.WNOHANG)[0]:
+            watchers -= 1
+        if os.fork() == 0:
+            control.close()
+            _watch(socket.socket(fileno=descriptors.pop()), descriptors)
+            return
+        watchers += 1
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _watch(reports: socket.socket, files: list[int]) -> None:
+    """Fork once more, and tell how the program ended; only the program returns."""
+    with reports.makefile() as lines:
+        request = lines.readline()
+    program = os.fork()
+    if program == 0:
+        reports.close()
+        _become(files, *json.loads(request))
+        return
+    for descriptor in files:
+        os.close(descriptor)
+    reports.sendall(f"{program}\n".encode())
+    _, status = os.waitpid(program, 0)
+    reports.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    os._exit(0)
+
+
+def _become(
+    files: list[int], module: str, arguments: list[str], environment: dict[str, str], folder: str
+) -> None:
+    for wanted, descriptor in enumerate(files):
+        os.dup2(descriptor, wanted)
+        os.close(descriptor)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    sys.argv[1:] = arguments
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    _serve(socket.socket(fileno=int(sys.argv[1])))

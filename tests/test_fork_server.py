@@ -1,0 +1,33 @@
+"""A forked process is the process a person would start."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.fork_server import fork_server
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["--version"], 0), (["locate", "--json"], 0), (["nonsense"], 2)]
+)
+def test_it_says_what_a_process_of_its_own_says(arguments: list[str], code: int) -> None:
+    environment = {**os.environ, "ZUNO_HOME": "/nonexistent/zuno"}
+    real = subprocess.run(
+        [sys.executable, "-m", "zuno_tui", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    forked = fork_server().run("zuno_tui", *arguments, environment=environment)
+    assert forked.returncode == real.returncode == code
+    assert (forked.stdout, forked.stderr) == (real.stdout, real.stderr)
+
+
+def test_one_that_takes_too_long_is_killed() -> None:
+    with pytest.raises(TimeoutError):
+        fork_server().run("http.server", "0", environment=os.environ, timeout=0.5)
