@@ -6,7 +6,7 @@ wrote on the chain can reach a prompt or change a plan.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from agents.bus.payload import Measure, Payload, Units
 from agents.numbers.fee_interval import FITTED
@@ -89,6 +89,26 @@ class MarketFacts(Payload):
     """And more than this times it one time in ten."""
 
 
+ReplayStep: TypeAlias = tuple[int, int, int, int, int, int]
+"""Seconds before the end; close, lowest and highest root; fee rate; liquidity that was met."""
+
+
+class PricePathFacts(Payload):
+    """The way a pool's price really went, for a range to be taken along it.
+
+    A root is the square root of the price, in parts of 10^12 that it lay above the present one;
+    a fee rate is in parts of 10^18 of the full-range worth of liquidity.
+    """
+
+    opening: int
+    """The root before the first step."""
+    liquidity_unit: Units
+    """What the liquidity of steps is counted in."""
+    swaps: int
+    """More than there are steps where several swaps in a row were put into one."""
+    steps: tuple[ReplayStep, ...]
+
+
 class GasFacts(Payload):
     wei_per_gas: Units
     l1_data_fee_wei: Units
@@ -105,6 +125,10 @@ class ObservedPool(Payload):
     market: MarketFacts
     regime: Regime
     regime_reason: str
+    day_path: PricePathFacts | None = None
+    """The swaps of the last 24 hours."""
+    week_path: PricePathFacts | None = None
+    """The hours of the last 7 days, a step each."""
 
 
 class Capital(Payload):

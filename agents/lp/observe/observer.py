@@ -12,6 +12,7 @@ from agents.lp.observe.errors import (
     NoSuchPositionError,
     chain_faults_told,
 )
+from agents.lp.observe.path_facts import MOST_STEPS
 from agents.lp.observe.pool_facts import COIN_DECIMALS, figure, said, usd_per_unit
 from agents.lp.observe.pool_reading import SeenPool, observed_pool, read_pools
 from agents.numbers.costs import GAS_UNITS, CostedRecipe
@@ -112,6 +113,8 @@ def _stands_for(asked: Address, held: Address, wrapped: Address | None) -> bool:
 
 
 T = TypeVar("T")
+_LEAST_STEPS = 80
+"""Of the last day in each pool, however many are surveyed."""
 _LARGEST_TOKEN_ID = 2**256 - 1
 _REPLACED = frozenset((ErrorKind.REORGED, ErrorKind.STATE_PRUNED, ErrorKind.BLOCK_MISSING))
 """What a node says of a head that was replaced while it was read: the new one will do."""
@@ -207,7 +210,8 @@ class ChainObserver:
             read_gas(sources.client, network, block),
         )
         tokens = {token.address: token for pool in pools for token in (pool.token0, pool.token1)}
-        told = [observed_pool(network, reading, tokens, prices) for reading in readings]
+        steps = max(_LEAST_STEPS, MOST_STEPS // len(readings))
+        told = [observed_pool(network, reading, tokens, prices, steps) for reading in readings]
         gas, gas_sources = self._gas(cost, prices)
         listed = "" if found.coverage.complete else ", not all Initialize logs could be read"
         return CreateContext(

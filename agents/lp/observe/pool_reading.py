@@ -10,6 +10,7 @@ from msgspec import Struct
 from agents.lp.facts import MarketFacts, ObservedPool
 from agents.lp.observe.earnings import UnitPrices, earnings
 from agents.lp.observe.movement import MarketCloses, movement, read_market_closes
+from agents.lp.observe.path_facts import MOST_STEPS, day_path, week_path
 from agents.lp.observe.pool_facts import REACH, figure, pool_facts, said, valued_token
 from agents.numbers.rounding import significant
 from chain.base.units import HOUR
@@ -77,7 +78,11 @@ async def read_pools(sources: Sources, block: Block, seen: Sequence[SeenPool]) -
 
 
 def observed_pool(
-    network: Network, reading: PoolReading, tokens: Mapping[Address, Token], prices: PriceBook
+    network: Network,
+    reading: PoolReading,
+    tokens: Mapping[Address, Token],
+    prices: PriceBook,
+    most_steps: int = MOST_STEPS,
 ) -> SourcedPoolFacts:
     seen, block = reading.seen, reading.hours.last
     key = seen.state.key
@@ -103,6 +108,7 @@ def observed_pool(
         fee_low_factor=significant(earned.spread.low),
         fee_high_factor=significant(earned.spread.high),
     )
+    terms = FeeTerms(key.fee, seen.state.protocol_fee)
     observed = ObservedPool(
         token0=token0.facts,
         token1=token1.facts,
@@ -110,6 +116,8 @@ def observed_pool(
         market=market,
         regime=moved.regime.regime,
         regime_reason=moved.regime.reason,
+        day_path=day_path(reading.hours, terms, seen.state.sqrt_price_x96, most_steps),
+        week_path=week_path(reading.hours, seen.state.sqrt_price_x96),
     )
     told = {
         "pool": f"PoolManager storage, block {block.number}",

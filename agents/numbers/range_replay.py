@@ -1,0 +1,125 @@
+"""What a range would have earned and lost, had it been in the pool while this happened.
+
+Nothing is modelled: a range is taken along the way the price really went. Each step paid a unit of
+liquidity so much wherever the price passed through it; the range has its part of the step's way.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import exp
+from typing import TYPE_CHECKING, NamedTuple
+
+from agents.numbers.edges import TICK_LOG
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agents.numbers.outlook import Stake
+
+_HOUR = 3_600
+
+
+class PathStep(NamedTuple):
+    """A swap, or several in a row; roots are square roots of the price."""
+
+    age: int
+    """Seconds between its end and the end of the path."""
+    opening: float
+    close: float
+    low: float
+    high: float
+    """The lowest and highest root on its way, its opening included."""
+    fee_rate: float
+    """What it paid for the full-range worth of liquidity it passed through, as a part of it."""
+    liquidity: float
+    """That it met, whoever held it."""
+
+
+class RangeReplay(NamedTuple):
+    """In units of currency1, over the whole path."""
+
+    fees: float
+    lvr: float
+    """By the prices at the ends of hours: what the market took."""
+    lvr_by_step: float
+    """By every step: noise that came back is counted as loss, too."""
+    in_range_share: float
+    """Of the way the price went."""
+    steps: int
+
+    @property
+    def net(self) -> float:
+        return self.fees - self.lvr
+
+
+class _Roots(NamedTuple):
+    lower: float
+    upper: float
+
+    def clamp(self, root: float) -> float:
+        return min(max(root, self.lower), self.upper)
+
+
+def replay_range(steps: Sequence[PathStep], stake: Stake, held: Stake | None = None) -> RangeReplay:
+    """A stake along a path; `held` is what of the path's liquidity was the person's own.
+
+    Where the stake is what was held its fees are its part of what was paid; any other would have
+    shared with all who were there but the one it replaces.
+    """
+    edges = _roots(stake)
+    left = None if held is None or held == stake else _roots(held)
+    fees = inside = way = 0.0
+    for step in steps:
+        part = _part_inside(step, edges)
+        worth = 2 * stake.liquidity * step.close
+        others = step.liquidity
+        if held is not None and left is not None and left.lower <= step.close < left.upper:
+            others = max(0.0, others - held.liquidity)
+        # What a step paid in sum stays the same, and is shared by more.
+        diluted = 1.0 if stake == held else _part_of(step.liquidity, others + stake.liquidity)
+        fees += worth * step.fee_rate * part * diluted
+        moved = step.high - step.low
+        way, inside = way + moved, inside + moved * part
+    closes = [step.close for step in steps]
+    opening = [step.opening for step in steps[:1]]
+    return RangeReplay(
+        fees=fees,
+        lvr=_lvr([*opening, *_hourly(steps)], edges, stake.liquidity),
+        lvr_by_step=_lvr([*opening, *closes], edges, stake.liquidity),
+        in_range_share=inside / way if way else 0.0,
+        steps=len(steps),
+    )
+
+
+def _part_inside(step: PathStep, edges: _Roots) -> float:
+    """How much of a step's way lies in the range."""
+    if step.low == step.high:
+        return float(edges.lower <= step.close < edges.upper)
+    return (edges.clamp(step.high) - edges.clamp(step.low)) / (step.high - step.low)
+
+
+def _part_of(liquidity: float, whole: float) -> float:
+    return liquidity / whole if whole else 0.0
+
+
+def _hourly(steps: Sequence[PathStep]) -> Iterator[float]:
+    """The root at the end of each hour back from the end of the path."""
+    for step, after in pairwise(steps):
+        if -(-step.age // _HOUR) != -(-after.age // _HOUR):
+            yield step.close
+    for step in steps[-1:]:
+        yield step.close
+
+
+def _lvr(roots: Sequence[float], edges: _Roots, liquidity: float) -> float:
+    """Each move loses L·(c₁ − c₀)·(s₁² − c₀c₁)/(c₀c₁), c being s held within the range."""
+    total = 0.0
+    for before, after in pairwise(roots):
+        start, end = edges.clamp(before), edges.clamp(after)
+        total += (end - start) * (after * after - start * end) / (start * end)
+    return liquidity * total
+
+
+def _roots(stake: Stake) -> _Roots:
+    return _Roots(exp(stake.ticks.lower * TICK_LOG / 2), exp(stake.ticks.upper * TICK_LOG / 2))
