@@ -89,6 +89,8 @@ class TurnView(Struct, frozen=True):
     struck: tuple[Struck, ...] = ()
     sourced: str = ""
     """The same words with the ids of their numbers, for who wants to see the sources."""
+    sourced_struck: tuple[Struck, ...] = ()
+    """What is struck in those."""
 
 
 class DebateView(Struct, frozen=True):
