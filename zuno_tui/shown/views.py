@@ -219,6 +219,8 @@ class DetailView(Struct, frozen=True):
     """Day, fees, LVR, in the unit the desk counts in."""
     history: tuple[str, ...]
     hook: tuple[str, ...]
+    days_sum: str = ""
+    """What the days come to, and what of the result against holding they do not tell."""
 
 
 class RecordRow(Struct, frozen=True):
