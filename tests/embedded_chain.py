@@ -35,4 +35,5 @@ def embedded_chain(
             yield read_ready_line(lines.readline())
     finally:
         os.close(ending)
-        child.wait(_PATIENCE)
+        if child.ended(_PATIENCE) is None:
+            child.kill()

@@ -11,6 +11,7 @@ import gc
 import json
 import os
 import runpy
+import select
 import signal
 import socket
 import subprocess
@@ -35,6 +36,7 @@ PRELOADED = (
     "zuno_tui.cli.parser",
     "zuno_tui.commands.running.apply",
     "zuno_tui.commands.running.create",
+    "zuno_tui.commands.running.outbox",
     "zuno_tui.commands.running.replay",
 )
 
@@ -71,7 +73,10 @@ class ForkServer:
             child = self.start(
                 module, *arguments, environment=environment, files=[one.fileno() for one in files]
             )
-            code = child.wait(timeout)
+            code = child.ended(timeout)
+            if code is None:
+                child.kill()
+                raise TimeoutError(f"{module} took longer than {timeout} seconds")
             stdout.seek(0)
             stderr.seek(0)
             words = [module, *arguments]
@@ -92,20 +97,27 @@ class ForkServer:
 class ForkedProcess:
     def __init__(self, reports: socket.socket) -> None:
         self._reports = reports
-        self._lines = reports.makefile()
-        self.pid = int(self._lines.readline())
+        self._code: int | None = None
+        self.pid = self._number()
 
-    def wait(self, timeout: float) -> int:
-        """The exit code, negative after a signal; a process that takes longer is killed."""
-        self._reports.settimeout(timeout)
-        try:
-            return int(self._lines.readline())
-        except TimeoutError:
-            os.kill(self.pid, signal.SIGKILL)
-            raise
-        finally:
-            self._lines.close()
+    def ended(self, within: float) -> int | None:
+        """The exit code, negative after a signal; None where it still runs after these seconds."""
+        if self._code is None and select.select([self._reports], [], [], within)[0]:
+            self._code = self._number()
             self._reports.close()
+        return self._code
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+
+    def _number(self) -> int:
+        line = b""
+        while not line.endswith(b"\n"):
+            letter = self._reports.recv(1)
+            if not letter:
+                raise ChildProcessError("the fork server ended")
+            line += letter
+        return int(line)
 
 
 @cache

@@ -16,7 +16,7 @@ from chain.base.store import StoreError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agents.model.refusal import Refusal
+    from agents.model.refusal import RequestRefusal
     from agents.model.settings import ModelSettings
 
 T = TypeVar("T")
@@ -67,11 +67,11 @@ def first_guess(settings: ModelSettings) -> ServerAbilities:
 
 
 def without_refused(
-    able: ServerAbilities, refusal: Refusal, *, has_temperature: bool, asked_tokens: int
+    able: ServerAbilities, refusal: RequestRefusal, *, has_temperature: bool, asked_tokens: int
 ) -> ServerAbilities | None:
     """What to try after a refusal; None where nothing is left to leave out."""
     if refusal.overflow:
-        return _shorter(able, asked_tokens, SHORT_ANSWER)
+        return _shorter(able, asked_tokens, max(SHORT_ANSWER, asked_tokens // 2))
     if refusal.most_tokens is not None and able.limit_name in refusal.named:
         return _shorter(able, asked_tokens, refusal.most_tokens)
     steps: list[tuple[str, ServerAbilities | None]] = [

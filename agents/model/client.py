@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from agents.model.asking import Asking
 from agents.model.exchange import ModelExchange, Question
 from agents.model.interface import Answer, ModelUnavailable, Unavailability
+from agents.model.pending_question import PendingQuestion
 from agents.model.prose import ProseStream
 from agents.model.reply_text import UnusableReplyError, has_fields_of, parse_reply
 from agents.model.schema import strict_schema
@@ -75,7 +75,7 @@ class OpenAIModel:
             schema_name=schema.__name__,
             schema=strict_schema(schema),
         )
-        asking = Asking(
+        pending = PendingQuestion(
             role,
             settings,
             exchange=self._exchange,
@@ -87,7 +87,7 @@ class OpenAIModel:
         seconds = settings.limits.total_seconds
         try:
             async with asyncio.timeout(seconds) as deadline:
-                return await self._answer(asking, question, schema, on_prose, deadline)
+                return await self._answer(pending, question, schema, on_prose, deadline)
         except TimeoutError:
             unavailable = ModelUnavailable(
                 Unavailability.TIMED_OUT, f"The model did not finish within {seconds:.3g} seconds."
@@ -95,45 +95,45 @@ class OpenAIModel:
         except ModelUnavailable as error:
             unavailable = error
         late = unavailable.reason in (Unavailability.TIMED_OUT, Unavailability.STALLED)
-        if late and not asking.heard:
+        if late and not pending.heard:
             self._unresponsive.add(server)
         raise unavailable
 
     async def _answer(
         self,
-        asking: Asking,
+        pending: PendingQuestion,
         question: Question,
         schema: type[Reply],
         on_prose: Callable[[str], None],
         deadline: asyncio.Timeout,
     ) -> Answer[Reply]:
         prose = ProseStream(on_prose, self._redactor)
-        first, usage = await asking.completed(question, prose.feed, deadline)
+        first, usage = await pending.completed(question, prose.feed, deadline)
         prose.close()
         try:
             read = parse_reply(first.raw, schema, self._redactor)
         except UnusableReplyError as error:
             complaint = str(error)
         else:
-            asking.keep()
-            return Answer(read.value, usage, read.text, asking.model)
+            pending.keep()
+            return Answer(read.value, usage, read.text, pending.model)
         if first.finish is None:
             sentence = "The model's answer ended before it was complete."
             raise ModelUnavailable(Unavailability.DISCONNECTED, sentence)
         if first.finish == "length":
             complaint = "It was cut off because it was too long: write much less."
         elif not has_fields_of(first.raw, schema):
-            asking.loosen()
+            pending.loosen()
         # The words of the second try are not passed on: they would follow those of the first.
         again = question.again(first.raw[:_QUOTED], complaint)
-        second, more = await asking.completed(again, lambda _: None, deadline)
+        second, more = await pending.completed(again, lambda _: None, deadline)
         try:
             read = parse_reply(second.raw, schema, self._redactor)
         except UnusableReplyError:
             sentence = "The model answered twice, but not in the form that was asked for."
         else:
-            asking.keep()
-            return Answer(read.value, usage.plus(more), read.text, asking.model)
+            pending.keep()
+            return Answer(read.value, usage.plus(more), read.text, pending.model)
         raise ModelUnavailable(Unavailability.INVALID, sentence)
 
     def _thinking(self, role: Role) -> Callable[[], None]:

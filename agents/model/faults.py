@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import openai
 
-    from agents.model.refusal import Refusal
+    from agents.model.refusal import RequestRefusal
     from agents.model.settings import ModelSettings
 
 _TOO_MANY = 429
@@ -32,7 +32,7 @@ class TryLaterError(Exception):
 class RequestRefusedError(Exception):
     """The endpoint does not take the request as it is, and another might do."""
 
-    def __init__(self, refusal: Refusal, unavailable: ModelUnavailable) -> None:
+    def __init__(self, refusal: RequestRefusal, unavailable: ModelUnavailable) -> None:
         super().__init__(str(unavailable))
         self.refusal = refusal
         self.unavailable = unavailable

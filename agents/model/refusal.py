@@ -29,6 +29,7 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
 _OVERFLOW = re.compile(
     r"context.?(length|size|window)|exceed_context_size|maximum context|prompt is too long"
     r"|input token count|input is too long|reduce the length|reduce your prompt"
+    r"|request too large"
 )
 _TOO_MANY = re.compile(r"too (large|high|big|many)|at most|maximum|less than or equal|exceed")
 _KEY = re.compile(r"api.?key|unauthori[sz]ed|credit balance|billing|quota")
@@ -42,7 +43,7 @@ _VAGUE = frozenset((400, 415, 422))
 _SPEAKING = _VAGUE | {404, 405, 413, 500, 501}
 
 
-class Refusal(Struct, frozen=True):
+class RequestRefusal(Struct, frozen=True):
     named: frozenset[str]
     """Parameters the server's words speak of."""
     overflow: bool = False
@@ -53,7 +54,7 @@ class Refusal(Struct, frozen=True):
     """Whether it may be about another part of the request."""
 
 
-def read_refusal(status: int, body: str, *, asked_tokens: int) -> Refusal | None:
+def read_refusal(status: int, body: str, *, asked_tokens: int) -> RequestRefusal | None:
     """What can be learned of a refusal; None where it is about something else."""
     words = body[:_MOST_TEXT].lower()
     if status not in _SPEAKING or _KEY.search(words) or _UNKNOWN_MODEL.search(words):
@@ -61,10 +62,10 @@ def read_refusal(status: int, body: str, *, asked_tokens: int) -> Refusal | None
     named = frozenset(name for name, pattern in _NAMES.items() if pattern.search(words))
     about_limit = named & {"max_tokens", "max_completion_tokens"}
     if _OVERFLOW.search(words) and not (about_limit and "must be less" in words):
-        return Refusal(frozenset(), overflow=True)
+        return RequestRefusal(frozenset(), overflow=True)
     most = _most_tokens(words, asked_tokens) if about_limit else None
     vague = status in _VAGUE
-    return Refusal(named, most_tokens=most, vague=vague) if named or vague else None
+    return RequestRefusal(named, most_tokens=most, vague=vague) if named or vague else None
 
 
 def _most_tokens(words: str, asked: int) -> int | None:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from agents.model.brief import Brief
     from agents.model.interface import Answer, Model, ModelPrompt
 
+SILENCE = "silence"
+"""The tag of a thought that says why a model did not speak."""
+RULES_INSTEAD = "The rules speak instead."
+
 Reply = TypeVar("Reply", bound=BaseModel)
 Services = TypeVar("Services")
 
@@ -41,7 +45,7 @@ async def ask(
     try:
         answer = await ask_on_record(context, model, brief.prompt, schema)
     except ModelUnavailable as error:
-        return Spoken(None, f"{error} The rules speak instead.")
+        return Spoken(None, f"{error} {RULES_INSTEAD}")
     return Spoken(answer.value)
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from chain.base.units import DAY, HOUR
 from chain.history.block_times import MOST_EXACT, first_block_since, read_block_times, read_headers
-from chain.history.events import SWAP, SwapEvent
+from chain.history.events import SWAP, SwapEvent, swap_event
 from chain.history.hours import (
     KeptHours,
     Landmark,
@@ -18,10 +18,10 @@ from chain.history.hours import (
     recent_since,
     recent_swap,
 )
-from chain.history.swaps import swap_of_log
+from chain.read.block_reader import EventError
 from chain.read.logs import ScanProgress, scan_logs
 from chain.rpc import requests
-from chain.rpc.errors import Reorged, RpcError, StatePruned
+from chain.rpc.errors import Malformed, Reorged, RpcError, StatePruned
 from chain.rpc.records import Block
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from chain.history.hour_memory import HourMemory
     from chain.history.hours import PoolHours
     from chain.rpc.client import RpcClient
+    from chain.rpc.records import Log
 
 # Blocks of a live network come evenly enough to tell the time between two of them; those of the
 # embedded chain come whenever somebody moves its clock.
@@ -151,7 +152,7 @@ class _HourReader:
             self.head.number,
             blocks_at_first=round(_SECONDS_AT_FIRST / self._network.block_seconds),
         ):
-            events = [swap_of_log(log) for log in scanned.logs]
+            events = [_swap(log) for log in scanned.logs]
             times = await self._times(events, anchor, scanned.last)
             if scanned.last.number == self.head.number:
                 _check(scanned.last, self.head)
@@ -256,3 +257,10 @@ def _covers(kept: KeptHours, since: int) -> bool:
 def _check(found: Block, head: Block) -> None:
     if found.hash != head.hash:
         raise Reorged(head.number, head.hash, found.hash, endpoint="the RPC")
+
+
+def _swap(log: Log) -> SwapEvent:
+    try:
+        return swap_event(log)
+    except EventError as error:
+        raise Malformed(f"a log that is no Swap: {error}", endpoint="The RPC") from error

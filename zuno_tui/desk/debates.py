@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from agents.model.speaking import SILENCE
 from zuno_tui.desk.card import plan_view
 from zuno_tui.desk.events import DebateChanged, Said, ThinkingHeard, TurnEnded
 from zuno_tui.desk.prose import SpeakerProse, ending, turn_view
@@ -182,7 +183,7 @@ class _Hearing:
         view = turn_view(turn)
         self._view = replace(self._view, turns=(*self._view.turns, view))
         self._desk_context.tell(TurnEnded(view))
-        if turn.thought.tag == "silence":
+        if turn.thought.tag == SILENCE:
             self._desk_context.tell(Said(turn.thought.text, "warn"))
 
     def on_crash(self, role: Role, error: Exception) -> None:

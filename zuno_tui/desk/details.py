@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from agents.lp.advice_words import edge_sentence
 from agents.numbers.pool_edge import week_edge
-from chain.base.quantity import Unknown
+from chain.base.quantity import Known, Unknown
 from chain.base.units import DAY
 from chain.history.flows import FeeTerms
 from chain.history.hour_memory import HourMemory
@@ -21,14 +21,15 @@ from chain.pools.depth import read_depths
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.by_day import DayMemory, settled_days
 from chain.positions.overview import read_one
-from chain.positions.performance import read_performance
+from chain.positions.performance import gains, read_performance
 from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
 from chain.tokens.pair import pair_of
 from zuno_tui.commands.running.inspect import PositionPage
 from zuno_tui.desk.events import DetailReady, Said
+from zuno_tui.session.reading_progress import reading_progress
 from zuno_tui.shown.views import ChartView, DetailView
-from zuno_tui.shown.words import UNKNOWN, amount_of
+from zuno_tui.shown.words import UNKNOWN, amount_of, signed_money
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -108,6 +109,28 @@ def days_view(
     )
 
 
+def days_sum(
+    days: Sequence[tuple[str, float, float]],
+    against_holding: Quantity[Fraction],
+    unit: WorthUnit,
+    *,
+    since_opened: bool,
+) -> str:
+    """What the days come to, beside the result against holding that is told for the whole."""
+    if not days:
+        return ""
+    net = Fraction(sum(fees - lvr for _, fees, lvr in days))
+    told = f"These days, which are UTC's, come to {signed_money(Known(net, 'hours'), unit)}."
+    if isinstance(against_holding, Unknown):
+        return told
+    rest = signed_money(Known(against_holding.value - net, "hours"), unit)
+    before = "" if since_opened else f", and the days before {days[0][0]}"
+    return (
+        f"{told} Against holding it is {signed_money(against_holding, unit)} since it was opened; "
+        f"the other {rest} is what the price did to amounts that are not those put in{before}."
+    )
+
+
 def history_lines(changes: Sequence[LiquidityChange], pair: Pair) -> Iterator[str]:
     """What was put in and taken out, the newest first."""
     for change in reversed(changes):
@@ -173,7 +196,7 @@ class Details:
         view = self._facts(one, performance, pair)
         desk_context.tell(DetailReady(view))
         progress("Reading a week of swaps")
-        desk_context.tell(DetailReady(await self._drawn(one, performance, pair, view)))
+        desk_context.tell(DetailReady(await self._drawn(one, performance, pair, view, progress)))
 
     def _pair(self, one: OnePosition) -> Pair:
         pool = one.snapshot.pool
@@ -195,7 +218,12 @@ class Details:
         )
 
     async def _drawn(
-        self, one: OnePosition, performance: Performance, pair: Pair, view: DetailView
+        self,
+        one: OnePosition,
+        performance: Performance,
+        pair: Pair,
+        view: DetailView,
+        progress: Progress,
     ) -> DetailView:
         sources, snapshot = self._desk_context.sources, one.snapshot
         client, network, store = sources.client, sources.network, sources.store
@@ -206,6 +234,7 @@ class Details:
             {pool.pool_id: FeeTerms(pool.key.fee, pool.protocol_fee)},
             (_DAYS + 1) * DAY,
             memory=HourMemory(store, network, sources.clock),
+            watch=reading_progress(progress),
         )
         hours = read[pool.pool_id]
         changes = performance.accounts[snapshot.token_id].changes
@@ -213,12 +242,24 @@ class Details:
             snapshot.identity, changes, hours, DayMemory(store, network, sources.clock)
         )[-_DAYS:]
         pays = "pays", edge_sentence(week_edge(hours))
+        unit = self._desk_context.session.settings.unit
+        shown = days_view(days, pair, one.prices, unit)
+        daily = performance.daily[snapshot.token_id]
+        account = performance.accounts[snapshot.token_id]
+        won = gains(account, daily, pair.token1, one.prices, unit)
+        opened = changes[0].timestamp if changes else snapshot.block.timestamp
         return replace(
             view,
             facts=(*view.facts, pays),
             price=chart_view(pair, snapshot, hours),
             liquidity=await self._liquidity(one, pair),
-            fees_by_day=days_view(days, pair, one.prices, self._desk_context.session.settings.unit),
+            fees_by_day=shown,
+            days_sum=days_sum(
+                shown,
+                won.against_holding,
+                unit,
+                since_opened=bool(days) and days[0].begin <= opened,
+            ),
         )
 
     async def _liquidity(self, one: OnePosition, pair: Pair) -> tuple[tuple[float, float], ...]:

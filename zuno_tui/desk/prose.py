@@ -28,9 +28,14 @@ def turn_view(turn: SpokenTurn) -> TurnView:
         role=turn.role,
         round=thought.round,
         text=text,
-        struck=tuple(Struck(flag.start, flag.end, WHY_STRUCK[flag.kind]) for flag in moved),
+        struck=_struck(moved),
         sourced="" if said == text else said,
+        sourced_struck=_struck(flags),
     )
+
+
+def _struck(flags: tuple[ClaimFlag, ...]) -> tuple[Struck, ...]:
+    return tuple(Struck(flag.start, flag.end, WHY_STRUCK[flag.kind]) for flag in flags)
 
 
 def ending(ended: DebateEnd) -> str:

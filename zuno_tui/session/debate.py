@@ -20,6 +20,7 @@ from agents.model.budget import Budget, DebateBudget
 from agents.model.settings import RoleModels
 from chain.base.redaction import Redactor
 from zuno_tui.session.desk_knowledge import with_desk_knowledge
+from zuno_tui.session.reading_progress import reading_progress
 from zuno_tui.session.retention import let_go_when_due
 from zuno_tui.settings import SettingsError
 
@@ -80,7 +81,7 @@ async def debate(
         async with live_model(settings, sources.store, debating.listener) as (asked, budget):
             ended = await hold_debate(
                 await with_desk_knowledge(session, sources, start),
-                ChainObserver(sources),
+                ChainObserver(sources, reading_progress(session.narrate)),
                 asked,
                 record,
                 ambient=Ambient(sources.clock, lambda: request_id),

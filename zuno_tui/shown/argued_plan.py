@@ -11,6 +11,7 @@ from agents.bus.payload import Thought
 from agents.bus.plan_store import record_hash
 from agents.bus.run import SpokenTurn
 from agents.lp.plan_document import plan_in, was_edited
+from agents.model.speaking import RULES_INSTEAD, SILENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,6 +92,16 @@ def _recorded_use(document: PlanDocument) -> ModelUse | None:
             price = dollars if isinstance(dollars, float) else None
             return ModelUse(tokens, most, price, cited, struck)
     return None
+
+
+def silences_in(argued: ArguedPlan) -> tuple[str, ...]:
+    """Why the rules spoke in place of the model, each time that they did."""
+    said = (turn.thought for turn in recorded_turns(argued.document))
+    return tuple(
+        thought.text.removesuffix(RULES_INSTEAD).rstrip()
+        for thought in said
+        if thought.tag == SILENCE
+    )
 
 
 def recorded_turns(document: PlanDocument) -> Iterator[SpokenTurn]:

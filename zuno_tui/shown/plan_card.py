@@ -8,6 +8,7 @@ from agents.lp.advice_words import assumption_words, edge_figure, edge_words
 from agents.numbers.survival import WEEK_TOO_HIGH_POINTS
 from chain.base.number_words import UNKNOWN, hours, percent, usd
 from zuno_tui.shown.answer import CommandAnswer
+from zuno_tui.shown.argued_plan import silences_in
 from zuno_tui.shown.drawing.pieces import bar
 from zuno_tui.shown.exit_codes import DONE, FAILED
 from zuno_tui.shown.output import OutputColumn, table
@@ -139,6 +140,9 @@ def model_talk(argued: ArguedPlan) -> Iterator[str]:
         price = f", ${used.dollars:.4f}" if used.dollars is not None and used.tokens else ""
         yield f"The model took {used.tokens:,}{most} tokens{price}."
         yield f"Of the numbers it cited {used.cited} were given to it; {used.struck} were struck."
+    if silences := silences_in(argued):
+        times = "once" if len(silences) == 1 else f"{len(silences)} times"
+        yield f"The rules spoke in place of the model {times}. {silences[-1]}"
 
 
 def headline(plan: Plan) -> str:

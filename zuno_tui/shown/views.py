@@ -89,6 +89,8 @@ class TurnView(Struct, frozen=True):
     struck: tuple[Struck, ...] = ()
     sourced: str = ""
     """The same words with the ids of their numbers, for who wants to see the sources."""
+    sourced_struck: tuple[Struck, ...] = ()
+    """What is struck in those."""
 
 
 class DebateView(Struct, frozen=True):
@@ -217,6 +219,8 @@ class DetailView(Struct, frozen=True):
     """Day, fees, LVR, in the unit the desk counts in."""
     history: tuple[str, ...]
     hook: tuple[str, ...]
+    days_sum: str = ""
+    """What the days come to, and what of the result against holding they do not tell."""
 
 
 class RecordRow(Struct, frozen=True):

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from chain.prices.pool_prices import PoolPriceQuestion
     from chain.prices.price import PriceBook
     from chain.read.gas import GasCost
+    from chain.read.logs import ScanProgress
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Block
     from chain.survey.discovery import SurveyedPool
@@ -123,9 +124,12 @@ _REPLACED = frozenset((ErrorKind.REORGED, ErrorKind.STATE_PRUNED, ErrorKind.BLOC
 class ChainObserver:
     """The deterministic half of Scout: the same chain and clock give the same bytes."""
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(
+        self, sources: Sources, watch: Callable[[ScanProgress], None] = lambda _: None
+    ) -> None:
         self._sources = sources
         self._network = sources.network
+        self._watch = watch
 
     async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
         """A position, its pool and its market at the newest block, still without a summary."""
@@ -160,7 +164,7 @@ class ChainObserver:
         (state,) = pool_states([snapshot.pool.key], words)
         question = self._priced_by([snapshot.identity])
         (reading,), cost, tokens, market, pools = await asyncio.gather(
-            read_pools(sources, block, [SeenPool(state, snapshot.pool.hook)]),
+            read_pools(sources, block, [SeenPool(state, snapshot.pool.hook)], self._watch),
             read_gas(sources.client, network, block),
             tokens_at(sources, currencies([snapshot.identity]), block.hash),
             market_prices(sources.coingecko, network, question.wanted),
@@ -206,7 +210,7 @@ class ChainObserver:
         block, prices = found.block, found.prices
         seen = [SeenPool(pool.state, pool.hook) for pool in pools]
         readings, cost = await asyncio.gather(
-            read_pools(sources, block, seen),
+            read_pools(sources, block, seen, self._watch),
             read_gas(sources.client, network, block),
         )
         tokens = {token.address: token for pool in pools for token in (pool.token0, pool.token1)}

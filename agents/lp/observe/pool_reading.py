@@ -24,7 +24,7 @@ from chain.pools.depth import read_depths
 from chain.read.block_reader import OneBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from chain.contracts.hooks import HookPassport
     from chain.contracts.networks import Address, Network
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from chain.pools.state import PoolState
     from chain.positions.overview import Sources
     from chain.prices.price import PriceBook
+    from chain.read.logs import ScanProgress
     from chain.rpc.records import Block
     from chain.tokens import Token
 
@@ -62,13 +63,18 @@ class SourcedPoolFacts(NamedTuple):
     sources: dict[str, str]
 
 
-async def read_pools(sources: Sources, block: Block, seen: Sequence[SeenPool]) -> list[PoolReading]:
+async def read_pools(
+    sources: Sources,
+    block: Block,
+    seen: Sequence[SeenPool],
+    watch: Callable[[ScanProgress], None] = lambda _: None,
+) -> list[PoolReading]:
     """All of these pools, whose states were read at this block."""
     here = OneBlock(sources.client, sources.network, block.hash)
     states = [one.state for one in seen]
     depths, hours, markets = await asyncio.gather(
         read_depths(here, sources.network, states, reach=REACH),
-        _read_week(sources, block, states),
+        _read_week(sources, block, states, watch),
         _read_markets(sources, states),
     )
     return [
@@ -140,7 +146,10 @@ def observed_pool(
 
 
 async def _read_week(
-    sources: Sources, block: Block, states: Sequence[PoolState]
+    sources: Sources,
+    block: Block,
+    states: Sequence[PoolState],
+    watch: Callable[[ScanProgress], None],
 ) -> dict[PoolId, PoolHours]:
     return await read_hours(
         sources.client,
@@ -149,6 +158,7 @@ async def _read_week(
         _READ_SECONDS,
         memory=HourMemory(sources.store, sources.network, sources.clock),
         head=block,
+        watch=watch,
     )
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from agents.model.abilities import ReplyForm, ServerAbilities, without_refused
-from agents.model.refusal import Refusal, read_refusal
+from agents.model.abilities import SHORT_ANSWER, ReplyForm, ServerAbilities, without_refused
+from agents.model.refusal import RequestRefusal, read_refusal
 
 ASKED = 12_000
 
 
-def read(status: int, body: str) -> Refusal | None:
+def read(status: int, body: str) -> RequestRefusal | None:
     return read_refusal(status, body, asked_tokens=ASKED)
 
 
-def tried(able: ServerAbilities, refusal: Refusal | None) -> ServerAbilities | None:
+def tried(able: ServerAbilities, refusal: RequestRefusal | None) -> ServerAbilities | None:
     assert refusal is not None
     return without_refused(able, refusal, has_temperature=True, asked_tokens=ASKED)
 
@@ -44,8 +44,8 @@ def tried(able: ServerAbilities, refusal: Refusal | None) -> ServerAbilities | N
             "`max_tokens` is less than the `context_window` for this model",
             {"most_tokens": 8192},
         ),
-        ("This model's maximum context length is 8192 tokens.", {"most_tokens": 1_200}),
-        ("prompt is too long: 210000 tokens > 200000 maximum", {"most_tokens": 1_200}),
+        ("This model's maximum context length is 8192 tokens.", {"most_tokens": 6_000}),
+        ("prompt is too long: 210000 tokens > 200000 maximum", {"most_tokens": 6_000}),
         ("streaming is not supported", {"streams": False}),
         ("Request contains an invalid argument.", {"form": "json"}),
     ],
@@ -78,6 +78,21 @@ def test_the_part_that_is_spoken_of_is_left_out(body: str, change: dict[str, obj
 )
 def test_what_is_about_something_else_teaches_nothing(status: int, body: str) -> None:
     assert read(status, body) is None
+
+
+def test_a_context_that_is_too_short_is_given_less_and_less_until_nothing_is_left() -> None:
+    asked = ASKED
+    tokens = []
+    while True:
+        overflow = RequestRefusal(frozenset(), overflow=True)
+        able = without_refused(
+            ServerAbilities(), overflow, has_temperature=False, asked_tokens=asked
+        )
+        if able is None or able.most_tokens is None:
+            break
+        asked = able.most_tokens
+        tokens.append(asked)
+    assert tokens == [6_000, 3_000, 1_500, SHORT_ANSWER]
 
 
 def test_a_server_that_names_nothing_is_tried_without_each_part_and_there_is_an_end() -> None:

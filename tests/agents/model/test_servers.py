@@ -66,7 +66,7 @@ ZOO = [
     ZooServer("Ollama, slow", local.ollama_on_a_slow_machine, 3, able(thinks=True)),
     ZooServer("LM Studio", local.lm_studio, 3, able()),
     ZooServer("vLLM, thinking", local.vllm_thinking, 3, able(thinks=True)),
-    ZooServer("vLLM, 4k context", local.vllm_short_of_context(4096), 4, able(most_tokens=1_200)),
+    ZooServer("vLLM, 4k context", local.vllm_short_of_context(4096), 4, able(most_tokens=2_000)),
     ZooServer("llama.cpp", local.llama_cpp, 4, able("json")),
     ZooServer("no streaming", local.without_streams, 4, able(streams=False)),
     ZooServer("deaf to stream", local.deaf_to_streams, 3, able(streams=False, thinks=True)),
@@ -175,7 +175,7 @@ async def _no_such_model(request: ChatRequest, wire: Wire) -> None:
 @pytest.mark.parametrize(
     ("conduct", "reason", "calls"),
     [
-        (local.llama_cpp_too_small, Unavailability.OVERFLOWED, 2),
+        (local.llama_cpp_too_small, Unavailability.OVERFLOWED, 3),
         (_bad_key, Unavailability.REJECTED, 1),
         (_no_such_model, Unavailability.REJECTED, 1),
         (hosted.thinks_for_ever, Unavailability.INVALID, 2),

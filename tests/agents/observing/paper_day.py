@@ -35,7 +35,6 @@ from chain.history.events import LogPlace, SwapEvent
 from chain.history.flows import FeeTerms
 from chain.history.hours import pool_hours, recent_swap
 from chain.history.ranges import LiquidityRange, range_fees
-from chain.history.swaps import TimedSwap
 from chain.math.fees import unpack_protocol_fee
 from chain.math.ticks import nearest_usable_tick, sqrt_price_at_tick
 from chain.pools.depth import Depth
@@ -45,6 +44,7 @@ from chain.prices.pool_prices import prices_from_pools
 from chain.rpc.records import Block
 from chain.tokens import listed_token
 from tests.chain.devnet.paper_market import PaperState
+from tests.chain.history.all_swaps import TimedSwap
 
 if TYPE_CHECKING:
     from agents.lp.facts import ObservedPool

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 POOL = "0x" + "ab" * 32
 BEGAN = 1_760_000_000
+_MASK = (1 << 64) - 1
 _SENDER = "0x" + "00" * 31 + "01"
 
 
@@ -42,10 +43,10 @@ class BusyNode:
 
     def _log(self, number: int, index: int) -> Log:
         # A price that walks up and down by parts of a tick, and liquidity that changes at times.
-        noise = (number * 2_654_435_761 + index * 40_503) % 9_973
-        root = (1 << 96) + (1 << 70) * noise + number
-        liquidity = 10**20 + 10**15 * (number // 500 % 7)
-        paid = 10**15 + noise * 10**11 + index
+        noise = _mixed(number * 64 + index)
+        root = (1 << 96) + (noise << 24)
+        liquidity = 10**20 + _mixed(number // 50) // 7
+        paid = 10**15 + _mixed(noise)
         amounts = (-paid, paid) if noise % 2 else (paid, -paid)
         fields = (*amounts, root, liquidity, 0, 500)
         data = b"".join(field.to_bytes(32, "big", signed=True) for field in fields)
@@ -70,3 +71,11 @@ class BusyNode:
         found = tuple(log for number in range(first, last + 1) for log in self.logs_of(number))
         self.logs_told += len(found)
         return found
+
+
+def _mixed(value: int) -> int:
+    """Sixty-four bits that no packing makes smaller."""
+    value = (value + 0x9E3779B97F4A7C15) & _MASK
+    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & _MASK
+    value = (value ^ value >> 27) * 0x94D049BB133111EB & _MASK
+    return value ^ value >> 31

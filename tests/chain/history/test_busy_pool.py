@@ -56,7 +56,7 @@ async def test_many_swaps_are_read_once_and_kept_small() -> None:
     tracemalloc.stop()
     assert found.swaps == 6_001
     assert peak < 12_000_000
-    assert stored_bytes(store) / found.swaps < 60, "68,000 swaps of a last day take under 5 MB"
+    assert stored_bytes(store) / found.swaps < 40, "68,000 swaps of a last day take under 3 MB"
     assert len(seen) >= 10, "there is something to show while it goes on"
     told = node.logs_told
     assert told < 6_600, "but for what stood beside a refusal no block is read twice"

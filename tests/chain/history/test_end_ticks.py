@@ -10,10 +10,10 @@ from chain.devnet.world.accounts import ARBITRAGEUR
 from chain.devnet.world.pools import POOLS, WETH_USDC_LOW
 from chain.history.end_ticks import end_ticks, read_end_ticks
 from chain.history.events import SWAP
-from chain.history.swaps import read_swaps
 from chain.rpc import requests
 from chain.rpc.errors import RangeTooWide, Reorged
 from chain.rpc.records import LogFilter
+from tests.chain.history.all_swaps import read_swaps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,9 +14,9 @@ from chain.history.flows import FeeTerms, fees
 from chain.history.hour_memory import HourMemory, forget_hours
 from chain.history.hour_reader import read_hours
 from chain.history.hours import hour_of, hour_rows, pool_hours, recent_swap
-from chain.history.swaps import read_swaps
 from chain.math.fees import ProtocolFee
 from chain.rpc.errors import StatePruned
+from tests.chain.history.all_swaps import read_swaps
 from tests.chain.history.conftest import DEVNET, LiveWorld
 from tests.chain.history.market import swap_between
 

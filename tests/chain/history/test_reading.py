@@ -10,8 +10,8 @@ from chain.devnet.node.index import LogQuery
 from chain.devnet.world.pools import POOLS
 from chain.history import events
 from chain.history.block_times import first_block_since, interpolated, read_block_times, spread
-from chain.history.swaps import read_swaps
 from chain.rpc.errors import Reorged, StatePruned
+from tests.chain.history.all_swaps import read_swaps
 from tests.chain.history.conftest import DEVNET, LiveWorld
 
 if TYPE_CHECKING:

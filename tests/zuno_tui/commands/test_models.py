@@ -143,6 +143,8 @@ async def test_a_phrase_is_argued_about_within_its_budget(desk: Desk) -> None:
     assert silences
     assert all("of the 1,000 for this debate, 0 are used" in text for text in silences)
     assert spoken.data["budget"]["tokens"] == 0
+    times = f"The rules spoke in place of the model {len(silences)} times. The next question may"
+    assert times in desk.offline("plan").out
 
     desk.write("")
     spoken, requests = await desk.run(

@@ -42,6 +42,7 @@ async def test_one_position_is_told_at_once_and_then_drawn(
     assert [price for price, _ in drawn.liquidity] == sorted(price for price, _ in drawn.liquidity)
     assert max(liquidity for _, liquidity in drawn.liquidity) > 0
     assert drawn.fees_by_day
+    assert dict(drawn.facts)["vs holding"].split(",")[0] in drawn.days_sum
     assert "put in" in drawn.history[-1]
     assert f"has no position #{10**9}" in desk.heard_last(Said).words
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from math import isqrt
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chain.contracts.abi import decode, encode_call
@@ -14,6 +13,7 @@ from chain.contracts.networks import NATIVE
 from chain.contracts.storage import decode_slot0, pool_slots
 from chain.math.ticks import tick_at_sqrt_price
 from tests import node_rpc
+from tests.fork_server import fork_server
 from tests.zuno_tui.conftest import CommandLine, Spoken
 from zuno_tui.cli import main
 
@@ -56,21 +56,25 @@ class Desk:
         """Apply, and kill the process when this step is in the pool and in no block."""
         self.ask("evm_setAutomine", False)
         arguments = ("apply", approval["planId"], "--confirm", approval["hash"], *self.flags)
-        applying = subprocess.Popen(
-            [sys.executable, "-m", "zuno_tui", *arguments],
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "ZUNO_HOME": str(self.command.home)},
-        )
-        assert applying.stderr is not None
-        for line in applying.stderr:
-            if f"{at}: sent" in line:
-                break
-            if ": sent" in line:
-                self.ask("evm_mine")
-        applying.kill()
-        applying.communicate(timeout=10)
-        return applying.returncode
+        told, words = os.pipe()
+        with Path(os.devnull).open("r+") as nothing:
+            applying = fork_server().start(
+                "zuno_tui",
+                *arguments,
+                environment={**os.environ, "ZUNO_HOME": str(self.command.home)},
+                files=[nothing.fileno(), nothing.fileno(), words],
+            )
+        os.close(words)
+        with os.fdopen(told) as lines:
+            for line in lines:
+                if f"{at}: sent" in line:
+                    break
+                if ": sent" in line:
+                    self.ask("evm_mine")
+            applying.kill()
+            code = applying.ended(10)
+        assert code is not None
+        return code
 
     def refused(self, *arguments: str) -> Spoken:
         """An `apply` that must not come as far as a key."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import os
 import shutil
 import sqlite3
-import time
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chain.contracts.abi import encode_call
@@ -15,17 +15,13 @@ from chain.devnet.node.transactions import sign_transaction
 from chain.devnet.world.accounts import DEMO_WALLET
 from tests import node_rpc
 from tests.embedded_chain import embedded_chain
+from tests.fork_server import fork_server
 from tests.zuno_tui.conftest import CommandLine, Spoken
-from tests.zuno_tui.gate import apply_driver
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from zuno_tui.shown.exit_codes import DONE, NETWORK
 
 if TYPE_CHECKING:
     import random
-    from pathlib import Path
-
-PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["tests.zuno_tui.gate.apply_driver"])
 
 GWEI = 10**9
 TRIES = 8
@@ -80,21 +76,20 @@ def cut_off(desk: Desk, approval: dict[str, Any], lines: int, after: float) -> C
     That is so many seconds after it has said so many lines, each of which is a state of a step.
     """
     told = desk.command.home.with_name(desk.command.home.name + ".told")
-    told.touch()
     confirmed = (approval["planId"], "--confirm", approval["hash"])
     arguments = ("apply", *confirmed, *desk.flags, "--home", str(desk.command.home))
-    child = PROCESSES.Process(target=apply_driver.run_command, args=(arguments, str(told)))
-    child.start()
-    while child.is_alive() and _steps_said(told.read_text()) < lines:
-        time.sleep(0.01)
-    child.join(after)
-    killed = child.is_alive()
+    with told.open("w") as words, Path(os.devnull).open() as nothing:
+        files = [one.fileno() for one in (nothing, words, words)]
+        child = fork_server().start("zuno_tui", *arguments, environment=os.environ, files=files)
+    while child.ended(0.01) is None and _steps_said(told.read_text()) < lines:
+        pass
+    killed = child.ended(after) is None
     if killed:
         child.kill()
-    child.join(30)
-    assert child.exitcode is not None
+    code = child.ended(30)
+    assert code is not None
     # On a busy machine the chain may fall silent, which cuts an apply off just as well.
-    assert killed or child.exitcode in (DONE, NETWORK), told.read_text()
+    assert killed or code in (DONE, NETWORK), told.read_text()
     return Cut(desk, approval, killed)
 
 

@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from agents.bus.envelope import Role
+from agents.bus.payload import StruckClaim, Thought
+from agents.bus.run import SpokenTurn
 from tests.zuno_tui.screen.scenes import DEBATE, TURNS, desk_app, play, text_of
 from zuno_tui.desk.events import DebateChanged, ProseHeard, ThinkingHeard, TurnEnded
+from zuno_tui.desk.prose import turn_view
 from zuno_tui.screen.panes.debate import FLUSH_SECONDS, MOST_TURNS, DebatePane
 from zuno_tui.screen.panes.turn import turn_text
 from zuno_tui.shown.views import DebateView, Struck, TurnView
@@ -157,3 +161,17 @@ def test_struck_claims_keep_their_place_whatever_is_cleaned_away() -> None:
 
     overlapping = (Struck(0, 4, "one"), Struck(2, 6, "two"))
     assert turn_text(TurnView("critic", 1, "12345678", overlapping)).plain == "1234 [✗ one]5678"
+
+
+def test_what_is_struck_is_struck_with_and_without_the_ids_of_numbers() -> None:
+    text = "It pays 3 % [n1] against 7 % [n9] of cost."
+    struck = (StruckClaim(start=25, end=28, why="unknown"),)
+    turn = SpokenTurn(Role("critic"), Thought(round=1, tag="t", text=text, struck=struck))
+
+    view = turn_view(turn)
+
+    for words, marks in ((view.text, view.struck), (view.sourced, view.sourced_struck)):
+        assert [words[mark.start : mark.end] for mark in marks] == ["7 %"]
+    assert "[n9]" in view.sourced
+    for sourced in (False, True):
+        assert "7 % [✗ no such number]" in turn_text(view, sourced=sourced).plain

@@ -39,20 +39,21 @@ def turn_head(role: str, speaker: int, round_number: int, *, doing: str = "") ->
 
 def turn_text(turn: TurnView, *, sourced: bool = False) -> Content:
     """The words with what was struck struck through, and why, right behind it."""
+    text, marks = turn.text, turn.struck
     if sourced and turn.sourced:
-        return prose(turn.sourced)
+        text, marks = turn.sourced, turn.sourced_struck
     pieces: list[Content] = []
     at = 0
-    for struck in sorted(turn.struck, key=lambda each: each.start):
+    for struck in sorted(marks, key=lambda each: each.start):
         if struck.start < at:
             continue
         pieces += (
-            prose(turn.text[at : struck.start]),
-            literal(turn.text[struck.start : struck.end], "strike $error"),
+            prose(text[at : struck.start]),
+            literal(text[struck.start : struck.end], "strike $error"),
             literal(f" [✗ {struck.why}]", "$error"),
         )
         at = struck.end
-    return Content("").join([*pieces, prose(turn.text[at:])])
+    return Content("").join([*pieces, prose(text[at:])])
 
 
 def prose(text: str) -> Content:

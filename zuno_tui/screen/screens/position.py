@@ -109,6 +109,7 @@ def _pictures(view: DetailView, width: int) -> Iterator[Content]:
     yield heading("BY DAY", "fees less what arbitrage took (LVR)")
     if view.fees_by_day:
         yield drawn(day_bars(view.fees_by_day, width))
+        yield from (literal(line, "$quiet") for line in wrap(view.days_sum, width))
     else:
         yield literal("No whole day is known yet.", "$quiet")
 

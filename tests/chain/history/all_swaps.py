@@ -1,4 +1,4 @@
-"""All swaps of a pool over a range of blocks, read from logs."""
+"""All swaps of a pool over a range of blocks at once, to count by what is read by the hour."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from msgspec import Struct
 
 from chain.history.block_times import MOST_EXACT, read_block_times, read_headers
 from chain.history.events import SWAP, SwapEvent, swap_event
-from chain.read.block_reader import EventError
 from chain.read.logs import ScanProgress, scan_logs
-from chain.rpc.errors import Malformed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Network
     from chain.contracts.pool_key import PoolId
     from chain.rpc.client import RpcClient
-    from chain.rpc.records import Block, Log
+    from chain.rpc.records import Block
 
 
 class TimedSwap(Struct, frozen=True):
@@ -63,7 +61,7 @@ async def read_swaps(
     topics = (SWAP, pool_id)
     pool_manager = network.contracts.pool_manager
     async for scanned in scan_logs(client, pool_manager, [topics], from_block, to_block):
-        events += map(swap_of_log, scanned.logs)
+        events += map(swap_event, scanned.logs)
         blocks.append(scanned.last)
         watch(ScanProgress(from_block, to_block, scanned.last.number, len(events)))
     hashes = {swap.place.block_number: swap.place.block_hash for swap in events}
@@ -76,10 +74,3 @@ async def read_swaps(
         for swap in events
     )
     return SwapHistory(pool_id, first, last, swaps)
-
-
-def swap_of_log(log: Log) -> SwapEvent:
-    try:
-        return swap_event(log)
-    except EventError as error:
-        raise Malformed(f"a log that is no Swap: {error}", endpoint="The RPC") from error

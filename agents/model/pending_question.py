@@ -29,7 +29,7 @@ _MOST_REFUSALS = 12
 _FREE = frozenset((Unavailability.REJECTED, Unavailability.UNREACHABLE, Unavailability.OVERFLOWED))
 
 
-class Asking:
+class PendingQuestion:
     def __init__(
         self,
         role: Role,

@@ -1,0 +1,32 @@
+"""What is said while the swaps of a busy pool are read for the first time."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from chain.read.logs import ScanProgress
+
+BETWEEN_SECONDS = 5.0
+"""A read that is over sooner is not spoken of."""
+
+
+def reading_progress(
+    tell: Callable[[str], None], clock: Callable[[], float] = monotonic
+) -> Callable[[ScanProgress], None]:
+    """Tells now and then how far the reading of swaps is."""
+    told_at = clock()
+
+    def heard(progress: ScanProgress) -> None:
+        nonlocal told_at
+        if clock() - told_at >= BETWEEN_SECONDS:
+            told_at = clock()
+            tell(
+                f"Reading the pool's swaps: {progress.fraction:.0%}, {progress.found:,} so far. "
+                "What was read is kept."
+            )
+
+    return heard
