@@ -32,7 +32,8 @@ async def test_one_position_is_told_at_once_and_then_drawn(
         await desk.desk.idle()
 
     first, drawn = (event.view for event in desk.all_heard(DetailReady))
-    assert first.facts == drawn.facts
+    assert (*first.facts, drawn.facts[-1]) == drawn.facts
+    assert drawn.facts[-1][0] == "pays"
     assert dict(first.facts)["price"]
     assert first.price is None
     assert drawn.price is not None
