@@ -42,6 +42,7 @@ _UNITS = {
     Rule.GAS_YIELD: Unit.MULTIPLIER,
     Rule.BREAK_EVEN: Unit.HOURS,
     Rule.OWN_SWAP: Unit.FRACTION,
+    Rule.REPLAY: Unit.USD,
 }
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from agents.lp.critic_replay import WalkedPaths, replay_opinion, walked_paths
 from agents.lp.evaluation import Evaluated, evaluate, exit_candidate, hold_candidate
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.payloads import Objection, context_hash
@@ -20,6 +21,7 @@ from agents.numbers.rules import (
     decide,
     judge_move,
     strictest,
+    with_findings,
 )
 from agents.numbers.shapes import MAX_CANDIDATES, ShapeError, needed_width
 from chain.math.liquidity import LiquidityError
@@ -27,6 +29,7 @@ from chain.math.liquidity import LiquidityError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from agents.lp.evaluation_context import EvaluationContext
     from agents.lp.facts import CreateContext, MarketContext
     from agents.lp.payloads import Debate
     from agents.lp.plan import Candidate
@@ -96,9 +99,18 @@ def judged_round(
     rules = PROFILES[context.profile]
     judged: list[JudgedCandidate] = []
     points: list[tuple[int, str, float | None]] = []
+    grounds: dict[int, tuple[EvaluationContext, WalkedPaths]] = {}
     for index, move in enumerate(moves):
-        by_rules = judge_move(move.numbers, rules)
-        judgment = _judgment(by_rules, opinions.get(index))
+        shape = move.candidate.shape
+        pool_index = 0 if shape is None else shape.pool_index
+        if pool_index not in grounds:
+            ground = evaluation_of(context, pool_index)
+            grounds[pool_index] = ground, walked_paths(ground)
+        replay = replay_opinion(grounds[pool_index][0], move, grounds[pool_index][1])
+        by_rules = with_findings(judge_move(move.numbers, rules), replay.findings)
+        judgment = _judgment(by_rules, opinions.get(index)).model_copy(
+            update={"replay_24h": replay.day, "replay_7d": replay.week}
+        )
         judged.append(JudgedCandidate(move, judgment, cautioned(by_rules.findings)))
         for finding in by_rules.objections:
             floor = finding.rule is Rule.BUFFER_FLOOR

@@ -66,6 +66,16 @@ class RuleFinding(Payload):
     words: str
 
 
+class ReplayedRange(Payload):
+    """What a range would have earned and lost, had it been there while this happened."""
+
+    fees_usd: Measure
+    lvr_usd: Measure
+    in_range_share: Measure
+    """Of the way the price went."""
+    steps: int
+
+
 class MoveJudgment(Payload):
     """By the rules first; a model may only be stricter."""
 
@@ -74,6 +84,10 @@ class MoveJudgment(Payload):
     findings: tuple[RuleFinding, ...]
     reason: str
     """The Critic's own words."""
+    replay_24h: ReplayedRange | None = None
+    """The Critic's second method: the last day's swaps run through the range."""
+    replay_7d: ReplayedRange | None = None
+    """The week by its hours."""
 
 
 class Candidate(Payload):

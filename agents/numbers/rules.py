@@ -34,6 +34,8 @@ class Rule(StrEnum):
     BREAK_EVEN = "break-even"
     HOOK = "hook"
     OWN_SWAP = "own-swap"
+    REPLAY = "replay"
+    """What really happened, run through the range, against what is expected of it."""
 
 
 MOST_OWN_PRICE_MOVE = 0.01
@@ -91,6 +93,12 @@ def judge_move(move: MoveNumbers, rules: ProfileRules) -> RuleJudgment:
         *_hook(move),
         *_own_swap(move),
     )
+    return RuleJudgment(strictest(finding.verdict for finding in findings), findings)
+
+
+def with_findings(judged: RuleJudgment, more: tuple[RuleResult, ...]) -> RuleJudgment:
+    """The same judgment with what a second method found; it can only harden."""
+    findings = (*judged.findings, *more)
     return RuleJudgment(strictest(finding.verdict for finding in findings), findings)
 
 

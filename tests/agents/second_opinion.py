@@ -100,7 +100,10 @@ def check_plan(context: Context, plan: Plan) -> None:
     """That every judgment is the rules' own and nothing below a floor is recommended."""
     for move in plan.candidates:
         assert move.judgment is not None
-        assert move.judgment.by_rules == verdict_on(context, plan.hold, move), move
+        verdict = verdict_on(context, plan.hold, move)
+        if verdict == "accept" and _paid_less_than_expected(move):
+            verdict = "revise"
+        assert move.judgment.by_rules == verdict, move
         assert move.judgment.reason
         check_numbers(context, move)
     assert plan.choice.reasons
@@ -114,6 +117,20 @@ def check_plan(context: Context, plan: Plan) -> None:
     allowed = {"accept"} if plan.decided_by == "critic" else {"accept", "revise"}
     assert verdict_on(context, plan.hold, chosen) in allowed
     assert _gain(context, plan.hold, chosen) > 0
+
+
+def _paid_less_than_expected(move: Candidate) -> bool:
+    """Whether the range, run through the last day or week, earned less than its low end inside."""
+    judgment = move.judgment
+    if judgment is None or move.fee_low_24h is None or not move.in_range_share:
+        return False
+    least = move.fee_low_24h / move.in_range_share
+    return any(
+        found is not None
+        and found.in_range_share >= 0.2
+        and found.fees_usd / found.in_range_share / days < least
+        for found, days in ((judgment.replay_24h, 1), (judgment.replay_7d, 7))
+    )
 
 
 def check_argued(context: Context, argued: Argued, rounds: int = 2) -> None:

@@ -19,7 +19,7 @@ from zuno_tui.shown.words import amount_of, fee_text, short_amount
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from agents.lp.plan import Candidate, Plan
+    from agents.lp.plan import Candidate, MoveJudgment, Plan, ReplayedRange
     from chain.base.store import Store
     from zuno_tui.shown.argued_plan import ArguedPlan
     from zuno_tui.shown.plan_pools import PlanPool
@@ -286,6 +286,19 @@ def _break_even(one: Candidate, _pool: PlanPool | None) -> str:
     return hours(one.break_even_hours) if one.breaks_even else "never"
 
 
+def _replayed(past: Callable[[MoveJudgment], ReplayedRange | None]) -> Tell:
+    """What the range would have netted, had it been there, and how much of the way it was."""
+
+    def tell(one: Candidate, _pool: PlanPool | None) -> str:
+        found = None if one.judgment is None else past(one.judgment)
+        if found is None:
+            return "–"
+        share = f"{100 * found.in_range_share:.0f} % in"
+        return f"{usd(found.fees_usd - found.lvr_usd)}, {share}"
+
+    return tell
+
+
 def _judged(one: Candidate, _pool: PlanPool | None) -> str:
     return "–" if one.judgment is None else one.judgment.verdict.value
 
@@ -310,5 +323,7 @@ FIGURES: dict[str, Tell] = {
     "LVR APR": _yearly(lambda one: one.lvr_24h),
     "net APR": _yearly(_net_24h),
     "break-even": _break_even,
+    "past 24 h": _replayed(lambda judgment: judgment.replay_24h),
+    "past 7 d": _replayed(lambda judgment: judgment.replay_7d),
     "judged": _judged,
 }

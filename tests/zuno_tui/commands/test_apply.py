@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents.bus.replay import read_record
+from agents.lp.facts import MarketContext
+from agents.lp.services import recorded_context
+from agents.numbers.advice import AdviceReason
 from tests.embedded_chain import embedded_chain
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk, assert_nothing_left, assert_within_bounds
@@ -89,6 +93,20 @@ def test_a_move_ends_in_the_planned_range(desk: Desk, state: str) -> None:
     assert int(new["liquidity"]) == int(approval["bounds"][-1]["liquidity"])
     assert_within_bounds(approval, result)
     assert_nothing_left(desk, approval["tokens"])
+    _acted_just_now(desk, result["newTokenId"])
+
+
+def _acted_just_now(desk: Desk, token_id: str) -> None:
+    """Whoever argues about the position next knows when it was made, in a process of its own."""
+    plan = desk.here("recommend", token_id, "--json", "--deterministic").data
+    record = read_record(desk.command.home / "records" / f"{plan['requestId']}.jsonl")
+    context = recorded_context(record)
+    assert isinstance(context, MarketContext)
+    assert context.position.last_action_time is not None
+    assert 0 <= context.time - context.position.last_action_time < 600
+    assert plan["choice"]["kind"] == "hold"
+    if context.observed.market.edge_7d is not None:
+        assert plan["choice"]["codes"][0] == AdviceReason.ACTED_RECENTLY
 
 
 def test_an_exit_ends_with_both_tokens_and_happens_once(desk: Desk) -> None:
