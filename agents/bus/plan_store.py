@@ -11,7 +11,7 @@ from chain.base import strict_json
 from chain.base.home import set_aside, write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 _PLAN_ID = re.compile(r"plan_[0-9a-f]{16}")
@@ -55,6 +55,11 @@ class PlanStore:
                 "Ask for a new plan: zuno recommend ID"
             )
         return document
+
+    def each(self) -> Iterator[tuple[str, PlanDocument | None]]:
+        """Every plan by the name of its file, the oldest first; None where a file holds none."""
+        for path in self._by_age():
+            yield path.stem, _read(path)
 
     def record_hash(self, request_id: str) -> str | None:
         """The last hash of a debate's record, as the plan that came of it names it."""

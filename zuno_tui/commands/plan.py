@@ -25,7 +25,9 @@ async def _answer(session: Session, asked: ShowPlan) -> CommandAnswer:
     from zuno_tui.commands.running.plans import stored_plan
     from zuno_tui.shown.plan_card import plan_answer
 
-    return plan_answer(stored_plan(session, asked.plan_id))
+    argued = stored_plan(session, asked.plan_id)
+    with session.open_store() as store:
+        return plan_answer(argued, store)
 
 
 def _read(said: Remaining) -> Intent:

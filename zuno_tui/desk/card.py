@@ -25,20 +25,28 @@ if TYPE_CHECKING:
     from zuno_tui.desk.context import Tell
     from zuno_tui.shown.argued_plan import ArguedPlan
     from zuno_tui.shown.plan_pools import PlanPool
+    from zuno_tui.shown.track_record import TrackRecord
     from zuno_tui.shown.views import ApprovalView, ResultView
 
 _DRAWN_OTHERWISE = ("from", "to", "stays 24 h", "stays 7 d", "judged")
 _FIGURES = {label: tell for label, tell in FIGURES.items() if label not in _DRAWN_OTHERWISE}
 
 
-def plan_view(argued: ArguedPlan, pools: Mapping[str, PlanPool], *, made_at: float) -> PlanView:
+def plan_view(
+    argued: ArguedPlan,
+    pools: Mapping[str, PlanPool],
+    *,
+    made_at: float,
+    record: TrackRecord | None = None,
+) -> PlanView:
     plan = argued.plan
+    said = () if record is None else (record.words,)
     return PlanView(
         plan_id=plan.plan_id,
         headline=_headline(plan, pools),
         recommendation=recommendation(plan, pools),
         options=tuple(_options(plan, pools)),
-        reasons=(*reasons(plan, pools), *model_talk(argued)),
+        reasons=(*reasons(plan, pools), *said, *model_talk(argued)),
         made_at=made_at,
         token_id=plan.position,
     )

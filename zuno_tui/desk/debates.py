@@ -12,6 +12,7 @@ from zuno_tui.desk.card import plan_view
 from zuno_tui.desk.events import DebateChanged, Said, ThinkingHeard, TurnEnded
 from zuno_tui.desk.prose import SpeakerProse, ending, turn_view
 from zuno_tui.shown.plan_pools import plan_pools
+from zuno_tui.shown.track_record import track_record
 from zuno_tui.shown.views import DebateView
 
 if TYPE_CHECKING:
@@ -145,8 +146,13 @@ class Debates:
 
 def show_plan(desk_context: DeskContext, card: Card, argued: ArguedPlan, *, made_at: float) -> str:
     """Put a plan on the card; its recommendation in a line."""
-    pools = plan_pools(argued.plan, desk_context.sources.store)
-    view = plan_view(argued, pools, made_at=made_at)
+    store = desk_context.sources.store
+    view = plan_view(
+        argued,
+        plan_pools(argued.plan, store),
+        made_at=made_at,
+        record=track_record(argued.plan, store),
+    )
     card.show(view)
     return f"{view.plan_id}: {view.recommendation}"
 

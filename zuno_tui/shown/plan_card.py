@@ -13,6 +13,7 @@ from zuno_tui.shown.drawing.pieces import bar
 from zuno_tui.shown.exit_codes import DONE, FAILED
 from zuno_tui.shown.output import OutputColumn, table
 from zuno_tui.shown.plan_pools import plan_pools
+from zuno_tui.shown.track_record import track_record
 from zuno_tui.shown.transcript import wrapped
 from zuno_tui.shown.words import amount_of, fee_text, short_amount
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from chain.base.store import Store
     from zuno_tui.shown.argued_plan import ArguedPlan
     from zuno_tui.shown.plan_pools import PlanPool
+    from zuno_tui.shown.track_record import TrackRecord
 
     Tell = Callable[[Candidate, PlanPool | None], str]
 
@@ -32,17 +34,23 @@ _DAYS_A_YEAR = 365
 
 def plan_answer(argued: ArguedPlan, store: Store | None = None) -> CommandAnswer:
     """What was edited since it was made is said to be, and is no success."""
-    edited = argued.edited
-    shown = {**argued.document, "edited": True} if edited else argued.document
+    edited, record = argued.edited, track_record(argued.plan, store)
+    shown = {
+        **argued.document,
+        **({"edited": True} if edited else {}),
+        **({} if record is None else {"trackRecord": record.document}),
+    }
     return CommandAnswer(
-        lines=tuple(plan_lines(argued, plan_pools(argued.plan, store))),
+        lines=tuple(plan_lines(argued, plan_pools(argued.plan, store), record)),
         document=shown,  # type: ignore[arg-type]
         remarks=(edited_words(argued.plan),) if edited else (),
         code=FAILED if edited else DONE,
     )
 
 
-def plan_lines(argued: ArguedPlan, pools: Mapping[str, PlanPool]) -> Iterator[str]:
+def plan_lines(
+    argued: ArguedPlan, pools: Mapping[str, PlanPool], record: TrackRecord | None = None
+) -> Iterator[str]:
     plan = argued.plan
     yield f"{plan.plan_id} · {headline(plan)}"
     yield recommendation(plan, pools)
@@ -59,7 +67,8 @@ def plan_lines(argued: ArguedPlan, pools: Mapping[str, PlanPool]) -> Iterator[st
     ]
     yield from table(columns, rows)
     yield ""
-    for sentence in (*reasons(plan, pools), *model_talk(argued), *record_words(argued)):
+    said = () if record is None else (record.words,)
+    for sentence in (*reasons(plan, pools), *said, *model_talk(argued), *record_words(argued)):
         yield wrapped(f"  {sentence}", indent=2)
 
 

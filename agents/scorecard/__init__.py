@@ -1,0 +1,1 @@
+"""Plans judged later, by what really happened to each of their options."""

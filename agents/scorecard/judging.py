@@ -1,0 +1,177 @@
+"""Horizons that are over, read from the chain at one block, judged once and kept."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from agents.scorecard.price_course import judged_hours
+from agents.scorecard.score import HORIZON_DAYS, JudgedBlock
+from agents.scorecard.score_store import ScoreStore
+from agents.scorecard.scoring import pool_of, score_plan
+from chain.contracts.pool_key import PoolKey
+from chain.history.flows import FeeTerms
+from chain.history.hour_memory import HourMemory
+from chain.history.hour_reader import read_hours
+from chain.history.hours import hour_of
+from chain.pools.state import pool_state_slots, pool_states
+from chain.read.block_reader import OneBlock
+from chain.read.storage_words import read_slots
+from chain.rpc import requests
+from chain.rpc.errors import RpcError
+from chain.rpc.records import Block
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from agents.lp.plan import PlanPoolFacts
+    from agents.scorecard.score import HorizonScore
+    from agents.scorecard.scoring import DecidedPlan
+    from chain.contracts.pool_key import PoolId
+    from chain.positions.overview import Sources
+    from chain.read.logs import ScanProgress
+
+_HEADERS = 100
+"""Asked for at once; public endpoints refuse much larger batches."""
+
+
+class NextHorizon(NamedTuple):
+    """A horizon that is not over yet."""
+
+    plan_id: str
+    days: int
+    over_at: int
+
+
+class Judged(Struct, frozen=True):
+    scores: tuple[HorizonScore, ...]
+    """Of this network, whether judged now or before."""
+    new: int
+    not_yet: tuple[NextHorizon, ...]
+    not_on_chain: tuple[str, ...]
+    """Plans made at a block, or in a pool, that this chain does not have."""
+
+
+class _Due(NamedTuple):
+    decided: DecidedPlan
+    days: int
+
+
+async def judge_due(
+    sources: Sources,
+    plans: Sequence[DecidedPlan],
+    *,
+    watch: Callable[[ScanProgress], None] = lambda _: None,
+) -> Judged:
+    """Judge every horizon of these plans that is over and was not judged before.
+
+    A score stays unless the chain no longer has the block it was read at.
+    """
+    head = await sources.client.head()
+    store = ScoreStore(sources.store, sources.network.chain_id, sources.clock)
+    kept = await _confirmed(sources, store)
+    judged = {(one.plan_id, one.days) for one in kept}
+    open_ = [
+        _Due(one, days)
+        for one in plans
+        for days in HORIZON_DAYS
+        if (one.plan.plan_id, days) not in judged
+    ]
+    not_yet = [one for one in open_ if _over_at(one) > head.timestamp]
+    due = [one for one in open_ if _over_at(one) <= head.timestamp]
+    here = await _on_chain(sources, due)
+    terms = await _terms(sources, head, here)
+    readable = [one for one in here if pool_of(one.decided.plan).pool_id in terms]
+    scores = await _scores(sources, head, readable, terms, watch)
+    store.keep(scores)
+    found = {one.plan_id for one in scores}
+    lost = {one.decided.plan.plan_id for one in due} - found
+    return Judged(
+        scores=(*kept, *scores),
+        new=len(scores),
+        not_yet=tuple(
+            NextHorizon(one.decided.plan.plan_id, one.days, _over_at(one)) for one in not_yet
+        ),
+        not_on_chain=tuple(sorted(lost)),
+    )
+
+
+def _over_at(due: _Due) -> int:
+    return judged_hours(due.decided.plan.time, due.days).end
+
+
+async def _confirmed(sources: Sources, store: ScoreStore) -> list[HorizonScore]:
+    """What was kept, without what was read at blocks that were replaced since."""
+    kept = store.scores()
+    hashes = await _hashes(sources, {one.read_at.number for one in kept})
+    gone = [one for one in kept if hashes.get(one.read_at.number) != one.read_at.hash]
+    store.forget(gone)
+    return [one for one in kept if one not in gone]
+
+
+async def _on_chain(sources: Sources, due: Sequence[_Due]) -> list[_Due]:
+    hashes = await _hashes(sources, {one.decided.plan.block for one in due})
+    return [one for one in due if hashes.get(one.decided.plan.block) == one.decided.plan.block_hash]
+
+
+async def _hashes(sources: Sources, numbers: Iterable[int]) -> dict[int, str]:
+    """Of those blocks the chain has."""
+    wanted = sorted(numbers)
+    found = {}
+    for start in range(0, len(wanted), _HEADERS):
+        asked = wanted[start : start + _HEADERS]
+        outcomes = await sources.client.settle([requests.block(number) for number in asked])
+        for number, outcome in zip(asked, outcomes, strict=True):
+            if isinstance(outcome, RpcError):
+                raise outcome
+            if isinstance(outcome, Block):
+                found[number] = outcome.hash
+    return found
+
+
+async def _terms(sources: Sources, head: Block, due: Sequence[_Due]) -> dict[PoolId, FeeTerms]:
+    """How the pools share their fees; a pool that does not exist is left out."""
+    keys = list(dict.fromkeys(_key(pool_of(one.decided.plan)) for one in due))
+    if not keys:
+        return {}
+    here = OneBlock(sources.client, sources.network, head.hash)
+    words = (await read_slots(here, sources.network, pool_state_slots(keys))).words
+    return {
+        state.pool_id: FeeTerms(state.key.fee, state.protocol_fee)
+        for state in pool_states(keys, words)
+    }
+
+
+def _key(pool: PlanPoolFacts) -> PoolKey:
+    return PoolKey(pool.currency0, pool.currency1, pool.fee, pool.tick_spacing, pool.hooks)
+
+
+async def _scores(
+    sources: Sources,
+    head: Block,
+    due: Sequence[_Due],
+    terms: Mapping[PoolId, FeeTerms],
+    watch: Callable[[ScanProgress], None],
+) -> list[HorizonScore]:
+    by_pool: dict[PoolId, list[_Due]] = defaultdict(list)
+    for one in due:
+        by_pool[pool_of(one.decided.plan).pool_id].append(one)
+    scores = []
+    memory = HourMemory(sources.store, sources.network, sources.clock)
+    read_at = JudgedBlock(head.number, head.hash)
+    for pool_id, several in by_pool.items():
+        since = min(hour_of(one.decided.plan.time) for one in several)
+        hours = await read_hours(
+            sources.client,
+            sources.network,
+            {pool_id: terms[pool_id]},
+            head.timestamp - since,
+            memory=memory,
+            head=head,
+            watch=watch,
+        )
+        rows = hours[pool_id].rows
+        scores += [score_plan(one.decided, one.days, rows, read_at) for one in several]
+    return scores

@@ -1,0 +1,213 @@
+"""A plan judged by the hours that followed it: nothing here reads a chain, a clock or a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from agents.numbers.edges import TickRange
+from agents.numbers.outlook import Stake
+from agents.scorecard.outcome import (
+    PlanOption,
+    amounts_of,
+    earned_fees,
+    wide_stake,
+    worth1,
+    worth_at_end,
+)
+from agents.scorecard.price_course import price_course
+from agents.scorecard.score import (
+    AdviceKind,
+    FeeOutcome,
+    HorizonScore,
+    OptionWorths,
+    StayOutcome,
+)
+from chain.math.liquidity import Amounts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agents.lp.plan import Candidate, Plan, PlanPoolFacts
+    from agents.scorecard.price_course import PriceCourse
+    from agents.scorecard.score import DecidedBy, JudgedBlock
+    from chain.history.hours import HourRow
+
+_SURVIVAL_DAYS = {1: "day", 7: "week"}
+
+
+class DecidedPlan(Struct, frozen=True):
+    plan: Plan
+    decided_by: DecidedBy
+    """Whether a model was asked."""
+
+
+def kind_of(plan: Plan) -> AdviceKind:
+    if plan.kind == "create":
+        return AdviceKind.CREATE if plan.choice.kind == "move" else AdviceKind.KEEP
+    return AdviceKind(plan.choice.kind)
+
+
+def pool_of(plan: Plan) -> PlanPoolFacts:
+    """The pool a plan is judged in: that of what it recommends."""
+    return next(pool for pool in plan.pools if pool.pool_id == plan.recommended.pool_id)
+
+
+def score_plan(
+    decided: DecidedPlan, days: int, rows: Sequence[HourRow], read_at: JudgedBlock
+) -> HorizonScore:
+    """By every hour with a swap since the plan was made, of the pool it is judged in."""
+    plan = decided.plan
+    scoring = _Scoring(plan, price_course(pool_of(plan).sqrt_price_x96, plan.time, days, rows))
+    return HorizonScore(
+        plan_id=plan.plan_id,
+        chain_id=plan.chain_id,
+        kind=kind_of(plan),
+        decided_by=decided.decided_by,
+        days=days,
+        made_at=plan.time,
+        read_at=read_at,
+        worth_before=worth1(scoring.available, scoring.pool.sqrt_price_x96),
+        unit1_usd=scoring.unit1_usd,
+        worths=scoring.worths(),
+        rules_same=_rules_chose_the_same(plan),
+        stays=tuple(scoring.stays(days)),
+        fees=tuple(scoring.fees()) if days == 1 else (),
+    )
+
+
+def _rules_chose_the_same(plan: Plan) -> bool:
+    return plan.rules_alone.kind == plan.choice.kind and plan.rules_move in (
+        None,
+        plan.recommended,
+    )
+
+
+class _Scoring:
+    def __init__(self, plan: Plan, course: PriceCourse) -> None:
+        self._plan = plan
+        self._course = course
+        self.pool = pool_of(plan)
+        self.available = _available(plan)
+        self.unit1_usd = _unit1_usd(plan.recommended, self.pool.sqrt_price_x96)
+        self._in_pool = _stake(plan.hold)
+
+    def worths(self) -> OptionWorths:
+        plan = self._plan
+        return OptionWorths(
+            choice=self._worth(self._option(plan.recommended)),
+            hold=self._worth(self._hold()),
+            exit=None if plan.exit is None else self._worth(self._option(plan.exit)),
+            wide=self._worth(self._wide()),
+            rules=self._worth(self._rules()),
+        )
+
+    def stays(self, days: int) -> Iterator[StayOutcome]:
+        """Every chance the card gives a range that the price was in."""
+        name = _SURVIVAL_DAYS.get(days)
+        for one in self._ranges():
+            stake = _stake(one)
+            if name is None or one.survival is None or stake is None:
+                continue
+            if stake.ticks.lower <= self.pool.tick < stake.ticks.upper:
+                said = getattr(one.survival, name)
+                yield StayOutcome(said, self._course.stays_in(stake.ticks))
+
+    def fees(self) -> Iterator[FeeOutcome]:
+        """Every interval of fees the card gives, where dollars are known."""
+        for one in self._ranges():
+            low, high = one.fee_low_24h, one.fee_high_24h
+            if not high or low is None or self.unit1_usd is None:
+                continue
+            earned = earned_fees(self._course, _stake(one), self._in_pool)
+            yield FeeOutcome(low, high, earned.worth1(self._course.last) * self.unit1_usd)
+
+    def _ranges(self) -> Iterator[Candidate]:
+        for one in (self._plan.hold, *self._plan.candidates):
+            if one.pool_id == self.pool.pool_id and one.tick_lower is not None:
+                yield one
+
+    def _worth(self, option: PlanOption | None) -> float | None:
+        return None if option is None else worth_at_end(self._course, option, self._in_pool)
+
+    def _hold(self) -> PlanOption:
+        """Fees that were earned already stay with what is held."""
+        held = self._plan.hold
+        stake = _stake(held)
+        if stake is None:
+            return PlanOption(None, self.available, 0.0)
+        beside = Amounts(
+            self.available.amount0 - held.amount0, self.available.amount1 - held.amount1
+        )
+        return PlanOption(stake, beside, 0.0)
+
+    def _option(self, one: Candidate) -> PlanOption:
+        """What its swap and its mint lost is no longer in its liquidity: gas is what is left."""
+        if one.kind == "hold":
+            return self._hold()
+        gas1 = self._in_currency1(one.gas_usd)
+        stake = _stake(one)
+        if stake is None:
+            return PlanOption(None, self.available, gas1)
+        return PlanOption(stake, Amounts(one.residual0, one.residual1), gas1)
+
+    def _wide(self) -> PlanOption | None:
+        """At the gas of the dearest move of the plan; unknown where there was nothing to move."""
+        gas = [one.gas_usd for one in self._plan.candidates]
+        known = [one for one in gas if one is not None]
+        if not any(self.available) or not gas or len(known) < len(gas):
+            return None
+        pool = self.pool
+        stake = wide_stake(
+            self.available, pool.sqrt_price_x96, pool.tick, pool.tick_spacing, pool.lp_fee
+        )
+        return PlanOption(stake, Amounts(0, 0), self._in_currency1(max(known)))
+
+    def _rules(self) -> PlanOption | None:
+        """None where the rules would have gone to another pool."""
+        plan = self._plan
+        if plan.rules_move is not None:
+            move = plan.rules_move
+            return self._option(move) if move.pool_id == self.pool.pool_id else None
+        if plan.rules_alone.kind == "exit" and plan.exit is not None:
+            return self._option(plan.exit)
+        return self._hold()
+
+    def _in_currency1(self, dollars: float | None) -> float | None:
+        if dollars == 0:
+            return 0.0
+        if dollars is None or not self.unit1_usd:
+            return None
+        return dollars / self.unit1_usd
+
+
+def _available(plan: Plan) -> Amounts:
+    """What could be used, in the currencies of the pool the plan is judged in."""
+    one = plan.recommended
+    if plan.exit is not None:
+        return Amounts(plan.exit.amount0, plan.exit.amount1)
+    if one.tick_lower is None:
+        return Amounts(one.amount0, one.amount1)
+    # Before its swap: a pool of other tokens than the first has its own way to count the capital.
+    amount0, amount1 = one.amount0 + one.residual0, one.amount1 + one.residual1
+    swap = one.prep_action
+    if swap is None:
+        return Amounts(amount0, amount1)
+    if swap.zero_for_one:
+        return Amounts(amount0 + swap.amount_in, amount1 - swap.amount_out)
+    return Amounts(amount0 - swap.amount_out, amount1 + swap.amount_in)
+
+
+def _stake(one: Candidate) -> Stake | None:
+    if one.tick_lower is None or one.tick_upper is None or not one.liquidity:
+        return None
+    return Stake(TickRange(one.tick_lower, one.tick_upper), one.liquidity)
+
+
+def _unit1_usd(one: Candidate, sqrt_price: int) -> float | None:
+    """What the plan took a unit of currency1 to be worth."""
+    stake = _stake(one)
+    amounts = Amounts(one.amount0, one.amount1) if stake is None else amounts_of(stake, sqrt_price)
+    worth = worth1(amounts, sqrt_price)
+    return one.value_usd / worth if one.value_usd and worth > 0 else None

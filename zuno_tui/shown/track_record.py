@@ -1,0 +1,86 @@
+"""What became of plans like this one: said under a plan when it is shown, never kept in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from agents.scorecard.score import AdviceKind
+from agents.scorecard.score_store import ScoreStore
+from agents.scorecard.scoring import kind_of
+from agents.scorecard.summary import beat_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agents.lp.plan import Plan
+    from agents.scorecard.score import HorizonScore
+    from agents.scorecard.summary import BeatCount
+    from chain.base.store import Store
+    from zuno_tui.shown.output import Json
+
+_PREFERRED_DAYS = (7, 1)
+"""A week is what the rule looks ahead; until one is over a day must do."""
+
+
+class _Compared(NamedTuple):
+    """How a kind of advice is called, and what it is compared with."""
+
+    one: str
+    many: str
+    against: str
+    over: Callable[[HorizonScore], float | None]
+
+
+_COMPARED = {
+    AdviceKind.MOVE: _Compared("move", "moves", "holding", lambda one: one.over_hold),
+    AdviceKind.HOLD: _Compared("hold", "holds", "leaving", lambda one: one.over_exit),
+    AdviceKind.EXIT: _Compared("exit", "exits", "holding", lambda one: one.over_hold),
+    AdviceKind.CREATE: _Compared(
+        "new position", "new positions", "keeping the tokens", lambda one: one.over_hold
+    ),
+    AdviceKind.KEEP: _Compared(
+        "plan to keep tokens", "plans to keep tokens", "a wide range", lambda one: one.over_wide
+    ),
+}
+
+
+class TrackRecord(NamedTuple):
+    """How often plans of one kind beat what they are compared with."""
+
+    kind: AdviceKind
+    days: int
+    beaten: BeatCount
+
+    @property
+    def words(self) -> str:
+        compared, judged = _COMPARED[self.kind], self.beaten.judged
+        name = compared.one if judged == 1 else compared.many
+        after = "1 day" if self.days == 1 else f"{self.days} days"
+        return f"Of {judged} such {name} {self.beaten.beat} beat {compared.against} after {after}."
+
+    @property
+    def document(self) -> Json:
+        return {
+            "kind": self.kind.value,
+            "days": self.days,
+            "beat": self.beaten.beat,
+            "judged": self.beaten.judged,
+            "against": _COMPARED[self.kind].against,
+        }
+
+
+def track_record(plan: Plan, store: Store | None) -> TrackRecord | None:
+    """Of this network's plans of the same kind; None until one of them was judged."""
+    if store is None:
+        return None
+    scores = ScoreStore(store, plan.chain_id, lambda: 0.0).scores()
+    return record_of(kind_of(plan), [one for one in scores if one.plan_id != plan.plan_id])
+
+
+def record_of(kind: AdviceKind, scores: Sequence[HorizonScore]) -> TrackRecord | None:
+    for days in _PREFERRED_DAYS:
+        alike = [one for one in scores if one.kind is kind and one.days == days]
+        count = beat_count(alike, _COMPARED[kind].over)
+        if count.judged:
+            return TrackRecord(kind, days, count)
+    return None
