@@ -38,6 +38,7 @@ from zuno_tui.commands.refresh import Refresh
 from zuno_tui.commands.registry import registry
 from zuno_tui.commands.replay import Replay
 from zuno_tui.commands.revoke import Revoke
+from zuno_tui.commands.scorecard import ShowScorecard
 from zuno_tui.commands.show import Show
 from zuno_tui.commands.simulate import SimulatePlan
 from zuno_tui.commands.unwrap import UnwrapEth
@@ -126,6 +127,8 @@ UNDERSTOOD: list[tuple[str, Intent]] = [
     ("replay req_bb", Replay("req_bb")),
     ("replay the latest", Replay("req_aa")),
     ("pools", ListPools()),
+    ("scorecard", ShowScorecard()),
+    ("was the advice right", ShowScorecard()),
     ("balances", ShowBalances()),
     ("doctor", Doctor()),
     ("exit drill", ExitDrill()),

@@ -1,0 +1,232 @@
+"""What an option came to be worth, on hours made by hand."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec import convert, to_builtins
+
+from agents.numbers.edges import TickRange
+from agents.numbers.outlook import Stake
+from agents.scorecard.outcome import amounts_of, earned_fees, price_of, wide_stake, worth1
+from agents.scorecard.price_course import judged_hours, price_course
+from agents.scorecard.score import AdviceKind, HorizonScore, JudgedBlock, OptionWorths
+from agents.scorecard.scoring import DecidedPlan, kind_of, score_plan
+from chain.base.units import DAY, HOUR
+from chain.history.flows import FeeTerms
+from chain.history.hours import PoolMoment, hour_rows, recent_swap
+from chain.history.ranges import LiquidityRange, range_fees
+from chain.math.fees import ProtocolFee
+from chain.math.liquidity import Amounts
+from chain.math.ticks import sqrt_price_at_tick
+from tests.agents.made_up import TIME, TOKEN0, Market
+from tests.agents.one_round import concluded, judged
+from tests.chain.history.market import LIQUIDITY, swap_between
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agents.lp.plan import Candidate, Plan
+    from chain.history.events import SwapEvent
+    from chain.history.hours import HourRow
+
+READ_AT = JudgedBlock(9, "0x" + "99" * 32)
+TERMS = FeeTerms(500, ProtocolFee(0, 0))
+TICK = -196_256
+HELD = Stake(TickRange(TICK - 400, TICK + 400), LIQUIDITY // 1_000)
+
+
+def swaps_at(ticks: Sequence[int]) -> list[SwapEvent]:
+    roots = [sqrt_price_at_tick(TICK), *(sqrt_price_at_tick(TICK + tick) for tick in ticks)]
+    return [swap_between(a, b, fee=500) for a, b in pairwise(roots)]
+
+
+def rows_at(ticks: Sequence[int], begin: int = TIME, apart: int = HOUR) -> list[HourRow]:
+    """A swap to each of these ticks from where the price was, so many seconds apart."""
+    timed = [
+        recent_swap(swap, begin + apart * place, estimated=False)
+        for place, swap in enumerate(swaps_at(ticks), start=1)
+    ]
+    return hour_rows(timed, TERMS, PoolMoment(sqrt_price_at_tick(TICK), LIQUIDITY))
+
+
+def plan_of(market: Market) -> Plan:
+    context = market.position()
+    return concluded(context, judged(context))
+
+
+def choosing(plan: Plan, kind: str, one: Candidate | None) -> Plan:
+    assert one is not None
+    choice = plan.choice.model_copy(update={"kind": kind, "index": one.index})
+    return plan.model_copy(update={"choice": choice, "recommended": one})
+
+
+def score(plan: Plan, rows: Sequence[HourRow], days: int = 1) -> HorizonScore:
+    return score_plan(DecidedPlan(plan, "rules"), days, rows, READ_AT)
+
+
+def test_hours_are_judged_from_the_first_full_one_on() -> None:
+    assert judged_hours(7_200, 1) == (7_200, 7_200 + DAY)
+    assert judged_hours(7_201, 7) == (10_800, 10_800 + 7 * DAY)
+
+
+def test_fees_inside_a_range_are_those_of_its_swaps() -> None:
+    ticks = [30, -80, 150, 20, 210, -60]
+    course = price_course(sqrt_price_at_tick(TICK), TIME, 1, rows_at(ticks))
+    lower, upper = HELD.ticks
+    held = LiquidityRange(sqrt_price_at_tick(lower), sqrt_price_at_tick(upper), HELD.liquidity)
+    path = [swap_between(sqrt_price_at_tick(TICK - 1), sqrt_price_at_tick(TICK)), *swaps_at(ticks)]
+    for in_pool in (HELD, None):
+        exact = range_fees(path, held, TERMS, included=in_pool is not None)
+        found = earned_fees(course, HELD, in_pool)
+        # A range that was not there shares with what the hour's fees were paid to.
+        assert found.fees0 == pytest.approx(exact.fees0, rel=1e-6)
+        assert found.fees1 == pytest.approx(exact.fees1, rel=1e-6)
+
+
+def test_an_hour_that_leaves_the_range_pays_for_its_part_of_the_way() -> None:
+    inside = price_course(sqrt_price_at_tick(TICK), TIME, 1, rows_at([400]))
+    beyond = price_course(sqrt_price_at_tick(TICK), TIME, 1, rows_at([800]))
+    paid, more = (earned_fees(one, HELD, HELD).fees1 for one in (inside, beyond))
+    assert more == pytest.approx(paid, rel=1e-9)
+    below = price_course(sqrt_price_at_tick(TICK), TIME, 1, rows_at([-500, -900], apart=2 * HOUR))
+    left = price_course(sqrt_price_at_tick(TICK), TIME, 1, rows_at([-500]))
+    assert earned_fees(below, HELD, HELD) == earned_fees(left, HELD, HELD)
+
+
+def test_what_was_reached_decides_whether_a_range_stayed() -> None:
+    def stays(*ticks: int) -> bool:
+        course = price_course(sqrt_price_at_tick(TICK), TIME, 1, rows_at(ticks))
+        return course.stays_in(HELD.ticks)
+
+    assert stays(399, -400, 0)
+    assert not stays(400, 0)
+    assert not stays(-401, 0)
+    late = rows_at([500], begin=judged_hours(TIME, 1).end)
+    assert price_course(sqrt_price_at_tick(TICK), TIME, 1, late).stays_in(HELD.ticks)
+
+
+def test_leaving_is_worth_its_tokens_less_gas_and_holding_what_the_range_holds() -> None:
+    plan = plan_of(Market(sigma=0.03))
+    assert plan.exit is not None
+    scored = score(plan, rows_at([120, 300]))
+    last = sqrt_price_at_tick(TICK + 300)
+    tokens = Amounts(plan.exit.amount0, plan.exit.amount1)
+    assert plan.exit.gas_usd is not None
+    assert scored.unit1_usd == pytest.approx(1e-6, rel=1e-5)
+    gas1 = plan.exit.gas_usd / 1e-6
+    assert scored.worths.exit == pytest.approx(worth1(tokens, last) - gas1, rel=1e-7)
+    assert plan.hold.tick_lower is not None
+    assert plan.hold.tick_upper is not None
+    held = Stake(TickRange(plan.hold.tick_lower, plan.hold.tick_upper), plan.hold.liquidity)
+    course = price_course(plan.pools[0].sqrt_price_x96, plan.time, 1, rows_at([120, 300]))
+    earned_before = worth1(tokens, last) - worth1(
+        Amounts(plan.hold.amount0, plan.hold.amount1), last
+    )
+    expected = worth1(amounts_of(held, last), last) + earned_before
+    expected += earned_fees(course, held, held).worth1(last)
+    assert scored.worths.hold == pytest.approx(expected)
+
+
+def test_a_move_costs_what_its_plan_said_where_nothing_happens() -> None:
+    """Its swap and its mint are already in its liquidity, so gas is all that is taken off."""
+    plan = plan_of(Market(sigma=0.03, off_centre=1.5))
+    swapping = [one for one in plan.candidates if one.prep_action is not None]
+    assert swapping
+    for move in swapping:
+        scored = score(choosing(plan, "move", move), ())
+        assert scored.worths.choice is not None
+        cost = (scored.worth_before - scored.worths.choice) * 1e-6
+        assert cost == pytest.approx(move.cost_usd, rel=0.02)
+
+
+def test_a_wide_range_pays_the_fee_on_what_it_swaps() -> None:
+    root = sqrt_price_at_tick(TICK)
+    price = price_of(root)
+    for available in (Amounts(10**18, 0), Amounts(0, round(10**18 * price))):
+        stake = wide_stake(available, root, TICK, 10, 3_000)
+        worth = worth1(amounts_of(stake, root), root)
+        half = worth1(available, root) / 2
+        assert worth == pytest.approx(2 * half - 0.003 * half, rel=2e-4)
+    both = Amounts(10**18, round(10**18 * price))
+    stake = wide_stake(both, root, TICK, 10, 3_000)
+    assert worth1(amounts_of(stake, root), root) == pytest.approx(worth1(both, root), rel=1e-3)
+    low, high = (1.0001 ** (tick - TICK) for tick in stake.ticks)
+    assert (low, high) == pytest.approx((1 / 1.2, 1.2), rel=1e-3)
+
+
+def test_a_wrong_exit_and_a_right_one_are_told_apart() -> None:
+    plan = plan_of(Market(sigma=0.03))
+    leaving = choosing(plan, "exit", plan.exit)
+    paid = rows_at([60, -60] * 11)
+    lost = rows_at([2_500])
+    wrong, right = score(leaving, paid), score(leaving, lost)
+    assert wrong.over_hold is not None
+    assert right.over_hold is not None
+    assert wrong.over_hold < 0 < right.over_hold
+    assert wrong.over_exit is None
+    holding = score(choosing(plan, "hold", plan.hold), paid)
+    assert holding.over_exit == pytest.approx(-wrong.over_hold)
+    assert holding.over_hold is None
+
+
+def test_chances_and_fees_are_judged_at_the_horizon_they_are_said_for() -> None:
+    plan = plan_of(Market(sigma=0.03))
+    rows = rows_at([60, -60] * 11)
+    day, week, month = (score(plan, rows, days) for days in (1, 7, 30))
+    ranges = 1 + len(plan.candidates)
+    assert (len(day.stays), len(week.stays), len(month.stays)) == (ranges, ranges, 0)
+    assert plan.hold.survival is not None
+    assert (day.stays[0].said, week.stays[0].said) == (
+        plan.hold.survival.day,
+        plan.hold.survival.week,
+    )
+    assert len(day.fees) == ranges
+    assert week.fees == ()
+
+
+def test_unknown_prices_leave_what_needs_them_unknown() -> None:
+    plan = plan_of(Market(sigma=0.03))
+    assert plan.exit is not None
+    unpriced = plan.exit.model_copy(update={"gas_usd": None})
+    scored = score(
+        choosing(plan.model_copy(update={"exit": unpriced}), "hold", plan.hold), rows_at([50])
+    )
+    assert scored.worths.exit is None
+    assert scored.over_exit is None
+    assert scored.over_wide is not None
+
+
+def test_a_new_position_is_judged_against_keeping_the_tokens() -> None:
+    context = Market(sigma=0.03, paid=3.0).opening((TOKEN0, 10**18))
+    plan = concluded(context, judged(context))
+    assert plan.candidates
+    created = choosing(plan, "move", plan.candidates[0])
+    assert kind_of(created) is AdviceKind.CREATE
+    assert kind_of(choosing(plan, "hold", plan.hold)) is AdviceKind.KEEP
+    scored = score(created, rows_at([60, -60] * 11))
+    last = sqrt_price_at_tick(TICK - 60)
+    assert scored.worths.hold == pytest.approx(10**18 * price_of(last))
+    assert scored.worths.exit is None
+    assert scored.over_hold is not None
+
+
+def test_what_the_rules_alone_chose_is_judged_beside_it() -> None:
+    plan = plan_of(Market(sigma=0.03))
+    assert plan.rules_alone.kind == "hold"
+    same = score(plan, rows_at([60]))
+    assert same.rules_same
+    assert same.over_rules is None
+    other = score(choosing(plan, "exit", plan.exit), rows_at([60]))
+    assert not other.rules_same
+    assert other.worths.rules == other.worths.hold
+    assert other.over_rules == other.over_hold
+
+
+def test_a_score_reads_back_as_it_was_written() -> None:
+    scored = score(plan_of(Market(sigma=0.03)), rows_at([60, -60]))
+    assert convert(json.loads(json.dumps(to_builtins(scored))), HorizonScore) == scored
+    assert isinstance(scored.worths, OptionWorths)
