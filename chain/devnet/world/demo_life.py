@@ -91,14 +91,17 @@ class DemoLife(Struct):
         yield MARKET_OPENS + 5 * DAY + 2900, shrink
 
     def _left_behind(self) -> Iterator[Event]:
-        """Two ranges around the week's extremes, which the price has since left far behind."""
+        """Two ranges from the week's extremes outwards, which the price has since left far behind.
+
+        Waiting for its return brings less than going after it, as the price hardly reached them.
+        """
         high, low = self.market.path.early_extremes()
-        for name, minute, dollars in (
-            ("below its range", high, 9_000),
-            ("above its range", low, 15_000),
+        for name, minute, below, above, dollars in (
+            ("below its range", high, 90, 1110, 9_000),
+            ("above its range", low, 1110, 90, 15_000),
         ):
             centre = WETH_USDC.milliticks(self.market.path.at(minute))
-            ticks = _snapped(WETH_USDC, centre, 180, 180)
+            ticks = _snapped(WETH_USDC, centre, below, above)
             yield self._opening(name, WETH_USDC, ticks, dollars, (minute - 90) * MINUTE)
 
     def _ordinary(self) -> Iterator[Event]:

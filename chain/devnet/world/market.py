@@ -57,6 +57,7 @@ _SQUARED_MILLITICKS = 10**14
 # A tick is a hundred pips, so a fee of one pip is a band of ten milliticks.
 _MILLITICKS_PER_PIP = 10
 _DEADLINE_SECONDS = HOUR
+_MOST_CROSSINGS = 4
 _SWAP_GAS = 600_000
 
 
@@ -134,6 +135,11 @@ class SimulatedMarket(Struct, frozen=True):
         chosen = self._chosen_pool(visit.index)
         groups = [floor.arbitrage(chosen), self._crowd(floor, chosen, visit)]
         groups += [floor.arbitrage(pool) for pool in floor.by_gain(but=chosen)]
+        if visit.index == 0:
+            # A pool that nobody has traded in yet has no price history: each gets one small trade.
+            groups += [
+                floor.trade(CROWD[0], pool, floor.milliticks(pool) + MILLITICKS) for pool in POOLS
+            ]
         swaps: list[PlannedSwap] = []
         for group in groups:
             # A crowd that went out must come back, so a group is sent whole or not at all.
@@ -163,23 +169,22 @@ class SimulatedMarket(Struct, frozen=True):
         raise AssertionError("the weights cover every ticket")
 
     def _crowd(self, floor: Floor, pool: DevnetPool, visit: MarketVisit) -> list[PlannedSwap]:
-        """Out to one side, across to the other and back, by three who know nothing."""
+        """Out to one side, across to the other as often as it takes, and back."""
         draws, index = self.path.draws, visit.index
-        # The whole way is four times the reach.
-        usual = min(self._due(floor, pool, visit) // 4, visit.largest_reach * MILLITICKS)
+        due, most = self._due(floor, pool, visit), visit.largest_reach * MILLITICKS
+        crossings = min(max(-(-due // (2 * most)) - 1, 1), _MOST_CROSSINGS)
+        usual = min(due // (2 + 2 * crossings), most)
         if not usual:
             return []
         reach = draws.between(usual // 2, usual * 3 // 2, "crowd reach", index)
         start, outward = floor.milliticks(pool), draws.sign("crowd side", index) * reach
         rest = draws.between(-reach // 8, reach // 8, "crowd rest", index)
-        first, second, third = (
-            CROWD[(draws.below(len(CROWD), "crowd", index) + offset) % len(CROWD)]
-            for offset in range(3)
-        )
+        goals = [start + outward * (-1) ** leg for leg in range(1 + crossings)]
+        first = draws.below(len(CROWD), "crowd", index)
         return [
-            *floor.trade(first, pool, start + outward),
-            *floor.trade(second, pool, start - outward),
-            *floor.trade(third, pool, floor.settled(pool, start + rest)),
+            swap
+            for leg, goal in enumerate((*goals, floor.settled(pool, start + rest)))
+            for swap in floor.trade(CROWD[(first + leg) % len(CROWD)], pool, goal)
         ]
 
     def _due(self, floor: Floor, pool: DevnetPool, visit: MarketVisit) -> int:

@@ -36,10 +36,10 @@ class HistorySize(Struct, frozen=True):
 
 
 WEEK_SIZE = HistorySize(
-    sparse_seconds=HOUR, dense_seconds=HOUR // 4, most_swaps=1_200, largest_reach=150
+    sparse_seconds=HOUR, dense_seconds=HOUR // 4, most_swaps=1_200, largest_reach=120
 )
 SMALL_SIZE = HistorySize(
-    sparse_seconds=6 * HOUR, dense_seconds=HOUR, most_swaps=240, largest_reach=400
+    sparse_seconds=6 * HOUR, dense_seconds=HOUR, most_swaps=340, largest_reach=500
 )
 
 
