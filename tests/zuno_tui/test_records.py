@@ -239,7 +239,7 @@ def _edit(kept: Kept, **changes: object) -> None:
 async def test_an_edited_plan_is_shown_as_edited(
     kept: Kept, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
-    _edit(kept, confidence=1.0)
+    _edit(kept, rounds=9)
 
     arguments = [kept.plan_id, "--home", str(kept.home.root)]
     assert _run([command, *arguments]) == FAILED

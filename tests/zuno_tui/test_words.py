@@ -13,6 +13,7 @@ from zuno_tui.shown.words import (
     number,
     percent,
     short_gain,
+    short_interval,
     signed_amount,
     signed_money,
     worth,
@@ -85,3 +86,17 @@ def test_the_gauge_keeps_its_width_and_shows_which_side_the_price_left_on() -> N
     assert gauges[3].endswith("●┤  ")
     assert gauges[4].endswith("┤ ●")
     assert range_gauge(0.5, ascii_only=True).isascii()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (3.31, 11.8, "$3.3…12"),
+        (-278.44, -163.0, "−$278…−163"),
+        (-2.06, 47.7, "−$2.1…48"),
+        (0.0, 0.42, "$0.00…0.42"),
+        (12_345.0, 250_000.0, "$12k…250k"),
+    ],
+)
+def test_an_interval_fits_a_column(low: float, high: float, words: str) -> None:
+    assert short_interval(low, high) == words

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from zuno_tui.desk.events import PlanChanged
 from zuno_tui.shown.plan_card import (
-    FIGURES,
     circumstances,
+    figures_of,
     headline,
     model_talk,
     reasons,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from zuno_tui.shown.views import ApprovalView, ResultView
 
 _DRAWN_OTHERWISE = ("from", "to", "stays 24 h", "stays 7 d", "judged")
-_FIGURES = {label: tell for label, tell in FIGURES.items() if label not in _DRAWN_OTHERWISE}
 
 
 def plan_view(
@@ -54,25 +53,27 @@ def plan_view(
 
 def _options(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[OptionView]:
     choice = plan.choice
-    yield _option("hold", None, plan.hold, pools, recommended=choice.kind == "hold")
+    rows = {
+        label: tell for label, tell in figures_of(plan).items() if label not in _DRAWN_OTHERWISE
+    }
+
+    def option(name: str, candidate: str | None, one: Candidate, *, chosen: bool) -> OptionView:
+        pool = pools.get(one.pool_id)
+        figures = {label: tell(one, pool) for label, tell in rows.items()}
+        view = _drawn(name, candidate, one, pool)
+        return replace(view, recommended=chosen, figures=figures)
+
+    yield option("hold", None, plan.hold, chosen=choice.kind == "hold")
     for move in plan.candidates:
         chosen = choice.kind == "move" and choice.index == move.index
-        name = f"{move.index} {move.kind}"
-        yield _option(name, str(move.index), move, pools, recommended=chosen)
+        yield option(f"{move.index} {move.kind}", str(move.index), move, chosen=chosen)
     if plan.exit is not None:
-        yield _option("exit", "exit", plan.exit, pools, recommended=choice.kind == "exit")
+        yield option("exit", "exit", plan.exit, chosen=choice.kind == "exit")
 
 
-def _option(
-    name: str,
-    candidate: str | None,
-    one: Candidate,
-    pools: Mapping[str, PlanPool],
-    *,
-    recommended: bool,
-) -> OptionView:
+def _drawn(name: str, candidate: str | None, one: Candidate, pool: PlanPool | None) -> OptionView:
+    """An option's range and its survival; its figures are told in words."""
     lower, upper = one.tick_lower, one.tick_upper
-    pool = pools.get(one.pool_id)
     low, high, progress, edges = "", "", None, None
     if lower is not None and upper is not None:
         low, high = f"tick {lower}", f"tick {upper}"
@@ -83,14 +84,13 @@ def _option(
     return OptionView(
         name=name,
         candidate=candidate,
-        recommended=recommended,
+        recommended=False,
         verdict="" if one.judgment is None else one.judgment.verdict.value,
         low=low,
         high=high,
         progress=progress,
         survives_day=None if one.survival is None else one.survival.day,
         survives_week=None if one.survival is None else one.survival.week,
-        figures={label: tell(one, pool) for label, tell in _FIGURES.items()},
         edges=edges,
     )
 

@@ -15,7 +15,7 @@ from zuno_tui.shown.output import OutputColumn, table
 from zuno_tui.shown.plan_pools import plan_pools
 from zuno_tui.shown.track_record import track_record
 from zuno_tui.shown.transcript import wrapped
-from zuno_tui.shown.words import amount_of, fee_text, short_amount
+from zuno_tui.shown.words import amount_of, fee_text, short_amount, short_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -63,7 +63,7 @@ def plan_lines(
     columns = [OutputColumn(""), *(OutputColumn(name, "right") for name in options)]
     rows = [
         [label, *(tell(one, pools.get(one.pool_id)) for one in options.values())]
-        for label, tell in FIGURES.items()
+        for label, tell in figures_of(plan).items()
     ]
     yield from table(columns, rows)
     yield ""
@@ -248,7 +248,7 @@ def _fees(one: Candidate, pool: PlanPool | None) -> str:
     if one.fee_high_24h == 0:
         return usd(0.0)
     back = " if back" if pool is not None and _is_outside(one, pool) else ""
-    return f"{usd(one.fee_low_24h)}–{usd(one.fee_high_24h)}{back}"
+    return f"{short_interval(one.fee_low_24h, one.fee_high_24h)}{back}"
 
 
 def _interval(one: Candidate, _pool: PlanPool | None) -> str:
@@ -256,7 +256,7 @@ def _interval(one: Candidate, _pool: PlanPool | None) -> str:
         return UNKNOWN
     if one.net_low_7d == one.net_high_7d:
         return "–"
-    return f"{usd(one.net_low_7d)} … {usd(one.net_high_7d)}"
+    return short_interval(one.net_low_7d, one.net_high_7d)
 
 
 def _yearly(part: Callable[[Candidate], float | None]) -> Tell:
@@ -317,22 +317,29 @@ FIGURES: dict[str, Tell] = {
     "pays 7 d": _edge,
     "from": _bound(0),
     "to": _bound(1),
+    "NET in 7 d": lambda one, _: usd(one.net_7d),
+    "10–90 %": _interval,
+    "fees a day": _fees,
+    "LVR a day": lambda one, _: usd(one.lvr_24h),
+    "cost": lambda one, _: usd(one.cost_usd),
+    "swaps": _swap,
+    "break-even": _break_even,
+    "stays 24 h": _day,
+    "stays 7 d": _week,
     "buffer at 1×": _buffer(1),
     "buffer at 2×": _buffer(2),
     "buffer at 3×": _buffer(3),
-    "stays 24 h": _day,
-    "stays 7 d": _week,
-    "fees a day": _fees,
-    "LVR a day": lambda one, _: usd(one.lvr_24h),
-    "swaps": _swap,
-    "cost": lambda one, _: usd(one.cost_usd),
-    "NET in 7 d": lambda one, _: usd(one.net_7d),
-    "10–90 %": _interval,
     "fees APR": _yearly(lambda one: one.fee_yield_24h),
     "LVR APR": _yearly(lambda one: one.lvr_24h),
     "net APR": _yearly(_net_24h),
-    "break-even": _break_even,
     "past 24 h": _replayed(lambda judgment: judgment.replay_24h),
     "past 7 d": _replayed(lambda judgment: judgment.replay_7d),
     "judged": _judged,
 }
+_OF_POOLS = ("pool", "pays 7 d")
+
+
+def figures_of(plan: Plan) -> dict[str, Tell]:
+    """The card's rows; which pool an option is in is told only where there are several."""
+    several = len({one.pool_id for one in plan.candidates}) > 1
+    return {label: tell for label, tell in FIGURES.items() if several or label not in _OF_POOLS}

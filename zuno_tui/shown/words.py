@@ -18,6 +18,7 @@ NOBODY = "nobody: nothing leaves the wallet"
 _SMALL_ETHER_PLACES = 6
 _JSON_PLACES = 8
 _CENT = Fraction(1, 100)
+_THOUSANDS_FROM = 10_000
 
 
 def amount_of(units: int, token: Token) -> str:
@@ -33,6 +34,22 @@ def short_amount(units: int, token: Token) -> str:
         return f"{units} raw"
     size = units / 10**token.decimals
     return f"{size:,.0f}" if size >= 1_000 else f"{size:.4g}"
+
+
+def short_interval(low: float, high: float) -> str:
+    """Dollars from one end to the other, as `$3.3…12` or `−$278…−163`, for a column."""
+    ends = [_short_figure(low), _short_figure(high)]
+    signs = ["−" if end < 0 else "" for end in (low, high)]
+    return f"{signs[0]}${ends[0]}…{signs[1]}{ends[1]}"
+
+
+def _short_figure(value: float) -> str:
+    size = abs(value)
+    if size >= _THOUSANDS_FROM:
+        return f"{size / 1_000:,.0f}k"
+    if size >= 10:
+        return f"{size:.0f}"
+    return f"{size:.1f}" if size >= 1 else f"{size:.2f}"
 
 
 def signed_amount(units: int, token: Token) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents.numbers.assumptions import Assumption
 from tests.agents.conftest import positions_by_state
 from tests.zuno_tui.conftest import CommandLine, Spoken
 
@@ -28,7 +29,7 @@ PLAN_FIELDS = {
         "decidedBy",
         "rounds",
     ),
-    *("verdict", "confidence", "recommended", "candidates", "hold", "exit", "rejected"),
+    *("verdict", "assumptions", "recommended", "candidates", "hold", "exit", "rejected"),
     *("transcript", "claims", "budget", "sources", "recordHash"),
 }
 CANDIDATE_FIELDS = {
@@ -71,7 +72,8 @@ def test_a_plan_has_every_field(plan: dict[str, Any], devnet: DevnetReady) -> No
     assert (plan["profile"], plan["rounds"]) == ("conservative", 2)
     assert plan["decidedBy"] in ("critic", "arbiter")
     assert plan["verdict"] in ("approve", "approve_with_caution", "reject")
-    assert 0 <= plan["confidence"] <= 1
+    assert len(plan["assumptions"]) == len(Assumption)
+    assert {one["survives"] for one in plan["assumptions"]} <= {True, False, None}
     assert plan["claims"] == {"cited": 0, "struck": 0}
     assert plan["budget"] is None
     assert all(isinstance(said, str) and said for said in plan["sources"].values())
@@ -129,7 +131,7 @@ def test_the_latest_plan_is_shown_when_none_is_named(
     streamed = desk("recommend", healthy, "--stream", "--deterministic", *flags, **NO_MODEL)
     assert streamed.code == 0
     speakers = [line.split(" ")[0] for line in streamed.words.splitlines() if "▸" in line]
-    assert set(speakers) == {"scout", "strategist", "critic"}
+    assert set(speakers) >= {"scout", "strategist", "critic"}
     assert speakers[0] == "scout"
     latest = desk("plan", "--json", *flags).data
     assert latest["position"] == healthy
@@ -216,7 +218,7 @@ def test_a_record_that_another_hand_wrote_does_not_match(
     for line in lines[:-1]:
         body = line["body"]
         if body.get("kind") == "plan_ready":
-            body["payload"]["plan"]["confidence"] = 1.0
+            body["payload"]["plan"]["rounds"] = 9
         writer._line(line["type"], json.dumps(body, sort_keys=True, separators=(",", ":")).encode())
     writer.close()
     spoken = desk("replay", str(forged), "--json")

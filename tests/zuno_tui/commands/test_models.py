@@ -21,7 +21,7 @@ KEY = "sk-canary-COMMAND-0123456789abcdef"
 RPC_KEY = "rpc-canary-0123456789abcdef"
 PLAN_FIELDS = (
     *("planId", "requestId", "kind", "position", "profile", "regime", "decidedBy", "rounds"),
-    *("verdict", "confidence", "recommended", "candidates", "hold", "exit", "rejected"),
+    *("verdict", "assumptions", "recommended", "candidates", "hold", "exit", "rejected"),
     *("transcript", "claims", "budget", "sources"),
 )
 

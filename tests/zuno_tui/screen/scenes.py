@@ -201,11 +201,14 @@ def option(
         survives_day=day,
         survives_week=week,
         figures={
-            "buffer 1×": "9 h" if edges else "–",
-            "fees a day": "$6.20" if edges else "$0.00",
+            "NET in 7 d": "$18.16" if edges else f"−{cost}",
+            "10–90 %": "−$2.1…48" if edges else "–",
+            "fees a day": "$3.3…12" if edges else "$0.00",
             "LVR a day": "$3.02" if edges else "$0.00",
             "cost": cost,
+            "swaps": "0.41 WETH" if candidate not in (None, "exit") else "–",
             "break-even": "19 h" if candidate not in (None, "exit") else "–",
+            "buffer at 1×": "9 h" if edges else "–",
         },
         edges=edges,
     )
@@ -214,7 +217,7 @@ def option(
 PLAN = PlanView(
     plan_id="plan_3fa29c11",
     headline="#7 WETH/USDC 0.05%",
-    recommendation="Move 1: approve with confidence 71%, decided by critic in 1 round.",
+    recommendation="MOVE 1 · approve · the pool pays 2.10 × its risk over 7 days · by critic",
     options=(
         option("hold", None, (-1120, 160), verdict="below floor", cost="$0.00"),
         option("move 1", "1", (-1400, 1400), recommended=True, day=0.94, week=0.61),
@@ -223,8 +226,8 @@ PLAN = PlanView(
         option("exit", "exit", None, day=None, week=None, verdict="possible", cost="$2.02"),
     ),
     reasons=(
-        "Move 1 gains $3.90 a day over hold and pays for itself in 19 h, well within its life.",
-        "Hold survives the next 24 h with 38%, below what a balanced profile accepts.",
+        "The move wins: it gains $22.26 over HOLD in 7 days and costs $4.10.",
+        "The choice holds if volatility is half to twice as high; not if fees halve.",
     ),
     made_at=NOW - 70,
     token_id=7,

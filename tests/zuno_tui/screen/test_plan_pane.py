@@ -85,8 +85,8 @@ async def test_the_card_follows_the_plan_from_choice_to_result() -> None:
         assert "No plan yet" in text_of(pilot, "#card")
         await play(pilot, PlanChanged(PLAN))
         told = text_of(pilot, "#card")
-        assert told.startswith("★ Move 1")
-        assert "19 h, well within its life." in " ".join(told.split())
+        assert told.startswith("★ MOVE 1")
+        assert "gains $22.26 over HOLD in 7 days" in " ".join(told.split())
 
         await play(pilot, PlanChanged(APPROVED))
         told = text_of(pilot, "#card")
