@@ -11,7 +11,7 @@ from chain.base import strict_json
 from chain.base.home import set_aside, write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
     from pathlib import Path
 
 _PLAN_ID = re.compile(r"plan_[0-9a-f]{16}")
@@ -56,10 +56,13 @@ class PlanStore:
             )
         return document
 
-    def each(self) -> Iterator[tuple[str, PlanDocument | None]]:
+    def each(
+        self, without: Container[str] = frozenset()
+    ) -> Iterator[tuple[str, PlanDocument | None]]:
         """Every plan by the name of its file, the oldest first; None where a file holds none."""
         for path in self._by_age():
-            yield path.stem, _read(path)
+            if path.stem not in without:
+                yield path.stem, _read(path)
 
     def record_hash(self, request_id: str) -> str | None:
         """The last hash of a debate's record, as the plan that came of it names it."""

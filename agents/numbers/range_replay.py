@@ -71,7 +71,7 @@ def replay_range(steps: Sequence[PathStep], stake: Stake, held: Stake | None = N
     left = None if held is None or held == stake else _roots(held)
     fees = inside = way = 0.0
     for step in steps:
-        part = _part_inside(step, edges)
+        part = share_of_way(step.low, step.high, *edges)
         worth = 2 * stake.liquidity * step.close
         others = step.liquidity
         if held is not None and left is not None and left.lower <= step.close < left.upper:
@@ -92,11 +92,11 @@ def replay_range(steps: Sequence[PathStep], stake: Stake, held: Stake | None = N
     )
 
 
-def _part_inside(step: PathStep, edges: _Roots) -> float:
-    """How much of a step's way lies in the range."""
-    if step.low == step.high:
-        return float(edges.lower <= step.close < edges.upper)
-    return (edges.clamp(step.high) - edges.clamp(step.low)) / (step.high - step.low)
+def share_of_way(low: float, high: float, lower: float, upper: float) -> float:
+    """How much of the way between two prices lies in a range."""
+    if low == high:
+        return float(lower <= low < upper)
+    return max(0.0, min(high, upper) - max(low, lower)) / (high - low)
 
 
 def _part_of(liquidity: float, whole: float) -> float:

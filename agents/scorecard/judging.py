@@ -72,15 +72,9 @@ async def judge_due(
     head = await sources.client.head()
     store = ScoreStore(sources.store, sources.network.chain_id, sources.clock)
     kept = await _confirmed(sources, store)
-    judged = {(one.plan_id, one.days) for one in kept}
-    open_ = [
-        _Due(one, days)
-        for one in plans
-        for days in HORIZON_DAYS
-        if (one.plan.plan_id, days) not in judged
-    ]
-    not_yet = [one for one in open_ if _over_at(one) > head.timestamp]
-    due = [one for one in open_ if _over_at(one) <= head.timestamp]
+    waiting = _unjudged(plans, kept)
+    not_yet = [one for one in waiting if _over_at(one) > head.timestamp]
+    due = [one for one in waiting if _over_at(one) <= head.timestamp]
     here = await _on_chain(sources, due)
     terms = await _terms(sources, head, here)
     readable = [one for one in here if pool_of(one.decided.plan).pool_id in terms]
@@ -96,6 +90,21 @@ async def judge_due(
         ),
         not_on_chain=tuple(sorted(lost)),
     )
+
+
+def is_any_due(plans: Sequence[DecidedPlan], scores: Sequence[HorizonScore], now: int) -> bool:
+    """Whether a horizon is over by the chain's clock that was not judged yet."""
+    return any(_over_at(one) <= now for one in _unjudged(plans, scores))
+
+
+def _unjudged(plans: Sequence[DecidedPlan], scores: Sequence[HorizonScore]) -> list[_Due]:
+    judged = {(one.plan_id, one.days) for one in scores}
+    return [
+        _Due(one, days)
+        for one in plans
+        for days in HORIZON_DAYS
+        if (one.plan.plan_id, days) not in judged
+    ]
 
 
 def _over_at(due: _Due) -> int:

@@ -8,6 +8,7 @@ from agents.numbers.advice import WIDE_HALF_WIDTH
 from agents.numbers.edges import TICK_LOG
 from agents.numbers.fees import diluted
 from agents.numbers.outlook import Stake
+from agents.numbers.range_replay import share_of_way
 from agents.numbers.shapes import Shape, snapped_range
 from agents.scorecard.price_course import ROOT_ONE
 from chain.base.units import PIPS
@@ -99,11 +100,7 @@ def wide_stake(
 
 
 def _share_inside(hour: CourseHour, ticks: TickRange) -> float:
-    """The part of the hour's way that lies in a range."""
-    lower, upper = _roots(ticks)
-    if hour.low == hour.high:
-        return 1.0 if lower <= hour.low < upper else 0.0
-    return max(0.0, min(hour.high, upper) - max(hour.low, lower)) / (hour.high - hour.low)
+    return share_of_way(hour.low, hour.high, *_roots(ticks))
 
 
 def _kept(hour: CourseHour, stake: Stake, in_pool: Stake | None) -> float:

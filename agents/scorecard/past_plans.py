@@ -10,6 +10,8 @@ from agents.lp.plan_document import plan_in, was_edited
 from agents.scorecard.scoring import DecidedPlan
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from agents.bus.plan_store import PlanDocument, PlanStore
 
 
@@ -32,10 +34,10 @@ class PastPlans(NamedTuple):
     skipped: tuple[SkippedPlan, ...]
 
 
-def past_plans(store: PlanStore, chain_id: int) -> PastPlans:
+def past_plans(store: PlanStore, chain_id: int, without: Container[str] = frozenset()) -> PastPlans:
     """Those of this network in the order they were made; files are only looked at."""
     plans, skipped = [], []
-    for name, document in store.each():
+    for name, document in store.each(without):
         found = SkipReason.DAMAGED if document is None else _plan(document, chain_id)
         if isinstance(found, SkipReason):
             skipped.append(SkippedPlan(name, found))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec import to_builtins
 
-from agents.scorecard.score import HorizonScore
+from agents.scorecard.score import HORIZON_DAYS, HorizonScore
 from chain.base.store import read_as
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ class ScoreStore:
         kept = self._store.items(_NAMESPACE).values()
         read = (read_as(HorizonScore, one) for one in kept)
         return [one for one in read if one is not None and one.chain_id == self._chain_id]
+
+    def finished(self) -> frozenset[str]:
+        """The plans of which every horizon was judged."""
+        counted = Counter(one.plan_id for one in self.scores())
+        return frozenset(one for one, count in counted.items() if count == len(HORIZON_DAYS))
 
     def keep(self, scores: Iterable[HorizonScore]) -> None:
         written = {self._key(one): to_builtins(one) for one in scores}

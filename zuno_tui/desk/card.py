@@ -118,6 +118,11 @@ class Card:
         self._view = view
         self._tell(PlanChanged(view))
 
+    def explain(self, plan_id: str, reasons: tuple[str, ...]) -> None:
+        """Say anew why a plan was chosen, if it is still the one on the card."""
+        if self._view is not None and self._view.plan_id == plan_id:
+            self.show(replace(self._view, reasons=reasons))
+
     def approved(self, approval: ApprovalView, token_id: int | None) -> None:
         if self._view is None or self._view.plan_id != approval.plan_id:
             self._view = unargued(approval, token_id=token_id, now=self._clock())

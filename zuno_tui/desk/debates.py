@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agents.model.speaking import SILENCE
-from zuno_tui.desk.card import plan_view
 from zuno_tui.desk.events import DebateChanged, Said, ThinkingHeard, TurnEnded
+from zuno_tui.desk.judging import judge_earlier, shown_plan
 from zuno_tui.desk.prose import SpeakerProse, ending, turn_view
-from zuno_tui.shown.plan_pools import plan_pools
-from zuno_tui.shown.track_record import track_record
 from zuno_tui.shown.views import DebateView
 
 if TYPE_CHECKING:
@@ -142,17 +140,12 @@ class Debates:
         view = show_plan(desk_context, self._card, argued, made_at=desk_context.clock())
         desk_context.bring("plan", began)
         desk_context.tell(Said(view, "good", twin))
+        await judge_earlier(desk_context, self._card, argued)
 
 
 def show_plan(desk_context: DeskContext, card: Card, argued: ArguedPlan, *, made_at: float) -> str:
     """Put a plan on the card; its recommendation in a line."""
-    store = desk_context.sources.store
-    view = plan_view(
-        argued,
-        plan_pools(argued.plan, store),
-        made_at=made_at,
-        record=track_record(argued.plan, store),
-    )
+    view = shown_plan(desk_context, argued, made_at=made_at)
     card.show(view)
     return f"{view.plan_id}: {view.recommendation}"
 

@@ -9,6 +9,7 @@ from agents.scorecard.judging import Judged, judge_due
 from agents.scorecard.past_plans import SkippedPlan, SkipReason, past_plans
 from agents.scorecard.score_store import ScoreStore
 from chain.rpc.errors import RpcError
+from zuno_tui.session.reading_progress import reading_progress
 from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.exit_codes import DONE, NETWORK
 from zuno_tui.shown.scorecard_report import (
@@ -17,7 +18,6 @@ from zuno_tui.shown.scorecard_report import (
     scorecard_lines,
     scorecard_remarks,
 )
-from zuno_tui.shown.words import percent
 
 if TYPE_CHECKING:
     from agents.scorecard.past_plans import PastPlans
@@ -55,11 +55,7 @@ async def _judged(
 ) -> tuple[Judged, RpcError | None]:
     """What is due judged now; what was judged before is told even where nobody answers."""
     try:
-        judged = await judge_due(
-            sources,
-            past.plans,
-            watch=lambda seen: session.narrate(f"Reading swaps: {percent(seen.fraction)}"),
-        )
+        judged = await judge_due(sources, past.plans, watch=reading_progress(session.narrate))
     except RpcError as error:
         kept = ScoreStore(sources.store, session.network.chain_id, sources.clock).scores()
         return Judged(tuple(kept), 0, (), ()), error

@@ -1,0 +1,76 @@
+"""Earlier plans judged while somebody reads a new one, so that it can say how those did."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from chain.rpc.errors import RpcError
+from zuno_tui.desk.card import plan_view
+from zuno_tui.shown.plan_pools import plan_pools
+from zuno_tui.shown.track_record import track_record
+
+if TYPE_CHECKING:
+    from agents.scorecard.scoring import DecidedPlan
+    from zuno_tui.desk.card import Card
+    from zuno_tui.desk.context import DeskContext
+    from zuno_tui.shown.argued_plan import ArguedPlan
+    from zuno_tui.shown.views import PlanView
+
+JUDGING = "scorecard"
+_PATIENCE = 600.0
+"""Seconds; what was read until then is kept, and read on from next time."""
+
+
+def shown_plan(desk_context: DeskContext, argued: ArguedPlan, *, made_at: float) -> PlanView:
+    """A plan with how those like it did so far."""
+    store = desk_context.sources.store
+    return plan_view(
+        argued,
+        plan_pools(argued.plan, store),
+        made_at=made_at,
+        record=track_record(argued.plan, store),
+    )
+
+
+async def judge_earlier(desk_context: DeskContext, card: Card, argued: ArguedPlan) -> None:
+    """Begin where an earlier plan's horizon is over; by this plan's time, so nobody is asked."""
+    from agents.scorecard.judging import is_any_due
+    from agents.scorecard.score_store import ScoreStore
+
+    plan = argued.plan
+    scores = ScoreStore(desk_context.sources.store, plan.chain_id, desk_context.clock)
+    plans = await asyncio.to_thread(_unfinished, desk_context, plan.chain_id, scores.finished())
+    if is_any_due(plans, scores.scores(), plan.time) and not desk_context.jobs.is_running(JUDGING):
+        desk_context.jobs.start(
+            JUDGING,
+            "Judging earlier plans",
+            lambda _: _judge(desk_context, card, argued, plans),
+            seconds=_PATIENCE,
+        )
+
+
+def _unfinished(
+    desk_context: DeskContext, chain_id: int, finished: frozenset[str]
+) -> tuple[DecidedPlan, ...]:
+    from agents.bus.plan_store import PlanStore
+    from agents.scorecard.past_plans import past_plans
+
+    return past_plans(PlanStore(desk_context.session.home.plans), chain_id, finished).plans
+
+
+async def _judge(
+    desk_context: DeskContext, card: Card, argued: ArguedPlan, plans: tuple[DecidedPlan, ...]
+) -> None:
+    from agents.scorecard.judging import judge_due
+    from zuno_tui.session.reading_progress import reading_progress
+
+    try:
+        judged = await judge_due(
+            desk_context.sources, plans, watch=reading_progress(desk_context.session.narrate)
+        )
+    except RpcError:
+        return  # nobody asked for it, and the next plan tries again
+    if judged.new:
+        view = shown_plan(desk_context, argued, made_at=desk_context.clock())
+        card.explain(argued.plan.plan_id, view.reasons)
