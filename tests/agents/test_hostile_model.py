@@ -69,7 +69,8 @@ def test_a_few_hundred_hostile_replies(tmp_path: Path) -> None:
     assert tally.faults == []
     assert tally.counts["usable replies"] > 180
     assert tally.counts["debates ended by the arbiter"] > 5
-    assert tally.counts["moves recommended"] > 8
+    # In range nothing is moved, whatever a model says: few markets are left to move in.
+    assert tally.counts["moves recommended"] > 4
     assert tally.counts["invented numbers heard"] > 100
     assert tally.counts["given numbers heard"] > 40
 

@@ -69,7 +69,8 @@ def test_a_plan_has_every_field(plan: dict[str, Any], devnet: DevnetReady) -> No
     assert plan.keys() >= PLAN_FIELDS
     assert plan["kind"] == "rebalance"
     assert plan["position"] == str(positions_by_state(devnet.url)["above its range"])
-    assert (plan["profile"], plan["rounds"]) == ("conservative", 2)
+    assert plan["profile"] == "conservative"
+    assert plan["rounds"] in (1, 2)
     assert plan["decidedBy"] in ("critic", "arbiter")
     assert plan["verdict"] in ("approve", "approve_with_caution", "reject")
     assert len(plan["assumptions"]) == len(Assumption)
@@ -102,7 +103,7 @@ def test_a_candidate_has_every_field(plan: dict[str, Any]) -> None:
 
 def test_whatever_was_not_chosen_is_there_with_its_reason(plan: dict[str, Any]) -> None:
     rounds = {rejected["round"] for rejected in plan["rejected"]}
-    assert rounds == {1, 2}
+    assert rounds == set(range(1, plan["rounds"] + 1))
     assert all(rejected["why"] for rejected in plan["rejected"])
     assert plan["choice"]["reasons"]
     assert plan["rulesAlone"] == plan["choice"], "nobody but the rules argued"
