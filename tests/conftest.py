@@ -45,7 +45,25 @@ def _chain_left_as_found(request: pytest.FixtureRequest) -> Iterator[None]:
         assert node_rpc.ask(url, "evm_revert", taken)
 
 
+# Whoever waits for terminals, processes and clocks goes first, so that no worker is left alone
+# with one of them at the end.
+_LONG_FIRST = (
+    "tests/zuno_tui/real_terminal/",
+    "tests/zuno_tui/gate/",
+    "tests/zuno_tui/commands/",
+    "tests/zuno_tui/test_",
+    "tests/agents/",
+    "tests/chain/",
+)
+
+
+def _turn(item: pytest.Item) -> int:
+    turns = (turn for turn, place in enumerate(_LONG_FIRST) if item.nodeid.startswith(place))
+    return next(turns, len(_LONG_FIRST))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items.sort(key=_turn)
     if "soak" in str(config.getoption("-m")):
         return
     config.hook.pytest_deselected(items=[item for item in items if "soak" in item.keywords])

@@ -1,4 +1,4 @@
-"""What providers ask for a million tokens, as far as their price lists were looked up."""
+"""What providers ask for a million tokens, as public pages of different dates repeat it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from agents.model.budget import TokenRate
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LOOKED_UP = "2026-09-30"
-"""Prices change: a person's own, under [model.prices], stand before these."""
-
+# Second-hand and growing old: a person's own prices, under [model.prices], stand before these.
 _USD_PER_MILLION = {
     "gpt-4o": ("2.50", "10"),
     "gpt-4o-mini": ("0.15", "0.60"),

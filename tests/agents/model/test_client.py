@@ -188,6 +188,40 @@ async def test_what_is_sent() -> None:
     }
 
 
+async def test_each_role_asks_its_own_server_with_its_own_key_and_none_is_quoted() -> None:
+    other = "sk-canary-ANOTHER-0123456789"
+    echo = json.dumps({**GOOD, "prose": f"{KEY} and {other}."})
+    async with model_endpoint(says(echo)) as first, model_endpoint(says(echo)) as second:
+        asked = Asked(first)
+        asked.roles[CRITIC] = replace(asked.settings, base_url=second.url, api_key=other)
+        answers = [await asked.ask(role) for role in (SCOUT, CRITIC)]
+    assert [request.headers["authorization"] for request in first.requests] == [f"Bearer {KEY}"]
+    assert [request.headers["authorization"] for request in second.requests] == [f"Bearer {other}"]
+    for answer in answers:
+        assert answer.value.prose == "[redacted] and [redacted]."
+
+
+async def test_a_role_without_a_key_is_told_so_and_nobody_is_asked() -> None:
+    async with model_endpoint(says(GOOD_TEXT)) as endpoint:
+        error = await Asked(endpoint, api_key="").fails()
+    assert error.reason == Unavailability.NOT_SET
+    assert endpoint.requests == []
+
+
+async def test_a_server_without_a_sign_of_life_is_not_asked_again_and_the_others_are() -> None:
+    async with model_endpoint(never_answers()) as dead, model_endpoint(says(GOOD_TEXT)) as alive:
+        asked = Asked(dead, limits=HASTE)
+        asked.roles[CRITIC] = replace(asked.settings, base_url=alive.url, limits=LIMITS)
+        async with ModelConnections() as connections:
+            model = asked.model(connections)
+            for _ in range(2):
+                with pytest.raises(ModelUnavailable) as silent:
+                    await model.ask(SCOUT, PROMPT, Reply, asked.prose.append)
+                assert silent.value.reason == Unavailability.STALLED
+            await model.ask(CRITIC, PROMPT, Reply, asked.prose.append)
+    assert (len(dead.requests), len(alive.requests)) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("first", "complaint"),
     [

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from chain.execution.outbox.delivery import Route
 from chain.execution.outbox.evidence import Evidence, NamedReader, agreed
 from chain.execution.outbox.lookup import NonceState, Sighting
+from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import Doubt, EndCode, StepState
 from chain.execution.outbox.resume import StepSituation, look
 from chain.rpc.errors import Unreachable
@@ -93,11 +94,10 @@ MISSING = sighting()
         ((IN, IN, REVERTED, REVERTED), NonceState.UNCLEAR),
     ],
 )
-def test_two_must_tell_the_same(
-    bench: Bench, seen: tuple[Sighting, ...], standing: NonceState
-) -> None:
-    bench.outbox.plan(planned(transfer(NONCE)), now=0)
-    [step] = bench.outbox.dispatch("hash").steps
+def test_two_must_tell_the_same(seen: tuple[Sighting, ...], standing: NonceState) -> None:
+    with Outbox.in_memory() as outbox:
+        outbox.plan(planned(transfer(NONCE)), now=0)
+        [step] = outbox.dispatch("hash").steps
     found = agreed(step, seen, 2)
     assert found.standing is standing
     if seen == (IN, REVERTED, REVERTED):

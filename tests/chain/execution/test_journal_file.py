@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.execution.outbox import journal_file
 from chain.execution.outbox.journal import JOURNAL_VERSION, OutboxError
 from chain.execution.outbox.outbox import Outbox
 from chain.execution.outbox.records import EndCode
@@ -137,3 +138,17 @@ def test_after_a_restart_the_very_same_bytes_may_be_signed_once_more(tmp_path: P
         first, again = (outbox.dispatch(one).steps[0].versions for one in ("first", "again"))
     assert [one.transaction for one in first] == [one.transaction for one in again] == [signed]
     assert (first[0].sent_at, again[0].sent_at) == (0, 1)
+
+
+def test_a_journal_that_cannot_be_used_now_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(_connection: sqlite3.Connection) -> None:
+        raise sqlite3.OperationalError("database is locked")
+
+    path = tmp_path / "outbox.db"
+    Outbox.open(path).close()
+    monkeypatch.setattr(journal_file, "prepare", locked)
+
+    with pytest.raises(OutboxError, match="cannot be used now"):
+        Outbox.open(path)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from chain.devnet.world.accounts import DEMO_WALLET
 from chain.execution.outbox.approvals import APPROVAL_SECONDS
+from chain.execution.outbox.chain_sight import require_same_chain
 from chain.execution.outbox.delivery import (
     DeliveredTransaction,
     Handing,
@@ -21,12 +22,12 @@ from chain.execution.outbox.delivery import (
 from chain.execution.outbox.evidence import EMBEDDED, Evidence
 from chain.execution.outbox.journal import OutboxError
 from chain.execution.outbox.outbox import Outbox
-from chain.execution.outbox.records import EndCode, StepState
+from chain.execution.outbox.records import Doubt, EndCode, StepState
 from chain.execution.outbox.sender import Patience
 from chain.rpc.errors import Malformed, NoEndpoint, RpcError, SendRefusal, SendRefused, SendUnclear
 from chain.rpc.records import Transaction
 from tests.chain.execution.outbox_kit import planned, signed_by, transfer
-from tests.chain.execution.told_node import ANCHOR, DEADLINE, NONCE, Node, block
+from tests.chain.execution.told_node import ANCHOR, DEADLINE, HEAD, NONCE, Node, block
 from tests.fakes.told_reader import ToldReader
 
 if TYPE_CHECKING:
@@ -228,9 +229,11 @@ ELSEWHERE = Node(blocks={ANCHOR.number: block(ANCHOR.number, fork="bb")})
 """An endpoint on whose chain the plan was not approved."""
 
 
-async def looked(outbox: Outbox, evidence: Evidence, *, now: float) -> StepState:
+async def looked(
+    outbox: Outbox, evidence: Evidence, *, now: float, node: Node = ELSEWHERE
+) -> StepState:
     dispatch = outbox.dispatch("hash")
-    reads = ToldReader(ELSEWHERE)
+    reads = ToldReader(node)
     seen = await observe(outbox, reads, dispatch, dispatch.steps[0], now=now, evidence=evidence)
     return seen.step.state
 
@@ -249,6 +252,41 @@ async def test_only_the_embedded_chain_restarts(
     assert ended.code is code
 
 
+@pytest.mark.parametrize("embedded", [True, False])
+async def test_a_head_short_of_the_plans_block_lags_except_on_the_embedded_chain(
+    outbox: Outbox, embedded: bool
+) -> None:
+    signed(outbox, sent=True)
+    short = Node(head=block(ANCHOR.number - 5), blocks={})
+    await looked(outbox, Evidence(doubt_seconds=0.0, embedded=embedded), now=9, node=short)
+
+    assert (outbox.dispatch("hash").ended is not None) is embedded
+
+
+async def test_whose_chain_it_is_keeps_the_highest_head(outbox: Outbox) -> None:
+    step = signed(outbox, sent=True)
+    first = block(0)
+    reads = ToldReader(Node(blocks={0: first, ANCHOR.number: block(ANCHOR.number)}))
+
+    chain = await require_same_chain(
+        outbox,
+        reads,
+        EMBEDDED,
+        outbox.dispatch(step.dispatch),
+        clock=lambda: 9.0,
+        wait=_never,
+        seconds=0.0,
+    )
+
+    highest = outbox.highest_head(chain)
+    assert highest is not None
+    assert (chain.hash, highest.number) == (first.hash, HEAD)
+
+
+async def _never() -> None:
+    raise AssertionError("nothing is waited for")
+
+
 async def test_a_loss_is_believed_once_it_was_seen_for_long_however_old_the_step(
     outbox: Outbox,
 ) -> None:
@@ -256,6 +294,7 @@ async def test_a_loss_is_believed_once_it_was_seen_for_long_however_old_the_step
     patient = Evidence(doubt_seconds=10.0)
     for now in (1_000.0, 1_009.9):
         assert await looked(outbox, patient, now=now) is StepState.UNCLEAR
+        assert outbox.dispatch("hash").steps[0].reason == Doubt.OTHER_CHAIN
         assert outbox.dispatch("hash").ended is None
     await looked(outbox, patient, now=1_010.0)
 

@@ -14,6 +14,9 @@ from tests.fakes.model_in_a_thread import model_in_a_thread
 from tests.fakes.model_servers.shapes import bad_request
 from zuno_tui.cli import main
 from zuno_tui.session import wallet_secrets
+from zuno_tui.session.debate import debate_limits
+from zuno_tui.settings import Flags, load_settings
+from zuno_tui.settings.debates import debate_settings
 from zuno_tui.shown.exit_codes import DONE, FAILED, NETWORK, USAGE
 
 if TYPE_CHECKING:
@@ -140,6 +143,18 @@ def test_a_server_that_is_not_there_and_a_role_that_is_none(zuno: Zuno) -> None:
     code, told, printed = zuno("model", "test", "--role", "jester")
     assert (code, told) == (USAGE, None)
     assert "strategist" in printed
+
+
+def test_the_time_for_models_is_a_setting_and_the_rules_have_theirs_behind_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text("[model]\ndebate_seconds = 100\n")
+    settings = load_settings(path, {}, Flags())
+    limits = debate_limits(debate_settings(settings, {}, profile=None, deterministic=False))
+    assert limits.deadline_seconds - limits.finishing_seconds == 100
+    assert limits.finishing_seconds >= 15
+    assert limits.reading_seconds >= 60
 
 
 class _Backend:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from tests.agents.honest_model import honest
 from tests.fakes.model_endpoint import fails, model_endpoint, says
+from tests.fakes.model_servers import hosted
+from tests.fakes.model_servers.shapes import THINKING
 from tests.fakes.proxy import Proxy
 from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.commands.cancel import Cancel
@@ -24,6 +26,7 @@ from zuno_tui.desk.events import (
     ProseHeard,
     RecordsReady,
     Said,
+    ThinkingHeard,
     TurnEnded,
 )
 
@@ -84,6 +87,20 @@ async def test_a_models_words_are_heard_before_its_turn_ends(
     assert pieces[0].text.strip() in said
     assert any(turn.sourced for turn in ended.view.turns)
     assert "sk-canary" not in str(desk.heard)
+
+
+async def test_that_a_model_thinks_is_heard_and_what_it_thinks_is_not(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["healthy"]
+    async with model_endpoint(hosted.deepseek) as endpoint:
+        model = {"OPENAI_API_KEY": "sk-canary", "OPENAI_BASE_URL": endpoint.url}
+        async with sitting(opening(tmp_path, devnet.url, model=model)) as desk:
+            await desk.ask(Recommend(token_id))
+            await desk.until(PlanChanged)
+
+    assert {told.role for told in desk.all_heard(ThinkingHeard)} >= {"scout", "strategist"}
+    assert THINKING[:20] not in str(desk.heard)
 
 
 async def test_without_the_model_the_rules_speak_and_it_is_said(

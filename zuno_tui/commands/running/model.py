@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agents.model.abilities import AbilityMemory
 from agents.model.budget import NANO, Budget
-from agents.model.prices import LOOKED_UP, known_prices
+from agents.model.prices import known_prices
 from zuno_tui.session.session import Session, say
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.debates import debate_settings
@@ -66,7 +66,6 @@ def listed(session: Session) -> CommandAnswer:
                 "usedTokensToday": tokens,
                 "usedUsdToday": _usd(nano),
             },
-            "pricesLookedUp": LOOKED_UP,
         },
         remarks=_remarks(settings),
     )
@@ -182,7 +181,7 @@ def _budget_lines(settings: DebateSettings, tokens: int, nano: int) -> tuple[str
 
 
 def _remarks(settings: DebateSettings) -> tuple[str, ...]:
-    said = [f"Prices as of {LOOKED_UP}; others under [model.prices]."]
+    said = ["Prices may be out of date; set the ones you pay under [model.prices]."]
     if settings.model is None:
         said.append('The rules speak alone. Set a key, or a provider: [model] provider = "ollama"')
     return tuple(said)

@@ -75,6 +75,8 @@ async def tested(session: Session, role: str | None) -> CommandAnswer:
         budget = Budget(settings.limits, settings.prices, store, clock=time.time)
         async with ModelConnections() as connections:
             for choice in choices:
+                # What the library takes to load is no server's fault.
+                await connections.client(models.of(choice.role))
                 spending = budget.debate()
                 model = OpenAIModel(models, connections, spending, memory, clock=time.time)
                 found.append(await _asked(choice, model, spending, memory))
