@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from agents.scorecard.score import DecidedBy, JudgedBlock
     from chain.history.hours import HourRow
 
-_SURVIVAL_DAYS = {1: "day", 7: "week"}
+_SURVIVAL_DAYS = (1, 7)
 
 
 class DecidedPlan(Struct, frozen=True):
@@ -105,28 +105,30 @@ class _Scoring:
 
     def stays(self, days: int) -> Iterator[StayOutcome]:
         """Every chance the card gives a range that the price was in."""
-        name = _SURVIVAL_DAYS.get(days)
-        for one in self._ranges():
-            stake = _stake(one)
-            if name is None or one.survival is None or stake is None:
-                continue
-            if stake.ticks.lower <= self.pool.tick < stake.ticks.upper:
-                said = getattr(one.survival, name)
+        if days not in _SURVIVAL_DAYS:
+            return
+        for one, stake in self._ranges():
+            if one.survival is not None:
+                said = one.survival.day if days == 1 else one.survival.week
                 yield StayOutcome(said, self._course.stays_in(stake.ticks))
 
     def fees(self) -> Iterator[FeeOutcome]:
-        """Every interval of fees the card gives, where dollars are known."""
-        for one in self._ranges():
+        """Every interval of fees the card gives such a range, where dollars are known."""
+        for one, stake in self._ranges():
             low, high = one.fee_low_24h, one.fee_high_24h
             if not high or low is None or self.unit1_usd is None:
                 continue
-            earned = earned_fees(self._course, _stake(one), self._in_pool)
+            earned = earned_fees(self._course, stake, self._in_pool)
             yield FeeOutcome(low, high, earned.worth1(self._course.last) * self.unit1_usd)
 
-    def _ranges(self) -> Iterator[Candidate]:
+    def _ranges(self) -> Iterator[tuple[Candidate, Stake]]:
+        """Those the price was in: what the card says of others holds if it comes back."""
         for one in (self._plan.hold, *self._plan.candidates):
-            if one.pool_id == self.pool.pool_id and one.tick_lower is not None:
-                yield one
+            stake = _stake(one)
+            if one.pool_id != self.pool.pool_id or stake is None:
+                continue
+            if stake.ticks.lower <= self.pool.tick < stake.ticks.upper:
+                yield one, stake
 
     def _worth(self, option: PlanOption | None) -> float | None:
         return None if option is None else worth_at_end(self._course, option, self._in_pool)

@@ -143,6 +143,17 @@ def test_a_move_costs_what_its_plan_said_where_nothing_happens() -> None:
         assert cost == pytest.approx(move.cost_usd, rel=0.02)
 
 
+def test_what_a_move_leaves_in_the_wallet_counts() -> None:
+    plan = plan_of(Market(sigma=0.03))
+    move = plan.candidates[0]
+    richer = move.model_copy(update={"residual0": move.residual0 + 10**18, "residual1": 5})
+    plain, more = (score(choosing(plan, "move", one), rows_at([200])) for one in (move, richer))
+    assert plain.worths.choice is not None
+    assert more.worths.choice is not None
+    added = 10**18 * price_of(sqrt_price_at_tick(TICK + 200)) + 5 - move.residual1
+    assert more.worths.choice - plain.worths.choice == pytest.approx(added, rel=1e-9)
+
+
 def test_a_wide_range_pays_the_fee_on_what_it_swaps() -> None:
     root = sqrt_price_at_tick(TICK)
     price = price_of(root)
@@ -186,6 +197,13 @@ def test_chances_and_fees_are_judged_at_the_horizon_they_are_said_for() -> None:
     )
     assert len(day.fees) == ranges
     assert week.fees == ()
+
+
+def test_a_range_the_price_was_outside_of_is_promised_nothing() -> None:
+    plan = plan_of(Market(sigma=0.03, off_centre=1.5))
+    assert plan.hold.fee_high_24h
+    day = score(plan, rows_at([60, -60] * 11))
+    assert len(day.stays) == len(day.fees) == len(plan.candidates)
 
 
 def test_unknown_prices_leave_what_needs_them_unknown() -> None:
