@@ -6,6 +6,7 @@ last day's swaps, and the week by its hours, are run through the range as if it 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from agents.lp.evaluation import Evaluated
     from agents.lp.evaluation_context import EvaluationContext
     from agents.lp.facts import PricePathFacts
-    from agents.numbers.range_replay import PathStep
+    from agents.numbers.outlook import Stake
+    from agents.numbers.range_replay import PathStep, RangeReplay
 
 LEAST_SHARE = 0.2
 """Of the price's way: a range that was hardly visited says too little about what it earns."""
@@ -66,13 +68,19 @@ def _replayed(
     unit1 = evaluation.market.unit1_value
     if steps is None or unit1 is None:
         return None
-    found = replay_range(steps, move.stake, evaluation.hold)
+    found = _taken_along(steps, move.stake, evaluation.hold)
     return ReplayedRange(
         fees_usd=found.fees * unit1,
         lvr_usd=found.lvr * unit1,
         in_range_share=found.in_range_share,
         steps=found.steps,
     )
+
+
+# The Arbiter judges again what the Critic has judged.
+@lru_cache(maxsize=256)
+def _taken_along(steps: tuple[PathStep, ...], stake: Stake, held: Stake | None) -> RangeReplay:
+    return replay_range(steps, stake, held)
 
 
 def _finding(span: str, replayed: ReplayedRange, move: Evaluated) -> RuleResult | None:

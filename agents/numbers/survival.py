@@ -16,7 +16,7 @@ nodes; at a scatter of zero σ is taken as known. S̄ depends on σ²t/W² and d
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from math import erfc, exp, log, pi, sin, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -78,6 +78,8 @@ class RangeExit(NamedTuple):
     survival_7d: float
 
 
+# Whoever proposes a range, whoever checks it and whoever asks what it survives want the same.
+@lru_cache(maxsize=4096)
 def range_exit(edges: Edges, daily_ticks: float, scatter: float = SIGMA_SCATTER) -> RangeExit:
     """Everything that is asked about a range's life."""
     return RangeExit(
