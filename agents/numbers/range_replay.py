@@ -69,6 +69,7 @@ def replay_range(steps: Sequence[PathStep], stake: Stake, held: Stake | None = N
     """
     edges = _roots(stake)
     left = None if held is None or held == stake else _roots(held)
+    unchanged = stake == held
     fees = inside = way = 0.0
     for step in steps:
         part = share_of_way(step.low, step.high, *edges)
@@ -77,7 +78,7 @@ def replay_range(steps: Sequence[PathStep], stake: Stake, held: Stake | None = N
         if held is not None and left is not None and left.lower <= step.close < left.upper:
             others = max(0.0, others - held.liquidity)
         # What a step paid in sum stays the same, and is shared by more.
-        diluted = 1.0 if stake == held else _part_of(step.liquidity, others + stake.liquidity)
+        diluted = 1.0 if unchanged else _part_of(step.liquidity, others + stake.liquidity)
         fees += worth * step.fee_rate * part * diluted
         moved = step.high - step.low
         way, inside = way + moved, inside + moved * part
@@ -114,10 +115,12 @@ def _hourly(steps: Sequence[PathStep]) -> Iterator[float]:
 
 def _lvr(roots: Sequence[float], edges: _Roots, liquidity: float) -> float:
     """Each move loses L·(c₁ − c₀)·(s₁² − c₀c₁)/(c₀c₁), c being s held within the range."""
-    total = 0.0
-    for before, after in pairwise(roots):
-        start, end = edges.clamp(before), edges.clamp(after)
-        total += (end - start) * (after * after - start * end) / (start * end)
+    total, start = 0.0, edges.clamp(roots[0]) if roots else 0.0
+    for root in roots[1:]:
+        end = edges.clamp(root)
+        if end != start:
+            total += (end - start) * (root * root - start * end) / (start * end)
+            start = end
     return liquidity * total
 
 
