@@ -137,6 +137,7 @@ def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
         "chain.devnet",
         "chain.devnet.node",
         "chain.devnet.node.archive",
+        "chain.devnet.node.call_memory",
         "chain.devnet.node.deferred_pairing",
         "chain.devnet.node.index",
         "chain.devnet.node.ledger",
