@@ -53,14 +53,18 @@ class PositionThen(Struct, frozen=True):
 
 def position_then(position: PositionSnapshot, factor0: Fraction, factor1: Fraction) -> PositionThen:
     """Where each token's price is multiplied by its factor."""
-    moved = Fraction(position.pool.sqrt_price_x96**2) * factor0 / factor1
-    sqrt_price = isqrt(moved.numerator // moved.denominator)
+    sqrt_price = moved_sqrt_price(position.pool.sqrt_price_x96, factor0, factor1)
     identity = position.identity
     edges = sqrt_price_at_tick(identity.tick_lower), sqrt_price_at_tick(identity.tick_upper)
     amounts = amounts_for_liquidity(sqrt_price, *edges, position.liquidity, round_up=False)
     tick = tick_at_sqrt_price(sqrt_price)
     inside = bool(position.liquidity) and identity.tick_lower <= tick < identity.tick_upper
     return PositionThen(sqrt_price, *amounts, inside)
+
+
+def moved_sqrt_price(sqrt_price: int, factor0: Fraction, factor1: Fraction) -> int:
+    moved = sqrt_price**2 * factor0 / factor1
+    return isqrt(moved.numerator // moved.denominator)
 
 
 async def positions_at(
