@@ -14,3 +14,19 @@ _NEAR = 0.7
 
 def nearest(typed: str, known: Iterable[str]) -> str | None:
     return next(iter(get_close_matches(typed, known, 1, _NEAR)), None)
+
+
+def one_slip_apart(typed: str, meant: str) -> bool:
+    """Whether one letter dropped, added, changed or swapped makes the one of the other."""
+    if typed == meant or abs(len(typed) - len(meant)) > 1:
+        return False
+    start = 0
+    while start < min(len(typed), len(meant)) and typed[start] == meant[start]:
+        start += 1
+    left, right = typed[start:], meant[start:]
+    return (
+        left[1:] == right
+        or left == right[1:]
+        or left[1:] == right[1:]
+        or (left[:2] == right[1::-1] and left[2:] == right[2:])
+    )

@@ -44,7 +44,7 @@ COMMAND = Command(
             "close",
             _read,
             "close ID",
-            spoken=("close position", "withdraw", "leave"),
+            spoken=("close position", "withdraw"),
             names="positions",
             money=True,
             possible=with_positions,

@@ -35,6 +35,9 @@ def _run(arguments: Namespace) -> int:
 
 
 def _read(said: Remaining) -> CreatePosition:
+    first, *others = said.text.lower().split() or ("",)
+    if first in ("to", "into", "in") or (not others and first.removeprefix("#").isdigit()):
+        said.refuse("what is to be opened.", "create 0.5 WETH with USDC, conservative")
     if not any(character.isdigit() for character in said.text):
         said.refuse("how much of what.", "create 0.5 WETH with USDC, conservative")
     return CreatePosition(said.text)

@@ -37,6 +37,8 @@ def _order(session: Session, asked: DecreasePosition) -> OrderMaker:
 
 def _read(said: Remaining) -> DecreasePosition:
     token_id = said.leading_position()
+    if "to" in said.text.lower().split():
+        said.refuse("whether that much is to be taken out, or to stay.")
     percent = said.percent(f"decrease {token_id} 25%")
     said.end("position", "by", "percent", "%")
     return DecreasePosition(token_id, percent)

@@ -19,7 +19,8 @@ class Help(Intent, frozen=True):
 
 
 def _read(said: Remaining) -> Help:
-    return Help(said.text.lower() or None)
+    topic = said.text.lower()
+    return Help(None if topic in ("", "me", "us") else topic)
 
 
 COMMAND = Command(
@@ -33,7 +34,7 @@ COMMAND = Command(
             "help",
             _read,
             "help [VERB]",
-            spoken=("?", "hi", "hello", "hey", "what can i do", "what can you do", "how"),
+            spoken=("?", "hi", "hello", "hey", "what can i do", "what can you do"),
         ),
     ),
     key="desk.help",

@@ -27,6 +27,6 @@ COMMAND = Command(
     group=Group.DESK,
     intent=Quit,
     on_command_line=False,
-    verbs=(Verb("quit", _read, spoken=("exit", "bye", "goodbye", ":q", "q")),),
+    verbs=(Verb("quit", _read, spoken=("bye", "goodbye", ":q", "q")),),
     key="desk.quit",
 )

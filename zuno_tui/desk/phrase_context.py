@@ -14,6 +14,7 @@ from zuno_tui.desk.events import (
     RecordsReady,
     StatusChanged,
 )
+from zuno_tui.phrases.context import held_positions
 
 if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
@@ -25,9 +26,21 @@ def context_after(context: PhraseContext, event: Event) -> PhraseContext:
     """The context after the desk has told something."""
     match event:
         case PositionsChanged(view):
-            after = replace(context, positions=tuple(row.token_id for row in view.rows))
+            after = replace(
+                context,
+                positions=tuple(row.token_id for row in view.rows),
+                held=held_positions(view.rows),
+            )
         case AlertsChanged(view):
-            after = replace(context, alerts=tuple(row.alert_id for row in view.rows))
+            after = replace(
+                context,
+                alerts=tuple(row.alert_id for row in view.rows),
+                alerts_of=tuple(
+                    (row.alert_id, row.token_id)
+                    for row in view.rows
+                    if row.token_id is not None and not row.place
+                ),
+            )
         case PlanChanged(view):
             after = _with_plan(context, view)
         case RecordsReady(rows):

@@ -2,11 +2,40 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from zuno_tui.shown.views import PositionRow
+
+
+class HeldPosition(Struct, frozen=True):
+    """What a position can be called by, besides its number."""
+
+    token_id: int
+    pair: str
+    """Its symbols, like WETH/USDC."""
+    fee: str = ""
+    standing: str = ""
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        return tuple(symbol.upper() for symbol in self.pair.split("/"))
+
+    @property
+    def words(self) -> str:
+        return " ".join(filter(None, (f"#{self.token_id}", self.pair, self.fee, self.standing)))
 
 
 class PhraseContext(Struct, frozen=True):
     positions: tuple[int, ...] = ()
+    held: tuple[HeldPosition, ...] | None = None
+    """The same positions by pair and state; None while nobody has read them."""
+    alerts_of: tuple[tuple[str, int], ...] | None = None
+    """Alerts with the positions they are about; None while nobody has read them."""
     selected: int | None = None
     """The position under the cursor."""
     plan_id: str | None = None
@@ -38,3 +67,7 @@ class PhraseContext(Struct, frozen=True):
         if self.plan_position is not None:
             return self.plan_position
         return self.positions[0] if len(self.positions) == 1 else None
+
+
+def held_positions(rows: Iterable[PositionRow]) -> tuple[HeldPosition, ...]:
+    return tuple(HeldPosition(row.token_id, row.pair, row.fee, row.standing) for row in rows)

@@ -11,6 +11,10 @@ class Misunderstood(Struct, frozen=True):
     """The verb that was recognised; empty when none was."""
     offer: str = ""
     """A whole phrase to try; it is never done by itself."""
+    answered: bool = False
+    """Whether nothing is to be mended: the sentence is the answer."""
+    missing: bool = False
+    """Whether all that was said was understood, and something is still to be said."""
 
     @property
     def words(self) -> str:

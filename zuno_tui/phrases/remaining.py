@@ -221,7 +221,9 @@ class Remaining:
     def refuse(self, missing: str, offer: str = "") -> NoReturn:
         """What is still to be said, as in "but not which position."."""
         raise UnclearError(
-            Misunderstood(f"I understood `{self.verb}`, but not {missing}", self.verb, offer)
+            Misunderstood(
+                f"I understood `{self.verb}`, but not {missing}", self.verb, offer, missing=True
+            )
         )
 
     def _take(self, place: int) -> str:

@@ -8,14 +8,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from chain.base.clean_text import clean_text
 from chain.base.secrecy import NOT_KEPT, looks_secret
-from chain.base.spelling import nearest
+from chain.base.spelling import nearest, one_slip_apart
 from zuno_tui.commands.inspect import Inspect
 from zuno_tui.commands.registry import registry
 from zuno_tui.phrases.phrase_error import Misunderstood, UnclearError
-from zuno_tui.phrases.pieces import LONGEST_PHRASE
+from zuno_tui.phrases.pieces import LONGEST_PHRASE, listed
 from zuno_tui.phrases.remaining import Remaining
+from zuno_tui.phrases.spoken.grammar import spoken_meaning
+from zuno_tui.phrases.spoken.meaning import Answered, NotReadYetError, Rephrased
 
 if TYPE_CHECKING:
     from zuno_tui.commands.command import Intent
@@ -37,14 +42,68 @@ _COURTESIES = (
     ("i", "would", "like", "to"),
 )
 _AROUND_WORDS = ".,;!\"'`“”‘’«»()[]"
+_SHOWING = frozenset(("show", "list", "display", "view", "see", "open", "give", "print", "get"))
+_BETWEEN = frozenset(("me", "my", "the", "all", "us"))
+_SHORTEST_MENDED = 4
+_ONLY_EXACT = frozenset(("apply", "approve"))
+"""Never what a slip of the fingers may have meant."""
 _BARE_POSITION = re.compile(r"#?[0-9]{1,77}", re.ASCII)
 
 
+class Interpretation(Struct, frozen=True):
+    """What a phrase comes to: commands in order, a question back, an answer, or none of these."""
+
+    intents: tuple[Intent, ...] = ()
+    question: str | None = None
+    choices: tuple[str, ...] = ()
+    """What to type, as command lines where there are such."""
+    answer: str | None = None
+    misunderstood: Misunderstood | None = None
+
+
 def understand(text: str, context: PhraseContext) -> Intent | Misunderstood:
-    """The intent of a phrase, or what was understood of it and what to type instead."""
+    """The one intent of a phrase, or what was understood of it and what to type instead."""
+    try:
+        found = interpret(text, context)
+    except NotReadYetError as unread:
+        return Misunderstood(str(unread), offer="positions")
+    if found.misunderstood is not None:
+        return found.misunderstood
+    if len(found.intents) == 1:
+        return found.intents[0]
+    if found.intents:
+        each = listed(intent.title for intent in found.intents)
+        return Misunderstood(f"That is {len(found.intents)} commands, one at a time: {each}.")
+    if found.question is None:
+        return Misunderstood(found.answer or "", answered=True)
+    offers = (
+        f" Type one: {listed(one.removeprefix('zuno ') for one in found.choices)}."
+        if found.choices
+        else ""
+    )
+    return Misunderstood(f"{found.question}{offers}")
+
+
+def interpret(text: str, context: PhraseContext) -> Interpretation:
+    """By a verb's own grammar first, then as a sentence, then with one slip of the fingers mended.
+
+    NotReadYetError says what must be read before the phrase can be understood.
+    """
     words = _without_courtesies(spoken_words(text))
     if (refused := _refused(text, words)) is not None:
-        return refused
+        return Interpretation(misunderstood=refused)
+    by_verb = _by_verb(words, context)
+    if not isinstance(by_verb, Misunderstood):
+        return Interpretation((by_verb,))
+    return (
+        _by_sentence(spoken_words(text), context)
+        or _shown(words, context)
+        or _mended(words, context)
+        or Interpretation(misunderstood=_without_unsaid_position(by_verb, words))
+    )
+
+
+def _by_verb(words: tuple[str, ...], context: PhraseContext) -> Intent | Misunderstood:
     if len(words) == 1 and _BARE_POSITION.fullmatch(words[0]):
         return Inspect(int(words[0].removeprefix("#")))
     found = registry().verb_at_start(words)
@@ -55,6 +114,79 @@ def understand(text: str, context: PhraseContext) -> Intent | Misunderstood:
         return verb.read(Remaining(verb.name, words[count:], context))
     except UnclearError as unclear:
         return unclear.misunderstood
+
+
+def _by_sentence(words: tuple[str, ...], context: PhraseContext) -> Interpretation | None:
+    meaning = spoken_meaning(words, context)
+    if meaning is None:
+        return None
+    if isinstance(meaning, Answered):
+        return Interpretation(answer=meaning.sentence)
+    phrases = meaning.phrases if isinstance(meaning, Rephrased) else meaning.choices
+    intents: list[Intent] = []
+    for phrase in phrases:
+        intent = _by_verb(tuple(phrase.split()), context)
+        if isinstance(intent, Misunderstood):
+            return Interpretation(misunderstood=intent)
+        intents.append(intent)
+    if isinstance(meaning, Rephrased):
+        return Interpretation(tuple(intents), answer=meaning.answer or None)
+    choices = tuple(map(_choice, phrases, intents))
+    return Interpretation(question=meaning.question, choices=choices)
+
+
+def _choice(phrase: str, intent: Intent) -> str:
+    return intent.twin if intent.twin.startswith("zuno ") else phrase
+
+
+def _shown(words: tuple[str, ...], context: PhraseContext) -> Interpretation | None:
+    """`show X` is X, where X only looks."""
+    if words[0].lower() not in _SHOWING:
+        return None
+    rest = tuple(word for word in words[1:] if word.lower() not in _BETWEEN)
+    found = registry().verb_at_start(rest)
+    if found is None or found[0].money:
+        return None
+    intent = _by_verb(rest, context)
+    return None if isinstance(intent, Misunderstood) else Interpretation((intent,))
+
+
+def _mended(words: tuple[str, ...], context: PhraseContext) -> Interpretation | None:
+    """With one letter of the first word mended; what leads to a signature is asked back."""
+    said = words[0].lower()
+    known = {phrase.split()[0]: verb for phrase, verb in registry().phrases().items()}
+    if len(said) < _SHORTEST_MENDED or said in known:
+        return None
+    close = [word for word in known if one_slip_apart(said, word)]
+    if len(close) != 1 or close[0] in _ONLY_EXACT:
+        return None
+    mended = (close[0], *words[1:])
+    intent = _by_verb(mended, context)
+    found = (
+        _by_sentence(mended, context)
+        if isinstance(intent, Misunderstood)
+        else Interpretation((intent,))
+    )
+    if found is None or found.question is not None or not found.intents:
+        return found
+    if known[close[0]].money:
+        return Interpretation(
+            question=f"I do not know '{words[0]}'. What leads to a signature is typed exactly.",
+            choices=tuple(intent.twin for intent in found.intents),
+        )
+    return found
+
+
+def _without_unsaid_position(said: Misunderstood, words: tuple[str, ...]) -> Misunderstood:
+    """Nothing is offered that names another position than was typed, or leaves out a condition."""
+    verb = registry().verb_named(said.understood) if said.understood else None
+    if verb is None or not verb.money:
+        return said
+    typed = {word.removeprefix("#") for word in words}
+    numbers = [word for word in said.offer.split() if _BARE_POSITION.fullmatch(word)]
+    whole = len(said.offer.split()) >= len(words)
+    named = all(number.removeprefix("#") in typed for number in numbers[:1])
+    return said if named and whole else replace(said, offer="")
 
 
 def spoken_words(text: str) -> tuple[str, ...]:

@@ -62,6 +62,19 @@ def muted(session: Session, alert_id: str, seconds: int, until: str | None) -> C
         return _changed(store, tuple(one for one in silenced if one.active), done)
 
 
+def standing_alerts(session: Session, now: float) -> tuple[tuple[str, int], ...]:
+    """Those of the network that are about positions, each with its position."""
+    with _open_store(session, now) as store:
+        return tuple(
+            (str(one.id), one.position_id)
+            for one in store.current()
+            if one.active
+            and one.position_id is not None
+            and one.chain_id == session.network.chain_id
+            and _is_meant(one, session.flags)
+        )
+
+
 @contextmanager
 def _open_store(session: Session, now: float) -> Iterator[AlertStore]:
     session.home.prepare()

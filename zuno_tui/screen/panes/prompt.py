@@ -9,8 +9,10 @@ from textual.content import Content
 from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Input, Static
+from textual.widgets.input import Selection
 
 from chain.base.clean_text import DROP
+from chain.base.secrecy import looks_secret
 from zuno_tui.phrases.context import PhraseContext
 from zuno_tui.phrases.history import PhraseHistory
 from zuno_tui.phrases.pieces import LONGEST_PHRASE
@@ -99,6 +101,12 @@ class PromptPane(Input):
         """
         self._put(phrase)
         self._offered = self.value
+
+    def keep_to_mend(self, phrase: str) -> None:
+        """What was not understood stands there again, selected: to be changed, or typed over."""
+        if not looks_secret(phrase):
+            self._put(phrase)
+            self.selection = Selection(0, len(self.value))
 
     def _put(self, phrase: str) -> None:
         self.value = phrase.translate(DROP)[:LONGEST_PHRASE]

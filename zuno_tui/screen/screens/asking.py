@@ -40,6 +40,9 @@ class Asking(Screen[None]):
     def offer(self, phrase: str) -> None:
         raise NotImplementedError
 
+    def keep_to_mend(self, phrase: str) -> None:
+        raise NotImplementedError
+
     def ask(self, intent: Intent) -> None:
         """Ask at once, and echo the command line that does the same."""
         self.say(Said("", twin=intent.twin))
@@ -50,7 +53,9 @@ class Asking(Screen[None]):
 
         meant = understand(event.text, self.context)
         if isinstance(meant, Misunderstood):
-            self.say(Said(meant.words, "warn"))
+            self.say(Said(meant.words, "plain" if meant.answered else "warn"))
+            if not meant.answered:
+                self.keep_to_mend(event.text)
         else:
             self.ask(meant)
 

@@ -179,6 +179,11 @@ class DeskScreen(Asking):
         prompt.offer(phrase)
         self.set_focus(prompt)
 
+    def keep_to_mend(self, phrase: str) -> None:
+        prompt = self.query_one(PromptPane)
+        if not prompt.value:
+            prompt.keep_to_mend(phrase)
+
     def copied(self) -> str:
         pane = self.pane(self.front)
         return pane.copied if isinstance(pane, Copied) else ""

@@ -1,0 +1,47 @@
+"""`zuno earned [PERIOD]`: what positions earned and lost by day, each and summed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.commands.possible import with_positions
+
+if TYPE_CHECKING:
+    from zuno_tui.commands.running.earned import EarningPeriod
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import CommandAnswer
+
+_PERIODS: tuple[EarningPeriod, ...] = ("today", "week", "month", "all")
+
+
+class ShowEarned(Intent, frozen=True):
+    command: ClassVar = ("earned",)
+    arguments: ClassVar = (
+        Argument("period", "UTC days; a week where none is given", choices=_PERIODS, optional=True),
+    )
+
+    period: EarningPeriod | None = None
+
+
+async def _answer(session: Session, asked: ShowEarned) -> CommandAnswer:
+    from zuno_tui.commands.running.earned import wallet_earned
+
+    return await wallet_earned(session, asked.period or "week")
+
+
+def _read(said: Remaining) -> ShowEarned:
+    period = said.one_of({name: name for name in _PERIODS})
+    said.end("this", "last", "past", "time")
+    return ShowEarned(period)
+
+
+COMMAND = Command(
+    name="earned",
+    does="what positions earned and lost by day",
+    group=Group.POSITION,
+    intent=ShowEarned,
+    answer=_answer,
+    verbs=(Verb("earned", _read, "earned [today|week|month|all]", possible=with_positions),),
+)

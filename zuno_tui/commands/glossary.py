@@ -1,0 +1,50 @@
+"""`zuno glossary TERM`: what a word on the screen means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+
+if TYPE_CHECKING:
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import CommandAnswer
+
+
+class LookUpTerm(Intent, frozen=True):
+    """Without a term, all of them."""
+
+    command: ClassVar = ("glossary",)
+    arguments: ClassVar = (
+        Argument("term", 'like LVR or "against holding"', metavar="TERM", optional=True),
+    )
+
+    term: str | None = None
+
+
+async def _answer(_session: Session, asked: LookUpTerm) -> CommandAnswer:
+    from zuno_tui.commands.running.glossary import glossary_answer
+
+    return glossary_answer(asked.term)
+
+
+def _read(said: Remaining) -> LookUpTerm:
+    from zuno_tui.phrases.glossary import term_named
+
+    if not said:
+        return LookUpTerm()
+    term = term_named(said.text)
+    if term is None:
+        said.refuse(f"the word '{said.text}'.", "glossary")
+    return LookUpTerm(term.name)
+
+
+COMMAND = Command(
+    name="glossary",
+    does="what a word means",
+    group=Group.HOUSE,
+    intent=LookUpTerm,
+    answer=_answer,
+    verbs=(Verb("glossary", _read, "glossary [TERM]", spoken=("define",)),),
+)

@@ -1,0 +1,43 @@
+"""`zuno price SYMBOL`: what a token is worth now, and where that is from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+
+if TYPE_CHECKING:
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import CommandAnswer
+
+
+class ShowPrice(Intent, frozen=True):
+    command: ClassVar = ("price",)
+    arguments: ClassVar = (
+        Argument("symbol", "a token of the network, like ETH", metavar="SYMBOL"),
+    )
+
+    symbol: str
+
+
+async def _answer(session: Session, asked: ShowPrice) -> CommandAnswer:
+    from zuno_tui.commands.running.price import token_price
+
+    return await token_price(session, asked.symbol)
+
+
+def _read(said: Remaining) -> ShowPrice:
+    symbol = said.symbol("price ETH")
+    said.end()
+    return ShowPrice(symbol)
+
+
+COMMAND = Command(
+    name="price",
+    does="what a token is worth now",
+    group=Group.WATCH,
+    intent=ShowPrice,
+    answer=_answer,
+    verbs=(Verb("price", _read, "price SYMBOL", spoken=("price of",)),),
+)

@@ -1,0 +1,137 @@
+"""`zuno say "PHRASE"`: what the prompt understands by a phrase, shown or done."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from zuno_tui.commands.apply import Apply
+from zuno_tui.commands.outbox import OpenOutbox
+from zuno_tui.commands.prompt.understanding import interpret
+from zuno_tui.phrases.context import PhraseContext, held_positions
+from zuno_tui.phrases.spoken.meaning import NotReadYetError
+from zuno_tui.session.session import Session, say
+from zuno_tui.shown.exit_codes import DONE, REFUSED, USAGE
+from zuno_tui.shown.output import print_json, print_lines
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator
+
+    from zuno_tui.commands.prompt.understanding import Interpretation
+    from zuno_tui.shown.output import Json
+
+_FLAGS = ("network", "rpc", "address", "unit", "home")
+_SWITCHES = ("alone", "json")
+_WORD = "yes"
+
+
+def run(parsed: Namespace) -> int:
+    session = Session.start(parsed)
+    found = interpreted(session, parsed.phrase)
+    if parsed.dry_run or not found.intents:
+        return _tell(found, as_json=session.as_json)
+    return _run_commands(found, parsed)
+
+
+def interpreted(session: Session, phrase: str) -> Interpretation:
+    """With the positions and alerts read only where the phrase is about them."""
+    context = PhraseContext()
+    for _ in range(2):
+        try:
+            return interpret(phrase, context)
+        except NotReadYetError as unread:
+            context = _with_read(session, context, unread)
+    return interpret(phrase, context)
+
+
+def interpretation_document(found: Interpretation) -> dict[str, Json]:
+    question = found.question
+    if found.misunderstood is not None and found.misunderstood.missing:
+        question = found.misunderstood.sentence
+    return {
+        "understood": bool(found.intents) or found.answer is not None,
+        "commands": [intent.twin for intent in found.intents],
+        "question": question,
+        "choices": list(found.choices),
+        "answer": found.answer,
+    }
+
+
+def _tell(found: Interpretation, *, as_json: bool) -> int:
+    document = interpretation_document(found)
+    if as_json:
+        print_json(document)
+    else:
+        print_lines(intent.twin for intent in found.intents)
+        print_lines(filter(None, (found.answer, found.question)))
+        print_lines(found.choices)
+    if found.misunderstood is not None:
+        say(found.misunderstood.words)
+    return DONE if document["understood"] or document["question"] is not None else USAGE
+
+
+def _run_commands(found: Interpretation, parsed: Namespace) -> int:
+    if any(isinstance(intent, Apply | OpenOutbox) for intent in found.intents):
+        say("What signs or sends is typed as its own command, never said:")
+        print_lines(intent.twin for intent in found.intents)
+        return REFUSED
+    lines = [intent.twin for intent in found.intents]
+    if any(not line.startswith("zuno ") for line in lines):
+        say("That is for the desk alone.")
+        return USAGE
+    if len(lines) > 1 and not _confirmed(lines):
+        say("Nothing was run. What would be: zuno say --dry-run")
+        return REFUSED
+    codes = [_run_line(line, parsed) for line in lines]
+    return next((code for code in codes if code != DONE), DONE)
+
+
+def _confirmed(lines: list[str]) -> bool:
+    for line in lines:
+        say(f"  {line}")
+    if not sys.stdin.isatty():
+        return False
+    sys.stderr.write(f"Run these {len(lines)} commands, one after the other? Type {_WORD}: ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip() == _WORD
+
+
+def _run_line(line: str, parsed: Namespace) -> int:
+    say(f"$ {line}")
+    words = [*shlex.split(line)[1:], *_shared(parsed)]
+    return subprocess.run([sys.executable, "-m", "zuno_tui", *words], check=False).returncode  # noqa: S603
+
+
+def _shared(parsed: Namespace) -> Iterator[str]:
+    for name in _FLAGS:
+        if (value := getattr(parsed, name)) is not None:
+            yield from (f"--{name}", str(value))
+    yield from (f"--{name}" for name in _SWITCHES if getattr(parsed, name))
+
+
+def _with_read(session: Session, context: PhraseContext, unread: NotReadYetError) -> PhraseContext:
+    if unread.what == "positions":
+        return asyncio.run(_with_positions(session, context))
+    from zuno_tui.commands.running.alerts import standing_alerts
+
+    alerts = standing_alerts(session, time.time())
+    return replace(context, alerts=tuple(alert for alert, _ in alerts), alerts_of=alerts)
+
+
+async def _with_positions(session: Session, context: PhraseContext) -> PhraseContext:
+    from chain.positions.overview import read_overview
+    from zuno_tui.settings.monitor import monitor_settings
+    from zuno_tui.shown.position_rows import position_rows
+
+    async with session.sources() as sources:
+        overview = await read_overview(sources, session.address, session.settings.unit)
+    rows = position_rows(session.network, overview, {}, monitor_settings(session.settings))
+    held = held_positions(rows)
+    return replace(context, positions=tuple(one.token_id for one in held), held=held)

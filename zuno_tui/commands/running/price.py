@@ -1,0 +1,55 @@
+"""`zuno price SYMBOL`: what a token is worth now, and where that is from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.base.quantity import Unknown
+from chain.prices.ladder import read_prices
+from chain.tokens import listed_tokens
+from zuno_tui.phrases.phrase_error import PhraseError
+from zuno_tui.phrases.pieces import listed
+from zuno_tui.phrases.spoken.targets import names_symbol
+from zuno_tui.shown.answer import CommandAnswer
+from zuno_tui.shown.exit_codes import DONE, FAILED
+from zuno_tui.shown.words import number, worth
+
+if TYPE_CHECKING:
+    from chain.contracts.networks import Network
+    from chain.tokens import Token
+    from zuno_tui.session.session import Session
+
+
+async def token_price(session: Session, symbol: str) -> CommandAnswer:
+    unit = session.settings.unit
+    token = token_called(session.network, symbol)
+    async with session.connect() as client, session.market() as coingecko:
+        prices = await read_prices(client, session.network, [token.address], coingecko=coingecko)
+    price = prices.price(token.address, unit)
+    unknown = isinstance(price, Unknown)
+    source = price.reason if isinstance(price, Unknown) else price.source
+    return CommandAnswer(
+        lines=(f"{token.label} {worth(price, unit)} on {session.network.title} ({source})",),
+        document={
+            "network": session.network.name,
+            "chainId": session.network.chain_id,
+            "symbol": token.symbol,
+            "address": token.address,
+            "unit": unit.value,
+            "price": number(price),
+            "source": source,
+        },
+        code=FAILED if unknown else DONE,
+    )
+
+
+def token_called(network: Network, symbol: str) -> Token:
+    """By its own symbol first, then by what people call it: BTC may be WBTC."""
+    tokens = [item.token for item in listed_tokens(network).tokens]
+    exact = (token for token in tokens if token.symbol.upper() == symbol.upper())
+    called = (token for token in tokens if names_symbol(symbol, token.symbol))
+    found = next(exact, None) or next(called, None)
+    if found is None:
+        known = listed(token.symbol for token in tokens) if tokens else "none"
+        raise PhraseError(f"{network.title} lists no token {symbol!r}. It lists {known}.", "")
+    return found

@@ -1,0 +1,49 @@
+"""The same verb for every position that is meant, or the question which of them is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from zuno_tui.phrases.pieces import listed
+from zuno_tui.phrases.spoken.meaning import AskedBack, Rephrased
+from zuno_tui.phrases.spoken.targets import held_as
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable
+
+    from zuno_tui.phrases.context import PhraseContext
+    from zuno_tui.phrases.spoken.meaning import SpokenMeaning
+    from zuno_tui.phrases.spoken.targets import PositionsMeant
+
+    SentenceRule: TypeAlias = Callable[[re.Match[str], PhraseContext], SpokenMeaning | None]
+    """Reads a sentence of one form; None where its words name nothing after all."""
+
+
+def for_each(
+    verb: str, meant: PositionsMeant | None, context: PhraseContext, *, after: str = ""
+) -> SpokenMeaning | None:
+    if meant is None:
+        return None
+    if not meant.ids:
+        return AskedBack(f"I understood `{verb}`, but not which position: there is no such one.")
+    phrases = tuple(f"{verb} {token_id}{after}" for token_id in meant.ids)
+    return Rephrased(phrases) if meant.sure else AskedBack(_which(verb, meant, context), phrases)
+
+
+def one_position(
+    verb: str, meant: PositionsMeant, context: PhraseContext, after: str = ""
+) -> int | AskedBack:
+    if meant.sure and len(meant.ids) == 1:
+        return meant.ids[0]
+    phrases = tuple(f"{verb} {token_id}{after}" for token_id in meant.ids)
+    return AskedBack(_which(verb, meant, context), phrases)
+
+
+def _which(verb: str, meant: PositionsMeant, context: PhraseContext) -> str:
+    named = [
+        f"#{token_id}" if (held := held_as(token_id, context)) is None else held.words
+        for token_id in meant.ids
+    ]
+    told = f" You hold {listed(named)}." if named else ""
+    return f"I understood `{verb}`, but not which position.{told}"

@@ -1,0 +1,36 @@
+"""What a sentence comes to: phrases to follow, a question back, or an answer."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+
+class Rephrased(Struct, frozen=True):
+    """The same in the words of verbs, one phrase a command, in order."""
+
+    phrases: tuple[str, ...]
+    answer: str = ""
+    """What is known already of what was asked."""
+
+
+class AskedBack(Struct, frozen=True):
+    question: str
+    choices: tuple[str, ...] = ()
+    """Phrases of which one may be meant; none says more than what was typed."""
+
+
+class Answered(Struct, frozen=True):
+    sentence: str
+
+
+SpokenMeaning: TypeAlias = Rephrased | AskedBack | Answered
+
+
+class NotReadYetError(Exception):
+    """The sentence depends on something that nobody has read yet."""
+
+    def __init__(self, what: Literal["positions", "alerts"]) -> None:
+        super().__init__(f"The {what} are not read yet.")
+        self.what = what
