@@ -114,3 +114,29 @@ def test_what_is_to_stay_is_not_what_is_taken_out(phrase: str) -> None:
 
     assert not found.intents
     assert found.choices == ("zuno decrease 26 25",)
+
+
+@pytest.mark.parametrize(
+    "phrase", ["exut 26", "closee 26", "compond 26", "cancle transaction", "hlave 26", "wihdraw 26"]
+)
+def test_a_slip_is_asked_back_where_money_is_behind_it(phrase: str) -> None:
+    assert not interpret(phrase, DESK).intents
+
+
+@pytest.mark.parametrize(
+    ("phrase", "never"),
+    [
+        ("unmute 38", "mute"),
+        ("increase 26 by 10%", "increase"),
+        ("withdraw 1000 usdc from 28", "close"),
+        ("leave it", "close"),
+        ("hold", "close"),
+    ],
+)
+def test_what_is_not_done_is_not_offered_either(phrase: str, never: str) -> None:
+    found = interpret(phrase, DESK)
+    offer = "" if found.misunderstood is None else found.misunderstood.offer
+
+    assert not found.intents
+    assert not found.choices
+    assert never not in offer

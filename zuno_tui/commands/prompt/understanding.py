@@ -169,12 +169,17 @@ def _mended(words: tuple[str, ...], context: PhraseContext) -> Interpretation | 
     )
     if found is None or found.question is not None or not found.intents:
         return found
-    if known[close[0]].money:
+    if any(map(_leads_to_signature, found.intents)):
         return Interpretation(
             question=f"I do not know '{words[0]}'. What leads to a signature is typed exactly.",
             choices=tuple(intent.twin for intent in found.intents),
         )
     return found
+
+
+def _leads_to_signature(intent: Intent) -> bool:
+    command = registry().command_of(intent)
+    return command.order is not None or any(verb.money for verb in command.verbs)
 
 
 def _without_unsaid_position(said: Misunderstood, words: tuple[str, ...]) -> Misunderstood:
@@ -186,7 +191,8 @@ def _without_unsaid_position(said: Misunderstood, words: tuple[str, ...]) -> Mis
     numbers = [word for word in said.offer.split() if _BARE_POSITION.fullmatch(word)]
     whole = len(said.offer.split()) >= len(words)
     named = all(number.removeprefix("#") in typed for number in numbers[:1])
-    return said if named and whole else replace(said, offer="")
+    part = verb.name == "increase" and any("%" in word for word in words)
+    return said if named and whole and not part else replace(said, offer="")
 
 
 def spoken_words(text: str) -> tuple[str, ...]:
@@ -220,7 +226,7 @@ def _unknown(words: tuple[str, ...]) -> Misunderstood:
     attempts = (nearest(" ".join(words[:count]).lower(), known) for count in (len(words), 2, 1))
     meant = next(filter(None, attempts), None)
     said = f"I do not know '{words[0]}'."
-    if meant is None:
+    if meant is None or words[0].lower() in (f"un{meant.split()[0]}", "not", "never", "don't"):
         return Misunderstood(said, offer="help")
     verb = known[meant]
     if verb.money:

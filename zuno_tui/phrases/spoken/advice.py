@@ -124,6 +124,10 @@ ADVICE_RULES: tuple[tuple[re.Pattern[str], SentenceRule], ...] = tuple(
             _inspect,
         ),
         (r"(?P<target>(?:position )?#?[0-9]+) (?:status|info|details|range|fees|pnl)", _inspect),
-        (r"(?:fees|pnl|range|price range|value|worth) (?:of|on|for|in)(?P<target> .+)", _inspect),
+        (
+            r"(?:show |what is |what are )?(?:fees|pnl|range|price range|value|worth|apr|apy)"
+            r" (?:of|on|for|in)(?P<target> .+)",
+            _inspect,
+        ),
     )
 )

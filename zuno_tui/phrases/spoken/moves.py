@@ -132,6 +132,12 @@ def _how_much_more(match: re.Match[str], context: PhraseContext) -> SpokenMeanin
     return AskedBack(f"How much of which token? Like: increase {example} 0.5 WETH")
 
 
+def _in_percent(match: re.Match[str], context: PhraseContext) -> SpokenMeaning | None:
+    if positions_meant(match["target"], context) is None:
+        return None
+    return AskedBack("What is taken out is said in percent of the position. How many percent?")
+
+
 MOVE_RULES: tuple[tuple[re.Pattern[str], SentenceRule], ...] = tuple(
     (re.compile(pattern), rule)
     for pattern, rule in (
@@ -167,6 +173,7 @@ MOVE_RULES: tuple[tuple[re.Pattern[str], SentenceRule], ...] = tuple(
             rf" {FRACTION}{_LIQUIDITY}",
             _decrease,
         ),
+        (rf"{_TAKE} {AMOUNT}(?: out)?{_ABOUT}(?P<target> (?:position )?#?[0-9]+)", _in_percent),
         (r"halve(?P<target> .+)", _decrease),
         (
             rf"{_TAKE} (?:everything|all|whole){_LIQUIDITY}(?: out)?{_ABOUT}(?P<target> .+)",

@@ -149,7 +149,13 @@ QUESTION_RULES: tuple[tuple[re.Pattern[str], SentenceRule], ...] = tuple(
     (re.compile(pattern), rule)
     for pattern, rule in (
         (r"(?:exit|leave)", _exit),
-        (r"leave .+", _leave),
+        (r"(?:leave|hold|keep|do not touch|do nothing)(?: .+)?", _leave),
+        (r"cancel (?:last |pending |stuck )?(?:transaction|tx)", _phrase("cancel transaction")),
+        (
+            r"(?:what is|which|which is|show)(?: (?:best|worst|biggest|most profitable))?"
+            r" positions?(?: earns?| makes?| is| pays?)?(?: most| least| best| worst| doing best)?",
+            _phrase("positions"),
+        ),
         (r"(?:undo|revert|rollback|roll back|take back|reverse)(?: .*)?", _undo),
         (
             r"(?:yes|yep|yeah|yes do it|do it|go|go ahead|proceed|confirm|confirmed|accept|sign"
@@ -190,7 +196,8 @@ QUESTION_RULES: tuple[tuple[re.Pattern[str], SentenceRule], ...] = tuple(
             _what_if,
         ),
         (
-            rf"(?:what if|what happens if|what would happen if|suppose|if) {_SYMBOL} "
+            rf"(?:what if|what happens if|what would happen if|what happens to .+ if|suppose|if)"
+            rf" {_SYMBOL} "
             rf"(?:(?:{_DOWN}|{_UP}|goes|hits|reaches|is|was|were|trades) ?(?:to|at)?|at) "
             r"\$?(?P<level>[0-9][0-9.,]*k?)",
             _what_if_price,
