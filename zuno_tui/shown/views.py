@@ -163,7 +163,7 @@ class PlanView(Struct, frozen=True):
     plan_id: str
     headline: str
     recommendation: str
-    """The choice in a line: what, verdict, confidence, who decided."""
+    """The choice in a line: what, verdict, who decided."""
     options: tuple[OptionView, ...]
     reasons: tuple[str, ...]
     made_at: float
