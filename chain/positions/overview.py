@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from chain.contracts.networks import Address, Network
+    from chain.positions.search_state import SearchProgress
     from chain.positions.snapshot import PositionSnapshot
     from chain.prices.coingecko import CoinGecko
     from chain.prices.price import PriceBook, WorthUnit
-    from chain.read.logs import ScanProgress
     from chain.rpc.client import RpcClient
     from chain.rpc.records import BlockRef
     from chain.tokens import Token
@@ -99,7 +99,7 @@ async def read_overview(
     owner: Address,
     unit: WorthUnit,
     *,
-    watch: Callable[[ScanProgress], None] = lambda _: None,
+    watch: Callable[[SearchProgress], None] = lambda _: None,
 ) -> Overview:
     """All of a wallet; one request to the chain when nothing of it is new to the memory."""
     network = sources.network

@@ -70,11 +70,11 @@ class RpcClient(Reader):
             )
         self.network = network
         self._clock = clock
-        self._monotonic = monotonic
+        self.monotonic = monotonic
         self._limits = limits or RequestLimits()
         self._endpoints = endpoints_of(endpoints, self._limits)
         self._transport = transport or HttpTransport(self._endpoints, self._limits)
-        self._sleep = sleep
+        self.sleep = sleep
         self._exchange = RpcExchange(
             network,
             self._transport,
@@ -106,7 +106,7 @@ class RpcClient(Reader):
     @property
     def endpoints(self) -> tuple[EndpointStatus, ...]:
         """How each endpoint is doing, in order of preference."""
-        return tuple(status_of(endpoint, self._monotonic()) for endpoint in self._endpoints)
+        return tuple(status_of(endpoint, self.monotonic()) for endpoint in self._endpoints)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -128,9 +128,9 @@ class RpcClient(Reader):
 
     async def wait_out(self, limit: RateLimited) -> None:
         """Rest until an endpoint that limits how often it is asked may be asked again."""
-        now = self._monotonic()
+        now = self.monotonic()
         waits = [max(one.wait(now), one.pace.wait(now)) for one in self._endpoints]
-        await self._sleep(max(self._limits.limited_seconds, limit.retry_after or 0, min(waits)))
+        await self.sleep(max(self._limits.limited_seconds, limit.retry_after or 0, min(waits)))
 
     @property
     def has_answered(self) -> bool:
@@ -145,7 +145,7 @@ class RpcClient(Reader):
             if len(requests) > 1:
                 raise ValueError("A transaction is sent alone, never in a batch")
             return [await self._sent(requests[0])]
-        outcomes = await settle_patiently(self._ask, self._exchange, requests, self._monotonic)
+        outcomes = await settle_patiently(self._ask, self._exchange, requests, self.monotonic)
         return cast("list[T | RpcError]", outcomes)
 
     async def head(self, max_age: float | None = None) -> Block:

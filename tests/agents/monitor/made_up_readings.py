@@ -67,7 +67,7 @@ class MadeUpChain:
             balance_of=len(held),
             operators=operators,
             unconfirmed=(),
-            scanned_from=0,
+            approvals_from=None,
             words={},
         )
         reading = Reading(

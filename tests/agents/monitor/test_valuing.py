@@ -39,7 +39,7 @@ def situation(
         for prices in (market, pools)
     )
     held = replace(position(0), amount0=amounts[0], amount1=amounts[1], fees0=UNIT, fees1=0)
-    wallet = WalletPositions(WALLET, block(100), (held,), 1, (), (), 0, {})
+    wallet = WalletPositions(WALLET, block(100), (held,), 1, (), None, (), {})
     reading = Reading(
         wallet=wallet,
         tokens={one.address: one for one in (ONE, TWO)},

@@ -143,7 +143,7 @@ def _reading(held: tuple[PositionSnapshot, ...], ticks: EndTicks | None, head: i
         balance_of=len(held),
         operators=(),
         unconfirmed=(),
-        scanned_from=0,
+        approvals_from=None,
         words={},
     )
     moves = Volatility(VolatilityStep.MARKET, DAILY_SIGMA, 24, "a test", None, None, ())
