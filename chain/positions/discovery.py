@@ -10,7 +10,6 @@ import secrets
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.positions.batch_reader import AlsoWords, BatchReader, no_more_words
@@ -25,6 +24,7 @@ from chain.positions.holdings import (
 )
 from chain.positions.search import PositionSearch, WalletSearch, affords_approvals
 from chain.positions.search_state import SearchState
+from chain.positions.wallet_trail import WalletPositions, WalletTrail
 from chain.read.block_reader import BlockMovedError, OneBlock, sound_answers
 from chain.read.logs import NARROWABLE
 from chain.rpc.errors import Reorged, TimedOut
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.client import RpcClient
     from chain.rpc.multicall import Call
-    from chain.rpc.records import Block, Log
 
 _MOST_SETBACKS = 3
 """Moved heads and refused ranges: past these the node is not to be relied on."""
@@ -48,42 +47,6 @@ _MOST_SEARCHES = 20
 
 _BETWEEN_CLAIMS = 1.0
 """Seconds between two looks at whether somebody else still searches for the same wallet."""
-
-
-class WalletPositions(Struct, frozen=True):
-    owner: Address
-    block: Block
-    positions: tuple[PositionSnapshot, ...]
-    """Confirmed by `ownerOf`, in the order of their token ids."""
-    balance_of: int
-    operators: tuple[Address, ...]
-    """Strangers that may move every position of this wallet."""
-    approvals_from: int | None
-    """Before this block nobody looked for such strangers; None where all were looked for."""
-    unconfirmed: tuple[int, ...]
-    """Tokens the logs give to this wallet and `ownerOf` does not."""
-    words: Mapping[int, int]
-    """Every storage word of the PoolManager that was read at this block, by its slot."""
-
-    @property
-    def found(self) -> int:
-        return len(self.positions)
-
-    @property
-    def complete(self) -> bool:
-        return self.found == self.balance_of
-
-    @property
-    def missing(self) -> str | None:
-        """What is not here and why, when something is not."""
-        if self.complete:
-            return None
-        return (
-            f"The wallet holds {self.balance_of} positions at block {self.block.number}, but"
-            f" {self.found} could be found: the endpoint leaves logs out, or gives none."
-            " Name the others: zuno watch-ids ID…, or ask another endpoint:"
-            " zuno --rpc URL positions"
-        )
 
 
 class Discovery:
@@ -117,6 +80,9 @@ class Discovery:
     async def read_all(self, owners: Sequence[Address]) -> tuple[WalletPositions, ...]:
         """Every position of several wallets at one block, in the requests that one would take."""
         trails = self._trails(owners)
+        if not self._gives_logs():
+            for trail in trails:
+                trail.search_what_was_missed()
         setbacks = 0
         while True:
             try:
@@ -143,11 +109,11 @@ class Discovery:
                 return wallets
             await self._search(unfound)
 
-    def _trails(self, owners: Sequence[Address]) -> list[_Trail]:
+    def _trails(self, owners: Sequence[Address]) -> list[WalletTrail]:
         searches = self._memory.searches(owners)
         start = Holdings.before(self._network.first_block)
         return [
-            _Trail(
+            WalletTrail(
                 owner,
                 [start, *self._memory.checkpoints(owner)],
                 searches.get(owner),
@@ -156,7 +122,7 @@ class Discovery:
             for owner in owners
         ]
 
-    def _must_be_searched(self, trail: _Trail, wallet: WalletPositions) -> bool:
+    def _must_be_searched(self, trail: WalletTrail, wallet: WalletPositions) -> bool:
         state, missing = trail.search, wallet.balance_of - wallet.found
         if trail.searches > _MOST_SEARCHES:
             return False
@@ -165,17 +131,22 @@ class Discovery:
         if trail.searches:
             return False
         if trail.last.block_hash is not None and state is not None and state.given_up is None:
-            return True  # what was approved since the last checkpoint is not known yet
+            # What was approved since the last checkpoint is not known yet.
+            return self._gives_logs()
         since = wallet.approvals_from
         return bool(wallet.positions) and since is not None and self._affords(since)
+
+    def _gives_logs(self) -> bool:
+        known = self._memory.known_range(self._client.labels)
+        return known is None or known.gives_logs
 
     def _affords(self, approvals_from: int) -> bool:
         known = self._memory.known_range(self._client.labels)
         return affords_approvals(approvals_from - self._network.first_block, known)
 
-    async def _search(self, unfound: Sequence[tuple[_Trail, WalletPositions]]) -> None:
+    async def _search(self, unfound: Sequence[tuple[WalletTrail, WalletPositions]]) -> None:
         """Look for what is missing, wallets that were searched equally far together."""
-        groups: dict[object, list[tuple[_Trail, WalletPositions]]] = defaultdict(list)
+        groups: dict[object, list[tuple[WalletTrail, WalletPositions]]] = defaultdict(list)
         for trail, wallet in unfound:
             state = trail.state_for(wallet, self._client.labels)
             trail.search = state
@@ -185,7 +156,7 @@ class Discovery:
             for at in range(0, len(group), OWNERS_AT_ONCE):
                 await self._search_together(group[at : at + OWNERS_AT_ONCE])
 
-    async def _search_together(self, group: Sequence[tuple[_Trail, WalletPositions]]) -> None:
+    async def _search_together(self, group: Sequence[tuple[WalletTrail, WalletPositions]]) -> None:
         owners = [trail.owner for trail, _ in group]
         if not await self._claimed(owners):
             for (trail, _), fresh in zip(group, self._trails(owners), strict=True):
@@ -210,7 +181,7 @@ class Discovery:
             for owner in owners:
                 self._memory.release_search(owner)
         for (trail, _), one in zip(group, searched, strict=True):
-            trail.search = one.state
+            trail.search, trail.searched_at = one.state, group[0][1].block
             trail.searches += 1
 
     async def _claimed(self, owners: Sequence[Address]) -> bool:
@@ -225,7 +196,7 @@ class Discovery:
                 self._memory.release_search(owner)
         return not waited
 
-    async def _look(self, trails: Sequence[_Trail]) -> tuple[WalletPositions, ...] | None:
+    async def _look(self, trails: Sequence[WalletTrail]) -> tuple[WalletPositions, ...] | None:
         """The wallets by their last checkpoints and the logs since.
 
         None if a checkpoint is of another chain: its trail then ends with the one before.
@@ -314,70 +285,6 @@ class Discovery:
 
     def _approvals(self, operators: Iterable[tuple[Address, Address]]) -> tuple[Call, ...]:
         return tuple(operator_call(self._position_manager, *one) for one in operators)
-
-
-class _Trail(Struct):
-    """What is known of one wallet while it is read."""
-
-    owner: Address
-    checkpoints: list[Holdings]
-    """Oldest first; the first is the one before anything happened."""
-    search: SearchState | None
-    """Where it was not all found, or the logs since the last checkpoint are too many."""
-    named: frozenset[int]
-    searches: int = 0
-    """How often it was searched for in this reading."""
-
-    @property
-    def last(self) -> Holdings:
-        return self.checkpoints[-1]
-
-    @property
-    def follows_logs(self) -> bool:
-        """Whether what happened since the last checkpoint is all there is to ask."""
-        return self.search is None and self.last.block_hash is not None
-
-    def step_back(self) -> None:
-        self.checkpoints.pop()
-        self.search = None
-
-    def search_what_was_missed(self) -> None:
-        """Search from the last checkpoint on, instead of asking for all logs since at once."""
-        if self.follows_logs:
-            last = self.last
-            self.search = SearchState(
-                last.through, last.through + 1, last.approvals_from, last.held, last.operators
-            )
-
-    def before(self) -> Holdings:
-        """What it may hold, to be asked about."""
-        last, state = self.last, self.search
-        if state is not None:
-            last = replace(last, held=state.found, operators=state.operators)
-        return replace(last, held=last.held | self.named)
-
-    def now(self, logs: Sequence[Log], block: Block) -> Holdings:
-        """What it may hold at this block, by the logs since or by what a search found."""
-        before = self.before()
-        if self.follows_logs:
-            return before.after(logs, self.owner, block.number, block.hash)
-        since = block.number + 1 if self.search is None else self.search.approvals_from
-        return replace(before, through=block.number, block_hash=block.hash, approvals_from=since)
-
-    def state_for(self, wallet: WalletPositions, endpoints: Sequence[str]) -> SearchState:
-        """From where to search for what a wallet lacks; what others own is left out."""
-        state, number = self.search, wallet.block.number
-        mine = frozenset(one.token_id for one in wallet.positions)
-        known_elsewhere = (
-            state is not None
-            and state.given_up is not None
-            and not {*endpoints} <= {*state.given_up.endpoints}
-        )
-        if state is None or known_elsewhere:
-            since = wallet.approvals_from
-            operators = frozenset(wallet.operators)
-            return SearchState(number, number + 1, since or 0, mine, operators)
-        return replace(state, found=mine)
 
 
 def _proven(holdings: Holdings, wallet: WalletPositions) -> Holdings:

@@ -13,7 +13,7 @@ from chain.contracts.networks import NATIVE, Address
 from chain.read.block_reader import expected
 from chain.read.logs import in_chain_order
 from chain.rpc import requests
-from chain.rpc.errors import RpcError
+from chain.rpc.errors import RangeTooWide, RpcError, RpcRefused
 from chain.rpc.records import Block, LogFilter
 
 if TYPE_CHECKING:
@@ -84,6 +84,9 @@ class LogDeltaQuestion:
         if lost:
             # Where a block is gone, logs may be missing too: nobody needs them.
             return LogDelta(None, lost, ())
+        for answer in others[count:]:
+            if isinstance(answer, RpcRefused):
+                raise RangeTooWide(answer.message, endpoint=answer.endpoint, sure=False)
         logs = in_chain_order([expected(answer, tuple) for answer in others[count:]])
         return LogDelta(finalized if isinstance(finalized, Block) else None, lost, logs)
 

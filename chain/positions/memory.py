@@ -27,6 +27,7 @@ _SEARCHERS = "position searcher"
 _NAMED = "named positions"
 _RANGES = "log range"
 
+_RANGE_SECONDS = 7 * 86_400.0
 _CLAIM_SECONDS = 120.0
 """A search that saved nothing for so long is taken for dead."""
 
@@ -122,8 +123,12 @@ class PositionMemory:
         self._store.forget_key(_SEARCHERS, f"{self._place}/{owner}")
 
     def known_range(self, endpoints: Sequence[str]) -> KnownRange | None:
-        """What these endpoints were found to give at once."""
-        return self._store.read(KnownRange, _RANGES, self._endpoints_key(endpoints))
+        """What these endpoints were found to give at once, not too long ago: it may change."""
+        key = self._endpoints_key(endpoints)
+        learned = self._store.written_at(_RANGES, key)
+        if learned is None or learned < self._clock() - _RANGE_SECONDS:
+            return None
+        return self._store.read(KnownRange, _RANGES, key)
 
     def remember_range(self, endpoints: Sequence[str], known: KnownRange) -> None:
         key = self._endpoints_key(endpoints)

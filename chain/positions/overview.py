@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chain.base.store import Store
 from chain.positions.batch_reader import BatchReader
-from chain.positions.discovery import Discovery, WalletPositions
+from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
 from chain.positions.portfolio import (
     Portfolio,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network
     from chain.positions.search_state import SearchProgress
     from chain.positions.snapshot import PositionSnapshot
+    from chain.positions.wallet_trail import WalletPositions
     from chain.prices.coingecko import CoinGecko
     from chain.prices.price import PriceBook, WorthUnit
     from chain.rpc.client import RpcClient

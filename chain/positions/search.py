@@ -6,6 +6,7 @@ has no old logs, by asking for the owner of one id after the other. `ownerOf` ha
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -19,7 +20,7 @@ from chain.positions.search_state import GivenUp, KnownRange, SearchProgress, Se
 from chain.read.logs import FIRST_BLOCKS, NARROWABLE, Width, scan_logs_back
 from chain.rpc import requests
 from chain.rpc.errors import RateLimited, Reverted, RpcRefused, StatePruned
-from chain.rpc.multicall import multicall
+from chain.rpc.multicall import Call, multicall
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from chain.read.logs import Topics
     from chain.rpc.client import RpcClient
     from chain.rpc.multicall import CallOutcome
-    from chain.rpc.records import Log
+    from chain.rpc.records import BlockRef, Log
     from chain.rpc.requests import Request
 
 T = TypeVar("T")
@@ -114,16 +115,16 @@ class PositionSearch:
         self._began = client.monotonic()
         self._worked = 0
         self._next_id: int | None = None
+        self._at: BlockRef = "latest"
 
     async def run(self, head: int) -> None:
         """Look for everything up to this block; the wallets' states say how far it came."""
+        self._at = head
         below = self._wallets[0].state.logs_from - 1
         try:
             await self._catch_up(head)
             if not self._is_done:
                 await self._go_down(below, head)
-            if self._is_done:
-                await self._read_approvals()
         except _LogsHopelessError:
             pass
         except _NO_LOGS:
@@ -132,6 +133,8 @@ class PositionSearch:
         if not self._is_done:
             await self._check(all_found=False)
             await self._ask_owners()
+        with suppress(*_NO_LOGS):
+            await self._read_approvals()
         for one in self._wallets:
             given_up = None if one.is_done else GivenUp(one.missing, self._client.labels)
             one.state = replace(one.state, through=head, given_up=given_up)
@@ -151,10 +154,12 @@ class PositionSearch:
             self._update(approvals_from=head + 1)
             if self._is_done:
                 return
-        async for part_first, _ in self._scanned(first, head, approvals=affordable):
+        async for part_first, width in self._scanned(first, head, approvals=affordable):
             self._tell("logs", head - part_first + 1, head - first + 1)
             if self._is_done and not affordable:
                 break
+            if width.answered and await self._is_hopeless(part_first - first, width):
+                raise _LogsHopelessError
         self._update(through=head)
 
     async def _go_down(self, last: int, head: int) -> None:
@@ -246,9 +251,15 @@ class PositionSearch:
             one.state = replace(one.state, found=frozenset(one.mine))
 
     async def _owners(self, tokens: Sequence[int]) -> dict[int, Address | None]:
-        """Their owners now; None for those that are burned or never were."""
+        """Their owners, at the newest block as long as the node has its state; None for no one."""
         groups = [tokens[at : at + IDS_PER_CALL] for at in range(0, len(tokens), IDS_PER_CALL)]
-        answers = await self._client.together(*map(self._owners_request, groups))
+        try:
+            answers = await self._client.together(*map(self._owners_request, groups))
+        except StatePruned:
+            if self._at == "latest":
+                raise
+            self._at = "latest"
+            return await self._owners(tokens)
         return {
             token: custody.decode_owner(outcome)
             for group, outcomes in zip(groups, answers, strict=True)
@@ -256,8 +267,9 @@ class PositionSearch:
         }
 
     def _owners_request(self, tokens: Sequence[int]) -> Request[list[CallOutcome]]:
-        calls = [custody.about(self._manager, custody.OWNER, token) for token in tokens]
-        return multicall(self._network.contracts.multicall3, calls)
+        # Not by `custody.about`, whose memory is for questions that are asked again.
+        calls = [Call(self._manager, custody.OWNER + token.to_bytes(32, "big")) for token in tokens]
+        return multicall(self._network.contracts.multicall3, calls, self._at)
 
     async def _ask_owners(self) -> None:
         """Every id from the newest down: it takes neither logs nor an archive."""

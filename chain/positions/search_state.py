@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
+_FEWEST_FOLLOWED = 50
+
+
 class GivenUp(Struct, frozen=True):
     """What could not be found, and where it was looked for."""
 
@@ -71,3 +74,8 @@ class KnownRange(Struct, frozen=True):
     blocks: int
     most: bool
     """Whether it refused more."""
+
+    @property
+    def gives_logs(self) -> bool:
+        """Enough of them to follow a wallet by: less is gone by when somebody looks again."""
+        return self.blocks >= _FEWEST_FOLLOWED or not self.most

@@ -78,8 +78,8 @@ class Width(Struct, frozen=True):
         ends = range(last, first - 1, -self.blocks)[:count]
         return [(max(first, end - self.blocks + 1), end) for end in ends]
 
-    def after_answer(self, found: int = 0) -> Width:
-        return replace(self, good=max(self.good, self.blocks))._after_answer(found)
+    def after_answer(self, asked: int, found: int) -> Width:
+        return replace(self, good=max(self.good, asked))._after_answer(found)
 
     def _after_answer(self, found: int) -> Width:
         if found > MANY_LOGS:
@@ -163,7 +163,7 @@ async def scan_logs(
                 logs = in_chain_order([expected(answer, tuple) for answer in found])
                 yield ScannedRange(expected(header, Block), logs)
                 first = end + 1
-                width = width.after_answer(len(logs))
+                width = width.after_answer(asked, len(logs))
         except RateLimited as limit:
             limits += 1
             if limits > _MOST_LIMITS:
@@ -204,7 +204,7 @@ async def scan_logs_back(
                 asked = end - start + 1
                 found = itertools.islice(answers, len(filters))
                 logs = in_chain_order([expected(answer, tuple) for answer in found])
-                width = width.after_answer(len(logs))
+                width = width.after_answer(asked, len(logs))
                 last = start - 1
                 yield ScannedBack(start, logs, width)
         except RateLimited as limit:

@@ -41,7 +41,8 @@ Outcome: TypeAlias = object
 """What a request's own check made of the answer, or the `RpcError` it ended in."""
 
 _OFF_LOOP_BYTES = 200_000
-_BATCH_REFUSED = frozenset((400, 405, 413, 422))
+_REQUEST_TOO_LARGE = 413
+_BATCH_REFUSED = frozenset((400, 405, _REQUEST_TOO_LARGE, 422))
 _METHOD_FAILS = "the method fails there"
 _SECONDS_TO_SAY_SO = 0.05
 _FEW_BLOCKS = 100
@@ -157,7 +158,9 @@ class RpcExchange(Struct, frozen=True):
         if answer.status >= 400 and not any(isinstance(one, wire.ServerError) for one in replies):
             if len(questions) > 1 and answer.status in _BATCH_REFUSED:
                 raise wire.BatchRefusedError(wire.ServerError(answer.status, ""))
-            raise self._status_fault(endpoint, answer)
+            if answer.status != _REQUEST_TOO_LARGE:
+                raise self._status_fault(endpoint, answer)
+            replies = [wire.ServerError(_REQUEST_TOO_LARGE, "the request is too large")]
         if not replies:
             raise fault
         if not any(isinstance(one, wire.ServerError) and is_rate_limit(one) for one in replies):

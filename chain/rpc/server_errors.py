@@ -96,7 +96,7 @@ _NO_BLOCK = re.compile(
 _BRIEF = re.compile(r"busy|time(d )?.?out|try again|overload|unavailable|temporar")
 _RANGE_NAMED = re.compile(r"\[\s*(0x[0-9a-f]{1,16})\s*,\s*(0x[0-9a-f]{1,16})\s*\]")
 _SPAN_NAMED = re.compile(
-    r"(?:maximum(?: is)?|max block range ?[:=]?|limited to(?: a)?|limit(?: of)?|up to(?: a)?"
+    r"(?:max(?:imum)?(?: is)?|max block range ?[:=]?|limited to(?: a)?|limit(?: of)?|up to(?: a)?"
     r"|over|range:|at most|requested blocks is|distance:)\s*([\d,]{1,12})(k?)\b"
 )
 

@@ -13,7 +13,7 @@ from agents.monitor.rules.excursions import INSIDE
 from agents.monitor.rules.worth_risks import Losses
 from agents.monitor.valuing import Valuing
 from chain.base.quantity import Known
-from chain.positions.discovery import WalletPositions
+from chain.positions.wallet_trail import WalletPositions
 from chain.prices.ladder import price_book
 from tests.agents.monitor.made_up_alerts import WALLET
 from tests.agents.monitor.made_up_positions import NETWORK, ONE, TWO, at_tick, block, position

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from chain.contracts.networks import Network
     from chain.devnet.launch import DevnetReady
-    from chain.positions.discovery import WalletPositions
+    from chain.positions.wallet_trail import WalletPositions
     from tests.chain.moves import Moves
 
 COLLECTOR = "0x" + "c0" * 20
