@@ -162,6 +162,12 @@ class Discovery:
             for (trail, _), fresh in zip(group, self._trails(owners), strict=True):
                 trail.checkpoints, trail.search = fresh.checkpoints, fresh.search
             return
+
+        def going_on(progress: SearchProgress) -> None:
+            for owner in owners:
+                self._memory.claim_search(owner, self._searcher)
+            self._watch(progress)
+
         searched = [
             WalletSearch(
                 wallet.owner,
@@ -173,9 +179,7 @@ class Discovery:
             for trail, wallet in group
         ]
         try:
-            search = PositionSearch(
-                self._client, self._network, self._memory, searched, self._watch
-            )
+            search = PositionSearch(self._client, self._network, self._memory, searched, going_on)
             await search.run(group[0][1].block.number)
         finally:
             for owner in owners:

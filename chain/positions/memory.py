@@ -27,7 +27,7 @@ _SEARCHERS = "position searcher"
 _NAMED = "named positions"
 _RANGES = "log range"
 
-_RANGE_SECONDS = 7 * 86_400.0
+_RANGE_SECONDS = 86_400.0
 _CLAIM_SECONDS = 120.0
 """A search that saved nothing for so long is taken for dead."""
 

@@ -130,6 +130,9 @@ class PositionSearch:
         except _NO_LOGS:
             if self._known is None:
                 self._memory.remember_range(self._client.labels, KnownRange(1, most=True))
+        if self._wallets[0].state.through != head:
+            # It was not caught up with: what was approved in between is not known.
+            self._update(approvals_from=head + 1)
         if not self._is_done:
             await self._check(all_found=False)
             await self._ask_owners()

@@ -171,6 +171,26 @@ async def test_two_readers_of_one_wallet_search_once() -> None:
     assert provider.methods.count("eth_getLogs") <= alone[1] + 20
 
 
+async def test_a_long_search_stays_its_own() -> None:
+    profile = profile_named("mainnet.base.org")
+    chain = chain_of(profile, [700.0])
+    provider = Provider(profile, chain, chain.clock)
+    claims: list[bool] = []
+    with Store.in_memory() as store:
+        memory = PositionMemory(store, chain.network, chain.clock.read)
+
+        def another(_progress: object) -> None:
+            claims.append(memory.claim_search(HOLDER, "another"))
+
+        began = chain.clock.now
+        async with client_through(chain.network, provider) as client:
+            await Discovery(client, chain.network, memory, watch=another).read(HOLDER)
+        assert chain.clock.now - began > 120
+        assert claims
+        assert not any(claims)
+        assert memory.claim_search(HOLDER, "another"), "free once it is over"
+
+
 async def sequences(count: int) -> None:
     """Every look succeeds though one call in five is answered a block behind."""
     profile = replace(profile_named("quicknode paid"), share_behind=0.2)
