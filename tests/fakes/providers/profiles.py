@@ -1,4 +1,8 @@
-"""The providers people use, and where each habit is documented or was recorded."""
+"""The providers people use, and where each habit is documented or was recorded.
+
+How many calls a second and how slow a query is are chosen to bite within a test: providers count
+in units of their own, and change them.
+"""
 
 from __future__ import annotations
 
