@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Address
     from chain.contracts.pool_key import PoolId
     from chain.history.candle_volatility import Volatility
-    from chain.positions.discovery import WalletPositions
     from chain.positions.overview import Sources
     from chain.positions.snapshot import PoolSnapshot, PositionSnapshot
+    from chain.positions.wallet_trail import WalletPositions
     from chain.prices.price import PriceBook
     from chain.rpc.records import Block
     from chain.tokens import Token

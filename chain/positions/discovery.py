@@ -1,29 +1,32 @@
 """All positions of wallets, found without an indexer and counted against `balanceOf`.
 
-The PositionManager cannot list a wallet's tokens. Its Transfer logs can; `ownerOf` confirms each
-token at the block of the snapshot, and `balanceOf` at that block proves that none is missing.
+The PositionManager cannot list a wallet's tokens. `balanceOf` says how many there are, `ownerOf`
+confirms each at the block of the snapshot; where some are missing they are searched for.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from chain.positions.batch_reader import AlsoWords, BatchReader, no_more_words
 from chain.positions.custody import balance_call, decode_count, decode_flag, operator_call
 from chain.positions.holdings import (
+    OWNERS_AT_ONCE,
     Holdings,
     LogDeltaQuestion,
-    by_block,
     by_owner,
-    filters_of,
     kept,
     minted_in,
 )
+from chain.positions.search import PositionSearch, WalletSearch, affords_approvals
+from chain.positions.search_state import SearchState
+from chain.positions.wallet_trail import WalletPositions, WalletTrail
 from chain.read.block_reader import BlockMovedError, OneBlock, sound_answers
-from chain.read.logs import NARROWABLE, ScanProgress, scan_logs
+from chain.read.logs import NARROWABLE
 from chain.rpc.errors import Reorged, TimedOut
 
 if TYPE_CHECKING:
@@ -31,51 +34,23 @@ if TYPE_CHECKING:
 
     from chain.contracts.networks import Address, Network
     from chain.positions.memory import PositionMemory
+    from chain.positions.search_state import SearchProgress
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.client import RpcClient
     from chain.rpc.multicall import Call
-    from chain.rpc.records import Block
 
 _MOST_SETBACKS = 3
 """Moved heads and refused ranges: past these the node is not to be relied on."""
 
+_MOST_SEARCHES = 20
+"""In one reading: what was found may turn out to be another's, time and again."""
 
-class WalletPositions(Struct, frozen=True):
-    owner: Address
-    block: Block
-    positions: tuple[PositionSnapshot, ...]
-    """Confirmed by `ownerOf`, in the order of their token ids."""
-    balance_of: int
-    operators: tuple[Address, ...]
-    """Strangers that may move every position of this wallet."""
-    unconfirmed: tuple[int, ...]
-    """Tokens the logs give to this wallet and `ownerOf` does not."""
-    scanned_from: int
-    words: Mapping[int, int]
-    """Every storage word of the PoolManager that was read at this block, by its slot."""
-
-    @property
-    def found(self) -> int:
-        return len(self.positions)
-
-    @property
-    def complete(self) -> bool:
-        return self.found == self.balance_of
-
-    @property
-    def missing(self) -> str | None:
-        """What is not here and why, when something is not."""
-        if self.complete:
-            return None
-        return (
-            f"The wallet holds {self.balance_of} positions at block {self.block.number}, but the"
-            f" Transfer logs since block {self.scanned_from} show {self.found}: the node leaves"
-            " logs out. Ask another endpoint: zuno --rpc URL positions"
-        )
+_BETWEEN_CLAIMS = 1.0
+"""Seconds between two looks at whether somebody else still searches for the same wallet."""
 
 
 class Discovery:
-    """Reads wallets of one network, remembering how far their logs were read."""
+    """Reads wallets of one network, remembering what they held and how far they were searched."""
 
     def __init__(
         self,
@@ -84,7 +59,7 @@ class Discovery:
         memory: PositionMemory,
         *,
         also: AlsoWords = no_more_words,
-        watch: Callable[[ScanProgress], None] = lambda _: None,
+        watch: Callable[[SearchProgress], None] = lambda _: None,
     ) -> None:
         self._client = client
         self._network = network
@@ -92,18 +67,22 @@ class Discovery:
         self._also = also
         self._watch = watch
         self._position_manager = network.contracts.position_manager
+        self._searcher = secrets.token_hex(8)
 
     async def read(self, owner: Address) -> WalletPositions:
         """Every position of the wallet at the newest block.
 
-        One request when nothing arrived since the last time, three when nothing is remembered.
+        One request where there is none, or none arrived since the last time.
         """
         [wallet] = await self.read_all([owner])
         return wallet
 
     async def read_all(self, owners: Sequence[Address]) -> tuple[WalletPositions, ...]:
         """Every position of several wallets at one block, in the requests that one would take."""
-        trails = [self._trail(owner) for owner in owners]
+        trails = self._trails(owners)
+        if not self._gives_logs():
+            for trail in trails:
+                trail.search_what_was_missed()
         setbacks = 0
         while True:
             try:
@@ -116,35 +95,121 @@ class Discovery:
                 if isinstance(setback, TimedOut) and not self._client.has_answered:
                     raise
                 if isinstance(setback, NARROWABLE):
-                    await self._scan(trails)
-            else:
-                if wallets is None:
-                    continue
-                doubtful = [
-                    trail
-                    for trail, wallet in zip(trails, wallets, strict=True)
-                    if not (wallet.complete or trail.from_the_start)
-                ]
-                if not doubtful:
-                    return wallets
-                for trail in doubtful:
-                    # What was remembered, or a log since, left something out: read all again.
-                    trail.begin_again()
+                    for trail in trails:
+                        trail.search_what_was_missed()
+                continue
+            if wallets is None:
+                continue
+            unfound = [
+                (trail, wallet)
+                for trail, wallet in zip(trails, wallets, strict=True)
+                if self._must_be_searched(trail, wallet)
+            ]
+            if not unfound:
+                return wallets
+            await self._search(unfound)
 
-    def _trail(self, owner: Address) -> _Trail:
-        remembered = self._memory.checkpoints(owner)
+    def _trails(self, owners: Sequence[Address]) -> list[WalletTrail]:
+        searches = self._memory.searches(owners)
         start = Holdings.before(self._network.first_block)
-        return _Trail(owner, [start, *remembered], from_the_start=not remembered)
+        return [
+            WalletTrail(
+                owner,
+                [start, *self._memory.checkpoints(owner)],
+                searches.get(owner),
+                self._memory.named(owner),
+            )
+            for owner in owners
+        ]
 
-    async def _look(self, trails: Sequence[_Trail]) -> tuple[WalletPositions, ...] | None:
+    def _must_be_searched(self, trail: WalletTrail, wallet: WalletPositions) -> bool:
+        state, missing = trail.search, wallet.balance_of - wallet.found
+        if trail.searches > _MOST_SEARCHES:
+            return False
+        if missing > 0:
+            return state is None or not state.is_settled(missing, self._client.labels)
+        if trail.searches:
+            return False
+        if trail.last.block_hash is not None and state is not None and state.given_up is None:
+            # What was approved since the last checkpoint is not known yet.
+            return self._gives_logs()
+        since = wallet.approvals_from
+        return bool(wallet.positions) and since is not None and self._affords(since)
+
+    def _gives_logs(self) -> bool:
+        known = self._memory.known_range(self._client.labels)
+        return known is None or known.gives_logs
+
+    def _affords(self, approvals_from: int) -> bool:
+        known = self._memory.known_range(self._client.labels)
+        return affords_approvals(approvals_from - self._network.first_block, known)
+
+    async def _search(self, unfound: Sequence[tuple[WalletTrail, WalletPositions]]) -> None:
+        """Look for what is missing, wallets that were searched equally far together."""
+        groups: dict[object, list[tuple[WalletTrail, WalletPositions]]] = defaultdict(list)
+        for trail, wallet in unfound:
+            state = trail.state_for(wallet, self._client.labels)
+            trail.search = state
+            reached = (state.through, state.logs_from, state.approvals_from, state.ids_from)
+            groups[reached].append((trail, wallet))
+        for group in groups.values():
+            for at in range(0, len(group), OWNERS_AT_ONCE):
+                await self._search_together(group[at : at + OWNERS_AT_ONCE])
+
+    async def _search_together(self, group: Sequence[tuple[WalletTrail, WalletPositions]]) -> None:
+        owners = [trail.owner for trail, _ in group]
+        if not await self._claimed(owners):
+            for (trail, _), fresh in zip(group, self._trails(owners), strict=True):
+                trail.checkpoints, trail.search = fresh.checkpoints, fresh.search
+            return
+
+        def going_on(progress: SearchProgress) -> None:
+            for owner in owners:
+                self._memory.claim_search(owner, self._searcher)
+            self._watch(progress)
+
+        searched = [
+            WalletSearch(
+                wallet.owner,
+                wallet.balance_of,
+                trail.search or SearchState.from_block(wallet.block.number),
+                {one.token_id for one in wallet.positions},
+                doubtful=trail.searches > 0,
+            )
+            for trail, wallet in group
+        ]
+        try:
+            search = PositionSearch(self._client, self._network, self._memory, searched, going_on)
+            await search.run(group[0][1].block.number)
+        finally:
+            for owner in owners:
+                self._memory.release_search(owner)
+        for (trail, _), one in zip(group, searched, strict=True):
+            trail.search, trail.searched_at = one.state, group[0][1].block
+            trail.searches += 1
+
+    async def _claimed(self, owners: Sequence[Address]) -> bool:
+        """Whether the search is ours; where somebody else's was waited for, it may be over."""
+        waited = False
+        for owner in owners:
+            while not self._memory.claim_search(owner, self._searcher):
+                waited = True
+                await self._client.sleep(_BETWEEN_CLAIMS)
+        if waited:
+            for owner in owners:
+                self._memory.release_search(owner)
+        return not waited
+
+    async def _look(self, trails: Sequence[WalletTrail]) -> tuple[WalletPositions, ...] | None:
         """The wallets by their last checkpoints and the logs since.
 
         None if a checkpoint is of another chain: its trail then ends with the one before.
         """
-        before = {trail.owner: trail.last for trail in trails}
+        before = {trail.owner: trail.before() for trail in trails}
         at = OneBlock(self._client, self._network)
         gathering = BatchReader(at, self._network, self._memory, self._also)
-        question = LogDeltaQuestion(self._network, before)
+        followed = {trail.owner for trail in trails if trail.follows_logs}
+        question = LogDeltaQuestion(self._network, before, followed)
         known = _operators(before)
         answers = await gathering.advance(
             _held(before),
@@ -163,10 +228,7 @@ class Discovery:
                     trail.step_back()
             return None
         logs, block = by_owner(news.logs), at.block
-        now = {
-            owner: one.after(logs.get(owner, ()), owner, block.number, block.hash)
-            for owner, one in before.items()
-        }
+        now = {trail.owner: trail.now(logs.get(trail.owner, ()), block) for trail in trails}
         newcomers = [one for one in _operators(now) if one not in approvals]
         if newcomers:
             more = await gathering.advance(_held(now), self._approvals(newcomers))
@@ -191,13 +253,15 @@ class Discovery:
         )
         final = -1 if news.finalized is None else news.finalized.number
         proven = {
-            trail.owner: kept((*trail.checkpoints[1:], now[trail.owner]), final)
+            trail.owner: kept((*trail.checkpoints[1:], _proven(now[trail.owner], wallet)), final)
             for trail, wallet in zip(trails, wallets, strict=True)
-            if wallet.complete and now[trail.owner] != trail.last
+            if wallet.complete and _proven(now[trail.owner], wallet) != trail.last
         }
         if proven:
             self._memory.remember_checkpoints(proven)
             self._memory.remember_minted(minted_in(news.logs))
+            searched = [trail.owner for trail in trails if trail.search is not None]
+            self._memory.forget_searches(proven.keys() & searched)
         return wallets
 
     def _wallet(
@@ -211,66 +275,25 @@ class Discovery:
         operators: tuple[Address, ...],
     ) -> WalletPositions:
         mine = tuple(one for one in snapshots if one.owner == owner)
+        since = holdings.approvals_from
         return WalletPositions(
             owner=owner,
             block=gathering.at.block,
             positions=mine,
             balance_of=balance_of,
             operators=operators,
+            approvals_from=since if since > self._network.first_block else None,
             unconfirmed=tuple(sorted(holdings.held - {one.token_id for one in mine})),
-            scanned_from=self._network.first_block,
             words=gathering.words,
         )
 
     def _approvals(self, operators: Iterable[tuple[Address, Address]]) -> tuple[Call, ...]:
         return tuple(operator_call(self._position_manager, *one) for one in operators)
 
-    async def _scan(self, trails: Sequence[_Trail]) -> None:
-        """Lead the trails to the newest block, by logs read range after range."""
-        head = await self._client.head()
-        of = {trail.owner: trail for trail in trails}
-        for through, owners in by_block({one.owner: one.last for one in trails}).items():
-            holdings = {owner: of[owner].last for owner in owners}
-            first = through + 1
-            scanned = scan_logs(
-                self._client, self._position_manager, filters_of(owners), first, head.number
-            )
-            async for part in scanned:
-                logs, last = by_owner(part.logs), part.last
-                holdings = {
-                    owner: one.after(logs.get(owner, ()), owner, last.number, last.hash)
-                    for owner, one in holdings.items()
-                }
-                # However the scan ends, the next one goes on from here.
-                self._memory.remember_checkpoints(
-                    {owner: (*of[owner].checkpoints[1:], one) for owner, one in holdings.items()}
-                )
-                self._memory.remember_minted(minted_in(part.logs))
-                self._watch(ScanProgress(first, head.number, last.number, len(_held(holdings))))
-            for owner, one in holdings.items():
-                of[owner].checkpoints.append(one)
 
-
-class _Trail(Struct):
-    """What is known of one wallet while it is read."""
-
-    owner: Address
-    checkpoints: list[Holdings]
-    """Oldest first; the first is the one before anything happened."""
-    from_the_start: bool
-    """Whether every log of it was read in this reading."""
-
-    @property
-    def last(self) -> Holdings:
-        return self.checkpoints[-1]
-
-    def step_back(self) -> None:
-        self.checkpoints.pop()
-        self.from_the_start = len(self.checkpoints) == 1
-
-    def begin_again(self) -> None:
-        del self.checkpoints[1:]
-        self.from_the_start = True
+def _proven(holdings: Holdings, wallet: WalletPositions) -> Holdings:
+    """Of what a wallet may hold that which it does."""
+    return replace(holdings, held=frozenset(one.token_id for one in wallet.positions))
 
 
 def _held(holdings: Mapping[Address, Holdings]) -> frozenset[int]:

@@ -13,11 +13,11 @@ from chain.contracts.networks import NATIVE, Address
 from chain.read.block_reader import expected
 from chain.read.logs import in_chain_order
 from chain.rpc import requests
-from chain.rpc.errors import RpcError
+from chain.rpc.errors import RangeTooWide, RpcError, RpcRefused
 from chain.rpc.records import Block, LogFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from chain.contracts.networks import Network
     from chain.read.logs import Topics
@@ -43,9 +43,14 @@ class LogDelta(Struct, frozen=True):
 
 
 class LogDeltaQuestion:
-    """Asked in as many filters as there are blocks up to which wallets were read: usually one."""
+    """What happened to the `followed` wallets since, and whether all checkpoints still hold.
 
-    def __init__(self, network: Network, holdings: Mapping[Address, Holdings]) -> None:
+    Asked in as many filters as there are blocks up to which wallets were read: usually one.
+    """
+
+    def __init__(
+        self, network: Network, holdings: Mapping[Address, Holdings], followed: Collection[Address]
+    ) -> None:
         self._holdings = holdings
         self._landmarks = sorted(
             {one.through for one in holdings.values() if one.block_hash is not None}
@@ -53,7 +58,9 @@ class LogDeltaQuestion:
         manager = network.contracts.position_manager
         filters = [
             LogFilter(manager, topics, max(network.first_block, through - _OVERLAP), "latest")
-            for through, owners in by_block(holdings).items()
+            for through, owners in by_block(
+                {owner: one for owner, one in holdings.items() if owner in followed}
+            ).items()
             for topics in filters_of(owners)
         ]
         self.requests: list[Request[object]] = [
@@ -77,6 +84,9 @@ class LogDeltaQuestion:
         if lost:
             # Where a block is gone, logs may be missing too: nobody needs them.
             return LogDelta(None, lost, ())
+        for answer in others[count:]:
+            if isinstance(answer, RpcRefused):
+                raise RangeTooWide(answer.message, endpoint=answer.endpoint, sure=False)
         logs = in_chain_order([expected(answer, tuple) for answer in others[count:]])
         return LogDelta(finalized if isinstance(finalized, Block) else None, lost, logs)
 
@@ -123,6 +133,8 @@ class Holdings(Struct, frozen=True):
     block_hash: str | None = field(name="hash")
     held: frozenset[int] = frozenset()
     operators: frozenset[Address] = frozenset()
+    approvals_from: int = 0
+    """Before this block nobody looked for strangers who were allowed to move every position."""
 
     @classmethod
     def before(cls, first_block: int) -> Holdings:
@@ -174,9 +186,14 @@ def kept(checkpoints: Sequence[Holdings], final: int) -> tuple[Holdings, ...]:
 
 def custody_topics(*owners: Address) -> tuple[Topics, Topics]:
     """The filters that catch what arrives, and what leaves or is given into others' hands."""
-    words = tuple("0x" + "00" * 12 + owner.removeprefix("0x") for owner in owners)
-    any_of = words[0] if len(words) == 1 else words
+    any_of = owner_words(owners)
     return (TRANSFER, None, any_of), ((TRANSFER, APPROVAL_FOR_ALL), any_of)
+
+
+def owner_words(owners: Sequence[Address]) -> str | tuple[str, ...]:
+    """What a topic must be to name one of the owners."""
+    words = tuple("0x" + "00" * 12 + owner.removeprefix("0x") for owner in owners)
+    return words[0] if len(words) == 1 else words
 
 
 def minted_in(logs: Iterable[Log]) -> dict[int, int]:

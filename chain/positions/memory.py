@@ -10,6 +10,7 @@ from chain.base.store import read_as
 from chain.contracts.pool_key import PoolKey
 from chain.positions.holdings import Holdings
 from chain.positions.identity import PositionIdentity, identify
+from chain.positions.search_state import KnownRange, SearchState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,6 +22,14 @@ _POSITIONS = "position"
 _HOLDINGS = "holdings"
 _MINTED = "minted"
 _SUBSCRIBED = "subscribed"
+_SEARCHES = "position search"
+_SEARCHERS = "position searcher"
+_NAMED = "named positions"
+_RANGES = "log range"
+
+_RANGE_SECONDS = 86_400.0
+_CLAIM_SECONDS = 120.0
+"""A search that saved nothing for so long is taken for dead."""
 
 
 class PositionMemory:
@@ -78,6 +87,62 @@ class PositionMemory:
         }
         self._store.put_many(_HOLDINGS, values, now=self._clock())
 
+    def searches(self, owners: Iterable[Address]) -> dict[Address, SearchState]:
+        """How far wallets were searched whose positions are not all found."""
+        keys = {f"{self._place}/{owner}": owner for owner in owners}
+        values = self._store.get_many(_SEARCHES, keys).items()
+        found = {keys[key]: read_as(SearchState, value) for key, value in values}
+        return {owner: state for owner, state in found.items() if state is not None}
+
+    def remember_searches(self, states: Mapping[Address, SearchState]) -> None:
+        values = {
+            f"{self._place}/{owner}": to_builtins(state, order="deterministic")
+            for owner, state in states.items()
+        }
+        self._store.put_many(_SEARCHES, values, now=self._clock())
+
+    def forget_searches(self, owners: Iterable[Address]) -> None:
+        for owner in owners:
+            self._store.forget_key(_SEARCHES, f"{self._place}/{owner}")
+
+    def claim_search(self, owner: Address, searcher: str) -> bool:
+        """Whether this one may search, because nobody else does or has for some time."""
+        now, key = self._clock(), f"{self._place}/{owner}"
+        taken = False
+
+        def claim(value: object | None) -> object:
+            nonlocal taken
+            other = read_as(tuple[str, float], value)
+            taken = other is None or other[0] == searcher or other[1] < now
+            return [searcher, now + _CLAIM_SECONDS] if taken else value
+
+        self._store.change(_SEARCHERS, key, claim, now=now)
+        return taken
+
+    def release_search(self, owner: Address) -> None:
+        self._store.forget_key(_SEARCHERS, f"{self._place}/{owner}")
+
+    def known_range(self, endpoints: Sequence[str]) -> KnownRange | None:
+        """What these endpoints were found to give at once, not too long ago: it may change."""
+        key = self._endpoints_key(endpoints)
+        learned = self._store.written_at(_RANGES, key)
+        if learned is None or learned < self._clock() - _RANGE_SECONDS:
+            return None
+        return self._store.read(KnownRange, _RANGES, key)
+
+    def remember_range(self, endpoints: Sequence[str], known: KnownRange) -> None:
+        key = self._endpoints_key(endpoints)
+        self._store.put(_RANGES, key, to_builtins(known), now=self._clock())
+
+    def named(self, owner: Address) -> frozenset[int]:
+        """The positions a person named as this wallet's."""
+        value = self._store.get(_NAMED, f"{self._place}/{owner}")
+        return read_as(frozenset[int], value) or frozenset()
+
+    def remember_named(self, owner: Address, token_ids: Iterable[int]) -> None:
+        named = sorted(self.named(owner) | {*token_ids})
+        self._store.put(_NAMED, f"{self._place}/{owner}", named, now=self._clock())
+
     def minted(self, token_ids: Iterable[int]) -> dict[int, int]:
         """The blocks in which those tokens came to be, as far as a scan has met them."""
         keys = {self._key(token_id): token_id for token_id in token_ids}
@@ -87,6 +152,9 @@ class PositionMemory:
     def remember_minted(self, blocks: Mapping[int, int]) -> None:
         values = {self._key(token_id): block for token_id, block in blocks.items()}
         self._store.put_many(_MINTED, values, now=self._clock())
+
+    def _endpoints_key(self, endpoints: Sequence[str]) -> str:
+        return f"{self._place}/{' '.join(sorted(endpoints))}"
 
     def _key(self, token_id: int) -> str:
         return f"{self._place}/{token_id}"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chain.base.store import Store
 from chain.positions.batch_reader import BatchReader
-from chain.positions.discovery import Discovery, WalletPositions
+from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
 from chain.positions.portfolio import (
     Portfolio,
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from chain.contracts.networks import Address, Network
+    from chain.positions.search_state import SearchProgress
     from chain.positions.snapshot import PositionSnapshot
+    from chain.positions.wallet_trail import WalletPositions
     from chain.prices.coingecko import CoinGecko
     from chain.prices.price import PriceBook, WorthUnit
-    from chain.read.logs import ScanProgress
     from chain.rpc.client import RpcClient
     from chain.rpc.records import BlockRef
     from chain.tokens import Token
@@ -99,7 +100,7 @@ async def read_overview(
     owner: Address,
     unit: WorthUnit,
     *,
-    watch: Callable[[ScanProgress], None] = lambda _: None,
+    watch: Callable[[SearchProgress], None] = lambda _: None,
 ) -> Overview:
     """All of a wallet; one request to the chain when nothing of it is new to the memory."""
     network = sources.network

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chain.read.block_reader import expected
 from chain.rpc import requests
-from chain.rpc.errors import RangeTooWide, RpcError, TimedOut, TooLarge
+from chain.rpc.errors import RangeTooWide, RateLimited, RpcError, TimedOut, TooLarge
 from chain.rpc.records import Block, LogFilter
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Topics = tuple[str | tuple[str, ...] | None, ...]
 """What a log must carry, by place; several mean any of them."""
 
+FIRST_BLOCKS = 10_000
+"""What is asked of a node nothing is known of: most public ones give this much and no more."""
+
 NARROWABLE = (RangeTooWide, TooLarge, TimedOut)
 """Refusals that a smaller range may overcome."""
 
@@ -31,6 +34,12 @@ _STEADY = 2
 """Ranges answered in a row before a wider one is tried, up to the node's own limit."""
 
 _RANGES_AT_ONCE = 4
+
+_GROWTH = 8
+"""How much wider the next range is while none was refused, or narrower where none was given."""
+
+_MOST_LIMITS = 12
+"""Rate limits in a row, each waited out longer, before the endpoint counts as closed."""
 
 _PATIENT = 50
 """The same at a limit that was only guessed: where logs are fewer it may lie higher."""
@@ -48,6 +57,14 @@ class Width(Struct, frozen=True):
     firm: bool = False
     """Whether it named the limit itself."""
     answered: int = 0
+    good: int = 0
+    """The widest that was given; 0 before any was."""
+    refused: bool = False
+
+    @classmethod
+    def at_first(cls, most: int, blocks: int | None = None) -> Width:
+        """For `most` blocks in all, of a node nothing is known of but what `blocks` says."""
+        return cls(blocks=max(1, min(most, blocks or FIRST_BLOCKS)), ceiling=max(1, most))
 
     def ranges(self, first: int, last: int) -> list[tuple[int, int]]:
         """The next ranges to ask for in one request: several once the width has proved good."""
@@ -55,12 +72,23 @@ class Width(Struct, frozen=True):
         starts = range(first, last + 1, self.blocks)[:count]
         return [(start, min(last, start + self.blocks - 1)) for start in starts]
 
-    def after_answer(self, found: int = 0) -> Width:
+    def ranges_back(self, first: int, last: int, count: int) -> list[tuple[int, int]]:
+        """The same from the newest block down, at most so many at once."""
+        count = max(1, count) if self.answered else 1
+        ends = range(last, first - 1, -self.blocks)[:count]
+        return [(max(first, end - self.blocks + 1), end) for end in ends]
+
+    def after_answer(self, asked: int, found: int) -> Width:
+        return replace(self, good=max(self.good, asked))._after_answer(found)
+
+    def _after_answer(self, found: int) -> Width:
         if found > MANY_LOGS:
             return replace(self, blocks=max(1, self.blocks // 2), answered=0)
         if 2 * found > MANY_LOGS:
             return replace(self, answered=1)
         answered = self.answered + 1
+        if not self.refused and self.blocks < self.ceiling:
+            return replace(self, blocks=min(self.blocks * _GROWTH, self.ceiling), answered=0)
         if self.blocks < self.ceiling and answered >= _STEADY:
             return replace(self, blocks=min(self.blocks * 2, self.ceiling), answered=0)
         if self.blocks == self.ceiling and answered >= _PATIENT and not self.firm:
@@ -71,13 +99,22 @@ class Width(Struct, frozen=True):
         half = max(1, asked // 2)
         if not isinstance(refusal, RangeTooWide):
             # Too many logs, or too slow: a quieter stretch of the chain may bear more again.
-            return replace(self, blocks=half, answered=0)
+            return replace(self, blocks=half, answered=0, refused=True)
         if refusal.suggested_span is not None and 0 < refusal.suggested_span < asked:
-            return Width(refusal.suggested_span, ceiling=refusal.suggested_span, firm=True)
+            span = refusal.suggested_span
+            proved = min(self.good, span)
+            answered = int(proved == span)
+            return Width(span, span, firm=True, answered=answered, good=proved, refused=True)
+        if 0 < self.good < asked:
+            good = self.good
+            return Width(good, ceiling=good, answered=1, good=good, refused=True)
         if refusal.suggested is not None:
             first, last = refusal.suggested
             half = min(half, last - first + 1) if last >= first else half
-        return Width(half, ceiling=half)
+        elif refusal.retryable:
+            # It may be the range, or it may not: what it is shows sooner with far fewer blocks.
+            return Width(max(1, asked // _GROWTH), ceiling=half, refused=True)
+        return Width(half, ceiling=half, refused=True)
 
 
 class ScannedRange(Struct, frozen=True):
@@ -108,8 +145,8 @@ async def scan_logs(
     blocks_at_first: int | None = None,
 ) -> AsyncIterator[ScannedRange]:
     """The logs of blocks `first` to `last` that any of the filters catches, range by range."""
-    most = last - first + 1
-    width = Width(blocks=min(most, blocks_at_first or most), ceiling=most)
+    width = Width.at_first(last - first + 1, blocks_at_first)
+    limits = 0
     while first <= last:
         ranges = width.ranges(first, last)
         wanted = [
@@ -119,13 +156,62 @@ async def scan_logs(
         asked = ranges[0][1] - first + 1
         try:
             answers = iter(await client.settle([one for each in wanted for one in each]))
+            limits = 0
             for start, end in ranges:
                 asked = end - start + 1
                 header, *found = itertools.islice(answers, len(filters) + 1)
                 logs = in_chain_order([expected(answer, tuple) for answer in found])
                 yield ScannedRange(expected(header, Block), logs)
                 first = end + 1
-                width = width.after_answer(len(logs))
+                width = width.after_answer(asked, len(logs))
+        except RateLimited as limit:
+            limits += 1
+            if limits > _MOST_LIMITS:
+                raise
+            await client.wait_out(limit)
+        except NARROWABLE as refusal:
+            if asked == 1:
+                raise
+            width = width.after_refusal(refusal, asked)
+
+
+class ScannedBack(Struct, frozen=True):
+    first: int
+    """The lowest block that has been read."""
+    logs: tuple[Log, ...]
+    width: Width
+
+
+async def scan_logs_back(
+    client: RpcClient,
+    address: Address,
+    filters: Sequence[Topics],
+    first: int,
+    last: int,
+    *,
+    width: Width,
+) -> AsyncIterator[ScannedBack]:
+    """The same from the newest block down, for who stops when enough was found."""
+    limits = 0
+    while last >= first:
+        ranges = width.ranges_back(first, last, client.calls_at_once // len(filters))
+        asked = ranges[0][1] - ranges[0][0] + 1
+        wanted = [_logs(address, topics, *one) for one in ranges for topics in filters]
+        try:
+            answers = iter(await client.settle(wanted))
+            limits = 0
+            for start, end in ranges:
+                asked = end - start + 1
+                found = itertools.islice(answers, len(filters))
+                logs = in_chain_order([expected(answer, tuple) for answer in found])
+                width = width.after_answer(asked, len(logs))
+                last = start - 1
+                yield ScannedBack(start, logs, width)
+        except RateLimited as limit:
+            limits += 1
+            if limits > _MOST_LIMITS:
+                raise
+            await client.wait_out(limit)
         except NARROWABLE as refusal:
             if asked == 1:
                 raise

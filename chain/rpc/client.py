@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import math
 import random
 import time
 from typing import TYPE_CHECKING, Self, TypeVar, cast
@@ -13,6 +15,7 @@ from chain.rpc.errors import (
     HttpFault,
     Malformed,
     NoEndpoint,
+    RateLimited,
     RpcError,
     SendUnclear,
     StaleHead,
@@ -32,13 +35,17 @@ from chain.rpc.requests import block as block_at
 from chain.rpc.transport import HttpTransport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from types import TracebackType
 
     from chain.contracts.networks import Network
     from chain.rpc.requests import Request
+    from chain.rpc.transport import RpcTransport
 
 T = TypeVar("T")
+_CALLS_AT_ONCE = 10
+"""Public endpoints take no more in one batch."""
+
 AHEAD_SECONDS = 30.0
 """How far ahead of this machine's clock a newest block may be."""
 
@@ -53,6 +60,8 @@ class RpcClient(Reader):
         limits: RequestLimits | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         jitter: Callable[[], float] = random.random,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        transport: RpcTransport | None = None,
     ) -> None:
         if not endpoints:
             raise NoEndpoint(
@@ -61,10 +70,11 @@ class RpcClient(Reader):
             )
         self.network = network
         self._clock = clock
-        self._monotonic = monotonic
+        self.monotonic = monotonic
         self._limits = limits or RequestLimits()
         self._endpoints = endpoints_of(endpoints, self._limits)
-        self._transport = HttpTransport(self._endpoints, self._limits)
+        self._transport = transport or HttpTransport(self._endpoints, self._limits)
+        self.sleep = sleep
         self._exchange = RpcExchange(
             network,
             self._transport,
@@ -72,8 +82,10 @@ class RpcClient(Reader):
             clock,
             itertools.count(1),
             RecentBlocks(network, monotonic),
+            monotonic,
+            sleep,
         )
-        self._failover = Failover(network, self._endpoints, self._limits, monotonic, jitter)
+        self._failover = Failover(network, self._endpoints, self._limits, monotonic, jitter, sleep)
 
     async def __aenter__(self) -> Self:
         return self
@@ -94,7 +106,31 @@ class RpcClient(Reader):
     @property
     def endpoints(self) -> tuple[EndpointStatus, ...]:
         """How each endpoint is doing, in order of preference."""
-        return tuple(status_of(endpoint, self._monotonic()) for endpoint in self._endpoints)
+        return tuple(status_of(endpoint, self.monotonic()) for endpoint in self._endpoints)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the endpoints are called, in order of preference."""
+        return tuple(endpoint.label for endpoint in self._endpoints)
+
+    @property
+    def calls_at_once(self) -> int:
+        """How many questions long readers put into one request: two seconds' worth, if it fits."""
+        usable = [one for one in self._endpoints if one.wrong_chain_id is None]
+        most = min((one.most_in_batch or _CALLS_AT_ONCE for one in usable), default=1)
+        rate = max((one.pace.rate for one in usable), default=1.0)
+        return max(1, min(_CALLS_AT_ONCE, most, int(min(2 * rate, _CALLS_AT_ONCE))))
+
+    @property
+    def limited(self) -> bool:
+        """Whether every endpoint has said that it was asked too often."""
+        return all(one.pace.rate < math.inf for one in self._endpoints)
+
+    async def wait_out(self, limit: RateLimited) -> None:
+        """Rest until an endpoint that limits how often it is asked may be asked again."""
+        now = self.monotonic()
+        waits = [max(one.wait(now), one.pace.wait(now)) for one in self._endpoints]
+        await self.sleep(max(self._limits.limited_seconds, limit.retry_after or 0, min(waits)))
 
     @property
     def has_answered(self) -> bool:
@@ -109,7 +145,7 @@ class RpcClient(Reader):
             if len(requests) > 1:
                 raise ValueError("A transaction is sent alone, never in a batch")
             return [await self._sent(requests[0])]
-        outcomes = await settle_patiently(self._ask, self._exchange, requests, self._monotonic)
+        outcomes = await settle_patiently(self._ask, self._exchange, requests, self.monotonic)
         return cast("list[T | RpcError]", outcomes)
 
     async def head(self, max_age: float | None = None) -> Block:
@@ -152,6 +188,7 @@ class RpcClient(Reader):
         answered = await self._failover.run(
             lambda endpoint, seconds: ask_held(self._exchange, endpoint, requests, seconds),
             ends=ends,
+            limited_in_part=True,
         )
         return answered.outcomes
 

@@ -267,7 +267,7 @@ class RangeTooWide(RpcError):
     """Logs of too many blocks, or too many logs, were asked for at once."""
 
     kind = ErrorKind.RANGE_TOO_WIDE
-    retryable = False
+    lasting = True
 
     def __init__(
         self,
@@ -276,12 +276,15 @@ class RangeTooWide(RpcError):
         endpoint: str = "",
         suggested: tuple[int, int] | None = None,
         suggested_span: int | None = None,
+        sure: bool = True,
     ) -> None:
+        wants = "wants a smaller range of blocks" if sure else "did not give these logs"
         super().__init__(
-            f"{endpoint or 'The RPC'} wants a smaller range of blocks: {_told(message)}.",
-            endpoint=endpoint,
+            f"{endpoint or 'The RPC'} {wants}: {_told(message)}.", _SET_URL, endpoint=endpoint
         )
         self.message = message
+        self.retryable = not sure
+        """Where the server does not say that the range is the matter, another may give it."""
         self.suggested = suggested
         """The first and last block the server says would work, where it names them."""
         self.suggested_span = suggested_span

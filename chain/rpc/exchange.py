@@ -11,26 +11,28 @@ from chain.rpc import wire
 from chain.rpc.errors import (
     HttpFault,
     Malformed,
+    RangeTooWide,
     RateLimited,
     RpcError,
     RpcRefused,
+    TimedOut,
     Unreachable,
     WrongChain,
 )
 from chain.rpc.requests import chain_id
-from chain.rpc.server_errors import is_rate_limit, smaller_batch, typed_error
+from chain.rpc.server_errors import is_rate_limit, refuses_range, smaller_batch, typed_error
 from chain.rpc.values import InvalidValueError
 
 if TYPE_CHECKING:
     import itertools
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from chain.base.http import HttpAnswer
     from chain.contracts.networks import Network
     from chain.rpc.endpoint import Endpoint
     from chain.rpc.recent_blocks import RecentBlocks
     from chain.rpc.requests import Request, RequestLimits
-    from chain.rpc.transport import HttpTransport
+    from chain.rpc.transport import RpcTransport
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,7 +41,12 @@ Outcome: TypeAlias = object
 """What a request's own check made of the answer, or the `RpcError` it ended in."""
 
 _OFF_LOOP_BYTES = 200_000
-_BATCH_REFUSED = frozenset((400, 405, 413, 422))
+_REQUEST_TOO_LARGE = 413
+_BATCH_REFUSED = frozenset((400, 405, _REQUEST_TOO_LARGE, 422))
+_METHOD_FAILS = "the method fails there"
+_SECONDS_TO_SAY_SO = 0.05
+_FEW_BLOCKS = 100
+"""Logs of so few are given by every node that works: failing at them is no matter of the range."""
 
 
 class _Answered(Struct, frozen=True):
@@ -50,11 +57,13 @@ class _Answered(Struct, frozen=True):
 
 class RpcExchange(Struct, frozen=True):
     network: Network
-    transport: HttpTransport
+    transport: RpcTransport
     limits: RequestLimits
     wall_clock: Callable[[], float]
     ids: itertools.count[int]
     recent: RecentBlocks
+    monotonic: Callable[[], float]
+    sleep: Callable[[float], Awaitable[object]]
 
     async def ask(
         self, endpoint: Endpoint, questions: Sequence[Request[object]], seconds: float
@@ -62,11 +71,17 @@ class RpcExchange(Struct, frozen=True):
         """Every question's outcome from this one endpoint, within these seconds altogether."""
         try:
             return await self._ask(endpoint, questions, seconds)
-        except (HttpFault, Malformed, Unreachable) as fault:
+        except (HttpFault, TimedOut) as fault:
+            if self._is_the_ranges(fault, endpoint, questions):
+                wide = RangeTooWide(fault.sentence.rstrip("."), endpoint=endpoint.label, sure=False)
+                return [wide] * len(questions)
+            if isinstance(fault, TimedOut) or not _is_the_methods(fault, endpoint, questions):
+                raise
+            code, said = fault.status, _METHOD_FAILS
+        except (Malformed, Unreachable) as fault:
             if not _is_the_methods(fault, endpoint, questions):
                 raise
-            code = fault.status if isinstance(fault, HttpFault) else 0
-            said = fault.what if isinstance(fault, Malformed) else "the method fails there"
+            code, said = 0, fault.what if isinstance(fault, Malformed) else _METHOD_FAILS
         return [RpcRefused(code, said, endpoint=endpoint.label, retryable=True)]
 
     async def _ask(
@@ -81,9 +96,13 @@ class RpcExchange(Struct, frozen=True):
         largest = 0
         while len(replies) < len(asked):
             chunk = asked[len(replies) : len(replies) + size]
+            await self._await_turn(endpoint, ends - time())
             try:
                 answered = await self._post(endpoint, chunk, ends - time())
             except wire.BatchRefusedError as refused:
+                if refuses_range(refused.error) and any(map(_asks_logs, questions)):
+                    refusal = typed_error(refused.error, "eth_getLogs", endpoint)
+                    return [refusal] * len(questions)
                 size = smaller_batch(refused.error, len(chunk))
                 continue
             replies += answered.replies
@@ -113,13 +132,14 @@ class RpcExchange(Struct, frozen=True):
     async def _post(
         self, endpoint: Endpoint, questions: Sequence[Request[object]], seconds: float
     ) -> _Answered:
+        endpoint.pace.sent(len(questions), self.monotonic())
         first_id = next(self.ids)
         for _ in questions[1:]:
             next(self.ids)
         answer = await self.transport.post(
             endpoint,
             wire.written(questions, first_id),
-            seconds=max(0.001, min(seconds, self.limits.answer_seconds)),
+            seconds=max(0.001, min(seconds - _SECONDS_TO_SAY_SO, self.limits.answer_seconds)),
             most_bytes=self._most_bytes(questions),
         )
         if answer.status == 429 or 300 <= answer.status < 400:
@@ -135,13 +155,37 @@ class RpcExchange(Struct, frozen=True):
             if not is_rate_limit(refused.error):
                 raise
             fault = RateLimited(endpoint=endpoint.label, retry_after=self._wait(answer))
-        if answer.status >= 400 and not _all_errors(replies):
+        if answer.status >= 400 and not any(isinstance(one, wire.ServerError) for one in replies):
             if len(questions) > 1 and answer.status in _BATCH_REFUSED:
                 raise wire.BatchRefusedError(wire.ServerError(answer.status, ""))
-            raise self._status_fault(endpoint, answer)
+            if answer.status != _REQUEST_TOO_LARGE:
+                raise self._status_fault(endpoint, answer)
+            replies = [wire.ServerError(_REQUEST_TOO_LARGE, "the request is too large")]
         if not replies:
             raise fault
+        if not any(isinstance(one, wire.ServerError) and is_rate_limit(one) for one in replies):
+            endpoint.pace.answered()
         return _Answered(replies, len(answer.body))
+
+    async def _await_turn(self, endpoint: Endpoint, seconds: float) -> None:
+        """Wait for the endpoint's pace; a limit that would take longer than there is time."""
+        wait = endpoint.pace.wait(self.monotonic())
+        if wait >= seconds:
+            raise RateLimited(endpoint=endpoint.label, retry_after=wait)
+        if wait > 0:
+            await self.sleep(wait)
+
+    def _is_the_ranges(
+        self, fault: RpcError, endpoint: Endpoint, questions: Sequence[Request[object]]
+    ) -> bool:
+        """Whether an endpoint that answers otherwise fails at logs of more than a few blocks."""
+        server_side = not isinstance(fault, HttpFault) or fault.status >= 500
+        wide = any(map(self._asks_many_blocks, questions))
+        return endpoint.chain_checked and server_side and wide
+
+    def _asks_many_blocks(self, question: Request[object]) -> bool:
+        blocks = self.recent.log_blocks(question) if _asks_logs(question) else 0
+        return blocks is None or blocks > _FEW_BLOCKS
 
     def _check_chain(self, endpoint: Endpoint, reply: wire.Reply) -> None:
         answered = self._outcome(endpoint, chain_id(), reply)
@@ -201,5 +245,5 @@ def _is_the_methods(
     return endpoint.chain_checked and broken_off and [q.dispensable for q in questions] == [True]
 
 
-def _all_errors(replies: Sequence[wire.Reply]) -> bool:
-    return bool(replies) and all(isinstance(reply, wire.ServerError) for reply in replies)
+def _asks_logs(question: Request[object]) -> bool:
+    return question.method == "eth_getLogs"

@@ -36,6 +36,7 @@ class _Run(Struct):
     """What one run through the endpoints has learned so far."""
 
     ends: float
+    limited_in_part: bool
     partly: Answered | None = None
     faults: dict[Endpoint, RpcError] = field(default_factory=dict)
     given_up: set[Endpoint] = field(default_factory=set)
@@ -47,14 +48,23 @@ class Failover(Struct, frozen=True):
     limits: RequestLimits
     monotonic: Callable[[], float]
     jitter: Callable[[], float]
+    sleep: Callable[[float], Awaitable[object]]
 
     async def run(
-        self, attempt: Attempt, *, prefer: Endpoint | None = None, ends: float | None = None
+        self,
+        attempt: Attempt,
+        *,
+        prefer: Endpoint | None = None,
+        ends: float | None = None,
+        limited_in_part: bool = False,
     ) -> Answered:
-        """The first whole answer; else the best partial one; else the error that says most."""
+        """The first whole answer; else the best partial one; else the error that says most.
+
+        Where the caller asks again for what a rate limit left out, the rest will do.
+        """
         if ends is None:
             ends = self.monotonic() + self.limits.total_seconds
-        run = _Run(ends)
+        run = _Run(ends, limited_in_part)
         for turn in range(self.limits.rounds):
             if turn and not await self._paused(run, turn):
                 break
@@ -74,6 +84,8 @@ class Failover(Struct, frozen=True):
         """Remember a fault of an endpoint, so that it is asked later, less, or never."""
         now = self.monotonic()
         endpoint.last_fault = fault.with_traceback(None)
+        if isinstance(fault, RateLimited):
+            endpoint.pace.limited(now, fault.retry_after)
         if fault.retry_after is not None:
             endpoint.rests_until = now + min(fault.retry_after, self.limits.most_rest_seconds)
         if isinstance(fault, WrongChain):
@@ -107,6 +119,9 @@ class Failover(Struct, frozen=True):
                 endpoint.breaker.succeeded()
                 return answered
             fault = missing[0]
+            if run.limited_in_part and _is_limited_in_part(answered, missing):
+                self.note(endpoint, fault)
+                return answered
             if run.partly is None or len(missing) < len(_retryable_errors(run.partly)):
                 run.partly = answered
         self.note(endpoint, fault)
@@ -120,7 +135,11 @@ class Failover(Struct, frozen=True):
     def _order(self, run: _Run, prefer: Endpoint | None) -> list[Endpoint]:
         now = self.monotonic()
         ready = [one for one in self._candidates(run) if one.wait(now) == 0]
-        return sorted(ready, key=lambda one: (one is not prefer, max(0, one.behind_until - now)))
+
+        def preference(one: Endpoint) -> tuple[bool, float, float]:
+            return one is not prefer, max(0, one.behind_until - now), one.pace.wait(now)
+
+        return sorted(ready, key=preference)
 
     def _candidates(self, run: _Run) -> list[Endpoint]:
         return [
@@ -143,13 +162,14 @@ class Failover(Struct, frozen=True):
             return False
         pause = self.limits.pause_seconds * 2.0 ** (turn - 1) * (0.5 + self.jitter())
         rest = min(waits)
-        delay = max(pause, rest)
+        paced = min(max(one.wait(now), one.pace.wait(now)) for one in self._candidates(run))
+        delay = max(pause, paced)
         # One probe decides how long an endpoint rests on: given only what is left over after its
         # rest it would fail again and again, and the rest would never end.
         least = self.limits.reserve_seconds if rest else 0.0
         if delay + least >= run.ends - now:
             return False
-        await asyncio.sleep(delay)
+        await self.sleep(delay)
         return True
 
     def _failure(self, run: _Run) -> RpcError:
@@ -184,6 +204,11 @@ def _slower(before: RpcError | None, fault: RpcError) -> RpcError:
     if isinstance(before, TimedOut) and isinstance(fault, TimedOut):
         return max(before, fault, key=lambda one: one.seconds)
     return fault
+
+
+def _is_limited_in_part(answered: Answered, missing: Sequence[RpcError]) -> bool:
+    only_limited = all(isinstance(one, RateLimited) for one in missing)
+    return only_limited and len(missing) < len(answered.outcomes)
 
 
 def _retryable_errors(answered: Answered) -> list[RpcError]:

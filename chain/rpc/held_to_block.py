@@ -6,11 +6,10 @@ and after. A machine that has not got a new block yet is waited for a little.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import TYPE_CHECKING
 
-from chain.rpc.errors import BlockMissing, Reorged, RpcError, RpcRefused
+from chain.rpc.errors import BlockMissing, RateLimited, Reorged, RpcError, RpcRefused
 from chain.rpc.recent_blocks import hash_named
 from chain.rpc.records import Block
 from chain.rpc.requests import block as block_at
@@ -56,10 +55,14 @@ async def settle_patiently(
     questions: Sequence[Request[object]],
     monotonic: Callable[[], float],
 ) -> list[Outcome]:
-    """The outcomes, those that wait for a new block asked for again; `ask` is told when to end."""
+    """The outcomes; what waits for a new block or fell to a rate limit is asked for again.
+
+    `ask` is told when to end.
+    """
     limits = exchange.limits
     ends = monotonic() + limits.total_seconds
     outcomes = await ask(questions, ends)
+    await _ask_limited_again(ask, questions, outcomes, ends)
     # From the first answer on: on a slow line the answer itself may take as long.
     last_look = min(monotonic() + limits.catch_up_seconds, ends)
     while monotonic() + limits.catch_up_pause < last_look:
@@ -70,11 +73,31 @@ async def settle_patiently(
         ]
         if not late:
             break
-        await asyncio.sleep(limits.catch_up_pause)
+        await exchange.sleep(limits.catch_up_pause)
         again = await ask([questions[place] for place in late], ends)
         for place, outcome in zip(late, again, strict=True):
             outcomes[place] = outcome
     return outcomes
+
+
+async def _ask_limited_again(
+    ask: Callable[[Sequence[Request[object]], float], Awaitable[list[Outcome]]],
+    questions: Sequence[Request[object]],
+    outcomes: list[Outcome],
+    ends: float,
+) -> None:
+    """Some refuse single questions of a batch: those alone, as long as some are answered."""
+    before = len(questions)
+    limited = [place for place, one in enumerate(outcomes) if isinstance(one, RateLimited)]
+    while limited and len(limited) < before:
+        before = len(limited)
+        try:
+            again = await ask([questions[place] for place in limited], ends)
+        except RateLimited:
+            return
+        for place, outcome in zip(limited, again, strict=True):
+            outcomes[place] = outcome
+        limited = [place for place in limited if isinstance(outcomes[place], RateLimited)]
 
 
 def refuses_hashes(outcome: Outcome) -> bool:

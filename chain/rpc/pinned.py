@@ -46,7 +46,9 @@ class PinnedReader(Reader):
                 await self._check_still_there(endpoint, seconds)
             return outcomes
 
-        answered = await self._failover.run(attempt, prefer=self._endpoint, ends=ends)
+        answered = await self._failover.run(
+            attempt, prefer=self._endpoint, ends=ends, limited_in_part=True
+        )
         self._endpoint = answered.endpoint
         return answered.outcomes
 

@@ -53,6 +53,16 @@ class RecentBlocks:
         )
         return absent and self._is_young(block_named(question))
 
+    def log_blocks(self, question: Request[object]) -> int | None:
+        """Of how many blocks a question asks the logs; None where nobody knows."""
+        wanted = question.params[0]
+        first = _ref(wanted.get("fromBlock")) if isinstance(wanted, Mapping) else None
+        last = block_named(question)
+        last = self._newest if last is None else last
+        if not isinstance(first, int) or not isinstance(last, int):
+            return None
+        return last - first + 1
+
     def _note(self, block: Block) -> None:
         now = self._monotonic()
         self._numbers[block.hash] = block.number

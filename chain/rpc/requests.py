@@ -47,6 +47,8 @@ class RequestLimits(Struct, frozen=True):
     """Faults in a row after which an endpoint is left alone."""
     rest_seconds: float = 5.0
     most_rest_seconds: float = 60.0
+    limited_seconds: float = 1.0
+    """The rest after a rate limit that names none; doubled while nothing is answered."""
     catch_up_seconds: float = 4.0
     """How long a block is waited for that one machine has and another has not got yet."""
     catch_up_pause: float = 0.4

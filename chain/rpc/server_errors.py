@@ -54,7 +54,8 @@ def revert_reason(data: bytes) -> str:
 
 _LOOKED_AT = 2_000
 _REVERT_CODES = frozenset((3, -32015))
-_RATE_CODES = frozenset((429, -32005, -32029, -32097))
+_LIMIT_EXCEEDED = -32005  # of requests, of blocks and of results alike
+_RATE_CODES = frozenset((429, _LIMIT_EXCEEDED, -32029, -32097))
 
 _REVERTED = re.compile(r"\brevert(ed)?\b")
 _RATE = re.compile(
@@ -66,8 +67,21 @@ _RANGE = re.compile(
     r"|range is too|range too|ranges? (over|exceeds|[\d,]+ (exceeds|is bigger))"
     r"|exceeds? (the )?range|limited to|response size|response (is )?too (big|large)"
     r"|too many (results|logs|blocks)|limit exceeded|exceeds? max results|result set too large"
-    r"|query (timeout|exceeds max|duration)"
+    r"|query (timeout|exceeds max|duration)|limit the query|logs matched by query"
+    r"|number of requested blocks|blocks distance|at most [\d,]+ blocks"
 )
+_LOGS_COUNTED = re.compile(r"logs matched|[\d,]+ (results|logs)\b")
+_SLOW = re.compile(r"time(d )?.?out|deadline exceeded|took too long")
+_KEYS_OR_PAYMENT = re.compile(
+    r"api.?key|not authori[sz]ed|unauthori[sz]ed|authenticat|forbidden|access denied|project id"
+    r"|payment|billing|suspended|(out of|insufficient) (credits|funds)"
+    r"|credits? (are |is )?(exhausted|exceeded|used)"
+)
+_NO_METHOD = re.compile(
+    r"method .{0,60}(not (found|supported|available|allowed|enabled|whitelisted)|does not exist"
+    r"|disabled)|(unsupported|unknown) method|not whitelisted"
+)
+_NO_METHOD_CODES = frozenset((-32601, -32004))
 _NOT_RANGE = re.compile(r"invalid block range|beyond (the )?(current )?head")
 _NO_STATE = re.compile(
     r"missing trie node|state (is )?not available|no state available|pruned|pruning"
@@ -82,8 +96,8 @@ _NO_BLOCK = re.compile(
 _BRIEF = re.compile(r"busy|time(d )?.?out|try again|overload|unavailable|temporar")
 _RANGE_NAMED = re.compile(r"\[\s*(0x[0-9a-f]{1,16})\s*,\s*(0x[0-9a-f]{1,16})\s*\]")
 _SPAN_NAMED = re.compile(
-    r"(?:maximum(?: is)?|max block range ?[:=]?|limited to(?: a)?|limit(?: of)?|up to(?: a)?"
-    r"|over|range:)\s*([\d,]{1,12})(k?)\b"
+    r"(?:max(?:imum)?(?: is)?|max block range ?[:=]?|limited to(?: a)?|limit(?: of)?|up to(?: a)?"
+    r"|over|range:|at most|requested blocks is|distance:)\s*([\d,]{1,12})(k?)\b"
 )
 
 _SEND_REFUSALS: tuple[tuple[re.Pattern[str], SendRefusal], ...] = (
@@ -115,14 +129,33 @@ def typed_error(error: ServerError, method: str, endpoint: Endpoint) -> RpcError
     if method == "eth_sendRawTransaction":
         return _send_error(error, words, shown, label)
     if method == "eth_getLogs":
-        told = f"{words} {_payload(error.data)}"
-        if _RANGE.search(told) and not _NOT_RANGE.search(told) and not _RATE.search(told):
-            first_last, span = _suggestion(told)
-            return RangeTooWide(shown, endpoint=label, suggested=first_last, suggested_span=span)
-    elif error.code in _REVERT_CODES or _REVERTED.search(words):
+        return _logs_error(error, words, shown, label)
+    if error.code in _REVERT_CODES or _REVERTED.search(words):
         data = revert_data(error.data)
         return Reverted(data, endpoint.cleaned(revert_reason(data)), endpoint=label)
     return _unanswered(error, words, shown, label)
+
+
+def _logs_error(error: ServerError, words: str, shown: str, label: str) -> RpcError:
+    """Any refusal of logs that fewer blocks may overcome is one of the range.
+
+    Providers word it in too many ways to know them all, so what is known are the others.
+    """
+    told = f"{words} {_payload(error.data)}"
+    if not _NOT_RANGE.search(told):
+        if _RANGE.search(told) and not _RATE.search(told):
+            first_last, span = _suggestion(told)
+            return RangeTooWide(shown, endpoint=label, suggested=first_last, suggested_span=span)
+        if _SLOW.search(told) or not _is_about_something_else(error, told):
+            return RangeTooWide(shown, endpoint=label, sure=False)
+    return _unanswered(error, words, shown, label)
+
+
+def _is_about_something_else(error: ServerError, words: str) -> bool:
+    if error.code in _NO_METHOD_CODES or error.code in _RATE_CODES - {_LIMIT_EXCEEDED}:
+        return True
+    others = (_RATE, _KEYS_OR_PAYMENT, _NO_METHOD, _NO_STATE, _NO_BLOCK)
+    return any(pattern.search(words) for pattern in others)
 
 
 def _unanswered(error: ServerError, words: str, shown: str, label: str) -> RpcError:
@@ -140,6 +173,12 @@ def _unanswered(error: ServerError, words: str, shown: str, label: str) -> RpcEr
         retryable=server_side,
         lasting=not _BRIEF.search(words),
     )
+
+
+def refuses_range(error: ServerError) -> bool:
+    """Whether a refusal of a whole batch is one of the logs asked for in it."""
+    words = error.message[:_LOOKED_AT].lower()
+    return bool(_RANGE.search(words)) and "batch" not in words and not is_rate_limit(error)
 
 
 def is_rate_limit(error: ServerError) -> bool:
@@ -171,7 +210,7 @@ def _suggestion(words: str) -> tuple[tuple[int, int] | None, int | None]:
     first_last = (int(named[1], 16), int(named[2], 16)) if named else None
     if first_last and first_last[0] > first_last[1]:
         first_last = None
-    spanned = _SPAN_NAMED.search(words)
+    spanned = None if _LOGS_COUNTED.search(words) else _SPAN_NAMED.search(words)
     digits = spanned[1].replace(",", "") if spanned else ""
     span = int(digits) * (1_000 if spanned and spanned[2] else 1) if digits else 0
     return first_last, span or None

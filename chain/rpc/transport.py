@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from chain.base.http import HttpAnswer, HttpClient, HttpError, HttpFailure, HttpLimits
 from chain.rpc.errors import Malformed, RpcError, TimedOut, TooLarge, Unreachable
@@ -16,6 +16,18 @@ if TYPE_CHECKING:
 _BEFORE_SENDING = frozenset(
     (HttpFailure.NO_ADDRESS, HttpFailure.NOT_REACHABLE, HttpFailure.NOT_TRUSTED)
 )
+
+
+class RpcTransport(Protocol):
+    """How bytes get to an endpoint and back."""
+
+    round_trips: int
+
+    async def post(
+        self, endpoint: Endpoint, body: bytes, *, seconds: float, most_bytes: int
+    ) -> HttpAnswer: ...
+
+    async def close(self) -> None: ...
 
 
 class HttpTransport:

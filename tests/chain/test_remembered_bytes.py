@@ -111,6 +111,7 @@ def test_positions_and_what_a_wallet_held(store: Store) -> None:
 
     assert kept(store, "position") == [*KEY_ROW, -600, 600]
     written = {"through": 9, "hash": HASH, "held": [3, WIDE], "operators": [ONE, TWO]}
+    written |= {"approvals_from": 0}
     assert kept(store, "holdings") == [written]
     again = PositionMemory(store, BASE, lambda: NOW)
     assert again.identities([WIDE]) == {WIDE: POSITION}

@@ -94,6 +94,8 @@ def _add(
             options["type"] = _typed(argument.read)
         if argument.optional:
             options["nargs"] = "?"
+        elif argument.several:
+            options["nargs"] = "+"
     add(argument.name, **options)
 
 

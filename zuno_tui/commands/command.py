@@ -37,6 +37,8 @@ class Argument(Struct, frozen=True):
     choices: tuple[str, ...] = ()
     optional: bool = False
     """Whether a word may be left out; flags always may."""
+    several: bool = False
+    """Whether it is one word or more."""
     switch: bool = False
     """Whether a flag stands alone."""
     default: object = None
@@ -79,12 +81,17 @@ class Intent(Struct, frozen=True):
     @classmethod
     def from_namespace(cls, parsed: Namespace) -> Intent:
         names = [argument.value_name for argument in flat(cls.arguments)]
-        return cls(**{name: getattr(parsed, name) for name in names})
+        values = {name: getattr(parsed, name) for name in names}
+        return cls(
+            **{key: tuple(one) if isinstance(one, list) else one for key, one in values.items()}
+        )
 
     def _words(self) -> Iterator[str]:
         for argument in flat(self.arguments):
             value = getattr(self, argument.value_name)
-            if not argument.is_flag and value is not None:
+            if argument.several:
+                yield from map(argument.write, value)
+            elif not argument.is_flag and value is not None:
                 yield argument.write(value)
 
     def _flags(self) -> Iterator[str]:

@@ -14,8 +14,8 @@ from zuno_tui.desk.events import PositionsChanged, Said
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.settings.monitor import monitor_settings
 from zuno_tui.shown.position_rows import Won, positions_view, won_by_position
+from zuno_tui.shown.search_words import search_words
 from zuno_tui.shown.views import PositionRow, PositionsView
-from zuno_tui.shown.words import percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from chain.base.store import Store
     from chain.contracts.networks import Address, Network
     from chain.positions.overview import Overview
-    from chain.read.logs import ScanProgress
+    from chain.positions.search_state import SearchProgress
     from zuno_tui.desk.context import DeskContext
 
 _NAMESPACE = "desk-positions"
@@ -232,11 +232,8 @@ class PositionReader:
         watching = monitor_settings(session.settings)
         return positions_view(session.network, overview, self._won, watching, read_at=now)
 
-    def _scanning(self, progress: ScanProgress) -> None:
-        done = percent(progress.fraction)
-        self._desk_context.status.reading(
-            f"Reading logs: {done}, {progress.found} positions so far"
-        )
+    def _scanning(self, progress: SearchProgress) -> None:
+        self._desk_context.status.reading(search_words(progress))
 
     def _show(self, view: PositionsView) -> None:
         if _differs(self._view, view):

@@ -39,6 +39,7 @@ def wallet_document(
         "balanceOf": wallet.balance_of,
         "missing": wallet.missing,
         "operators": list(wallet.operators),
+        "operators_known_from_block": wallet.approvals_from,
         "unit": whole.unit.value,
         "total": round(float(whole.total), 8),
         "uncollected": round(float(whole.fees), 8),

@@ -13,7 +13,7 @@ from agents.monitor.rules.excursions import INSIDE
 from agents.monitor.rules.worth_risks import Losses
 from agents.monitor.valuing import Valuing
 from chain.base.quantity import Known
-from chain.positions.discovery import WalletPositions
+from chain.positions.wallet_trail import WalletPositions
 from chain.prices.ladder import price_book
 from tests.agents.monitor.made_up_alerts import WALLET
 from tests.agents.monitor.made_up_positions import NETWORK, ONE, TWO, at_tick, block, position
@@ -39,7 +39,7 @@ def situation(
         for prices in (market, pools)
     )
     held = replace(position(0), amount0=amounts[0], amount1=amounts[1], fees0=UNIT, fees1=0)
-    wallet = WalletPositions(WALLET, block(100), (held,), 1, (), (), 0, {})
+    wallet = WalletPositions(WALLET, block(100), (held,), 1, (), None, (), {})
     reading = Reading(
         wallet=wallet,
         tokens={one.address: one for one in (ONE, TWO)},

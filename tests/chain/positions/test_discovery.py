@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from chain.contracts.abi import encode_call
+from chain.contracts.abi import encode_call, selector
 from chain.contracts.pool_key import DYNAMIC_FEE
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR, STRANGER
 from chain.devnet.world.hook_code import EXIT_GUARD, SUBSCRIBER
@@ -15,19 +15,20 @@ from chain.positions.discovery import Discovery
 from chain.positions.snapshot import RangeStatus
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import Malformed
-from tests.chain.between import Door, refuse_wide_logs
+from tests.chain.between import Door, error, refuse_wide_logs
 from tests.chain.conftest import Desk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from chain.devnet.launch import DevnetReady
-    from chain.positions.discovery import WalletPositions
+    from chain.positions.search_state import SearchProgress
     from chain.positions.snapshot import PositionSnapshot
-    from chain.read.logs import ScanProgress
+    from chain.positions.wallet_trail import WalletPositions
     from tests.chain.moves import Moves
 
 NEWCOMER = "0x" + "0e" * 20
+NEXT_ID = "0x" + selector("nextTokenId()").hex()
 
 
 @pytest.fixture
@@ -184,16 +185,16 @@ async def test_a_node_that_answers_few_blocks_at_once(
 ) -> None:
     head = int(moves.rpc("eth_blockNumber"), 16)
     door.meddle = refuse_wide_logs(7, head)
-    told: list[ScanProgress] = []
+    told: list[SearchProgress] = []
     memory = through_door.memory
     slow = Discovery(through_door.client, desk.network, memory, watch=told.append)
     wallet = await slow.read(DEMO_WALLET.address)
     assert wallet.found >= 7
     assert tokens(wallet)
-    assert told[-1].scanned == head
-    assert told[-1].fraction == 1
-    assert len(told) >= head // 7
-    assert [one.scanned for one in told] == sorted({one.scanned for one in told})
+    assert {one.by for one in told} == {"logs"}
+    assert told[-1].found == told[-1].wanted == wallet.found
+    assert [one.done for one in told] == sorted({one.done for one in told})
+    assert told[-1].blocks_at_once == 7
 
     told.clear()
     door.requests = 0
@@ -201,45 +202,64 @@ async def test_a_node_that_answers_few_blocks_at_once(
     assert (told, door.requests) == ([], 1)
 
 
-async def test_a_scan_that_was_interrupted_goes_on_where_it_stopped(
+async def test_a_search_that_was_interrupted_goes_on_where_it_stopped(
     through_door: Desk, door: Door, moves: Moves
 ) -> None:
     head = int(moves.rpc("eth_blockNumber"), 16)
     door.meddle = refuse_wide_logs(7, head)
-    scanned: list[int] = []
+    seen: list[SearchProgress] = []
 
-    def stop_half_way(progress: ScanProgress) -> None:
-        scanned.append(progress.scanned)
-        if progress.fraction > 0.5:
+    def stop_half_way(progress: SearchProgress) -> None:
+        seen.append(progress)
+        if len(seen) == 3:
             raise KeyboardInterrupt
 
     client, network = through_door.client, through_door.network
     first = Discovery(client, network, through_door.memory, watch=stop_half_way)
     with pytest.raises(KeyboardInterrupt):
         await first.read(DEMO_WALLET.address)
-    told: list[ScanProgress] = []
+    told: list[SearchProgress] = []
     second = Discovery(client, network, through_door.memory, watch=told.append)
     assert tokens(await second.read(DEMO_WALLET.address))
-    assert told[0].first == scanned[-1] + 1
+    assert told[0].done > seen[-1].done
 
 
-async def test_a_node_that_leaves_logs_out_is_caught(
+def forgetful(call: dict[str, Any]) -> dict[str, Any] | None:
+    return {"result": []} if call["method"] == "eth_getLogs" else None
+
+
+async def test_what_a_node_leaves_out_of_its_logs_is_found_by_its_owner(
     through_door: Desk, door: Door, desk: Desk
 ) -> None:
     truth = tokens(await desk.discovery.read(DEMO_WALLET.address))
     desk.store.forget("holdings")
-
-    def forgetful(call: dict[str, Any]) -> dict[str, Any] | None:
-        return {"result": []} if call["method"] == "eth_getLogs" else None
-
     door.meddle = forgetful
+    assert tokens(await through_door.discovery.read(DEMO_WALLET.address)) == truth
+
+
+async def test_what_cannot_be_found_is_told_and_not_looked_for_on_every_look(
+    through_door: Desk, door: Door, desk: Desk, changing: Moves
+) -> None:
+    truth = tokens(await desk.discovery.read(DEMO_WALLET.address))
+    for namespace in ("holdings", "position"):
+        desk.store.forget(namespace)
+
+    def neither_logs_nor_ids(call: dict[str, Any]) -> dict[str, Any] | None:
+        if call["method"] == "eth_call" and call["params"][0]["data"] == NEXT_ID:
+            return error(-32000, "out of gas")
+        return forgetful(call)
+
+    door.meddle = neither_logs_nor_ids
     wallet = await through_door.discovery.read(DEMO_WALLET.address)
-    assert not wallet.complete
     assert (wallet.found, wallet.balance_of) == (0, len(truth))
     assert wallet.missing is not None
     assert f"holds {len(truth)} positions" in wallet.missing
+    door.requests = 0
+    again = await through_door.discovery.read(DEMO_WALLET.address)
+    assert (again.found, door.requests) == (0, 1)
+    changing.mint(MEDIUM_PROVIDER, STABLE.key, [(-7, 7)], 10**9, DEMO_WALLET.address)
     door.meddle = None
-    assert tokens(await through_door.discovery.read(DEMO_WALLET.address)) == truth
+    assert tokens(await through_door.discovery.read(DEMO_WALLET.address)) > truth
 
 
 @pytest.mark.parametrize("spoil", ["0x", "0x" + "ff" * 32, "0x" + "00" * 31])

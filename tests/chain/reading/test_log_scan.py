@@ -84,10 +84,10 @@ def test_every_log_is_found_once(
     assert found == sorted(number for number in logs_at if 100 <= number <= 2900)
 
 
-async def test_a_node_without_limits_is_asked_once() -> None:
+async def test_a_node_without_limits_is_asked_for_ever_more() -> None:
     node = Node(frozenset({5}), 10**9, 10)
-    assert await scanned(node, 0, 10**6) == [5]
-    assert node.asked == [10**6 + 1]
+    assert await scanned(node, 0, 10**6 - 1) == [5]
+    assert node.asked == [10_000, 80_000, 640_000, 270_000]
 
 
 async def test_a_limit_that_is_named_is_kept_to() -> None:
@@ -100,9 +100,15 @@ async def test_a_limit_that_is_not_named_is_found_and_seldom_tried_again() -> No
     node = Node(frozenset(), 1_000, 10)
     await scanned(node, 0, 127_999)
     refused = [width for width in node.asked if width > 1_000]
-    assert refused[:7] == [128_000, 64_000, 32_000, 16_000, 8_000, 4_000, 2_000]
-    assert set(refused[7:]) == {2_000}
-    assert len(node.asked) <= 128 + 7 + 2 * 4
+    assert refused[:4] == [10_000, 5_000, 2_500, 1_250]
+    assert set(refused[4:]) == {1_250}
+    assert len(node.asked) <= 205 + 4 + 4 * 4
+
+
+async def test_a_wider_range_that_is_refused_leaves_what_was_given_before() -> None:
+    node = Node(frozenset(), 10_000, 10)
+    await scanned(node, 0, 399_999)
+    assert node.asked == [10_000, 80_000, *[10_000] * 39]
 
 
 async def test_ranges_that_proved_good_share_a_request() -> None:

@@ -25,6 +25,7 @@ QUICK = RequestLimits(
     rounds=2,
     pause_seconds=0.01,
     rest_seconds=0.2,
+    limited_seconds=0.02,
     reserve_seconds=0.8,
 )
 NOW = float(HonestNode.head_time + 5)

@@ -227,7 +227,7 @@ async def test_an_attempt_of_many_requests_has_one_limit(base: Network) -> None:
     """However many requests one attempt makes, and however long each is within its own limit."""
     limits = replace(QUICK, total_seconds=0.3)
     endpoints = endpoints_of(["http://127.0.0.1:1", "http://127.0.0.1:2"], limits)
-    failover = Failover(base, endpoints, limits, time.monotonic, lambda: 0.5)
+    failover = Failover(base, endpoints, limits, time.monotonic, lambda: 0.5, asyncio.sleep)
 
     async def attempt(endpoint: Endpoint, seconds: float) -> list[Outcome]:
         for _ in range(100):
@@ -245,7 +245,7 @@ async def test_whoever_asks_all_the_time_sees_an_endpoint_return(base: Network) 
     limits = replace(QUICK, faults_to_rest=1, rest_seconds=0.25, total_seconds=0.4, rounds=3)
     limits = replace(limits, reserve_seconds=0.2, most_rest_seconds=0.5)
     [endpoint] = endpoints_of(["http://127.0.0.1:1"], limits)
-    failover = Failover(base, [endpoint], limits, time.monotonic, lambda: 0.5)
+    failover = Failover(base, [endpoint], limits, time.monotonic, lambda: 0.5, asyncio.sleep)
     endpoint.breaker.failed(time.monotonic())
 
     async def attempt(asked: Endpoint, seconds: float) -> list[Outcome]:

@@ -52,6 +52,18 @@ REASON = "08c379a0" + f"{32:064x}{9:064x}" + b"STF \x1b[31m".hex().ljust(64, "0"
         (-32005, "limit exceeded", None, None),
         (-32602, "block range limit exceeded", None, None),
         (-32000, "query timeout exceeded", None, None),
+        (-32000, "logs matched by query exceeds limit of 10000", None, None),
+        (-32005, "please limit the query to at most 1000 blocks", None, 1_000),
+        (-32000, "Maximum allowed number of requested blocks is 10000", None, 10_000),
+        (-32602, "maximum [from, to] blocks distance: 2000", None, 2_000),
+        (
+            -32600,
+            "Under the Free tier plan, you can make eth_getLogs requests with up to a 10 block"
+            " range. Based on your parameters, this block range should work: [0x1, 0xa]."
+            " Upgrade to PAYG for expanded block range.",
+            (1, 10),
+            10,
+        ),
     ],
 )
 def test_a_range_that_is_too_wide(
@@ -61,6 +73,43 @@ def test_a_range_that_is_too_wide(
     assert isinstance(error, RangeTooWide)
     assert (error.suggested, error.suggested_span) == (first_last, span)
     assert_fit_to_show(error)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (-32011, "no backend is currently healthy to serve traffic"),
+        (-32000, "log query timed out"),
+        (30, "Request timeout on the free tier, please upgrade your tier to the paid one"),
+        (-32000, "request timed out"),
+        (-32002, "context deadline exceeded"),
+        (-32000, "timeout"),
+        (-32603, "Internal error"),
+        (-32602, "words that nobody has heard before"),
+    ],
+)
+def test_a_refusal_of_logs_that_may_be_about_the_range(code: int, message: str) -> None:
+    error = typed_error(ServerError(code, message), "eth_getLogs", ENDPOINT)
+    assert isinstance(error, RangeTooWide)
+    assert error.retryable, "another endpoint may give the same range"
+    assert error.next_step
+    assert_fit_to_show(error)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (-32000, "invalid api key"),
+        (-32001, "Unauthorized: authenticate with a project key"),
+        (-32000, "payment required: this account is suspended"),
+        (-32601, "the method eth_getLogs does not exist/is not available"),
+        (-32001, "rpc method is not whitelisted"),
+    ],
+)
+def test_keys_payment_and_missing_methods_are_not_narrowed(code: int, message: str) -> None:
+    error = typed_error(ServerError(code, message), "eth_getLogs", ENDPOINT)
+    assert isinstance(error, RpcRefused)
+    assert error.lasting
 
 
 def test_the_telling_words_may_hide_in_the_data() -> None:

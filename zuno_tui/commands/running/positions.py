@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from chain.contracts.checksum import shortened
@@ -13,16 +14,18 @@ from zuno_tui.shown.drawing.pieces import range_gauge
 from zuno_tui.shown.output import OutputColumn, table
 from zuno_tui.shown.position_document import wallet_document
 from zuno_tui.shown.position_rows import position_rows, state_words, won_by_position
-from zuno_tui.shown.words import money, percent
+from zuno_tui.shown.search_words import search_words
+from zuno_tui.shown.words import money
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from chain.read.logs import ScanProgress
+    from chain.positions.search_state import SearchProgress
     from zuno_tui.session.session import Session
     from zuno_tui.shown.position_rows import Won
     from zuno_tui.shown.views import PositionRow
 
+_BETWEEN_TELLINGS = 2.0
 _COLUMNS = (
     OutputColumn("#", "right"),
     OutputColumn("POOL"),
@@ -58,10 +61,17 @@ async def wallet_positions(session: Session, *, since_entry: bool) -> CommandAns
     )
 
 
-def telling_progress(session: Session) -> Callable[[ScanProgress], None]:
-    return lambda progress: session.narrate(
-        f"Reading logs: {percent(progress.fraction)}, {progress.found} positions so far"
-    )
+def telling_progress(session: Session) -> Callable[[SearchProgress], None]:
+    """Now and then: a search may take thousands of steps."""
+    told: list[float] = []
+
+    def tell(progress: SearchProgress) -> None:
+        now = time.monotonic()
+        if not told or now - told[-1] >= _BETWEEN_TELLINGS:
+            told.append(now)
+            session.narrate(search_words(progress))
+
+    return tell
 
 
 def _headline(session: Session, overview: Overview) -> tuple[str, ...]:
@@ -81,6 +91,11 @@ def _headline(session: Session, overview: Overview) -> tuple[str, ...]:
         f"Anyone at {shortened(operator)} may move every position of this wallet."
         for operator in wallet.operators
     ]
+    if wallet.positions and wallet.approvals_from is not None:
+        lines.append(
+            "Who was allowed to move every position of this wallet before block"
+            f" {wallet.approvals_from:,} is not known: the endpoint gives few blocks at once."
+        )
     return tuple(lines)
 
 

@@ -24,9 +24,9 @@ from chain.contracts.pool_key import PoolKey
 from chain.history.candle_volatility import Volatility, VolatilityStep
 from chain.history.end_ticks import EndTicks
 from chain.math.ticks import sqrt_price_at_tick
-from chain.positions.discovery import WalletPositions
 from chain.positions.identity import identify
 from chain.positions.snapshot import range_status
+from chain.positions.wallet_trail import WalletPositions
 from chain.prices.ladder import price_book
 from tests.agents.monitor.deliver.paced_person import Person
 from tests.agents.monitor.made_up_alerts import NOW, WALLET
@@ -143,7 +143,7 @@ def _reading(held: tuple[PositionSnapshot, ...], ticks: EndTicks | None, head: i
         balance_of=len(held),
         operators=(),
         unconfirmed=(),
-        scanned_from=0,
+        approvals_from=None,
         words={},
     )
     moves = Volatility(VolatilityStep.MARKET, DAILY_SIGMA, 24, "a test", None, None, ())

@@ -1,0 +1,342 @@
+"""Positions of wallets looked for from the newest block down, until as many are found as there are.
+
+By the logs of what arrived where the endpoint gives enough blocks at once; where it does not, or
+has no old logs, by asking for the owner of one id after the other. `ownerOf` has the last word.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from chain.contracts import abi
+from chain.positions import custody
+from chain.positions.holdings import APPROVAL_FOR_ALL, TRANSFER, by_owner, minted_in, owner_words
+from chain.positions.search_state import GivenUp, KnownRange, SearchProgress, SearchState
+from chain.read.logs import FIRST_BLOCKS, NARROWABLE, Width, scan_logs_back
+from chain.rpc import requests
+from chain.rpc.errors import RateLimited, Reverted, RpcRefused, StatePruned
+from chain.rpc.multicall import Call, multicall
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+
+    from chain.contracts.networks import Address, Network
+    from chain.positions.memory import PositionMemory
+    from chain.read.logs import Topics
+    from chain.rpc.client import RpcClient
+    from chain.rpc.multicall import CallOutcome
+    from chain.rpc.records import BlockRef, Log
+    from chain.rpc.requests import Request
+
+T = TypeVar("T")
+
+IDS_PER_CALL = 750
+"""Owners told by one call of ten million gas."""
+
+_ID_CALLS_AT_ONCE = 3
+"""Some servers take no request over a megabyte."""
+
+_FEW_CALLS = 40
+"""Approvals given long ago are looked for where it takes no more."""
+
+_HOPELESS_CALLS = 300
+_FEWEST_IDS = 25
+_MOST_LIMITS = 12
+_NO_LOGS = (*NARROWABLE, RpcRefused, StatePruned)
+_TOO_MANY_IDS = (*NARROWABLE, RpcRefused, Reverted)
+_TRANSFER_TOPICS = 4
+_NEXT_ID = abi.selector("nextTokenId()")
+
+
+def affords_approvals(blocks: int, known: KnownRange | None) -> bool:
+    """Whether an endpoint gives the logs of so many blocks in a few calls."""
+    return blocks <= _FEW_CALLS * (FIRST_BLOCKS if known is None else known.blocks)
+
+
+class WalletSearch(Struct):
+    """One wallet while it is looked for."""
+
+    owner: Address
+    balance: int
+    state: SearchState
+    mine: set[int]
+    """Those of the found that `ownerOf` confirmed."""
+    doubtful: bool = False
+    """Whether what was found has turned out to be another's before: then each is checked."""
+
+    @property
+    def is_done(self) -> bool:
+        return self.missing <= 0
+
+    @property
+    def missing(self) -> int:
+        return self.balance - len(self.mine | self.state.found)
+
+    def took(self, logs: Iterable[Log]) -> SearchState:
+        """The state after some logs, in whatever order: who owns an id is asked anyway."""
+        arrived, operators = set(self.state.found), set(self.state.operators)
+        word = owner_words([self.owner])
+        for log in logs:
+            if log.topics[0] == TRANSFER and len(log.topics) == _TRANSFER_TOPICS:
+                arrived.add(int(log.topics[3], 16))
+            elif log.topics[0] == APPROVAL_FOR_ALL and log.topics[1] == word:
+                operators.add("0x" + log.topics[2][-40:])
+        return replace(self.state, found=frozenset(arrived), operators=frozenset(operators))
+
+
+class _LogsHopelessError(Exception):
+    """So few blocks at once that asking for every id's owner is far quicker."""
+
+
+class PositionSearch:
+    """Wallets that were searched equally far, looked for together."""
+
+    def __init__(
+        self,
+        client: RpcClient,
+        network: Network,
+        memory: PositionMemory,
+        wallets: Sequence[WalletSearch],
+        watch: Callable[[SearchProgress], None],
+    ) -> None:
+        self._client = client
+        self._network = network
+        self._memory = memory
+        self._wallets = wallets
+        self._watch = watch
+        self._manager = network.contracts.position_manager
+        self._first = network.first_block
+        self._known = memory.known_range(client.labels)
+        self._began = client.monotonic()
+        self._worked = 0
+        self._next_id: int | None = None
+        self._at: BlockRef = "latest"
+
+    async def run(self, head: int) -> None:
+        """Look for everything up to this block; the wallets' states say how far it came."""
+        self._at = head
+        below = self._wallets[0].state.logs_from - 1
+        try:
+            await self._catch_up(head)
+            if not self._is_done:
+                await self._go_down(below, head)
+        except _LogsHopelessError:
+            pass
+        except _NO_LOGS:
+            if self._known is None:
+                self._memory.remember_range(self._client.labels, KnownRange(1, most=True))
+        if self._wallets[0].state.through != head:
+            # It was not caught up with: what was approved in between is not known.
+            self._update(approvals_from=head + 1)
+        if not self._is_done:
+            await self._check(all_found=False)
+            await self._ask_owners()
+        with suppress(*_NO_LOGS):
+            await self._read_approvals()
+        for one in self._wallets:
+            given_up = None if one.is_done else GivenUp(one.missing, self._client.labels)
+            one.state = replace(one.state, through=head, given_up=given_up)
+        self._save()
+
+    @property
+    def _is_done(self) -> bool:
+        return all(one.is_done for one in self._wallets)
+
+    async def _catch_up(self, head: int) -> None:
+        """What arrived since the last time; approvals too, unless that would take too long."""
+        first = self._wallets[0].state.through + 1
+        if first > head:
+            return
+        affordable = affords_approvals(head - first + 1, self._known)
+        if not affordable:
+            self._update(approvals_from=head + 1)
+            if self._is_done:
+                return
+        async for part_first, width in self._scanned(first, head, approvals=affordable):
+            self._tell("logs", head - part_first + 1, head - first + 1)
+            if self._is_done and not affordable:
+                break
+            if width.answered and await self._is_hopeless(part_first - first, width):
+                raise _LogsHopelessError
+        self._update(through=head)
+
+    async def _go_down(self, last: int, head: int) -> None:
+        """What arrived before, and approvals beside it where all of them take but a few calls."""
+        together = self._wallets[0].state.approvals_from == last + 1 and affords_approvals(
+            last - self._first + 1, self._known
+        )
+        async for part_first, width in self._scanned(self._first, last, approvals=together):
+            self._update(logs_from=part_first)
+            if together:
+                self._update(approvals_from=part_first)
+            self._save()
+            self._tell("logs", head - part_first + 1, head - self._first + 1)
+            if self._is_done:
+                return
+            if width.answered and await self._is_hopeless(part_first - self._first, width):
+                raise _LogsHopelessError
+
+    async def _read_approvals(self) -> None:
+        last = max(one.state.approvals_from for one in self._wallets) - 1
+        if last < self._first or not affords_approvals(last - self._first + 1, self._known):
+            return
+        async for part_first, _ in self._scanned(self._first, last, arrivals=False):
+            self._update(approvals_from=part_first)
+
+    async def _scanned(
+        self, first: int, last: int, *, arrivals: bool = True, approvals: bool = True
+    ) -> AsyncIterator[tuple[int, Width]]:
+        """Every range, newest first, once its logs are counted in."""
+        topic = owner_words([one.owner for one in self._wallets])
+        filters: list[Topics] = [(TRANSFER, None, topic)] if arrivals else []
+        if approvals:
+            filters.append((APPROVAL_FOR_ALL, topic))
+        width = self._width(last - first + 1)
+        async for part in scan_logs_back(
+            self._client, self._manager, filters, first, last, width=width
+        ):
+            logs = by_owner(part.logs)
+            for one in self._wallets:
+                one.state = one.took(logs.get(one.owner, ()))
+            self._memory.remember_minted(minted_in(part.logs))
+            self._learn(part.width)
+            self._worked += part.width.good
+            await self._check()
+            yield part.first, part.width
+
+    def _width(self, blocks: int) -> Width:
+        known = self._known
+        if known is None:
+            return Width.at_first(blocks)
+        fitting = min(blocks, known.blocks)
+        ceiling = fitting if known.most else blocks
+        return Width(fitting, ceiling, answered=1, good=fitting, refused=known.most)
+
+    def _learn(self, width: Width) -> None:
+        known = self._known
+        if width.refused:
+            self._known = KnownRange(max(1, width.good or width.blocks), most=True)
+        elif known is None or width.good > known.blocks:
+            self._known = KnownRange(width.good, most=False)
+        if self._known is not None and self._known != known:
+            self._memory.remember_range(self._client.labels, self._known)
+
+    async def _is_hopeless(self, blocks: int, width: Width) -> bool:
+        calls = blocks / width.blocks
+        if calls < _HOPELESS_CALLS:
+            return False
+        if self._next_id is None:
+            self._next_id = await self._ask_next_id()
+        return bool(self._next_id) and calls > 2 * self._next_id / IDS_PER_CALL
+
+    async def _ask_next_id(self) -> int:
+        """0 where the endpoint does not say."""
+        asked = requests.call(self._manager, _NEXT_ID)
+        try:
+            answer = await self._patiently(partial(self._client.ask, asked))
+        except _TOO_MANY_IDS:
+            return 0
+        return int.from_bytes(answer, "big")
+
+    async def _check(self, *, all_found: bool = True) -> None:
+        """Whose the found ones are, where it decides whether all are found."""
+        for one in self._wallets:
+            unsure = sorted(one.state.found - one.mine)
+            if not unsure or (all_found and not (one.doubtful and one.is_done)):
+                continue
+            owners = await self._patiently(partial(self._owners, unsure))
+            one.mine |= {token for token, owner in owners.items() if owner == one.owner}
+            one.state = replace(one.state, found=frozenset(one.mine))
+
+    async def _owners(self, tokens: Sequence[int]) -> dict[int, Address | None]:
+        """Their owners, at the newest block as long as the node has its state; None for no one."""
+        groups = [tokens[at : at + IDS_PER_CALL] for at in range(0, len(tokens), IDS_PER_CALL)]
+        try:
+            answers = await self._client.together(*map(self._owners_request, groups))
+        except StatePruned:
+            if self._at == "latest":
+                raise
+            self._at = "latest"
+            return await self._owners(tokens)
+        return {
+            token: custody.decode_owner(outcome)
+            for group, outcomes in zip(groups, answers, strict=True)
+            for token, outcome in zip(group, outcomes, strict=True)
+        }
+
+    def _owners_request(self, tokens: Sequence[int]) -> Request[list[CallOutcome]]:
+        # Not by `custody.about`, whose memory is for questions that are asked again.
+        calls = [Call(self._manager, custody.OWNER + token.to_bytes(32, "big")) for token in tokens]
+        return multicall(self._network.contracts.multicall3, calls, self._at)
+
+    async def _ask_owners(self) -> None:
+        """Every id from the newest down: it takes neither logs nor an archive."""
+        newest = max(0, (self._next_id or await self._ask_next_id()) - 1)
+        state = self._wallets[0].state
+        low, high = (state.ids_from, state.ids_through) if state.ids_from else (newest + 1, newest)
+        self._began, self._worked = self._client.monotonic(), 0
+        async for _ in self._asked(high + 1, newest, newest):
+            pass
+        self._update(ids_through=newest)
+        async for start in self._asked(1, low - 1, newest):
+            self._update(ids_from=start)
+            self._save()
+        # What was asked before comes last: it may have changed hands since.
+        async for _ in self._asked(low, high, newest):
+            pass
+
+    async def _asked(self, first: int, last: int, newest: int) -> AsyncIterator[int]:
+        """The lowest id of every group, newest first, once its owners are known."""
+        at_once = IDS_PER_CALL * _ID_CALLS_AT_ONCE
+        while last >= first and not self._is_done:
+            group = range(max(first, last - at_once + 1), last + 1)
+            try:
+                owners = await self._patiently(partial(self._owners, group))
+            except _TOO_MANY_IDS:
+                at_once //= 2
+                if at_once < _FEWEST_IDS:
+                    return
+                continue
+            for one in self._wallets:
+                one.mine |= {token for token, owner in owners.items() if owner == one.owner}
+                one.state = replace(one.state, found=one.state.found | one.mine)
+            last = group.start - 1
+            self._worked += len(group)
+            self._tell("ids", self._worked, newest)
+            yield group.start
+
+    async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
+        for _ in range(_MOST_LIMITS):
+            try:
+                return await ask()
+            except RateLimited as limit:
+                await self._client.wait_out(limit)
+        return await ask()
+
+    def _update(self, **changes: int) -> None:
+        for one in self._wallets:
+            one.state = replace(one.state, **changes)
+
+    def _save(self) -> None:
+        self._memory.remember_searches({one.owner: one.state for one in self._wallets})
+
+    def _tell(self, by: Literal["logs", "ids"], done: int, total: int) -> None:
+        seconds = self._client.monotonic() - self._began
+        left = None if not self._worked else seconds / self._worked * (total - done)
+        self._watch(
+            SearchProgress(
+                found=sum(one.balance - max(0, one.missing) for one in self._wallets),
+                wanted=sum(one.balance for one in self._wallets),
+                by=by,
+                done=done,
+                total=total,
+                seconds_left=left,
+                blocks_at_once=0 if self._known is None else self._known.blocks,
+                limited=self._client.limited,
+            )
+        )

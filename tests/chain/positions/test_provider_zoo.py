@@ -1,0 +1,215 @@
+"""Finding positions through every provider of the zoo: the right answer, and what it costs."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec import Struct
+
+from chain.base.store import Store
+from chain.contracts.networks import NATIVE, network_named
+from chain.positions.discovery import Discovery
+from chain.positions.memory import PositionMemory
+from chain.positions.portfolio import price_words
+from chain.rpc.errors import HttpFault
+from tests.fakes.providers.clock import VirtualClock
+from tests.fakes.providers.profiles import PROFILES, profile_named
+from tests.fakes.providers.provider import Provider, client_through
+from tests.fakes.providers.virtual_chain import VirtualChain
+
+if TYPE_CHECKING:
+    from chain.positions.wallet_trail import WalletPositions
+    from tests.fakes.providers.profile import Profile
+
+HOLDER = "0x" + "11" * 20
+OTHER = "0x" + "22" * 20
+DAY = 86_400
+TWO_YEARS = 730 * DAY
+MANY_IDS, FEW_IDS = 1_500_000, 9_000
+FEW_BLOCKS = 5_000
+MOST_REQUESTS = {"empty": 3, "one": 30, "forty": 450}
+
+
+class Cost(Struct, frozen=True):
+    requests: int
+    calls: int
+    seconds: float
+    waited: float
+
+
+class Looked(Struct, frozen=True):
+    wallet: WalletPositions
+    first: Cost
+    second: Cost
+
+
+def chain_of(profile: Profile, ages: list[float]) -> VirtualChain:
+    """Two years of blocks, with positions minted so many days ago."""
+    network = network_named(profile.network)
+    blocks = int(TWO_YEARS / network.block_seconds)
+    hopeless = profile.most_blocks is not None and profile.most_blocks <= FEW_BLOCKS
+    few_calls = hopeless or profile.logs_kept is not None or (profile.most_in_batch or 10) < 10
+    by_owner = few_calls or bool(profile.refused_methods)
+    newest = FEW_IDS if by_owner else MANY_IDS
+    chain = VirtualChain(network, network.first_block + blocks, newest + 1, VirtualClock())
+    for place, days in enumerate(ages):
+        age = int(days * DAY / network.block_seconds)
+        token_id = newest - int(days / 730 * (newest - 100)) - place
+        chain.give(token_id, HOLDER, chain.head - age)
+    return chain
+
+
+async def looked_through(profile: Profile, chain: VirtualChain) -> Looked:
+    clock = chain.clock
+    provider = Provider(profile, chain, clock)
+    costs = []
+    with Store.in_memory() as store:
+        for _ in range(2):
+            provider.forget_counts()
+            clock.now += 60
+            began, waited = clock.now, clock.waited
+            async with client_through(chain.network, provider) as client:
+                memory = PositionMemory(store, chain.network, clock.read)
+                also = price_words(chain.network)
+                wallet = await Discovery(client, chain.network, memory, also=also).read(HOLDER)
+            seconds, waits = clock.now - began, clock.waited - waited
+            costs.append(Cost(provider.requests, provider.calls, seconds, waits))
+    return Looked(wallet, *costs)
+
+
+WALLETS: dict[str, list[float]] = {
+    "empty": [],
+    "one": [29.0],
+    "forty": [730 * place / 40 for place in range(40)],
+}
+SERVING = [one for one in PROFILES if one.closed is None]
+
+
+def row(profile: Profile, wallet: str, looked: Looked) -> str:
+    first, second = looked.first, looked.second
+    return (
+        f"{profile.name:<21}{wallet:<6} first {first.requests:>4} requests {first.calls:>5} calls"
+        f" {first.seconds:>6.1f} s, {first.waited:>5.1f} s of it waited"
+        f" · second {second.requests} requests {second.calls} calls"
+    )
+
+
+@pytest.mark.parametrize("profile", SERVING, ids=lambda one: one.name)
+async def test_every_wallet_is_found_through(profile: Profile) -> None:
+    for wallet, ages in WALLETS.items():
+        chain = chain_of(profile, ages)
+        looked = await looked_through(profile, chain)
+        sys.stdout.write(row(profile, wallet, looked) + "\n")
+        expected = chain.owned(HOLDER, chain.head)
+        assert {one.token_id for one in looked.wallet.positions} == expected
+        assert looked.wallet.complete
+        # A batch that is cut up, or a machine that lags, takes a few more.
+        small_batches = (profile.most_in_batch or 10) < 10
+        assert looked.first.requests <= MOST_REQUESTS[wallet] * (3 if small_batches else 1)
+        assert looked.second.requests <= (5 if small_batches or profile.share_behind else 1)
+
+
+async def test_one_that_serves_nobody_says_what_to_do() -> None:
+    profile = profile_named("without a key")
+    with pytest.raises(HttpFault) as caught:
+        await looked_through(profile, chain_of(profile, []))
+    assert caught.value.status == 401
+    assert "--rpc URL" in caught.value.next_step
+
+
+async def test_what_was_given_away_or_burned_is_not_taken_for_found() -> None:
+    profile = profile_named("quicknode paid")
+    chain = chain_of(profile, [1.0, 20.0])
+    kept = chain.owned(HOLDER, chain.head)
+    for place in range(12):
+        token_id, age = 5_000 + place, 50_000 * (12 - place)
+        chain.give(token_id, HOLDER, chain.head - age)
+        chain.give(token_id, NATIVE if place % 2 else OTHER, chain.head - age + 10, HOLDER)
+    looked = await looked_through(profile, chain)
+    assert {one.token_id for one in looked.wallet.positions} == kept
+    assert looked.first.requests <= 40
+
+
+async def test_several_endpoints_share_the_work() -> None:
+    profile = profile_named("mainnet.base.org")
+    seconds = []
+    for count in (1, 2):
+        chain = chain_of(profile, [200.0])
+        providers = [Provider(profile, chain, chain.clock) for _ in range(count)]
+        began = chain.clock.now
+        with Store.in_memory() as store:
+            async with client_through(chain.network, *providers) as client:
+                memory = PositionMemory(store, chain.network, chain.clock.read)
+                wallet = await Discovery(client, chain.network, memory).read(HOLDER)
+        assert wallet.complete
+        assert all(provider.calls > 100 for provider in providers)
+        seconds.append(chain.clock.now - began)
+    assert seconds[1] < 0.75 * seconds[0]
+
+
+async def test_two_readers_of_one_wallet_search_once() -> None:
+    profile = profile_named("quicknode paid")
+    chain = chain_of(profile, [100.0])
+    provider = Provider(profile, chain, chain.clock)
+    with Store.in_memory() as store:
+        async with client_through(chain.network, provider) as client:
+
+            async def read() -> WalletPositions:
+                memory = PositionMemory(store, chain.network, chain.clock.read)
+                return await Discovery(client, chain.network, memory).read(HOLDER)
+
+            alone = (await read()).found, provider.methods.count("eth_getLogs")
+            for namespace in ("holdings", "log range"):
+                store.forget(namespace)
+            provider.forget_counts()
+            both = await asyncio.gather(read(), read())
+    assert [one.found for one in both] == [1, 1]
+    assert provider.methods.count("eth_getLogs") <= alone[1] + 20
+
+
+async def test_a_long_search_stays_its_own() -> None:
+    profile = profile_named("mainnet.base.org")
+    chain = chain_of(profile, [700.0])
+    provider = Provider(profile, chain, chain.clock)
+    claims: list[bool] = []
+    with Store.in_memory() as store:
+        memory = PositionMemory(store, chain.network, chain.clock.read)
+
+        def another(_progress: object) -> None:
+            claims.append(memory.claim_search(HOLDER, "another"))
+
+        began = chain.clock.now
+        async with client_through(chain.network, provider) as client:
+            await Discovery(client, chain.network, memory, watch=another).read(HOLDER)
+        assert chain.clock.now - began > 120
+        assert claims
+        assert not any(claims)
+        assert memory.claim_search(HOLDER, "another"), "free once it is over"
+
+
+async def sequences(count: int) -> None:
+    """Every look succeeds though one call in five is answered a block behind."""
+    profile = replace(profile_named("quicknode paid"), share_behind=0.2)
+    chain = chain_of(profile, [3.0, 12.0])
+    provider = Provider(profile, chain, chain.clock)
+    with Store.in_memory() as store:
+        for place in range(count):
+            chain.clock.now += 7
+            async with client_through(chain.network, provider) as client:
+                memory = PositionMemory(store, chain.network, chain.clock.read)
+                wallet = await Discovery(client, chain.network, memory).read(HOLDER)
+            assert wallet.complete, place
+            assert wallet.found == 2
+
+
+async def test_one_call_in_five_a_block_behind_fails_no_look() -> None:
+    await sequences(10)
+
+
+@pytest.mark.soak
+async def test_one_call_in_five_a_block_behind_fails_no_look_of_a_hundred() -> None:
+    await sequences(100)

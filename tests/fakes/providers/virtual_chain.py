@@ -1,0 +1,245 @@
+"""Two years of a chain with Uniswap's PositionManager on it, told from a handful of facts."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from chain.contracts import abi
+from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import PoolKey
+from chain.math.ticks import sqrt_price_at_tick
+from chain.positions import custody
+from chain.positions.holdings import TRANSFER
+from chain.positions.identity import identify, layout_of
+from tests.fakes.honest_node import NodeRefusalError
+from tests.fakes.providers.clock import START
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from chain.contracts.networks import Address, Network
+    from tests.fakes.providers.clock import VirtualClock
+
+_WORD = 32
+_NEXT_ID = abi.selector("nextTokenId()")
+_BALANCE = abi.selector("balanceOf(address)")
+_OPERATOR = abi.selector("isApprovedForAll(address,address)")
+_AGGREGATE = abi.selector("aggregate3((address,bool,bytes)[])")
+_TIME = abi.selector("getCurrentBlockTimestamp()")
+_NUMBER = abi.selector("getBlockNumber()")
+_PARENT = abi.selector("getLastBlockHash()")
+_ARB_NUMBER = abi.selector("arbBlockNumber()")
+
+
+@dataclass(frozen=True)
+class TransferFact:
+    token_id: int
+    sender: Address
+    receiver: Address
+    block: int
+
+
+@dataclass
+class VirtualChain:
+    """Every position is of one plain pool; ids nobody was given belong to a stranger."""
+
+    network: Network
+    first_head: int
+    next_id: int
+    clock: VirtualClock
+    transfers: list[TransferFact] = field(default_factory=list)
+
+    @property
+    def head(self) -> int:
+        """Blocks come as the clock goes on."""
+        return self.first_head + int((self.clock.now - START) / self.network.block_seconds)
+
+    def __post_init__(self) -> None:
+        contracts = self.network.contracts
+        stable = self.network.stable or "0x" + "99" * 20
+        self._key = PoolKey(NATIVE, stable, 500, 10, NATIVE)
+        self._manager = contracts.position_manager
+        pool = layout_of(identify(1, self._key, -100, 100), self._manager).pool
+        slot0 = sqrt_price_at_tick(0) | 500 << 208
+        self._words = {pool.slot0: slot0, pool.liquidity: 10**18}
+        self._moves: dict[int, list[TransferFact]] = {}
+
+    def give(self, token_id: int, receiver: Address, block: int, sender: Address = NATIVE) -> None:
+        fact = TransferFact(token_id, sender, receiver, block)
+        self.transfers.append(fact)
+        self._moves.setdefault(token_id, []).append(fact)
+        position = layout_of(identify(token_id, self._key, -100, 100), self._manager).position
+        self._words[position.liquidity] = 10**15
+
+    def owner(self, token_id: int, at: int) -> Address | None:
+        moved = [one for one in self._moves.get(token_id, ()) if one.block <= at]
+        if moved:
+            last = max(moved, key=lambda one: one.block).receiver
+            return None if last == NATIVE else last
+        return "0x" + "57" * 20 if 0 < token_id < self.next_id else None
+
+    def owned(self, owner: Address, at: int) -> set[int]:
+        return {token for token in self._moves if self.owner(token, at) == owner}
+
+    def hash(self, number: int) -> str:
+        return _hash(self.network.chain_id, number)
+
+    def time(self, number: int) -> int:
+        return int(START + self.network.block_seconds * (number - self.first_head))
+
+    def answer(self, method: str, params: list[object], behind: int) -> object:
+        """As a machine tells it that lacks so many of the newest blocks."""
+        newest = self.head - behind
+        match method, params:
+            case "eth_chainId", []:
+                return hex(self.network.chain_id)
+            case "eth_getBlockByNumber", [str(ref), False]:
+                return self._block(self._height(ref, newest), newest)
+            case "eth_getBlockByHash", [str(ref), False]:
+                return self._block(self._by_hash(ref, newest), newest)
+            case "eth_getLogs", [dict(wanted)]:
+                last = self._height(str(wanted["toBlock"]), newest)
+                if last > newest:
+                    raise NodeRefusalError(-32000, "block range extends beyond current head block")
+                return list(self._logs(int(str(wanted["fromBlock"]), 16), last, wanted["topics"]))
+            case "eth_call", [{"data": str(data)}, ref]:
+                at = self._state(ref, newest)
+                success, answer = self._call(bytes.fromhex(data[2:]), at)
+                if not success:
+                    raise NodeRefusalError(3, "execution reverted")
+                return "0x" + answer.hex()
+            case "eth_getCode", _:
+                return "0x00"
+        raise NodeRefusalError(-32601, f"the method {method} does not exist/is not available")
+
+    def _block(self, number: int | None, newest: int) -> dict[str, object] | None:
+        if number is None or not 0 <= number <= newest:
+            return None
+        return {
+            "number": hex(number),
+            "hash": self.hash(number),
+            "parentHash": self.hash(number - 1),
+            "timestamp": hex(self.time(number)),
+            "baseFeePerGas": "0x1",
+            "gasUsed": "0x0",
+            "gasLimit": "0x1c9c380",
+        }
+
+    def _height(self, ref: str, newest: int) -> int:
+        if ref == "finalized":
+            return newest - 1000
+        return newest if ref == "latest" else int(ref, 16)
+
+    def _by_hash(self, wanted: str, newest: int) -> int | None:
+        recent = range(newest, max(0, newest - 5_000), -1)
+        return next((number for number in recent if self.hash(number) == wanted), None)
+
+    def _state(self, ref: object, newest: int) -> int:
+        number: int | None
+        if isinstance(ref, dict):
+            number = self._by_hash(str(ref["blockHash"]), newest)
+        else:
+            number = self._height(str(ref), newest)
+        if number is None or number > newest:
+            raise NodeRefusalError(-32000, "header not found")
+        return number
+
+    def _logs(self, first: int, last: int, topics: object) -> Iterator[dict[str, object]]:
+        assert isinstance(topics, list)
+        for place, one in enumerate(sorted(self.transfers, key=lambda one: one.block)):
+            told = [TRANSFER, _topic(one.sender), _topic(one.receiver), f"0x{one.token_id:064x}"]
+            if first <= one.block <= last and _matches(told, topics):
+                yield {
+                    "address": self._manager,
+                    "topics": told,
+                    "data": "0x",
+                    "blockNumber": hex(one.block),
+                    "blockHash": self.hash(one.block),
+                    "transactionHash": self.hash(one.block),
+                    "transactionIndex": "0x0",
+                    "logIndex": hex(place),
+                    "removed": False,
+                }
+
+    def _call(self, data: bytes, at: int) -> tuple[bool, bytes]:
+        selector, given = data[:4], data[4:]
+        if selector == _AGGREGATE:
+            return True, self._aggregate(given, at)
+        number = int.from_bytes(given[:_WORD], "big")
+        owner = self.owner(number, at)
+        match selector:
+            case s if s == custody.OWNER:
+                return owner is not None, b"" if owner is None else _address(owner)
+            case s if s == custody.POOL_AND_INFO:
+                key = abi.encode_call("f(address,address,uint24,int24,address)", *self._key.values)
+                return True, key[4:] + self._info(owner)
+            case s if s == custody.INFO:
+                return True, self._info(owner)
+            case s if s in (custody.APPROVED, custody.SUBSCRIBER, _OPERATOR):
+                return True, bytes(_WORD)
+            case s if s == _NEXT_ID:
+                return True, _word(self.next_id)
+            case s if s == _BALANCE:
+                return True, _word(len(self.owned(f"0x{number:040x}", at)))
+            case s if s in (_NUMBER, _ARB_NUMBER):
+                return True, _word(at)
+            case s if s == _TIME:
+                return True, _word(self.time(at))
+            case s if s == _PARENT:
+                return True, bytes.fromhex(self.hash(at - 1)[2:])
+        slots = [given[place : place + _WORD] for place in range(2 * _WORD, len(given), _WORD)]
+        words = [self._words.get(int.from_bytes(slot, "big"), 0) for slot in slots]
+        return True, b"".join((_word(_WORD), _word(len(words)), *map(_word, words)))
+
+    def _info(self, owner: Address | None) -> bytes:
+        if owner is None:
+            return bytes(_WORD)
+        prefix = int(self._key.pool_id[:52], 16)
+        return _word(prefix << 56 | 100 << 32 | (-100 % 2**24) << 8)
+
+    def _aggregate(self, given: bytes, at: int) -> bytes:
+        count = int.from_bytes(given[_WORD : 2 * _WORD], "big")
+        base = 2 * _WORD
+        bodies: list[bytes] = []
+
+        def number(place: int) -> int:
+            return int.from_bytes(given[place : place + _WORD], "big")
+
+        for place in range(count):
+            start = base + number(base + _WORD * place)
+            length, body = number(start + 3 * _WORD), start + 4 * _WORD
+            success, answer = self._call(given[body : body + length], at)
+            padded = answer + bytes(-len(answer) % _WORD)
+            bodies.append(_word(success) + _word(2 * _WORD) + _word(len(answer)) + padded)
+        offsets, offset = [], _WORD * count
+        for one in bodies:
+            offsets.append(_word(offset))
+            offset += len(one)
+        return b"".join((_word(_WORD), _word(count), *offsets, *bodies))
+
+
+@lru_cache(maxsize=100_000)
+def _hash(chain_id: int, number: int) -> str:
+    return "0x" + hashlib.sha256(f"{chain_id}/{number}".encode()).hexdigest()
+
+
+def _word(value: int) -> bytes:
+    return int(value).to_bytes(_WORD, "big")
+
+
+def _address(address: Address) -> bytes:
+    return bytes(12) + bytes.fromhex(address[2:])
+
+
+def _topic(address: Address) -> str:
+    return "0x" + _address(address).hex()
+
+
+def _matches(told: list[str], wanted: list[object]) -> bool:
+    for one, topic in zip(told, wanted, strict=False):
+        if topic is not None and one not in (topic if isinstance(topic, list) else [topic]):
+            return False
+    return len(wanted) <= len(told)

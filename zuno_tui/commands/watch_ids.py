@@ -1,0 +1,38 @@
+"""`zuno watch-ids ID…`: positions of the wallet, named where an endpoint cannot find them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.commands.arguments import read_token_id
+from zuno_tui.commands.command import Argument, Command, Group, Intent
+
+if TYPE_CHECKING:
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import CommandAnswer
+
+
+class WatchIds(Intent, frozen=True):
+    command: ClassVar = ("watch-ids",)
+    arguments: ClassVar = (
+        Argument(
+            "token_ids", "positions, by number", metavar="ID", read=read_token_id, several=True
+        ),
+    )
+
+    token_ids: tuple[int, ...]
+
+
+async def _answer(session: Session, asked: WatchIds) -> CommandAnswer:
+    from zuno_tui.commands.running.watch_ids import remember_ids
+
+    return await remember_ids(session, asked.token_ids)
+
+
+COMMAND = Command(
+    name="watch-ids",
+    does="name positions of the wallet that its endpoint cannot find",
+    group=Group.POSITION,
+    intent=WatchIds,
+    answer=_answer,
+)
