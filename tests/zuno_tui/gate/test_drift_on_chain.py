@@ -114,7 +114,7 @@ def _kept_bounds(desk: Desk, plan_id: str) -> DriftLimits:
 
 
 def test_a_plan_to_open_drifts_with_the_pool_it_enters(desk: Desk, moves: Moves) -> None:
-    plan = desk.here("create", "0.5 WETH and 1500 USDC, 0.05%", "--json", "--deterministic").data
+    plan = desk.here("create", "0.5 WETH and 1300 USDC, 0.05%", "--json", "--deterministic").data
     move = next(one for one in plan["candidates"] if one["judgment"]["verdict"] != "veto")
     approval = desk.approved("approve", plan["planId"], "--candidate", str(move["index"]))
     bounds, pool_id = _kept_bounds(desk, plan["planId"]), move["poolId"]

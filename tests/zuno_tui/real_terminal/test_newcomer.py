@@ -23,7 +23,7 @@ _WALK = (
         "The desk",
         "",
         r"#26 WETH/USDC 0\.3% +✗ out",
-        r"critical #26",
+        r"(critical|warning) +#26",
         r"→ #26 is out of range and earns nothing\. Press : and type recommend 26",
     ),
     ("The debate", ":recommend 26\r", r"· position #26 · speaking[\s\S]+▌ [A-Z]+"),
