@@ -168,7 +168,7 @@ async def _tried(
     """Tried with room to spare, then once more with the gas that will be signed for."""
     first = await simulate(sources.client, built.transactions, at, tokens)
     refuse_failing(first)
-    if first.unsimulated or first.method != "eth_simulateV1":
+    if first.method != "eth_simulateV1":
         return built, first
     limited = with_gas(built, [step.gas_used for step in first.steps])
     second = await simulate(sources.client, limited.transactions, at, tokens)
