@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
@@ -13,18 +15,23 @@ from chain.execution.outbox.records import Anchor, Doubt, EndCode, Inclusion, St
 from chain.execution.outbox.replacement import Fees, cancellation
 from chain.execution.outbox.resume import ResumeChoice, StepFinding, StepSituation, look
 from chain.rpc.client import RpcClient
+from chain.rpc.reader import Reader
 from tests.chain.execution.outbox_kit import GWEI, HALF_WAY, planned, signed_by, transfer
 from tests.chain.execution.sending_kit import Bench, SendFault, bench_on, through
 from tests.fakes import faults
 from tests.fakes.fault_server import FaultServer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
     from chain.contracts.networks import Network
     from chain.execution.outbox.records import PlannedDispatch, PlanStep
+    from chain.rpc.errors import RpcError
+    from chain.rpc.requests import Request
     from tests.chain.moves import Moves
+
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -263,6 +270,35 @@ async def test_a_chain_that_does_not_answer_leaves_the_last_word_in_time(bench: 
     assert finding.situation is StepSituation.UNKNOWN
     assert "was last known as signed" in finding.sentence
     assert finding.step.state is StepState.SIGNED
+
+
+async def test_a_chain_that_falls_silent_after_its_head_leaves_the_last_word(bench: Bench) -> None:
+    signed_and_left(bench, bench.plan())
+    reads = FallsSilent(bench.client)
+    found = await look(
+        bench.outbox,
+        reads,
+        chain_id=bench.network.chain_id,
+        clock=lambda: bench.waits.now,
+        evidence=EMBEDDED,
+        within=0.3,
+    )
+
+    [finding] = found
+    assert finding.situation is StepSituation.UNKNOWN
+    assert finding.step.state is StepState.SIGNED
+
+
+@dataclass
+class FallsSilent(Reader):
+    """Tells of its blocks, and never of a transaction."""
+
+    client: RpcClient
+
+    async def settle(self, requests: Sequence[Request[T]]) -> list[T | RpcError]:
+        if any(one.method == "eth_getTransactionCount" for one in requests):
+            await asyncio.sleep(60)
+        return await self.client.settle(requests)
 
 
 async def test_plans_of_another_network_are_not_looked_up_here(bench: Bench) -> None:
