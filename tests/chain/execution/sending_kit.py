@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Network
     from chain.execution.outbox.records import Dispatch, PlannedDispatch
     from chain.execution.transaction import UnsignedTransaction
+    from chain.rpc.reader import Reader
     from tests.chain.moves import Moves
     from tests.fakes.fault_server import Asked, Connection
     from tests.fakes.honest_node import HonestNode
@@ -60,7 +61,7 @@ class Bench:
 
     def sender(
         self,
-        sends: RpcClient | None = None,
+        sends: Reader | None = None,
         patience: Patience = PATIENCE,
         private_host: str | None = None,
     ) -> Sender:
@@ -74,7 +75,7 @@ class Bench:
             patience=patience,
         )
 
-    async def apply(self, plan: PlannedDispatch, sends: RpcClient | None = None) -> Dispatch:
+    async def apply(self, plan: PlannedDispatch, sends: Reader | None = None) -> Dispatch:
         self.approved(plan)
         return await self.sender(sends).apply(plan.hash, self.signer, at=self.waits.now)
 

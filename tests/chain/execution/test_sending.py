@@ -353,3 +353,24 @@ async def test_while_one_zuno_applies_another_does_not(bench: Bench) -> None:
         with pytest.raises(OutboxError, match="Another zuno"):
             await bench.sender().apply("hash", bench.signer, at=bench.waits.now)
     assert bench.outbox.dispatch("hash").consumed_at is None
+
+
+@dataclass
+class DownAtFirst(Reader):
+    """Cannot be reached so many times, then takes what it is given."""
+
+    client: RpcClient
+    times: int
+
+    async def settle(self, requests: Sequence[Request[T]]) -> list[T | RpcError]:
+        if self.times:
+            self.times -= 1
+            return [Unreachable("nobody is there", endpoint="x")] * len(requests)
+        return await self.client.settle(requests)
+
+
+async def test_an_endpoint_that_is_down_for_a_moment_is_tried_again(bench: Bench) -> None:
+    dispatch = await bench.apply(bench.plan(), DownAtFirst(bench.client, times=2))
+
+    assert dispatch.steps[0].state is StepState.INCLUDED
+    assert bench.received() == 1
