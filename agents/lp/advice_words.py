@@ -11,7 +11,7 @@ from agents.numbers.advice import (
     LEAVE_UNDER,
     AdviceReason,
 )
-from agents.numbers.assumptions import Assumption
+from agents.numbers.assumptions import CheckedAssumption
 from chain.base.number_words import UNKNOWN, hours, usd
 from chain.base.quantity import Unknown
 
@@ -128,20 +128,20 @@ def assumption_words(checks: Sequence[AssumptionCheck]) -> str:
     return "; ".join(parts)
 
 
-def _supposed(assumptions: Iterable[Assumption]) -> list[str]:
+def _supposed(assumptions: Iterable[CheckedAssumption]) -> list[str]:
     found = set(assumptions)
     words = []
     for half, twice, both, less, more in (
         (
-            Assumption.VOLATILITY_HALF,
-            Assumption.VOLATILITY_TWICE,
+            CheckedAssumption.VOLATILITY_HALF,
+            CheckedAssumption.VOLATILITY_TWICE,
             "volatility is half to twice as high",
             "volatility halves",
             "volatility doubles",
         ),
         (
-            Assumption.FEES_HALF,
-            Assumption.FEES_TWICE,
+            CheckedAssumption.FEES_HALF,
+            CheckedAssumption.FEES_TWICE,
             "fees are half to twice as high",
             "fees halve",
             "fees double",

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from agents.bus.payload import Measure, Payload, Units
 from agents.numbers.advice import AdviceReason
-from agents.numbers.assumptions import Assumption
+from agents.numbers.assumptions import CheckedAssumption
 from agents.numbers.choosing import PlanVerdict
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime
@@ -150,7 +150,7 @@ class Choice(Payload):
 class AssumptionCheck(Payload):
     """Whether the choice would be the same if one thing were otherwise; None is unknown."""
 
-    assumption: Assumption
+    assumption: CheckedAssumption
     survives: bool | None
 
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class Assumption(StrEnum):
+class CheckedAssumption(StrEnum):
     VOLATILITY_HALF = "volatility-half"
     VOLATILITY_TWICE = "volatility-twice"
     FEES_HALF = "fees-half"
@@ -22,8 +22,8 @@ class MarketMultiples(NamedTuple):
 
 AS_OBSERVED = MarketMultiples()
 MULTIPLES = {
-    Assumption.VOLATILITY_HALF: MarketMultiples(volatility=0.5),
-    Assumption.VOLATILITY_TWICE: MarketMultiples(volatility=2.0),
-    Assumption.FEES_HALF: MarketMultiples(fees=0.5),
-    Assumption.FEES_TWICE: MarketMultiples(fees=2.0),
+    CheckedAssumption.VOLATILITY_HALF: MarketMultiples(volatility=0.5),
+    CheckedAssumption.VOLATILITY_TWICE: MarketMultiples(volatility=2.0),
+    CheckedAssumption.FEES_HALF: MarketMultiples(fees=0.5),
+    CheckedAssumption.FEES_TWICE: MarketMultiples(fees=2.0),
 }

@@ -166,13 +166,9 @@ async def scan_logs(
                 width = width.after_answer(asked, len(logs))
         except RateLimited as limit:
             limits += 1
-            if limits > _MOST_LIMITS:
-                raise
-            await client.wait_out(limit)
+            await _wait_out(client, limit, limits)
         except NARROWABLE as refusal:
-            if asked == 1:
-                raise
-            width = width.after_refusal(refusal, asked)
+            width = _narrowed(width, refusal, asked)
 
 
 class ScannedBack(Struct, frozen=True):
@@ -209,13 +205,23 @@ async def scan_logs_back(
                 yield ScannedBack(start, logs, width)
         except RateLimited as limit:
             limits += 1
-            if limits > _MOST_LIMITS:
-                raise
-            await client.wait_out(limit)
+            await _wait_out(client, limit, limits)
         except NARROWABLE as refusal:
-            if asked == 1:
-                raise
-            width = width.after_refusal(refusal, asked)
+            width = _narrowed(width, refusal, asked)
+
+
+async def _wait_out(client: RpcClient, limit: RateLimited, limits: int) -> None:
+    """Rest as long as an endpoint asks for, unless it has asked too often in a row."""
+    if limits > _MOST_LIMITS:
+        raise limit
+    await client.wait_out(limit)
+
+
+def _narrowed(width: Width, refusal: RpcError, asked: int) -> Width:
+    """Ask for fewer blocks; of one block nothing less can be asked."""
+    if asked == 1:
+        raise refusal
+    return width.after_refusal(refusal, asked)
 
 
 def _logs(address: Address, topics: Topics, first: int, last: int) -> Request[tuple[Log, ...]]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from chain.base.clean_text import clean_text
 from chain.rpc.errors import NoEndpoint, RpcError
-from chain.rpc.pacing import Pace
+from chain.rpc.pacing import RequestPace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +99,7 @@ class Endpoint(Struct, eq=False):
     authorization: str | None
     secrets: tuple[str, ...]
     breaker: Breaker
-    pace: Pace
+    pace: RequestPace
     chain_checked: bool = False
 
     def __repr__(self) -> str:
@@ -146,7 +146,7 @@ def endpoints_of(
             authorization=_authorization(part),
             secrets=_secrets(url, part),
             breaker=Breaker(limits),
-            pace=Pace(limits.limited_seconds, limits.most_rest_seconds),
+            pace=RequestPace(limits.limited_seconds, limits.most_rest_seconds),
         )
         for place, (url, part, host) in enumerate(zip(urls, parts, hosts, strict=True), 1)
     )

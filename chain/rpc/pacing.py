@@ -11,7 +11,7 @@ _RATE_STEP = 0.5
 """What every answered request adds to the calls a second."""
 
 
-class Pace:
+class RequestPace:
     """Unlimited until the endpoint first says that it was asked too often."""
 
     def __init__(self, first_rest: float, longest_rest: float) -> None:

@@ -11,7 +11,7 @@ import pytest
 from agents.lp.conclude import rules_alone
 from agents.lp.plan import plan_identity
 from agents.numbers.advice import AdviceReason
-from agents.numbers.assumptions import Assumption
+from agents.numbers.assumptions import CheckedAssumption
 from agents.numbers.profiles import RiskProfile
 from tests.agents.made_up import TOKEN0, TOKEN1, Market
 from tests.agents.one_round import concluded, judged
@@ -106,12 +106,12 @@ def test_what_the_choice_survives_is_told_by_assumption() -> None:
     sure = replace(LEFT_BEHIND, paid=4.0).position()
     plan = concluded(sure, judged(sure))
     assert plan.choice.kind == "move"
-    assert _survived(plan) >= {Assumption.FEES_HALF, Assumption.FEES_TWICE}
+    assert _survived(plan) >= {CheckedAssumption.FEES_HALF, CheckedAssumption.FEES_TWICE}
     doubtful = replace(LEFT_BEHIND, paid=1.5, dollars=800).position()
     plan = concluded(doubtful, judged(doubtful))
     assert plan.choice.kind == "move"
-    assert Assumption.FEES_HALF not in _survived(plan)
-    assert Assumption.VOLATILITY_TWICE not in _survived(plan)
+    assert CheckedAssumption.FEES_HALF not in _survived(plan)
+    assert CheckedAssumption.VOLATILITY_TWICE not in _survived(plan)
 
 
 def test_where_nothing_is_known_nothing_is_sure() -> None:
@@ -119,7 +119,7 @@ def test_where_nothing_is_known_nothing_is_sure() -> None:
         context = replace(market, assumed=True).position()
         plan = concluded(context, judged(context))
         assert plan.choice.codes == (AdviceReason.EDGE_UNKNOWN,)
-        assert [one.survives for one in plan.assumptions] == [None] * len(Assumption)
+        assert [one.survives for one in plan.assumptions] == [None] * len(CheckedAssumption)
         assert all(move.breaks_even and move.break_even_hours is None for move in plan.candidates)
 
 
@@ -171,5 +171,5 @@ def test_what_the_rules_alone_would_choose_needs_nobody_to_argue(rounds: int) ->
     assert rules_alone(context, rounds).choice == concluded(context, judged(context)).choice
 
 
-def _survived(plan: Plan) -> set[Assumption]:
+def _survived(plan: Plan) -> set[CheckedAssumption]:
     return {one.assumption for one in plan.assumptions if one.survives}

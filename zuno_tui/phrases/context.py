@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from zuno_tui.shown.views import PositionRow
 
 
-class HeldPosition(Struct, frozen=True):
+class SpokenPosition(Struct, frozen=True):
     """What a position can be called by, besides its number."""
 
     token_id: int
@@ -32,7 +32,7 @@ class HeldPosition(Struct, frozen=True):
 
 class PhraseContext(Struct, frozen=True):
     positions: tuple[int, ...] = ()
-    held: tuple[HeldPosition, ...] | None = None
+    held: tuple[SpokenPosition, ...] | None = None
     """The same positions by pair and state; None while nobody has read them."""
     alerts_of: tuple[tuple[str, int], ...] | None = None
     """Alerts with the positions they are about; None while nobody has read them."""
@@ -69,5 +69,5 @@ class PhraseContext(Struct, frozen=True):
         return self.positions[0] if len(self.positions) == 1 else None
 
 
-def held_positions(rows: Iterable[PositionRow]) -> tuple[HeldPosition, ...]:
-    return tuple(HeldPosition(row.token_id, row.pair, row.fee, row.standing) for row in rows)
+def held_positions(rows: Iterable[PositionRow]) -> tuple[SpokenPosition, ...]:
+    return tuple(SpokenPosition(row.token_id, row.pair, row.fee, row.standing) for row in rows)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.numbers.assumptions import Assumption
+from agents.numbers.assumptions import CheckedAssumption
 from tests.agents.conftest import positions_by_state
 from tests.zuno_tui.conftest import CommandLine, Spoken
 
@@ -73,7 +73,7 @@ def test_a_plan_has_every_field(plan: dict[str, Any], devnet: DevnetReady) -> No
     assert plan["rounds"] in (1, 2)
     assert plan["decidedBy"] in ("critic", "arbiter")
     assert plan["verdict"] in ("approve", "approve_with_caution", "reject")
-    assert len(plan["assumptions"]) == len(Assumption)
+    assert len(plan["assumptions"]) == len(CheckedAssumption)
     assert {one["survives"] for one in plan["assumptions"]} <= {True, False, None}
     assert plan["claims"] == {"cited": 0, "struck": 0}
     assert plan["budget"] is None

@@ -11,7 +11,7 @@ import pytest
 
 from zuno_tui.commands.prompt.understanding import interpret, understand
 from zuno_tui.commands.registry import registry
-from zuno_tui.phrases.context import HeldPosition, PhraseContext
+from zuno_tui.phrases.context import PhraseContext, SpokenPosition
 from zuno_tui.phrases.phrase_error import Misunderstood
 from zuno_tui.phrases.spoken.meaning import NotReadYetError
 
@@ -20,11 +20,11 @@ PHRASES: list[dict[str, Any]] = tomllib.loads(
 )["phrase"]
 LEAST_SHARE = 0.95
 HELD = (
-    HeldPosition(26, "WETH/USDC", "0.05%", "in range"),
-    HeldPosition(27, "ETH/USDC", "0.3%", "out of range"),
-    HeldPosition(28, "WETH/USDC", "0.3%", "near edge"),
-    HeldPosition(33, "WBTC/USDC", "0.3%", "in range"),
-    HeldPosition(38, "USDC/USDT", "0.01%", "in range"),
+    SpokenPosition(26, "WETH/USDC", "0.05%", "in range"),
+    SpokenPosition(27, "ETH/USDC", "0.3%", "out of range"),
+    SpokenPosition(28, "WETH/USDC", "0.3%", "near edge"),
+    SpokenPosition(33, "WBTC/USDC", "0.3%", "in range"),
+    SpokenPosition(38, "USDC/USDT", "0.01%", "in range"),
 )
 DESK = PhraseContext(
     positions=tuple(one.token_id for one in HELD),

@@ -20,7 +20,7 @@ from zuno_tui.phrases.phrase_error import Misunderstood, UnclearError
 from zuno_tui.phrases.pieces import LONGEST_PHRASE, listed
 from zuno_tui.phrases.remaining import Remaining
 from zuno_tui.phrases.spoken.grammar import spoken_meaning
-from zuno_tui.phrases.spoken.meaning import Answered, NotReadYetError, Rephrased
+from zuno_tui.phrases.spoken.meaning import AnsweredPhrase, NotReadYetError, Rephrased
 
 if TYPE_CHECKING:
     from zuno_tui.commands.command import Intent
@@ -120,7 +120,7 @@ def _by_sentence(words: tuple[str, ...], context: PhraseContext) -> Interpretati
     meaning = spoken_meaning(words, context)
     if meaning is None:
         return None
-    if isinstance(meaning, Answered):
+    if isinstance(meaning, AnsweredPhrase):
         return Interpretation(answer=meaning.sentence)
     phrases = meaning.phrases if isinstance(meaning, Rephrased) else meaning.choices
     intents: list[Intent] = []

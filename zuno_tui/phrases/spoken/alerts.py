@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from zuno_tui.phrases.pieces import read_duration
-from zuno_tui.phrases.spoken.meaning import Answered, AskedBack, NotReadYetError, Rephrased
+from zuno_tui.phrases.spoken.meaning import AnsweredPhrase, AskedBack, NotReadYetError, Rephrased
 from zuno_tui.phrases.spoken.targets import positions_meant
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _mute(match: re.Match[str], context: PhraseContext) -> SpokenMeaning | None:
         raise NotReadYetError("alerts")
     alerts = [alert for alert, token_id in context.alerts_of if token_id in meant.ids]
     if not alerts:
-        return Answered(f"No alert stands about {', '.join(f'#{one}' for one in meant.ids)}.")
+        return AnsweredPhrase(f"No alert stands about {', '.join(f'#{one}' for one in meant.ids)}.")
     return Rephrased(tuple(f"mute {alert}{lasting}" for alert in alerts))
 
 
@@ -51,7 +51,7 @@ def _acknowledge(match: re.Match[str], _context: PhraseContext) -> SpokenMeaning
 
 
 def _price_alert(_match: re.Match[str], _context: PhraseContext) -> SpokenMeaning:
-    return Answered(
+    return AnsweredPhrase(
         "An alert on a price is kept for a position, in settings.toml: under "
         "[monitor.positions.ID], price_below = 3000 or price_above = 3500. "
         "It cannot be set from here yet, and nothing was set."

@@ -21,11 +21,11 @@ class AskedBack(Struct, frozen=True):
     """Phrases of which one may be meant; none says more than what was typed."""
 
 
-class Answered(Struct, frozen=True):
+class AnsweredPhrase(Struct, frozen=True):
     sentence: str
 
 
-SpokenMeaning: TypeAlias = Rephrased | AskedBack | Answered
+SpokenMeaning: TypeAlias = Rephrased | AskedBack | AnsweredPhrase
 
 
 class NotReadYetError(Exception):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from zuno_tui.phrases.glossary import term_named
 from zuno_tui.phrases.named_networks import network_names
-from zuno_tui.phrases.spoken.meaning import Answered, AskedBack, Rephrased
+from zuno_tui.phrases.spoken.meaning import AnsweredPhrase, AskedBack, Rephrased
 
 if TYPE_CHECKING:
     from zuno_tui.phrases.context import PhraseContext
@@ -101,7 +101,7 @@ def _help(match: re.Match[str], _context: PhraseContext) -> SpokenMeaning:
 
 
 def _undo(_match: re.Match[str], _context: PhraseContext) -> SpokenMeaning:
-    return Answered(
+    return AnsweredPhrase(
         "What is on the chain cannot be undone. `cancel transaction` takes back what waits unsent, "
         "`revoke` lists permissions that can be taken back, and an approval ends by itself."
     )
@@ -129,7 +129,7 @@ def _leave(_match: re.Match[str], _context: PhraseContext) -> SpokenMeaning:
 
 
 def _send(_match: re.Match[str], _context: PhraseContext) -> SpokenMeaning:
-    return Answered("zuno sends and bridges nothing to anybody: that is your wallet's to do.")
+    return AnsweredPhrase("zuno sends and bridges nothing to anybody: that is your wallet's to do.")
 
 
 def _networks(_match: re.Match[str], _context: PhraseContext) -> SpokenMeaning:

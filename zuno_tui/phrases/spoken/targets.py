@@ -13,7 +13,7 @@ from zuno_tui.phrases.create_words import known_symbols
 from zuno_tui.phrases.spoken.meaning import NotReadYetError
 
 if TYPE_CHECKING:
-    from zuno_tui.phrases.context import HeldPosition, PhraseContext
+    from zuno_tui.phrases.context import PhraseContext, SpokenPosition
 
 _IDS = re.compile(r"#?[0-9]{1,77}(?:(?: and| &|,| or|)\s#?[0-9]{1,77})*", re.ASCII)
 _ID = re.compile(r"[0-9]+", re.ASCII)
@@ -64,7 +64,7 @@ def positions_meant(text: str, context: PhraseContext) -> PositionsMeant | None:
     return _by_pair(about, context)
 
 
-def held_as(token_id: int, context: PhraseContext) -> HeldPosition | None:
+def held_as(token_id: int, context: PhraseContext) -> SpokenPosition | None:
     return next((one for one in context.held or () if one.token_id == token_id), None)
 
 
@@ -111,11 +111,11 @@ def _by_pair(about: str, context: PhraseContext) -> PositionsMeant | None:
     return PositionsMeant(tuple(one.token_id for one in held), sure=bool(every) or len(held) == 1)
 
 
-def _fits(one: HeldPosition, symbols: list[str]) -> bool:
+def _fits(one: SpokenPosition, symbols: list[str]) -> bool:
     return all(any(names_symbol(said, symbol) for symbol in one.symbols) for said in symbols)
 
 
-def _held(context: PhraseContext) -> tuple[HeldPosition, ...]:
+def _held(context: PhraseContext) -> tuple[SpokenPosition, ...]:
     if context.held is None:
         raise NotReadYetError("positions")
     return context.held
