@@ -7,9 +7,12 @@ takes longer than most answers.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @cache
@@ -28,3 +31,13 @@ def ask(url: str, method: str, *params: object) -> Any:
     answer = answer_of(url, method, *params)
     assert "result" in answer, answer
     return answer["result"]
+
+
+def ask_all(url: str, calls: Sequence[tuple[str, Sequence[object]]]) -> None:
+    """Many in one request, of which none may fail."""
+    body = [
+        {"jsonrpc": "2.0", "id": place, "method": method, "params": params}
+        for place, (method, params) in enumerate(calls)
+    ]
+    answers: list[dict[str, Any]] = http().post(url, json=body).json()
+    assert not [one for one in answers if "result" not in one]
