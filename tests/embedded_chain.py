@@ -19,10 +19,15 @@ _PATIENCE = 10.0
 
 @contextmanager
 def embedded_chain(
-    *, seed: int = 7, world: Literal["week", "small"] = "small", speed: float = 0, port: int = 0
+    *,
+    seed: int = 7,
+    world: Literal["week", "small"] = "small",
+    speed: float = 0,
+    port: int = 0,
+    chain_id: int | None = None,
 ) -> Iterator[DevnetReady]:
     """A chain for as long as the block lasts; it ends with us, however we end."""
-    arguments = devnet_arguments(seed=seed, world=world, speed=speed, port=port)
+    arguments = devnet_arguments(seed=seed, world=world, speed=speed, port=port, chain_id=chain_id)
     stdin, ending = os.pipe()
     ready, stdout = os.pipe()
     child = fork_server().start(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import cache
 from importlib.resources import files
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chain.base.units import GWEI
 
@@ -17,6 +19,11 @@ Address = str
 NATIVE: Address = "0x" + "00" * 20
 """Uniswap v4 writes a chain's own coin as the zero address, hence always currency0."""
 
+EMBEDDED = "devnet"
+"""The embedded chain; further ones are called by their chain id, like devnet-31338."""
+
+_FURTHER_EMBEDDED = re.compile(rf"{EMBEDDED}-([0-9]{{1,15}})")
+_CHAIN_IDS_END = 2**53
 _COINS_WITHOUT_PRICE = 100
 
 
@@ -63,6 +70,8 @@ class Network(Struct, frozen=True):
     testnet: bool
     default_address: Address | None
     """Whose positions to show when nobody is named: the demo wallet on the embedded chain."""
+    token_list: str
+    """Whose list of tokens is its own: that of the same name, or the first embedded chain's."""
 
 
 @cache
@@ -75,10 +84,44 @@ def all_networks() -> tuple[Network, ...]:
 def network_named(name: str) -> Network:
     """The network with this name, title or chain id, in any case."""
     wanted = name.strip().lower()
+    if further := _FURTHER_EMBEDDED.fullmatch(wanted):
+        try:
+            return _further_embedded(embedded_chain_id(further[1]))
+        except ValueError:
+            raise UnknownNetworkError(name, _names()) from None
     for network in all_networks():
         if wanted in (network.name, network.title.lower(), str(network.chain_id)):
             return network
-    raise UnknownNetworkError(name, tuple(network.name for network in all_networks()))
+    raise UnknownNetworkError(name, _names())
+
+
+def _names() -> tuple[str, ...]:
+    return tuple(network.name for network in all_networks())
+
+
+def _further_embedded(chain_id: int) -> Network:
+    """The same contracts and tokens as the embedded chain's, on a chain of its own."""
+    first = network_named(EMBEDDED)
+    if chain_id == first.chain_id:
+        return first
+    return replace(
+        first,
+        name=f"{EMBEDDED}-{chain_id}",
+        title=f"{first.title} {chain_id}",
+        chain_id=chain_id,
+        endpoints=(),
+    )
+
+
+def embedded_chain_id(text: str) -> int:
+    """A chain id that an embedded chain may have: one that belongs to no live network."""
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < _CHAIN_IDS_END:
+        raise ValueError(f"{text} is no chain id: give a whole number from 1 on.")
+    chain_id = int(text)
+    for network in all_networks():
+        if network.chain_id == chain_id and network.name != EMBEDDED:
+            raise ValueError(f"{text} is the chain id of {network.title}. Choose another.")
+    return chain_id
 
 
 def _network(name: str, entry: dict[str, object], common: dict[str, str]) -> Network:
@@ -109,6 +152,7 @@ def _network(name: str, entry: dict[str, object], common: dict[str, str]) -> Net
         endpoints=tuple(str(url) for url in _list(entry.get("endpoints", []))),
         testnet=bool(entry.get("testnet", False)),
         default_address=_optional(entry.get("default_address")),
+        token_list=name,
     )
 
 

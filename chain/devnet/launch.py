@@ -57,6 +57,7 @@ async def running_devnet(
     world: Literal["week", "small"] = "week",
     speed: float = 0,
     port: int = 0,
+    chain_id: int | None = None,
     stderr: int | None = None,
 ) -> AsyncIterator[DevnetReady]:
     """A child process for as long as the block lasts; it ends with us, however we end.
@@ -64,7 +65,7 @@ async def running_devnet(
     What it narrates goes to our own stderr, or to `stderr`: a screen passes DEVNULL.
     """
     child = await asyncio.create_subprocess_exec(
-        *_command(seed=seed, world=world, speed=speed, port=port),
+        *_command(seed=seed, world=world, speed=speed, port=port, chain_id=chain_id),
         stdin=PIPE,
         stdout=PIPE,
         stderr=stderr,
@@ -90,10 +91,11 @@ def devnet_process(
     world: Literal["week", "small"] = "week",
     speed: float = 0,
     port: int = 0,
+    chain_id: int | None = None,
     stderr: int | None = None,
 ) -> Iterator[DevnetReady]:
     """The same for callers without an event loop."""
-    command = _command(seed=seed, world=world, speed=speed, port=port)
+    command = _command(seed=seed, world=world, speed=speed, port=port, chain_id=chain_id)
     with Popen(command, stdin=PIPE, stdout=PIPE, stderr=stderr) as child:  # noqa: S603 - our own
         try:
             yield read_ready_line(child.stdout.readline() if child.stdout else b"")
@@ -105,13 +107,22 @@ def devnet_process(
                 child.kill()
 
 
-def _command(*, seed: int, world: str, speed: float, port: int) -> list[str]:
-    options = devnet_arguments(seed=seed, world=world, speed=speed, port=port)
+def _command(*, seed: int, world: str, speed: float, port: int, chain_id: int | None) -> list[str]:
+    options = devnet_arguments(seed=seed, world=world, speed=speed, port=port, chain_id=chain_id)
     return [sys.executable, "-m", "chain.devnet", *options]
 
 
-def devnet_arguments(*, seed: int, world: str, speed: float, port: int) -> list[str]:
-    options = {"--seed": seed, "--world": world, "--speed": speed, "--port": port}
+def devnet_arguments(
+    *, seed: int, world: str, speed: float, port: int, chain_id: int | None = None
+) -> list[str]:
+    options: dict[str, object] = {
+        "--seed": seed,
+        "--world": world,
+        "--speed": speed,
+        "--port": port,
+    }
+    if chain_id is not None:
+        options["--chain-id"] = chain_id
     # The child watches its stdin, a pipe of ours: should we die, it ends.
     return [*(str(part) for pair in options.items() for part in pair), "--with-parent"]
 

@@ -105,12 +105,12 @@ class LiveWorld:
 
     def _signed(self, intents: Sequence[Intent]) -> list[NodeTransaction]:
         ledger = self._node.ledger
-        state, base_fee = ledger.state(), ledger.next_environment(0).base_fee_per_gas
+        state, environment = ledger.state(), ledger.next_environment(0)
         nonces: dict[str, int] = {}
         transactions = []
         for intent in intents:
             sender = intent.account.address
             nonce = nonces.get(sender, state.nonce(sender))
             nonces[sender] = nonce + 1
-            transactions.append(intent.signed(nonce, base_fee))
+            transactions.append(intent.signed(nonce, environment))
         return transactions

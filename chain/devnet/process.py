@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from chain.base.home import cache_folder
+from chain.contracts.networks import embedded_chain_id
 from chain.devnet.clock import Clock
 from chain.devnet.defaults import DEMO_SEED, DEMO_SPEED
 from chain.devnet.live import LiveWorld
@@ -44,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         world=options.world,
         build_only=options.build_only,
         with_parent=options.with_parent,
+        chain_id=options.chain_id,
     )
 
 
@@ -55,11 +57,12 @@ def run(
     world: Size = "week",
     build_only: bool = False,
     with_parent: bool = False,
+    chain_id: int = CHAIN_ID,
 ) -> int:
     """Serve until a signal comes, or until stdin ends when living `with_parent`."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
     try:
-        opened = open_world(seed, world, progress=_Progress(world, seed))
+        opened = open_world(seed, world, chain_id=chain_id, progress=_Progress(world, seed))
     except ContractsError as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -119,7 +122,7 @@ async def _stdin_ended(stopping: asyncio.Event) -> None:
 def _ready_line(world: World, url: str) -> dict[str, object]:
     return {
         "url": url,
-        "chainId": CHAIN_ID,
+        "chainId": world.ledger.chain_id,
         "wallet": DEMO_WALLET.address,
         "keystore": str(demo_keystore(cache_folder(os.environ))),
         "seed": world.seed,
@@ -168,6 +171,7 @@ def _parser() -> argparse.ArgumentParser:
         "--speed", type=_speed, default=DEMO_SPEED, help="simulated seconds a second; 0 is a pause"
     )
     parser.add_argument("--world", choices=("week", "small"), default="week")
+    parser.add_argument("--chain-id", type=embedded_chain_id, default=CHAIN_ID)
     parser.add_argument("--build-only", action="store_true", help="build the world and stop")
     parser.add_argument("--with-parent", action="store_true", help="stop when stdin ends")
     return parser

@@ -45,7 +45,7 @@ class TokenList(Struct, frozen=True):
 
 
 def listed_tokens(network: Network) -> TokenList:
-    return _lists().get(network.name, TokenList((), None))
+    return _lists().get(network.token_list, TokenList((), None))
 
 
 def listed_token(network: Network, address: Address) -> ListedToken | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from chain.contracts.networks import embedded_chain_id
 from zuno_tui.commands.command import Argument, Command, Group, Intent
 
 if TYPE_CHECKING:
@@ -17,6 +18,11 @@ class RunDevnet(Intent, frozen=True):
         Argument("--seed", "which market history", read=int),
         Argument("--speed", "market time per real time; 0 pauses", read=float),
         Argument("--world", choices=("week", "small"), default="week"),
+        Argument(
+            "--chain-id",
+            "another than 31337, for a second chain beside the first",
+            read=embedded_chain_id,
+        ),
         Argument("--build-only", "build the world and stop", switch=True, default=False),
     )
 
@@ -24,6 +30,7 @@ class RunDevnet(Intent, frozen=True):
     seed: int | None = None
     speed: float | None = None
     world: str = "week"
+    chain_id: int | None = None
     build_only: bool = False
 
 
@@ -33,6 +40,7 @@ def _run(arguments: Namespace) -> int:
 
     require_demo_packages()
     from chain.devnet import process
+    from chain.devnet.node.records import CHAIN_ID
 
     return process.run(
         port=arguments.port,
@@ -40,6 +48,7 @@ def _run(arguments: Namespace) -> int:
         speed=DEMO_SPEED if arguments.speed is None else arguments.speed,
         world=arguments.world,
         build_only=arguments.build_only,
+        chain_id=CHAIN_ID if arguments.chain_id is None else arguments.chain_id,
     )
 
 

@@ -134,7 +134,7 @@ class OpenBlock:
         return tuple(receipts)
 
     def _refuse(self, transaction: NodeTransaction) -> None:
-        refuse_unminable(transaction, block_gas_limit=self.state.environment.gas_limit)
+        refuse_unminable(transaction, self.state.environment)
         if transaction.gas > self.gas_left:
             raise TransactionRefusedError("gas limit reached")
         if transaction.max_fee_per_gas < self.base_fee:

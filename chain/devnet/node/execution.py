@@ -28,7 +28,7 @@ from msgspec.structs import replace
 
 from chain.devnet.node.machine import MachineState
 from chain.devnet.node.messages import REVERTED, EmittedLog, Outcome
-from chain.devnet.node.records import CHAIN_ID, from_hex, to_hex
+from chain.devnet.node.records import from_hex, to_hex
 from chain.devnet.node.transactions import TransactionRefusedError, refuse_impossible_gas
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class BlockState:
         gas = self.environment.gas_limit if message.gas is None else message.gas
         sender = _account(message.sender)
         unsigned = PragueTransactionBuilder.new_unsigned_dynamic_fee_transaction(
-            chain_id=CHAIN_ID,
+            chain_id=self.environment.chain_id,
             nonce=self._state.get_nonce(sender),
             max_priority_fee_per_gas=message.max_priority_fee_per_gas,
             max_fee_per_gas=message.max_fee_per_gas,
@@ -214,7 +214,7 @@ class BlockState:
             mix_hash=ZERO_HASH32,
             gas_limit=environment.gas_limit,
             prev_hashes=self._ancestors,
-            chain_id=CHAIN_ID,
+            chain_id=environment.chain_id,
             base_fee_per_gas=environment.base_fee_per_gas,
             excess_blob_gas=0,
         )

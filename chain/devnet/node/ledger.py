@@ -14,7 +14,7 @@ from chain.devnet.node.execution import BlockState
 from chain.devnet.node.fees import BASE_FEE_FLOOR, BLOCK_GAS_LIMIT, next_base_fee
 from chain.devnet.node.index import Index, LogQuery
 from chain.devnet.node.messages import Environment, Override
-from chain.devnet.node.records import ZERO_HASH, MinedBlock, from_hex
+from chain.devnet.node.records import CHAIN_ID, ZERO_HASH, MinedBlock, from_hex
 from chain.devnet.node.transactions import (
     NodeTransaction,
     TransactionRefusedError,
@@ -39,7 +39,8 @@ class UnknownBlockError(LookupError):
 
 
 class ChainLedger:
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: Archive, *, chain_id: int = CHAIN_ID) -> None:
+        self.chain_id = chain_id
         self._store = archive.store
         self._blocks = archive.blocks
         self._roots = archive.roots
@@ -53,9 +54,15 @@ class ChainLedger:
             self._index.add(block)
 
     @classmethod
-    def genesis(cls, accounts: Mapping[Address, GenesisAccount], *, timestamp: int) -> ChainLedger:
+    def genesis(
+        cls,
+        accounts: Mapping[Address, GenesisAccount],
+        *,
+        timestamp: int,
+        chain_id: int = CHAIN_ID,
+    ) -> ChainLedger:
         store: dict[bytes, bytes] = {}
-        environment = Environment(0, timestamp, BASE_FEE_FLOOR, BLOCK_GAS_LIMIT)
+        environment = Environment(0, timestamp, BASE_FEE_FLOOR, BLOCK_GAS_LIMIT, chain_id)
         state = BlockState(store, environment, BLANK_ROOT_HASH, ())
         state.override(
             {
@@ -69,11 +76,12 @@ class ChainLedger:
             }
         )
         block = OpenBlock(ZERO_HASH, state).seal(state.persist())
-        return cls(Archive(store, [block], [from_hex(block.header.state_root)]))
+        archive = Archive(store, [block], [from_hex(block.header.state_root)])
+        return cls(archive, chain_id=chain_id)
 
     @classmethod
-    def load(cls, path: Path) -> ChainLedger:
-        return cls(read_archive(path))
+    def load(cls, path: Path, *, chain_id: int = CHAIN_ID) -> ChainLedger:
+        return cls(read_archive(path), chain_id=chain_id)
 
     def save(self, path: Path) -> None:
         write_archive(path, Archive(self._store, self._blocks, self._roots))
@@ -118,6 +126,7 @@ class ChainLedger:
             timestamp=timestamp,
             base_fee_per_gas=next_base_fee(self.head),
             gas_limit=BLOCK_GAS_LIMIT,
+            chain_id=self.chain_id,
         )
 
     def open_block(self, *, timestamp: int) -> OpenBlock:
@@ -238,7 +247,11 @@ class ChainLedger:
         self, header: Header, root: bytes
     ) -> tuple[dict[bytes, bytes], Environment, bytes, tuple[bytes, ...]]:
         environment = Environment(
-            header.number, header.timestamp, header.base_fee_per_gas, header.gas_limit
+            header.number,
+            header.timestamp,
+            header.base_fee_per_gas,
+            header.gas_limit,
+            self.chain_id,
         )
         return self._store, environment, root, self._ancestors(header.number)
 

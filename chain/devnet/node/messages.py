@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.contracts.networks import NATIVE
+from chain.devnet.node.records import CHAIN_ID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +24,7 @@ class Environment(Struct, frozen=True):
     timestamp: int
     base_fee_per_gas: int
     gas_limit: int
+    chain_id: int = CHAIN_ID
 
 
 class Message(Struct, frozen=True):
@@ -37,6 +39,8 @@ class Message(Struct, frozen=True):
     max_fee_per_gas: int = 0
     max_priority_fee_per_gas: int = 0
     access_list: tuple[tuple[Address, tuple[int, ...]], ...] = ()
+    chain_id: int | None = None
+    """The chain it is meant for, where it says so."""
 
 
 class Override(Struct, frozen=True):

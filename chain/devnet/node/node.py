@@ -71,9 +71,8 @@ class Node:
     def send(self, raw: bytes) -> str:
         """Admit a signed transaction, and mine it at once when automining."""
         transaction = decode_transaction(raw)
-        head = self.ledger.head
-        refuse_unminable(transaction, block_gas_limit=head.gas_limit)
         state = self.ledger.state()
+        refuse_unminable(transaction, state.environment)
         self.pool.add(
             transaction,
             nonce=state.nonce(transaction.sender),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI
 
     from chain.contracts.networks import Address
-    from chain.devnet.node.messages import Message
+    from chain.devnet.node.messages import Environment, Message
 
 LEGACY, ACCESS_LIST, DYNAMIC_FEE, BLOB, SET_CODE = range(5)
 
@@ -109,11 +109,12 @@ def sign_transaction(
     max_priority_fee_per_gas: int,
     value: int = 0,
     data: bytes = b"",
+    chain_id: int = CHAIN_ID,
 ) -> NodeTransaction:
     """An EIP-1559 transaction for this chain, signed deterministically (RFC 6979)."""
     key = PrivateKey(private_key)
     signed = PragueTransactionBuilder.new_unsigned_dynamic_fee_transaction(
-        chain_id=CHAIN_ID,
+        chain_id=chain_id,
         nonce=nonce,
         max_priority_fee_per_gas=max_priority_fee_per_gas,
         max_fee_per_gas=max_fee_per_gas,
@@ -126,10 +127,10 @@ def sign_transaction(
     return decode_transaction(signed.encode())
 
 
-def unsigned_transaction(message: Message, *, nonce: int) -> NodeTransaction:
+def unsigned_transaction(message: Message, *, nonce: int, chain_id: int) -> NodeTransaction:
     """A simulated message as the transaction it would be, under an empty signature."""
     signed = PragueTransactionBuilder.new_dynamic_fee_transaction(
-        chain_id=CHAIN_ID,
+        chain_id=chain_id,
         nonce=nonce,
         max_priority_fee_per_gas=message.max_priority_fee_per_gas,
         max_fee_per_gas=message.max_fee_per_gas,
@@ -154,13 +155,14 @@ def floor_gas(data: bytes) -> int:
     return BASE_GAS + FLOOR_GAS_PER_TOKEN * tokens
 
 
-def refuse_unminable(transaction: NodeTransaction, *, block_gas_limit: int) -> None:
+def refuse_unminable(transaction: NodeTransaction, environment: Environment) -> None:
     """Refuse what can never enter a block; py-evm checks neither chain id nor these limits."""
     if transaction.kind == BLOB:
         raise TransactionRefusedError("transaction type not supported")
-    if transaction.chain_id not in (None, CHAIN_ID):
+    chain_id, block_gas_limit = environment.chain_id, environment.gas_limit
+    if transaction.chain_id not in (None, chain_id):
         raise TransactionRefusedError(
-            f"invalid chain id for signer: have {transaction.chain_id} want {CHAIN_ID}"
+            f"invalid chain id for signer: have {transaction.chain_id} want {chain_id}"
         )
     if transaction.max_priority_fee_per_gas > transaction.max_fee_per_gas:
         raise TransactionRefusedError(

@@ -8,6 +8,7 @@ from chain.contracts.abi import encode_call
 from chain.contracts.calldata import initialize_pool
 from chain.contracts.networks import NATIVE
 from chain.devnet.node.ledger import ChainLedger
+from chain.devnet.node.records import CHAIN_ID
 from chain.devnet.world.accounts import (
     DEMO_WALLET,
     DEPLOYER,
@@ -81,9 +82,11 @@ LOOK_ALIKE_POOL = DevnetPool(
 """A pool that looks like the real one by name and pays in a token worth nothing."""
 
 
-def found(codes: Mapping[ContractName, bytes], market: SimulatedMarket) -> ChainLedger:
+def found(
+    codes: Mapping[ContractName, bytes], market: SimulatedMarket, *, chain_id: int = CHAIN_ID
+) -> ChainLedger:
     """A chain with everything on it, before the first trade."""
-    ledger = ChainLedger.genesis(genesis_accounts(codes), timestamp=GENESIS_TIME)
+    ledger = ChainLedger.genesis(genesis_accounts(codes), timestamp=GENESIS_TIME, chain_id=chain_id)
     steps = (
         lambda page: deploy_tokens(page, codes),
         lambda page: deploy_protocol(page, codes),

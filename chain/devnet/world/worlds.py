@@ -16,6 +16,7 @@ from chain.base.home import cache_folder, write_atomically
 from chain.base.locks import locked
 from chain.devnet.node.archive import ArchiveError
 from chain.devnet.node.ledger import ChainLedger
+from chain.devnet.node.records import CHAIN_ID
 from chain.devnet.world.contracts import bundled_lock, contract_codes
 from chain.devnet.world.demo_life import DemoLife
 from chain.devnet.world.draws import Draws
@@ -54,8 +55,10 @@ def write_history(
     market: SimulatedMarket,
     size: HistorySize,
     progress: Progress | None = None,
+    *,
+    chain_id: int = CHAIN_ID,
 ) -> WorldHistory:
-    ledger = found(codes, market)
+    ledger = found(codes, market, chain_id=chain_id)
     life = DemoLife(market)
     visits = history_visits(size)
     closings = market_closings(market)
@@ -158,20 +161,23 @@ def open_world(
     seed: int,
     size: Size,
     *,
+    chain_id: int = CHAIN_ID,
     environment: Mapping[str, str] = os.environ,
     progress: Progress | None = None,
 ) -> World:
     """The world from the cache, built first if it is not there or no longer sound."""
     folder = cache_folder(environment) / "worlds"
-    stem = folder / f"{size}-{seed}-{making_digest()}"
+    other = "" if chain_id == CHAIN_ID else f"-chain-{chain_id}"
+    stem = folder / f"{size}-{seed}-{making_digest()}{other}"
     chain, notes = stem.with_suffix(".chain"), stem.with_suffix(".json")
+    load = partial(_loaded, seed, size, chain_id)
     with locked(stem.with_suffix(".lock")):
         try:
-            return _loaded(seed, size, chain, notes)
+            return load(chain, notes)
         except (FileNotFoundError, ArchiveError):
-            history = _history(seed, size, environment, progress)
+            history = _history(seed, size, chain_id, environment, progress)
             _save(history, chain, notes)
-            return _loaded(seed, size, chain, notes)
+            return load(chain, notes)
 
 
 def making_digest() -> str:
@@ -185,10 +191,16 @@ def making_digest() -> str:
 
 
 def _history(
-    seed: int, size: Size, environment: Mapping[str, str], progress: Progress | None
+    seed: int,
+    size: Size,
+    chain_id: int,
+    environment: Mapping[str, str],
+    progress: Progress | None,
 ) -> WorldHistory:
     market = SimulatedMarket(seeded_path(seed), _SIZES[size].sparse_seconds)
-    return write_history(contract_codes(environment), market, _SIZES[size], progress)
+    return write_history(
+        contract_codes(environment), market, _SIZES[size], progress, chain_id=chain_id
+    )
 
 
 def _save(history: WorldHistory, chain: Path, notes: Path) -> None:
@@ -201,8 +213,8 @@ def _save(history: WorldHistory, chain: Path, notes: Path) -> None:
     history.ledger.save(chain)
 
 
-def _loaded(seed: int, size: Size, chain: Path, notes: Path) -> World:
-    ledger = ChainLedger.load(chain)
+def _loaded(seed: int, size: Size, chain_id: int, chain: Path, notes: Path) -> World:
+    ledger = ChainLedger.load(chain, chain_id=chain_id)
     content = json.loads(notes.read_bytes())
     draws = Draws(content["pathSeed"])
     market = SimulatedMarket(SeededPath(draws, Calendar(draws)), _SIZES[size].sparse_seconds)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from chain.devnet.node.block import OpenBlock
     from chain.devnet.node.execution import BlockState
     from chain.devnet.node.ledger import ChainLedger
-    from chain.devnet.node.messages import Outcome
+    from chain.devnet.node.messages import Environment, Outcome
     from chain.devnet.node.transactions import NodeTransaction
     from chain.devnet.world.accounts import Account
 
@@ -38,16 +38,17 @@ class Intent(Struct, frozen=True):
     value: int = 0
     gas: int = GAS
 
-    def signed(self, nonce: int, base_fee: int) -> NodeTransaction:
+    def signed(self, nonce: int, environment: Environment) -> NodeTransaction:
         return sign_transaction(
             self.account.key,
             nonce=nonce,
             to=self.to,
             gas=self.gas,
-            max_fee_per_gas=2 * base_fee + SUGGESTED_TIP,
+            max_fee_per_gas=2 * environment.base_fee_per_gas + SUGGESTED_TIP,
             max_priority_fee_per_gas=SUGGESTED_TIP,
             value=self.value,
             data=self.data,
+            chain_id=environment.chain_id,
         )
 
 
@@ -66,7 +67,7 @@ class BlockDraft(Struct, frozen=True):
 
     def send(self, intent: Intent) -> Outcome:
         nonce = self.state.nonce(intent.account.address)
-        outcome = self.opened.add(intent.signed(nonce, self.opened.base_fee))
+        outcome = self.opened.add(intent.signed(nonce, self.state.environment))
         if not outcome.success:
             raise WorldError(
                 f"{intent.account.name} could not call {intent.to} with 0x{intent.data[:4].hex()}: "

@@ -8,7 +8,13 @@ from msgspec.structs import replace
 
 from chain.devnet.node.records import to_hex
 from chain.devnet.node.rpc.faults import failed, stopped
-from chain.devnet.node.rpc.messages import CALL_GAS_CAP, CALL_SECONDS, message, overrides
+from chain.devnet.node.rpc.messages import (
+    CALL_GAS_CAP,
+    CALL_SECONDS,
+    for_this_chain,
+    message,
+    overrides,
+)
 from chain.devnet.node.rpc.references import LATEST, reference, state_at
 from chain.devnet.node.transactions import BASE_GAS, TransactionRefusedError
 
@@ -27,7 +33,7 @@ ESTIMATE_PRECISION = 0.015
 
 
 def call(node: Node, params: Params) -> Json:
-    wanted = params.take(message)
+    wanted = for_this_chain(node, params.take(message))
     at = params.maybe(reference, LATEST)
     changed = params.maybe(overrides, None)
     gas = CALL_GAS_CAP if wanted.gas is None else min(wanted.gas, CALL_GAS_CAP)
@@ -39,7 +45,7 @@ def call(node: Node, params: Params) -> Json:
 
 
 def estimate_gas(node: Node, params: Params) -> Json:
-    wanted = params.take(message)
+    wanted = for_this_chain(node, params.take(message))
     at = params.maybe(reference, LATEST)
     changed = params.maybe(overrides, None)
     return hex(least_gas(state_at(node, at, changed), wanted))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from chain.contracts.networks import NATIVE
 from chain.devnet.node.messages import Message, Override
-from chain.devnet.node.records import CHAIN_ID
 from chain.devnet.node.rpc.faults import invalid
 from chain.devnet.node.rpc.fields import (
     address,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from chain.contracts.networks import Address
+    from chain.devnet.node.node import Node
     from chain.devnet.node.rpc.faults import Json
 
 CALL_GAS_CAP = 50_000_000
@@ -40,8 +42,6 @@ def message(value: Json) -> Message:
     payload, alias = optional(fields, "input", data), optional(fields, "data", data)
     if payload is not None and alias is not None and payload != alias:
         raise invalid('both "data" and "input" are set and not equal. Please use "input"')
-    if optional(fields, "chainId", quantity) not in (None, CHAIN_ID):
-        raise invalid(f"chainId does not match node's (want={CHAIN_ID})")
     price = optional(fields, "gasPrice", quantity)
     max_fee = optional(fields, "maxFeePerGas", quantity)
     tip = optional(fields, "maxPriorityFeePerGas", quantity)
@@ -58,10 +58,18 @@ def message(value: Json) -> Message:
         value=optional(fields, "value", quantity) or 0,
         gas=optional(fields, "gas", quantity),
         nonce=optional(fields, "nonce", quantity),
+        chain_id=optional(fields, "chainId", quantity),
         max_fee_per_gas=fee or 0,
         max_priority_fee_per_gas=tip or 0,
         access_list=tuple(_access(item) for item in array(fields.get("accessList") or [])),
     )
+
+
+def for_this_chain(node: Node, wanted: Message) -> Message:
+    """The message without its chain id, which must be the node's where one is given."""
+    if wanted.chain_id not in (None, node.ledger.chain_id):
+        raise invalid(f"chainId does not match node's (want={node.ledger.chain_id})")
+    return replace(wanted, chain_id=None)
 
 
 def overrides(value: Json) -> dict[Address, Override]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from chain.devnet.node.index import LogQuery
 from chain.devnet.node.proofs import account_proof
-from chain.devnet.node.records import CHAIN_ID, to_hex
+from chain.devnet.node.records import to_hex
 from chain.devnet.node.rpc.faults import failed, invalid
 from chain.devnet.node.rpc.fields import (
     address,
@@ -217,10 +217,10 @@ def _by_hash(value: Json) -> Reference:
 METHODS: Mapping[str, Callable[[Node, Params], Json]] = {
     "eth_accounts": lambda _node, _params: [],
     "eth_blockNumber": lambda node, _params: hex(node.ledger.head.number),
-    "eth_chainId": lambda _node, _params: hex(CHAIN_ID),
+    "eth_chainId": lambda node, _params: hex(node.ledger.chain_id),
     "eth_syncing": lambda _node, _params: False,
     "net_listening": lambda _node, _params: True,
-    "net_version": lambda _node, _params: str(CHAIN_ID),
+    "net_version": lambda node, _params: str(node.ledger.chain_id),
     "web3_clientVersion": lambda _node, _params: CLIENT_VERSION,
     "eth_getBalance": get_balance,
     "eth_getCode": get_code,

@@ -16,7 +16,13 @@ from chain.devnet.node.node import BLOCK_SECONDS
 from chain.devnet.node.records import to_hex
 from chain.devnet.node.rpc.faults import RpcFaultError, failed, invalid, stopped
 from chain.devnet.node.rpc.fields import array, flag, optional, quantity, table
-from chain.devnet.node.rpc.messages import CALL_GAS_CAP, message, overrides, refuse_unknown
+from chain.devnet.node.rpc.messages import (
+    CALL_GAS_CAP,
+    for_this_chain,
+    message,
+    overrides,
+    refuse_unknown,
+)
 from chain.devnet.node.rpc.references import LATEST, height, reference
 from chain.devnet.node.rpc.render import block_to_json, logs_to_json, transaction_to_json
 from chain.devnet.node.transactions import TransactionRefusedError, unsigned_transaction
@@ -72,7 +78,7 @@ class Rules(Struct, frozen=True):
 def simulate(node: Node, params: Params) -> Json:
     fields = params.take(table)
     refuse_unknown(fields, "blockStateCalls validation traceTransfers returnFullTransactions")
-    orders = [_order(item) for item in array(fields.get("blockStateCalls"))]
+    orders = [_order(node, item) for item in array(fields.get("blockStateCalls"))]
     rules = Rules(
         validates=optional(fields, "validation", flag) or False,
         traces_transfers=optional(fields, "traceTransfers", flag) or False,
@@ -86,7 +92,7 @@ def simulate(node: Node, params: Params) -> Json:
     parent = node.ledger.block(at).header
     simulated: list[Json] = []
     for order in _without_gaps(parent, orders):
-        state.advance(_environment(parent, order, rules), parent.hash)
+        state.advance(_environment(node, parent, order, rules), parent.hash)
         if order.overrides:
             state.override(order.overrides)
         opened = OpenBlock(parent.hash, state)
@@ -98,7 +104,7 @@ def simulate(node: Node, params: Params) -> Json:
     return simulated
 
 
-def _order(value: Json) -> SimulatedBlock:
+def _order(node: Node, value: Json) -> SimulatedBlock:
     fields = table(value)
     refuse_unknown(fields, "blockOverrides stateOverrides calls")
     wanted = table(fields.get("blockOverrides") or {})
@@ -109,7 +115,9 @@ def _order(value: Json) -> SimulatedBlock:
         base_fee_per_gas=optional(wanted, "baseFeePerGas", quantity),
         gas_limit=optional(wanted, "gasLimit", quantity),
         overrides=optional(fields, "stateOverrides", overrides),
-        calls=tuple(message(item) for item in array(fields.get("calls") or [])),
+        calls=tuple(
+            for_this_chain(node, message(item)) for item in array(fields.get("calls") or [])
+        ),
     )
 
 
@@ -132,7 +140,7 @@ def _without_gaps(base: Header, orders: Sequence[SimulatedBlock]) -> Iterator[Si
         number = wanted
 
 
-def _environment(parent: Header, order: SimulatedBlock, rules: Rules) -> Environment:
+def _environment(node: Node, parent: Header, order: SimulatedBlock, rules: Rules) -> Environment:
     timestamp = parent.timestamp + BLOCK_SECONDS if order.timestamp is None else order.timestamp
     if timestamp <= parent.timestamp:
         raise RpcFaultError(
@@ -147,6 +155,7 @@ def _environment(parent: Header, order: SimulatedBlock, rules: Rules) -> Environ
         timestamp=timestamp,
         base_fee_per_gas=base_fee,
         gas_limit=parent.gas_limit if order.gas_limit is None else order.gas_limit,
+        chain_id=node.ledger.chain_id,
     )
 
 
@@ -169,7 +178,8 @@ def _run(opened: OpenBlock, wanted: Message, rules: Rules) -> None:
         )
     except TransactionRefusedError as refusal:
         raise _refusal(str(refusal)) from refusal
-    opened.record(unsigned_transaction(call, nonce=nonce), outcome)
+    chain_id = opened.state.environment.chain_id
+    opened.record(unsigned_transaction(call, nonce=nonce, chain_id=chain_id), outcome)
 
 
 def _validate(opened: OpenBlock, call: Message, nonce: int) -> None:
