@@ -17,6 +17,7 @@ from chain.base.home import cache_folder
 from chain.contracts.networks import embedded_chain_id
 from chain.devnet.clock import Clock
 from chain.devnet.defaults import DEMO_SEED, DEMO_SPEED
+from chain.devnet.exchange.pages import DemoExchange
 from chain.devnet.live import LiveWorld
 from chain.devnet.market_controls import FASTEST, market_controls
 from chain.devnet.node.node import Node
@@ -26,6 +27,7 @@ from chain.devnet.world.accounts import DEMO_WALLET
 from chain.devnet.world.contracts import ContractsError
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.keystore import demo_keystore
+from chain.devnet.world.market import MARKET_OPENS
 from chain.devnet.world.worlds import open_world
 
 if TYPE_CHECKING:
@@ -84,7 +86,10 @@ async def _serve(world: World, *, port: int, speed: float, with_parent: bool) ->
     node = Node(world.ledger, block_time=clock.next_block)
     live = LiveWorld(world, node, clock)
     controls = market_controls(live, lambda: loop.call_soon_threadsafe(changed.set))
-    server = Server(node, methods=controls)
+    exchange = DemoExchange(world.market.path, MARKET_OPENS)
+    server = Server(
+        node, methods=controls, page=lambda target: exchange.answer(target, live.head_time)
+    )
     url = await server.start(port=port)
     sys.stdout.write(json.dumps(_ready_line(world, url)) + "\n")
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""HTTP/1.1 for one purpose: small JSON posts, or an upgrade, from programs on this machine."""
+"""HTTP/1.1 for programs on this machine: small JSON posts, an upgrade, or a page to read."""
 
 from __future__ import annotations
 
@@ -44,12 +44,14 @@ class ClientConnection:
         writer: asyncio.StreamWriter,
         respond: Callable[[bytes], Awaitable[bytes | None]],
         upgraded: Callable[[bytes], Awaitable[None]],
+        page: Callable[[str], Awaitable[tuple[int, bytes] | None]],
     ) -> None:
         """`upgraded` takes the connection over with the bytes of a WebSocket's handshake."""
         self._reader = reader
         self._writer = writer
         self._respond = respond
         self._upgraded = upgraded
+        self._page = page
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEADERS)
 
     async def run(self) -> None:
@@ -74,6 +76,11 @@ class ClientConnection:
             if _asks_for_websocket(request):
                 await self._upgraded(_serialized(request) + self._http.trailing_data[0])
                 return False
+            if request.method == b"GET":
+                found = await self._page(request.target.decode("latin-1"))
+                if found is not None:
+                    await self._send(*found, "application/json")
+                    return self._is_done()
             refuse_other_than_json(request)
             if not body.is_whole:
                 raise _RefusedError(
@@ -87,6 +94,9 @@ class ClientConnection:
             if self._http.our_state is h11.SEND_RESPONSE or self._http.our_state is h11.IDLE:
                 await self._send(error.error_status_hint, f"{error}\n".encode(), "text/plain")
             return False
+        return self._is_done()
+
+    def _is_done(self) -> bool:
         return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
 
     async def _event(self) -> h11.Event | None:

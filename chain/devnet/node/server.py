@@ -35,10 +35,17 @@ T = TypeVar("T")
 
 
 class Server:
-    """Answers JSON-RPC; `methods` adds to the names it knows or replaces them."""
+    """Answers JSON-RPC; `methods` adds to the names it knows or replaces them, `page` to reads."""
 
-    def __init__(self, node: Node, *, methods: Mapping[str, Method] | None = None) -> None:
+    def __init__(
+        self,
+        node: Node,
+        *,
+        methods: Mapping[str, Method] | None = None,
+        page: Callable[[str], tuple[int, bytes] | None] = lambda _: None,
+    ) -> None:
         self._node = node
+        self._page = page
         self._methods = {**METHODS, **(methods or {})}
         self._worker = _one_thread()
         self._heads = HeadAnnouncer()
@@ -88,7 +95,12 @@ class Server:
             task.add_done_callback(self._exchanges.discard)
         with suppress(asyncio.CancelledError):  # by close(), which waits for this to end
             websocket = WebSocketConnection(reader, writer, self._respond, self._heads)
-            await ClientConnection(reader, writer, self._respond, websocket.run).run()
+            await ClientConnection(
+                reader, writer, self._respond, websocket.run, self._read_page
+            ).run()
+
+    async def _read_page(self, target: str) -> tuple[int, bytes] | None:
+        return await self.run(lambda: self._page(target))
 
     async def _respond(self, body: bytes) -> bytes | None:
         try:

@@ -1,0 +1,1 @@
+"""Venues of perpetual contracts: what they publish, orders, the paper venue, the journal."""

@@ -1,0 +1,181 @@
+"""What was approved and sent to a venue, on disk before it is sent, so that a crash forgets none.
+
+An order is written down as `intended` with its plan's approval, becomes `sending` before the first
+byte leaves, and `acknowledged` once the venue has answered. What is found between on the next
+start is asked for by its own name: the venue knows whether it has it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from chain.base.sqlite import open_database, transaction
+from chain.exchange.order import OrderProgress, VenueOrder
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+APPROVED_SECONDS = 600
+"""How long an approval of a trade lasts."""
+
+_TABLES = (
+    """
+CREATE TABLE IF NOT EXISTS approval (
+    plan_id TEXT PRIMARY KEY,
+    hash TEXT NOT NULL,
+    venue TEXT NOT NULL,
+    approved_at REAL NOT NULL,
+    used_at REAL
+)""",
+    """
+CREATE TABLE IF NOT EXISTS sent_order (
+    client_id TEXT PRIMARY KEY,
+    plan_id TEXT NOT NULL,
+    place INTEGER NOT NULL,
+    venue TEXT NOT NULL,
+    body BLOB NOT NULL,
+    state TEXT NOT NULL,
+    answer BLOB,
+    changed_at REAL NOT NULL
+)""",
+)
+
+
+class JournalState(StrEnum):
+    INTENDED = "intended"
+    SENDING = "sending"
+    """The venue may have it or not."""
+    ACKNOWLEDGED = "acknowledged"
+    ABANDONED = "abandoned"
+    """The venue never had it, and it will not be sent any more."""
+
+
+class TradeApproval(Struct, frozen=True):
+    plan_id: str
+    hash: str
+    venue: str
+    approved_at: float
+    used_at: float | None = None
+
+    def is_over(self, now: float) -> bool:
+        return not 0 <= now - self.approved_at <= APPROVED_SECONDS
+
+
+class JournalEntry(Struct, frozen=True):
+    plan_id: str
+    venue: str
+    order: VenueOrder
+    state: JournalState
+    changed_at: float
+    answer: OrderProgress | None = None
+
+
+class ApprovalUsedError(Exception):
+    """The plan was applied already: applying it again sends nothing."""
+
+
+class TradeJournal:
+    """One file for every venue; each change is on disk when it returns."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        for table in _TABLES:
+            connection.execute(table)
+
+    @classmethod
+    def open(cls, path: Path) -> TradeJournal:
+        return cls(open_database(path))
+
+    def __enter__(self) -> TradeJournal:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._connection.close()
+
+    def approve(self, approval: TradeApproval) -> None:
+        """Approved again, it lasts anew; one that was used stays used."""
+        with transaction(self._connection):
+            known = self.approval(approval.plan_id)
+            if known is not None and known.used_at is not None:
+                raise ApprovalUsedError(f"{approval.plan_id} was applied already.")
+            self._connection.execute(
+                "INSERT OR REPLACE INTO approval VALUES (?, ?, ?, ?, NULL)",
+                (approval.plan_id, approval.hash, approval.venue, approval.approved_at),
+            )
+
+    def approval(self, plan_id: str) -> TradeApproval | None:
+        row = self._connection.execute(
+            "SELECT plan_id, hash, venue, approved_at, used_at FROM approval WHERE plan_id = ?",
+            (plan_id,),
+        ).fetchone()
+        return None if row is None else TradeApproval(*row)
+
+    def begin(self, approval: TradeApproval, orders: Sequence[VenueOrder], now: float) -> None:
+        """Use the approval up and write its orders down, both or neither."""
+        with transaction(self._connection):
+            known = self.approval(approval.plan_id)
+            if known is None or known.used_at is not None or known.hash != approval.hash:
+                raise ApprovalUsedError(f"{approval.plan_id} was applied already.")
+            self._connection.execute(
+                "UPDATE approval SET used_at = ? WHERE plan_id = ?", (now, approval.plan_id)
+            )
+            self._connection.executemany(
+                "INSERT INTO sent_order VALUES (?, ?, ?, ?, ?, ?, NULL, ?)",
+                [
+                    (
+                        order.client_id,
+                        approval.plan_id,
+                        place,
+                        approval.venue,
+                        msgspec.json.encode(order),
+                        JournalState.INTENDED,
+                        now,
+                    )
+                    for place, order in enumerate(orders)
+                ],
+            )
+
+    def mark(
+        self, client_id: str, state: JournalState, now: float, answer: OrderProgress | None = None
+    ) -> None:
+        with transaction(self._connection):
+            self._connection.execute(
+                "UPDATE sent_order SET state = ?, answer = ?, changed_at = ? WHERE client_id = ?",
+                (state, None if answer is None else msgspec.json.encode(answer), now, client_id),
+            )
+
+    def entries(self, plan_id: str | None = None) -> tuple[JournalEntry, ...]:
+        """In the order in which they are sent."""
+        rows = self._connection.execute(
+            "SELECT plan_id, venue, body, state, changed_at, answer FROM sent_order"
+            " WHERE ? IS NULL OR plan_id = ? ORDER BY rowid",
+            (plan_id, plan_id),
+        )
+        return tuple(
+            JournalEntry(
+                plan,
+                venue,
+                msgspec.json.decode(body, type=VenueOrder),
+                JournalState(state),
+                changed_at,
+                None if answer is None else msgspec.json.decode(answer, type=OrderProgress),
+            )
+            for plan, venue, body, state, changed_at, answer in rows
+        )
+
+    def unsettled(self) -> tuple[JournalEntry, ...]:
+        """What a crash has left between being written down and being answered."""
+        open_states = (JournalState.INTENDED, JournalState.SENDING)
+        return tuple(entry for entry in self.entries() if entry.state in open_states)

@@ -1,0 +1,1 @@
+"""What venues tell everybody: candles, books, funding, open interest. No key comes here."""

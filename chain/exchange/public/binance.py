@@ -1,0 +1,236 @@
+"""Binance's USD-margined futures, as far as they are public: candles, book, funding, open interest.
+
+The embedded chain's exchange and any server of the same shapes are read with the same client.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from chain.exchange.public.fields import VenueAnswer
+from chain.exchange.public.market import (
+    BookLevel,
+    Candle,
+    ContractRules,
+    FundingPayment,
+    FundingState,
+    OpenInterestPoint,
+    OrderBook,
+)
+from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from chain.base.http import HttpLimits
+
+SOURCE = "Binance"
+BASE_URL = "https://fapi.binance.com"
+
+Interval = Literal["1m", "15m", "1h", "4h", "1d"]
+INTERVAL_SECONDS: dict[Interval, int] = {
+    "1m": 60,
+    "15m": 900,
+    "1h": 3_600,
+    "4h": 14_400,
+    "1d": 86_400,
+}
+_KLINE_FIELDS = 12
+MOST_CANDLES = 1_000
+
+
+class ExchangeAddress(Struct, frozen=True):
+    """Where a venue is reached, and what it is called."""
+
+    base_url: str = BASE_URL
+    name: str = SOURCE
+    limits: HttpLimits = MARKET_LIMITS
+
+
+class BinancePublic:
+    """Each question raises `MarketError`, with a phrase that can stand after "unknown:"."""
+
+    def __init__(
+        self, address: ExchangeAddress | None = None, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        address = address or ExchangeAddress()
+        self.name = address.name
+        self._http = MarketHttp(address.base_url, {}, name=address.name, limits=address.limits)
+        self._clock = clock
+        self._read = VenueAnswer(address.name)
+
+    async def __aenter__(self) -> BinancePublic:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._http.close()
+
+    async def time(self) -> float:
+        """The venue's own clock."""
+        answer = self._read.mapping(await self._get("/fapi/v1/time"), "time")
+        return self._read.seconds(answer.get("serverTime"), "time")
+
+    async def rules(self, symbol: str) -> ContractRules:
+        answer = self._read.mapping(await self._get("/fapi/v1/exchangeInfo"), "list of contracts")
+        for entry in self._read.rows(answer.get("symbols"), "list of contracts"):
+            if isinstance(entry, dict) and entry.get("symbol") == symbol:
+                return self._contract(symbol, entry)
+        raise MarketError(f"{self.name} trades no {symbol}")
+
+    async def candles(
+        self, symbol: str, interval: Interval, *, count: int, since: int | None = None
+    ) -> tuple[Candle, ...]:
+        """The newest so many, or the first so many since a time; the last may still be traded."""
+        start = {} if since is None else {"startTime": str(since * 1000)}
+        rows = self._read.rows(
+            await self._get(
+                "/fapi/v1/klines",
+                symbol=symbol,
+                interval=interval,
+                limit=str(min(count, MOST_CANDLES)),
+                **start,
+            ),
+            "candles",
+        )
+        candles = tuple(self._candle(row) for row in rows)
+        if any(before.time >= after.time for before, after in pairwise(candles)):
+            raise self._read.wrong("order of candles")
+        return candles
+
+    async def book(self, symbol: str, *, levels: int = 100) -> OrderBook:
+        answer = self._read.mapping(
+            await self._get("/fapi/v1/depth", symbol=symbol, limit=str(levels)), "book"
+        )
+        bids, asks = self._levels(answer.get("bids")), self._levels(answer.get("asks"))
+        ordered = all(one.price > next_.price for one, next_ in pairwise(bids)) and all(
+            one.price < next_.price for one, next_ in pairwise(asks)
+        )
+        if not ordered or (bids and asks and bids[0].price >= asks[0].price):
+            raise self._read.wrong("book")
+        return OrderBook(self._read.seconds(answer.get("T"), "book's time"), bids, asks)
+
+    async def funding(self, symbol: str) -> FundingState:
+        answer = self._read.mapping(await self._get("/fapi/v1/premiumIndex", symbol=symbol), "mark")
+        return FundingState(
+            time=self._read.seconds(answer.get("time"), "mark's time"),
+            mark=self._read.positive(answer.get("markPrice"), "mark"),
+            index=self._read.positive(answer.get("indexPrice"), "index"),
+            rate=self._read.number(answer.get("lastFundingRate"), "funding rate"),
+            next_time=int(self._read.seconds(answer.get("nextFundingTime"), "next funding")),
+        )
+
+    async def payments(self, symbol: str, *, since: int) -> tuple[FundingPayment, ...]:
+        """What was paid since a time, the oldest first."""
+        rows = self._read.rows(
+            await self._get(
+                "/fapi/v1/fundingRate", symbol=symbol, startTime=str(since * 1000), limit="1000"
+            ),
+            "funding history",
+        )
+        return tuple(sorted(map(self._payment, rows)))
+
+    async def open_interest(self, symbol: str, *, hours: int) -> tuple[OpenInterestPoint, ...]:
+        """By the hour, the oldest first."""
+        rows = self._read.rows(
+            await self._get(
+                "/futures/data/openInterestHist", symbol=symbol, period="1h", limit=str(hours)
+            ),
+            "open interest",
+        )
+        return tuple(sorted(map(self._interest, rows)))
+
+    async def long_accounts(self, symbol: str) -> float:
+        """The share of accounts that are long, from 0 to 1."""
+        rows = self._read.rows(
+            await self._get(
+                "/futures/data/globalLongShortAccountRatio", symbol=symbol, period="5m", limit="1"
+            ),
+            "account ratio",
+        )
+        if not rows:
+            raise self._read.wrong("account ratio")
+        share = self._read.amount(
+            self._read.mapping(rows[-1], "account ratio").get("longAccount"), "account ratio"
+        )
+        if share > 1:
+            raise self._read.wrong("account ratio")
+        return share
+
+    async def _get(self, path: str, **parameters: str) -> object:
+        return await self._http.get(path, parameters, now=self._clock())
+
+    def _contract(self, symbol: str, entry: dict[str, object]) -> ContractRules:
+        filters = {
+            one.get("filterType"): one
+            for one in self._read.rows(entry.get("filters"), "contract")
+            if isinstance(one, dict)
+        }
+
+        def step(name: str, field: str) -> float:
+            return self._read.positive(filters.get(name, {}).get(field), f"contract {symbol}")
+
+        return ContractRules(
+            symbol,
+            price_step=step("PRICE_FILTER", "tickSize"),
+            quantity_step=step("LOT_SIZE", "stepSize"),
+            least_notional=step("MIN_NOTIONAL", "notional"),
+        )
+
+    def _candle(self, row: object) -> Candle:
+        fields = self._read.rows(row, "candle")
+        if len(fields) < _KLINE_FIELDS:
+            raise self._read.wrong("candle")
+        low, high = (self._read.positive(fields[place], "candle") for place in (3, 2))
+        candle = Candle(
+            time=int(self._read.seconds(fields[0], "candle's time")),
+            open=self._read.positive(fields[1], "candle"),
+            high=high,
+            low=low,
+            close=self._read.positive(fields[4], "candle"),
+            volume=self._read.amount(fields[5], "candle"),
+            taker_buy=self._read.amount(fields[9], "candle"),
+        )
+        inside = low <= min(candle.open, candle.close) and max(candle.open, candle.close) <= high
+        if not inside or candle.taker_buy > candle.volume:
+            raise self._read.wrong("candle")
+        return candle
+
+    def _levels(self, value: object) -> tuple[BookLevel, ...]:
+        levels = []
+        for row in self._read.rows(value, "book"):
+            match row:
+                case [price, quantity]:
+                    levels.append(
+                        BookLevel(
+                            self._read.positive(price, "book"), self._read.amount(quantity, "book")
+                        )
+                    )
+                case _:
+                    raise self._read.wrong("book")
+        return tuple(levels)
+
+    def _payment(self, row: object) -> FundingPayment:
+        entry = self._read.mapping(row, "funding history")
+        mark = entry.get("markPrice")
+        return FundingPayment(
+            int(self._read.seconds(entry.get("fundingTime"), "funding history")),
+            self._read.number(entry.get("fundingRate"), "funding history"),
+            None if mark in (None, "") else self._read.positive(mark, "funding history"),
+        )
+
+    def _interest(self, row: object) -> OpenInterestPoint:
+        entry = self._read.mapping(row, "open interest")
+        return OpenInterestPoint(
+            int(self._read.seconds(entry.get("timestamp"), "open interest")),
+            self._read.amount(entry.get("sumOpenInterest"), "open interest"),
+        )

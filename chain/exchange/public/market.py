@@ -1,0 +1,95 @@
+"""What a perpetual's market shows, in one form for every venue. Rates are fractions, never percent.
+
+Amounts are in the base coin and money in dollars unless a name says otherwise; times are Unix
+seconds by the venue's clock.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec import Struct
+
+
+class Candle(NamedTuple):
+    """What was traded from `time` on, for the length of the interval it was asked for."""
+
+    time: int
+    open: float
+    high: float
+    low: float
+    close: float
+    volume: float
+    taker_buy: float
+    """Of the volume, what buyers took from resting offers."""
+
+    @property
+    def delta(self) -> float:
+        """What buyers took less what sellers took."""
+        return 2 * self.taker_buy - self.volume
+
+
+class BookLevel(NamedTuple):
+    price: float
+    quantity: float
+
+
+class OrderBook(Struct, frozen=True):
+    """Resting offers, the best first on both sides."""
+
+    time: float
+    bids: tuple[BookLevel, ...]
+    asks: tuple[BookLevel, ...]
+
+
+class FundingState(Struct, frozen=True):
+    time: float
+    mark: float
+    index: float
+    rate: float
+    """Paid by longs to shorts at the next funding, as a fraction of notional: 0.0001 is 0.01 %."""
+    next_time: int
+
+
+class FundingPayment(NamedTuple):
+    time: int
+    rate: float
+    mark: float | None
+    """None where the venue does not tell the price at which it was paid."""
+
+
+class OpenInterestPoint(NamedTuple):
+    time: int
+    coins: float
+
+
+class ContractRules(Struct, frozen=True):
+    """What orders of one contract must keep to."""
+
+    symbol: str
+    price_step: float
+    quantity_step: float
+    least_notional: float
+    """Dollars."""
+
+
+def contract_symbol(coin: str) -> str:
+    """The dollar perpetual of a coin, as venues spell it."""
+    name = coin.strip().upper()
+    if not (name.isascii() and name.isalnum() and 2 <= len(name) <= 12):
+        raise ValueError(f"{coin!r} is not a coin's symbol, like ETH or BTC")
+    return name if name.endswith("USDT") else f"{name}USDT"
+
+
+def cumulative_delta(candles: tuple[Candle, ...]) -> tuple[float, ...]:
+    """The running sum of what takers bought less what they sold."""
+    total, sums = 0.0, []
+    for candle in candles:
+        total += candle.delta
+        sums.append(total)
+    return tuple(sums)
+
+
+def closed_candles(candles: tuple[Candle, ...], seconds: int, now: float) -> tuple[Candle, ...]:
+    """Without the one that is still being traded: part of an hour compares with no whole one."""
+    return tuple(candle for candle in candles if candle.time + seconds <= now)

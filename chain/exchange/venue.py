@@ -1,0 +1,74 @@
+"""The one interface to a venue that takes orders, and sending through it exactly once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+
+from chain.exchange.journal import JournalState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chain.exchange.journal import JournalEntry, TradeApproval, TradeJournal
+    from chain.exchange.order import HeldPosition, OrderProgress, VenueOrder
+
+
+class VenueAccount(Struct, frozen=True):
+    """What a venue says one has there: dollars, positions and what may still be filled."""
+
+    venue: str
+    time: float
+    equity: float
+    positions: tuple[HeldPosition, ...]
+    open_orders: tuple[OrderProgress, ...]
+    fees: float
+    funding: float
+
+
+class Venue(Protocol):
+    """A place that takes orders; the same client id twice is one order."""
+
+    name: str
+
+    async def account(self) -> VenueAccount: ...
+
+    async def submit(self, order: VenueOrder) -> OrderProgress: ...
+
+    async def find(self, client_id: str) -> OrderProgress | None: ...
+
+    async def cancel(self, client_id: str) -> OrderProgress | None: ...
+
+    async def now(self) -> float: ...
+
+
+async def send_orders(
+    journal: TradeJournal, venue: Venue, approval: TradeApproval, orders: Sequence[VenueOrder]
+) -> tuple[OrderProgress, ...]:
+    """Write all down, then send each; whatever breaks off is found by `reconcile`."""
+    journal.begin(approval, orders, await venue.now())
+    return tuple([await _send(journal, venue, order) for order in orders])
+
+
+async def reconcile(journal: TradeJournal, venue: Venue) -> tuple[JournalEntry, ...]:
+    """Ask the venue about everything left between: looking sends nothing.
+
+    What it has is acknowledged. What it never had is abandoned: an order is sent while the person
+    who approved it is there, or not at all.
+    """
+    left = [entry for entry in journal.unsettled() if entry.venue == venue.name]
+    for entry in left:
+        client_id, now = entry.order.client_id, await venue.now()
+        found = await venue.find(client_id)
+        state = JournalState.ABANDONED if found is None else JournalState.ACKNOWLEDGED
+        journal.mark(client_id, state, now, found)
+    names = {entry.order.client_id for entry in left}
+    return tuple(entry for entry in journal.entries() if entry.order.client_id in names)
+
+
+async def _send(journal: TradeJournal, venue: Venue, order: VenueOrder) -> OrderProgress:
+    journal.mark(order.client_id, JournalState.SENDING, await venue.now())
+    progress = await venue.submit(order)
+    journal.mark(order.client_id, JournalState.ACKNOWLEDGED, await venue.now(), progress)
+    return progress

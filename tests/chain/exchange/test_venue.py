@@ -1,0 +1,117 @@
+"""Orders reach a venue once: written down first, found again after a crash."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.exchange.journal import (
+    APPROVED_SECONDS,
+    ApprovalUsedError,
+    JournalState,
+    TradeApproval,
+    TradeJournal,
+)
+from chain.exchange.order import OrderProgress, OrderSide, OrderState, OrderType
+from chain.exchange.paper_account import PaperAccount, placed
+from chain.exchange.venue import VenueAccount, reconcile, send_orders
+from tests.chain.exchange.markets import START, account, moment, order
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chain.exchange.order import VenueOrder
+
+APPROVAL = TradeApproval("plan_0123456789abcdef", "aa", "test", float(START))
+ORDERS = [
+    order(OrderSide.BUY, OrderType.MARKET, 1.0, name="entry"),
+    order(OrderSide.SELL, OrderType.STOP, 1.0, 2950.0, name="stop", reduce_only=True),
+]
+
+
+class Killed(BaseException):
+    """The process is gone at this moment."""
+
+
+class MortalVenue:
+    """A paper account that lasts while whoever talks to it may be killed at any step."""
+
+    name = "test"
+
+    def __init__(self) -> None:
+        self.held: PaperAccount = account()
+        self.steps_left: int | None = None
+
+    def _step(self) -> None:
+        if self.steps_left is not None:
+            if self.steps_left == 0:
+                raise Killed
+            self.steps_left -= 1
+
+    async def now(self) -> float:
+        self._step()
+        return float(START)
+
+    async def submit(self, order: VenueOrder) -> OrderProgress:
+        self._step()
+        self.held = placed(self.held, order, moment())
+        self._step()
+        return self.held.orders[order.client_id]
+
+    async def find(self, client_id: str) -> OrderProgress | None:
+        return self.held.orders.get(client_id)
+
+    async def cancel(self, client_id: str) -> OrderProgress | None:
+        raise AssertionError("nothing is cancelled here")
+
+    async def account(self) -> VenueAccount:
+        raise AssertionError("nobody looks at the account here")
+
+
+@pytest.mark.parametrize("steps", range(9))
+async def test_killed_at_any_step_an_order_is_there_once_or_known_to_be_missing(
+    tmp_path: Path, steps: int
+) -> None:
+    venue = MortalVenue()
+    venue.steps_left = steps
+    with TradeJournal.open(tmp_path / "trades.db") as journal:
+        journal.approve(APPROVAL)
+        with pytest.raises(Killed):
+            await send_orders(journal, venue, APPROVAL, ORDERS)
+    venue.steps_left = None
+
+    with TradeJournal.open(tmp_path / "trades.db") as journal:
+        await reconcile(journal, venue)
+        entries = journal.entries(APPROVAL.plan_id)
+        assert not journal.unsettled()
+        for entry in entries:
+            there = entry.order.client_id in venue.held.orders
+            assert (entry.state is JournalState.ACKNOWLEDGED) is there
+        begun = bool(entries)
+        approval = journal.approval(APPROVAL.plan_id)
+        assert approval is not None
+        assert (approval.used_at is not None) is begun
+        if begun:
+            with pytest.raises(ApprovalUsedError):
+                await send_orders(journal, venue, APPROVAL, ORDERS)
+    assert set(venue.held.orders) <= {"entry", "stop"}
+
+
+async def test_an_undisturbed_plan_is_sent_whole_and_never_again(tmp_path: Path) -> None:
+    venue = MortalVenue()
+    with TradeJournal.open(tmp_path / "trades.db") as journal:
+        journal.approve(APPROVAL)
+        sent = await send_orders(journal, venue, APPROVAL, ORDERS)
+        states = [entry.state for entry in journal.entries()]
+
+        assert [one.state for one in sent] == [OrderState.FILLED, OrderState.OPEN]
+        assert states == [JournalState.ACKNOWLEDGED] * 2
+        with pytest.raises(ApprovalUsedError):
+            journal.approve(APPROVAL)
+
+
+def test_an_approval_lasts_ten_minutes_and_not_from_the_future() -> None:
+    assert not APPROVAL.is_over(START + APPROVED_SECONDS)
+    assert APPROVAL.is_over(START + APPROVED_SECONDS + 1)
+    assert APPROVAL.is_over(START - 1)
