@@ -93,7 +93,7 @@ def _add(
         if argument.read is not None:
             options["type"] = _typed(argument.read)
         if argument.optional:
-            options["nargs"] = "?"
+            options["nargs"] = "*" if argument.several else "?"
         elif argument.several:
             options["nargs"] = "+"
     add(argument.name, **options)

@@ -38,7 +38,7 @@ COMMAND = Command(
         Verb(
             "balances",
             _read,
-            spoken=("balance", "show balances", "portfolio", "what do i hold", "what do i have"),
+            spoken=("balance", "show balances", "what do i hold", "what do i have"),
         ),
     ),
     suggest=always(ShowBalances()),

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from chain.contracts.networks import embedded_chain_id
 from zuno_tui.commands.command import Argument, Command, Group, Intent
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+
+def _chain_id(text: str) -> int:
+    from chain.contracts.networks import embedded_chain_id
+
+    return embedded_chain_id(text)
 
 
 class RunDevnet(Intent, frozen=True):
@@ -21,7 +26,7 @@ class RunDevnet(Intent, frozen=True):
         Argument(
             "--chain-id",
             "another than 31337, for a second chain beside the first",
-            read=embedded_chain_id,
+            read=_chain_id,
         ),
         Argument("--build-only", "build the world and stop", switch=True, default=False),
     )

@@ -1,0 +1,162 @@
+"""What wallets own on one network at one block: their positions, and the tokens beside them."""
+
+from __future__ import annotations
+
+import asyncio
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.base.quantity import Known, Quantity, Unknown
+from chain.positions.archive import settle_all
+from chain.positions.discovery import Discovery
+from chain.positions.overview import Overview, tokens_at
+from chain.positions.portfolio import Unpriced, currencies, portfolio
+from chain.positions.snapshot import STORAGE
+from chain.prices.ladder import read_prices
+from chain.read.block_reader import OneBlock
+from chain.rpc import requests
+from chain.rpc.multicall import CallOutcome
+from chain.tokens import listed_token, listed_tokens
+from chain.tokens.balances import balance_call, balance_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from chain.contracts.networks import Address
+    from chain.positions.overview import Sources
+    from chain.positions.search_state import SearchProgress
+    from chain.positions.wallet_trail import WalletPositions
+    from chain.prices.price import WorthUnit
+    from chain.tokens import Token
+
+
+class IdleAmount(Struct, frozen=True):
+    """A token that lies in a wallet."""
+
+    token: Token
+    amount: Quantity[int]
+    value: Quantity[Fraction]
+
+
+class WalletWorth(Struct, frozen=True):
+    overview: Overview
+    idle: tuple[IdleAmount, ...]
+    """Those of which there is any, or of which it is not known."""
+
+    @property
+    def idle_value(self) -> Fraction:
+        """Without what could not be priced."""
+        known = (one.value.value for one in self.idle if isinstance(one.value, Known))
+        return sum(known, Fraction(0))
+
+    @property
+    def total(self) -> Fraction:
+        return self.overview.portfolio.total + self.idle_value
+
+    def owned(self, address: Address) -> Quantity[int]:
+        """All of one token, in the wallet and in positions with their uncollected fees."""
+        idle = next((one.amount for one in self.idle if one.token.address == address), None)
+        inside = sum(
+            one.amount0 + one.fees0 if one.pool.key.currency0 == address else 0
+            for one in self.overview.wallet.positions
+        ) + sum(
+            one.amount1 + one.fees1 if one.pool.key.currency1 == address else 0
+            for one in self.overview.wallet.positions
+        )
+        if idle is None:
+            return Known(inside, STORAGE, self.overview.wallet.block.number)
+        return idle.map(lambda amount: amount + inside)
+
+    @property
+    def unpriced(self) -> tuple[Unpriced, ...]:
+        """What is in no total, and why."""
+        beside = tuple(
+            Unpriced(
+                one.token, 0 if isinstance(one.amount, Unknown) else one.amount.value, value.reason
+            )
+            for one in self.idle
+            if isinstance(value := one.value, Unknown)
+        )
+        return (*self.overview.portfolio.unpriced, *beside)
+
+
+async def read_worths(
+    sources: Sources,
+    owners: Sequence[Address],
+    unit: WorthUnit,
+    *,
+    watch: Callable[[SearchProgress], None] = lambda _: None,
+) -> tuple[WalletWorth, ...]:
+    """All of several wallets at one block, at one price for each token."""
+    network = sources.network
+    wallets = await Discovery(sources.client, network, sources.memory, watch=watch).read_all(owners)
+    block = wallets[0].block
+    identities = [one.identity for wallet in wallets for one in wallet.positions]
+    listed = (item.token.address for item in listed_tokens(network).tokens)
+    addresses = tuple(dict.fromkeys((*listed, *currencies(identities))))
+    held = await _read_balances(sources, wallets, addresses)
+    wanted = tuple(dict.fromkeys((*_present(held), *currencies(identities))))
+    tokens, prices = await asyncio.gather(
+        tokens_at(sources, wanted, block.hash),
+        read_prices(
+            sources.client,
+            network,
+            wanted,
+            coingecko=sources.coingecko,
+            at=block.hash,
+            also={one.pool_id: one.pool_key for one in identities}.values(),
+        ),
+    )
+
+    def idle(owner: Address) -> tuple[IdleAmount, ...]:
+        amounts = ((tokens[one], held[owner, one]) for one in wanted)
+        return tuple(
+            IdleAmount(
+                token,
+                amount,
+                amount if isinstance(amount, Unknown) else prices.value(token, amount.value, unit),
+            )
+            for token, amount in amounts
+            if isinstance(amount, Unknown) or amount.value
+        )
+
+    return tuple(
+        WalletWorth(
+            Overview(wallet, tokens, prices, portfolio(wallet.positions, tokens, prices, unit)),
+            idle(wallet.owner),
+        )
+        for wallet in wallets
+    )
+
+
+def _present(held: Mapping[tuple[Address, Address], Quantity[int]]) -> tuple[Address, ...]:
+    return tuple(
+        token for (_, token), amount in held.items() if isinstance(amount, Unknown) or amount.value
+    )
+
+
+async def _read_balances(
+    sources: Sources, wallets: Sequence[WalletPositions], addresses: Sequence[Address]
+) -> dict[tuple[Address, Address], Quantity[int]]:
+    """By wallet and token; a token nobody listed is asked alone, so that it spoils no other."""
+    network, block = sources.network, wallets[0].block
+    listed = [one for one in addresses if listed_token(network, one) is not None]
+    strange = [one for one in addresses if one not in listed]
+    asked = [(wallet.owner, token) for wallet in wallets for token in listed]
+    alone = [(wallet.owner, token) for wallet in wallets for token in strange]
+    here = OneBlock(sources.client, network, block.hash)
+    answers = await here.read([balance_call(network, *pair) for pair in asked])
+    held = {
+        pair: balance_of(outcome, block)
+        for pair, outcome in zip(asked, answers.outcomes, strict=True)
+    }
+    calls = [balance_call(network, *pair) for pair in alone]
+    told = await settle_all(
+        sources.client, [requests.call(call.target, call.data, block.hash) for call in calls]
+    )
+    for pair, answer in zip(alone, told, strict=True):
+        data = answer if isinstance(answer, bytes) else b""
+        held[pair] = balance_of(CallOutcome(isinstance(answer, bytes), data), block)
+    return held

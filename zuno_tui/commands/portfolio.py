@@ -1,0 +1,54 @@
+"""`zuno portfolio`: every wallet on every network, in one sum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+
+if TYPE_CHECKING:
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import CommandAnswer
+
+
+class ShowPortfolio(Intent, frozen=True):
+    command: ClassVar = ("portfolio",)
+    arguments: ClassVar = (
+        Argument(
+            "wallets",
+            "addresses, ENS names or the names wallets are kept under; all where none is given",
+            metavar="WALLET",
+            several=True,
+            optional=True,
+        ),
+    )
+
+    wallets: tuple[str, ...] = ()
+
+
+async def _answer(session: Session, asked: ShowPortfolio) -> CommandAnswer:
+    from zuno_tui.commands.running.portfolio import whole_portfolio
+
+    return await whole_portfolio(session, asked.wallets)
+
+
+def _read(said: Remaining) -> ShowPortfolio:
+    said.end("all", "my", "whole", "total", "worth", "everything", "together")
+    return ShowPortfolio()
+
+
+COMMAND = Command(
+    name="portfolio",
+    does="every wallet on every network in one sum",
+    group=Group.POSITION,
+    intent=ShowPortfolio,
+    answer=_answer,
+    verbs=(
+        Verb(
+            "portfolio",
+            _read,
+            spoken=("show portfolio", "my portfolio", "show my portfolio", "what am i worth"),
+        ),
+    ),
+)

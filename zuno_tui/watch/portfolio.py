@@ -1,0 +1,108 @@
+"""Several wallets on several networks at once: what each is worth, in one sum."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from chain.names.ens import is_name
+from chain.positions.wallet_worth import read_worths
+from chain.rpc.errors import RpcError
+from chain.wallet.address_book import parsed_address, read_book
+from chain.wallet.errors import NoSuchWalletError
+from zuno_tui.session.names import looked_up, name_words
+from zuno_tui.shown.whole_portfolio import PortfolioEntry, WholePortfolio
+from zuno_tui.watch.watchlist import Target, targets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agents.monitor.alerts.alert import Alert
+    from chain.contracts.networks import Address
+    from chain.positions.search_state import SearchProgress
+    from zuno_tui.session.session import Session
+
+
+async def read_portfolio(
+    session: Session,
+    named: Sequence[str] = (),
+    *,
+    watch: Callable[[SearchProgress], None] = lambda _: None,
+) -> WholePortfolio:
+    """The wallets that are named, or all of the settings and the address book, on every network."""
+    watched = await portfolio_targets(session, named)
+    labels = wallet_labels(session)
+    found = await asyncio.gather(*(_entries(session, one, labels, watch) for one in watched))
+    entries = tuple(entry for some in found for entry in some)
+    return WholePortfolio(session.settings.unit, entries, _alerts(session, entries))
+
+
+async def portfolio_targets(session: Session, named: Sequence[str]) -> tuple[Target, ...]:
+    """Which wallets on which networks are meant."""
+    book = read_book(session.home.keystore)
+    settings = session.settings
+    if not named:
+        return targets(settings, book, session.flags, os.environ)
+    wallets = tuple(dict.fromkeys([await _address(session, one) for one in named]))
+    known = replace(settings, address=wallets[0])
+    return tuple(
+        Target(one.network, wallets) for one in targets(known, book, session.flags, os.environ)
+    )
+
+
+def wallet_labels(session: Session) -> dict[Address, str]:
+    return {one.address: one.name for one in read_book(session.home.keystore).wallets}
+
+
+async def _address(session: Session, named: str) -> Address:
+    """By the name it is kept under, an ENS name, or its digits."""
+    try:
+        return read_book(session.home.keystore).find(named).address
+    except NoSuchWalletError:
+        if is_name(named):
+            found = await looked_up(named, session.settings, session.network)
+            session.narrate(name_words(found))
+            return found.address
+        if not named.lower().startswith("0x"):
+            raise
+        return parsed_address(named)
+
+
+async def _entries(
+    session: Session,
+    target: Target,
+    labels: dict[Address, str],
+    watch: Callable[[SearchProgress], None],
+) -> list[PortfolioEntry]:
+    network = target.network
+    try:
+        async with replace(session, network=network).sources() as sources:
+            worths = await read_worths(sources, target.wallets, session.settings.unit, watch=watch)
+    except RpcError as error:
+        return [
+            PortfolioEntry(network, one, labels.get(one, ""), None, error.sentence)
+            for one in target.wallets
+        ]
+    return [
+        PortfolioEntry(
+            network, owner, labels.get(owner, ""), worth, worth.overview.wallet.missing or ""
+        )
+        for owner, worth in zip(target.wallets, worths, strict=True)
+    ]
+
+
+def _alerts(session: Session, entries: Sequence[PortfolioEntry]) -> tuple[Alert, ...]:
+    from agents.monitor.alerts.store import AlertStore
+
+    about = {(one.network.chain_id, one.wallet) for one in entries}
+    with closing(AlertStore.open(session.home, now=time.time())) as store:
+        return tuple(
+            one
+            for one in store.current()
+            if one.active and (one.chain_id, one.wallet_address) in about
+        )
