@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    InstanceOf,
     JsonValue,
     PlainSerializer,
 )
 
 from agents.numbers.rounding import significant
+from chain.base.canonical import canonical
+from chain.base.once_per_object import once_per_object
 
 # A uint256 has at most 78 digits; a sign is for deltas.
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,77})")
@@ -45,6 +48,9 @@ def wire_name(name: str) -> str:
 class Payload(BaseModel):
     """Base of what an envelope carries: frozen, strict, closed, camelCase on the wire."""
 
+    travels_on: ClassVar[bool] = False
+    """Whether it is carried, unchanged, by one message after another."""
+
     model_config = ConfigDict(
         frozen=True,
         strict=True,
@@ -55,6 +61,18 @@ class Payload(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
     )
+
+
+@once_per_object
+def wire_of(payload: Payload) -> bytes:
+    """A payload's canonical JSON; what travels on in it is written once, whoever carries it."""
+    carried = {name: one for name, one in payload if isinstance(one, Payload) and one.travels_on}
+    plain = payload.model_dump(mode="json", by_alias=True, exclude=set(carried))
+    if not carried:
+        return canonical(plain)
+    parts = {name: canonical(value) for name, value in plain.items()}
+    parts |= {wire_name(name): wire_of(one) for name, one in carried.items()}
+    return b"{%b}" % b",".join(b'"%b":%b' % (name.encode(), parts[name]) for name in sorted(parts))
 
 
 class FailureCause(StrEnum):
@@ -101,7 +119,8 @@ class AgentFact(Payload):
     """Something an agent found out that its later messages rest on, so that it can be replayed."""
 
     name: str
-    value: JsonValue
+    value: JsonValue | InstanceOf[Payload]
+    """What is read from a message is JSON; who finds it out may hand it in as it is."""
 
 
 class ModelReply(Payload):

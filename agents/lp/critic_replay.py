@@ -16,6 +16,7 @@ from agents.lp.plan import ReplayedRange
 from agents.numbers.range_replay import replay_range
 from agents.numbers.rules import JudgmentVerdict, Rule, RuleResult
 from chain.base.number_words import percent, usd
+from chain.base.once_per_object import once_per_object
 
 if TYPE_CHECKING:
     from agents.lp.evaluation import Evaluated
@@ -42,6 +43,7 @@ class ReplayOpinion(Struct, frozen=True):
     findings: tuple[RuleResult, ...]
 
 
+@once_per_object
 def walked_paths(evaluation: EvaluationContext) -> WalkedPaths:
     observed = evaluation.observed
 

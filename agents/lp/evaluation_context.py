@@ -19,6 +19,7 @@ from agents.numbers.shapes import (
     snapped_range,
 )
 from agents.numbers.swap import swap_terms
+from chain.base.once_per_object import once_per_object
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
 from chain.math.fees import unpack_protocol_fee
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from agents.numbers.swap import SwapTerms
 
 
-class EvaluationContext(Struct, frozen=True):
+class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
     observed: ObservedPool
     gas: GasFacts
     market: PoolMarket
@@ -74,21 +75,7 @@ class EvaluationContext(Struct, frozen=True):
     @property
     def terms(self) -> SwapTerms:
         """What a swap meets once the position itself has left the pool."""
-        pool, others = self.observed.pool, self.others_liquidity
-        state = PoolState(
-            key=self.pool_key,
-            pool_id=pool.pool_id,
-            sqrt_price_x96=pool.sqrt_price_x96,
-            tick=pool.tick,
-            lp_fee=pool.lp_fee,
-            protocol_fee=unpack_protocol_fee(pool.protocol_fee),
-            liquidity=pool.liquidity,
-        )
-        depth = Depth(state, tuple(sorted(pool.changes)), pool.lowest, pool.highest)
-        if self.hold is not None:
-            ticks, liquidity = self.hold
-            depth = depth.without(ticks.lower, ticks.upper, liquidity)
-        return swap_terms(pool.lp_fee, pool.protocol_fee, others, depth)
+        return _terms(self)
 
     @property
     def dangers(self) -> tuple[str, ...]:
@@ -117,12 +104,32 @@ class EvaluationContext(Struct, frozen=True):
         return snapped_range(pool.tick + shift, shape, self.base_half_width, pool.tick_spacing)
 
 
+@once_per_object
+def _terms(evaluation: EvaluationContext) -> SwapTerms:
+    pool = evaluation.observed.pool
+    state = PoolState(
+        key=evaluation.pool_key,
+        pool_id=pool.pool_id,
+        sqrt_price_x96=pool.sqrt_price_x96,
+        tick=pool.tick,
+        lp_fee=pool.lp_fee,
+        protocol_fee=unpack_protocol_fee(pool.protocol_fee),
+        liquidity=pool.liquidity,
+    )
+    depth = Depth(state, tuple(sorted(pool.changes)), pool.lowest, pool.highest)
+    if evaluation.hold is not None:
+        ticks, liquidity = evaluation.hold
+        depth = depth.without(ticks.lower, ticks.upper, liquidity)
+    return swap_terms(pool.lp_fee, pool.protocol_fee, evaluation.others_liquidity, depth)
+
+
 def evaluation_of(context: MarketContext | CreateContext, pool_index: int = 0) -> EvaluationContext:
     if isinstance(context, MarketContext):
         return _held_ground(context)
     return _capital_ground(context, pool_index)
 
 
+@once_per_object
 def _held_ground(context: MarketContext) -> EvaluationContext:
     observed, position = context.observed, context.position
     pool = observed.pool

@@ -6,7 +6,7 @@ wrote on the chain can reach a prompt or change a plan.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from agents.bus.payload import Measure, Payload, Units
 from agents.numbers.fee_interval import FITTED
@@ -151,6 +151,7 @@ class CreateGoal(Payload):
 class Observation(Payload):
     """Where and when the facts were read."""
 
+    travels_on: ClassVar[bool] = True
     chain_id: int
     block: int
     block_hash: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from agents.lp.evaluation_context import EvaluationContext
     from agents.lp.facts import CreateContext, MarketContext
     from agents.lp.payloads import Debate
-    from agents.lp.plan import Candidate
+    from agents.lp.plan import Candidate, ShapeChoice
     from agents.numbers.rules import RuleJudgment
 
     Context = MarketContext | CreateContext
@@ -81,7 +82,7 @@ def recomputed(debate: Debate) -> tuple[Evaluated, ...]:
         if shape is None or not _exists(context, shape.pool_index):
             raise NumbersDifferError(f"Candidate {index} has no shape that can be recomputed.")
         try:
-            evaluated = evaluate(evaluation_of(context, shape.pool_index), shape, index)
+            evaluated = _again(evaluation_of(context, shape.pool_index), shape, index)
         except (ShapeError, LiquidityError) as error:
             raise NumbersDifferError(f"Candidate {index} cannot be. {error}") from None
         if evaluated.candidate != proposed.model_copy(update={"judgment": None}):
@@ -90,6 +91,12 @@ def recomputed(debate: Debate) -> tuple[Evaluated, ...]:
             )
         again.append(evaluated)
     return tuple(again)
+
+
+# The Arbiter is handed what the Critic recomputed; neither takes it from the Strategist.
+@lru_cache(maxsize=32)
+def _again(evaluation: EvaluationContext, shape: ShapeChoice, index: int) -> Evaluated:
+    return evaluate(evaluation, shape, index)
 
 
 def judged_round(

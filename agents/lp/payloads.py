@@ -6,12 +6,12 @@ from enum import StrEnum
 from typing import Literal
 
 from agents.bus.envelope import Registry, Role
-from agents.bus.payload import Measure, Payload, Units
+from agents.bus.payload import Measure, Payload, Units, wire_of
 from agents.lp.facts import CreateContext, CreateGoal, MarketContext
 from agents.lp.plan import Candidate, Plan
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.rules import Decision
-from chain.base.canonical import canonical, digest
+from chain.base.canonical import digest
 
 MOST_ROUNDS = 6
 
@@ -140,4 +140,4 @@ DEBATE = Registry(
 
 
 def context_hash(context: MarketContext | CreateContext) -> str:
-    return digest(canonical(context.model_dump(mode="json", by_alias=True)))
+    return digest(wire_of(context))

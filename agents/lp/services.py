@@ -41,8 +41,7 @@ class DebateServices(Struct, frozen=True):
 
 def observation(seen: MarketContext | CreateContext) -> Outgoing:
     """What was seen, for the record: so that it can be seen again."""
-    value = seen.model_dump(mode="json", by_alias=True)
-    return Outgoing(Kind.AGENT_FACT, CLI, AgentFact(name=_OBSERVATION, value=value))
+    return Outgoing(Kind.AGENT_FACT, CLI, AgentFact(name=_OBSERVATION, value=seen))
 
 
 def recorded_context(record: Record) -> MarketContext | CreateContext | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from agents.bus.envelope import CLI, MOST_BYTES, Envelope, EnvelopeError, Kind, Registry, Role
-from agents.bus.payload import FailureCause, FlowFailed, Payload
+from agents.bus.payload import AgentFact, FailureCause, FlowFailed, Payload, wire_of
 from chain.base.canonical import canonical
 
 STRATEGIST = Role("strategist")
@@ -73,6 +74,29 @@ def test_the_wire_has_the_fixed_names_in_canonical_form() -> None:
         b'[{"feeYield":1.25,"tickLower":-60}],"rationale":"width \\u00b7 2\\u00d7","round":1},'
         b'"requestId":"req_1","to":"critic","ts":7}'
     )
+
+
+class _Carried(Payload):
+    travels_on: ClassVar[bool] = True
+    token_id: int
+    words: str
+
+
+class _Carrier(Payload):
+    zone: str
+    long_name: _Carried
+    beside: _Carried | None
+
+
+def test_what_travels_on_is_written_like_everything_else() -> None:
+    carried = _Carried(token_id=7, words='{"ü"}')
+    for payload in (
+        _Carrier(zone="a", long_name=carried, beside=None),
+        _Carrier(zone="b", long_name=carried, beside=carried.model_copy(update={"token_id": 8})),
+    ):
+        assert wire_of(payload) == canonical(payload.model_dump(mode="json", by_alias=True))
+    fact = {"name": "seen", "value": carried.model_dump(mode="json", by_alias=True)}
+    assert wire_of(AgentFact(name="seen", value=carried)) == canonical(fact)
 
 
 def test_opening_what_was_sealed_gives_the_same_envelope() -> None:
