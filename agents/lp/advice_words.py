@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agents.lp.option_letters import option_letter
 from agents.numbers.advice import (
     COST_MULTIPLE,
     ENTER_OVER,
@@ -109,8 +110,8 @@ def beside_words(leave: Candidate, wide: Candidate | None) -> str:
     if wide is None or wide.index is None:
         return words
     return (
-        f"{words}; move {wide.index}, the widest, costs {usd(wide.cost_usd)} and nets "
-        f"{usd(wide.net_7d)} in 7 days with that"
+        f"{words}; option {option_letter(wide.index)}, the widest, costs {usd(wide.cost_usd)} "
+        f"and nets {usd(wide.net_7d)} in 7 days with that"
     )
 
 

@@ -23,7 +23,7 @@ class Approve(Intent, frozen=True):
 
     plan_id: str | None = None
     candidate: str | None = None
-    """A move's number or `exit`, instead of what is recommended."""
+    """A move's letter or number, or `exit`, instead of what is recommended."""
 
 
 def _order(session: Session, asked: Approve) -> OrderMaker:
@@ -55,7 +55,7 @@ COMMAND = Command(
         Verb(
             "approve",
             _read,
-            "approve [N|exit]",
+            "approve [A|B|exit]",
             names="candidates",
             money=True,
             possible=with_plan,

@@ -75,7 +75,7 @@ TOKEN_ID = Argument("token_id", metavar="ID", read=read_token_id)
 AMOUNT = Argument("amount", "like 0.5", metavar="AMOUNT", read=read_amount, write=write_amount)
 ALERT = Argument("alert_id", metavar="ID|all", read=read_alert)
 PLAN = Argument("plan_id", metavar="PLAN", optional=True)
-CANDIDATE = Argument("--candidate", "instead of the recommended one", metavar="N|exit")
+CANDIDATE = Argument("--candidate", "instead of the recommended one", metavar="A|B|…|exit")
 CONFIRM = Argument("--confirm", "instead of the typed word", metavar="HASH")
 PASSPHRASE_FILE = Argument(
     "--passphrase-file",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agents.lp.option_letters import option_index, option_letter
 from zuno_tui.commands.running.approve import dry_run_made, order_of_candidate
 from zuno_tui.commands.running.plans import stored_plan
 from zuno_tui.desk.approval_views import approved_view, signing_key
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.market import EmbeddedMarket
     from zuno_tui.gate.dry_run import DryRun
     from zuno_tui.shown.argued_plan import ArguedPlan
+    from zuno_tui.shown.views import PlanView
 
 APPROVE = "approve"
 _PATIENCE = 120.0
@@ -49,7 +51,7 @@ class Approvals:
         make_order = order_of_candidate(self._desk_context.session, argued.plan, asked.candidate)
         if self._card.view is None or self._card.view.plan_id != argued.plan.plan_id:
             self._show(argued)
-        self.begin(make_order, asked.twin)
+        self.begin(make_order, asked.twin, _approved_words(self._card.view, asked.candidate))
 
     def show(self, asked: ShowPlan) -> None:
         self._show(self._plan(asked.plan_id))
@@ -93,10 +95,10 @@ class Approvals:
             await market.go_on()
             raise
 
-    def begin(self, make_order: OrderMaker, twin: str) -> None:
+    def begin(self, make_order: OrderMaker, twin: str, what: str = "the transactions") -> None:
         self._desk_context.jobs.start(
             APPROVE,
-            "Building and trying the transactions",
+            f"Building and trying {what}",
             lambda _: self._approve(make_order, twin),
             seconds=_PATIENCE,
         )
@@ -115,3 +117,13 @@ class Approvals:
         desk_context.tell(
             Said(f"{view.headline}: approved for ten minutes. To sign it: apply", "good", twin)
         )
+
+
+def _approved_words(plan: PlanView | None, named: str | None) -> str:
+    """Which option is approved, and what it does to which position."""
+    index = None if named is None else option_index(named)
+    letter = named if index is None else option_letter(index)
+    for option in () if plan is None else plan.options:
+        if option.recommended if named is None else option.candidate == letter:
+            return f"{option.name}: {option.does}"
+    return "the transactions"

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from agents.lp.option_letters import option_letter
 from zuno_tui.desk.events import PlanChanged
 from zuno_tui.shown.plan_card import (
     circumstances,
     figures_of,
     headline,
     model_talk,
+    move_name,
     reasons,
-    recommendation,
 )
+from zuno_tui.shown.plan_sentence import decided_words, option_words, plan_sentence
 from zuno_tui.shown.views import OptionView, PlanView
 from zuno_tui.shown.words import fee_text
 
@@ -39,13 +41,13 @@ def plan_view(
     record: TrackRecord | None = None,
 ) -> PlanView:
     plan = argued.plan
-    said = () if record is None else (record.words,)
     return PlanView(
         plan_id=plan.plan_id,
         headline=_headline(plan, pools),
-        recommendation=recommendation(plan, pools),
+        recommendation=plan_sentence(plan, pools, record),
+        decided=decided_words(plan, pools),
         options=tuple(_options(plan, pools)),
-        reasons=(*reasons(plan, pools), *said, *model_talk(argued)),
+        reasons=(*reasons(plan, pools), *model_talk(argued)),
         made_at=made_at,
         token_id=plan.position,
     )
@@ -61,12 +63,14 @@ def _options(plan: Plan, pools: Mapping[str, PlanPool]) -> Iterator[OptionView]:
         pool = pools.get(one.pool_id)
         figures = {label: tell(one, pool) for label, tell in rows.items()}
         view = _drawn(name, candidate, one, pool)
-        return replace(view, recommended=chosen, figures=figures)
+        does = option_words(plan, one, pools)
+        return replace(view, recommended=chosen, figures=figures, does=does)
 
     yield option("hold", None, plan.hold, chosen=choice.kind == "hold")
     for move in plan.candidates:
         chosen = choice.kind == "move" and choice.index == move.index
-        yield option(f"{move.index} {move.kind}", str(move.index), move, chosen=chosen)
+        letter = None if move.index is None else option_letter(move.index)
+        yield option(move_name(move), letter, move, chosen=chosen)
     if plan.exit is not None:
         yield option("exit", "exit", plan.exit, chosen=choice.kind == "exit")
 
@@ -118,10 +122,11 @@ class Card:
         self._view = view
         self._tell(PlanChanged(view))
 
-    def explain(self, plan_id: str, reasons: tuple[str, ...]) -> None:
-        """Say anew why a plan was chosen, if it is still the one on the card."""
-        if self._view is not None and self._view.plan_id == plan_id:
-            self.show(replace(self._view, reasons=reasons))
+    def say_anew(self, again: PlanView) -> None:
+        """The sentence and the reasons of a plan, if it is still the one on the card."""
+        if self._view is not None and self._view.plan_id == again.plan_id:
+            words = again.recommendation
+            self.show(replace(self._view, recommendation=words, reasons=again.reasons))
 
     def approved(self, approval: ApprovalView, token_id: int | None) -> None:
         if self._view is None or self._view.plan_id != approval.plan_id:

@@ -18,7 +18,7 @@ _READING = "Reading the chain: the demo wallet and a week of its market."
 _ARGUING = "Four agents argue about it. Watch the debate; the plan comes in a moment."
 _APPROVED = "Nothing is signed yet. To read the transactions: press : and type apply"
 _REFUSED = "Nothing was signed: things moved. Press : and type approve again"
-_HOLD = "The plan says hold, so there is nothing to sign. Ask about another position."
+_HOLD = "The plan says to leave it: there is nothing to sign. Ask about another one."
 _MORE = "Applied. More at the prompt: inspect, create, records, exit drill, help"
 
 _MATTERS: dict[Standing, str] = {
@@ -61,7 +61,7 @@ class Guide(Struct, frozen=True):
         if self.urgent is None:
             return _READING
         token_id, matter = self.urgent.token_id, _MATTERS[self.urgent.standing]
-        return f"#{token_id} {matter}. Press : and type recommend {token_id}"
+        return f"#{token_id} {matter}. Press r on it: four agents argue what to do."
 
 
 def _about(plan: PlanView) -> str:
@@ -76,7 +76,7 @@ def _about(plan: PlanView) -> str:
     chosen = next((one for one in plan.options if one.recommended), None)
     if chosen is None or chosen.candidate is None:
         return _HOLD
-    return f"The plan says {chosen.name}. To build and try it: press : and type approve"
+    return f"The plan says {chosen.name}. To build and try it: press a, then Enter"
 
 
 def _went_well(plan: PlanView | None) -> bool:

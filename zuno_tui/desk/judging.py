@@ -72,5 +72,4 @@ async def _judge(
     except RpcError:
         return  # nobody asked for it, and the next plan tries again
     if judged.new:
-        view = shown_plan(desk_context, argued, made_at=desk_context.clock())
-        card.explain(argued.plan.plan_id, view.reasons)
+        card.say_anew(shown_plan(desk_context, argued, made_at=desk_context.clock()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agents.lp.option_letters import option_letter
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
 from zuno_tui.desk.cleaning import clean_in_place
 from zuno_tui.desk.events import ProseHeard
@@ -42,7 +43,7 @@ def ending(ended: DebateEnd) -> str:
     """How the debate ended, in a sentence."""
     if ended.plan is not None:
         choice = ended.plan.choice
-        what = choice.kind if choice.index is None else f"move {choice.index}"
+        what = choice.kind if choice.index is None else f"option {option_letter(choice.index)}"
         return f"{ended.plan.plan_id} says {what}."
     if ended.failure is None:
         return "It ended without a plan."

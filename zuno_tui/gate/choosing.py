@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agents.lp.option_letters import option_index, option_letter
 from agents.numbers.rules import JudgmentVerdict
 from zuno_tui.gate.refusal import GateRefusedError
 
@@ -20,7 +21,7 @@ def chosen_candidate(plan: Plan, named: str | None) -> Candidate:
     judgment = candidate.judgment
     if judgment is not None and judgment.verdict is JudgmentVerdict.VETO:
         raise GateRefusedError(
-            f"Move {candidate.index} of {plan.plan_id} was vetoed: {judgment.reason} "
+            f"Option {_letter(candidate)} of {plan.plan_id} was vetoed: {judgment.reason} "
             "Choose another: zuno plan"
         )
     return candidate
@@ -42,7 +43,7 @@ def _recommended(plan: Plan) -> Candidate:
         leaving = "" if plan.exit is None else f" or --candidate {EXIT}"
         raise GateRefusedError(
             f"{plan.plan_id} says hold: there is nothing to approve. "
-            f"To act all the same, name a choice: --candidate N{leaving}"
+            f"To act all the same, name a choice: --candidate A{leaving}"
         )
     return plan.recommended
 
@@ -52,9 +53,14 @@ def _named(plan: Plan, named: str) -> Candidate:
         if plan.exit is None:
             raise GateRefusedError(f"{plan.plan_id} opens a position: there is nothing to leave.")
         return plan.exit
+    index = option_index(named)
     for move in plan.candidates:
-        if str(move.index) == named:
+        if move.index is not None and move.index == index:
             return move
     leaving = [] if plan.exit is None else [EXIT]
-    known = ", ".join([*(str(move.index) for move in plan.candidates), *leaving])
-    raise GateRefusedError(f"{plan.plan_id} has no candidate {named!r}. It has: {known}.")
+    known = ", ".join([*map(_letter, plan.candidates), *leaving])
+    raise GateRefusedError(f"{plan.plan_id} has no option {named!r}. It has: {known}.")
+
+
+def _letter(candidate: Candidate) -> str:
+    return candidate.kind if candidate.index is None else option_letter(candidate.index)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
+from agents.lp.option_letters import option_index, option_letter
 from chain.base.numerals import NumeralError, read_numeral
 from zuno_tui.phrases.phrase_error import Misunderstood, UnclearError
 from zuno_tui.phrases.pieces import listed
@@ -32,7 +33,8 @@ _POSITION = re.compile(r"#?[0-9]{1,77}", re.ASCII)
 _POINTING = re.compile("|".join(DEICTIC), re.IGNORECASE)
 _PLAN = re.compile(r"(?!req_)[a-z][a-z-]*_[0-9a-z_]{1,80}", re.ASCII)
 _RECORD = re.compile(r"req_[0-9a-z]{1,64}", re.ASCII)
-_CANDIDATE = re.compile(r"#?[0-9]{1,2}", re.ASCII)
+_CANDIDATE = re.compile(r"#?[0-9]{1,2}|[A-Z]", re.ASCII)
+_SMALL_LETTER = re.compile(r"[a-z]", re.ASCII)
 _ALERT = re.compile(r"#?[0-9]{1,18}", re.ASCII)
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]{40}", re.ASCII)
 _ENS_NAME = re.compile(r"[^\s.]+(?:\.[^\s.]+)*\.[^\s.0-9]{2,}")
@@ -112,18 +114,24 @@ class Remaining:
         return self.matching(_PLAN) if not self.points() else None
 
     def candidate(self) -> str | None:
-        """A move of the plan by its number, or leaving; None for what is recommended."""
+        """A move of the plan by its letter or number, or leaving; None for what is recommended."""
         if self.one_of(_LEAVING):
             return "exit"
-        number = self.matching(_CANDIDATE)
-        if number is None:
+        named = self.matching(_CANDIDATE) or self._last_letter()
+        if named is None:
             return None
-        number = number.removeprefix("#")
-        known = self.context.candidates
-        if known and number not in known:
+        named = named.removeprefix("#")
+        known, index = self.context.candidates, option_index(named)
+        if known and not {named, "" if index is None else option_letter(index)} & {*known}:
             moves = listed(sorted(known))
-            self.refuse(f"which move is {number}: the plan on the card has {moves}.")
-        return number
+            self.refuse(f"which option is {named}: the plan on the card has {moves}.")
+        return named
+
+    def _last_letter(self) -> str | None:
+        """A small letter is a move's only where nothing follows: `a plan` is no option A."""
+        if self._words and _SMALL_LETTER.fullmatch(self._words[-1]) is not None:
+            return self._take(len(self._words) - 1).upper()
+        return None
 
     def record(self) -> str:
         known = self.context.records

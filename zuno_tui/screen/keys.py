@@ -66,7 +66,7 @@ PLAN = (
     _key("plan.take", "enter", "take", "approve…", "Put the approval of this option in the prompt"),
     _key("plan.diff", "d", "about('diff')", "diff", "The old range against the new one"),
     _key("plan.simulate", "t", "about('simulate')", "try", "Try it without approving anything"),
-    _key("plan.explain", "w", "about('explain')", "why", "The debate that led here"),
+    _key("plan.explain", "w", "whole", "why", "Every reason and figure, or the main ones alone"),
 )
 DESK = (
     _key("desk.cancel", "ctrl+x", "cancel_work", "cancel", "End the work under way"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.lp.advice_words import assumption_words, edge_figure, edge_words
+from agents.lp.advice_words import assumption_words, edge_figure
+from agents.lp.option_letters import option_letter
 from agents.numbers.survival import WEEK_TOO_HIGH_POINTS
 from chain.base.number_words import UNKNOWN, hours, percent, usd
 from zuno_tui.shown.answer import CommandAnswer
@@ -13,6 +14,7 @@ from zuno_tui.shown.drawing.pieces import bar
 from zuno_tui.shown.exit_codes import DONE, FAILED
 from zuno_tui.shown.output import OutputColumn, table
 from zuno_tui.shown.plan_pools import plan_pools
+from zuno_tui.shown.plan_sentence import decided_words, plan_sentence
 from zuno_tui.shown.track_record import track_record
 from zuno_tui.shown.transcript import wrapped
 from zuno_tui.shown.words import amount_of, fee_text, short_amount, short_interval
@@ -53,11 +55,12 @@ def plan_lines(
 ) -> Iterator[str]:
     plan = argued.plan
     yield f"{plan.plan_id} · {headline(plan)}"
-    yield recommendation(plan, pools)
+    yield wrapped(plan_sentence(plan, pools, record), indent=0)
+    yield decided_words(plan, pools)
     yield ""
     options = {
         "HOLD": plan.hold,
-        **{_move_name(move): move for move in plan.candidates},
+        **{move_name(move).upper(): move for move in plan.candidates},
         **({} if plan.exit is None else {"EXIT": plan.exit}),
     }
     columns = [OutputColumn(""), *(OutputColumn(name, "right") for name in options)]
@@ -67,8 +70,7 @@ def plan_lines(
     ]
     yield from table(columns, rows)
     yield ""
-    said = () if record is None else (record.words,)
-    for sentence in (*reasons(plan, pools), *said, *model_talk(argued), *record_words(argued)):
+    for sentence in (*reasons(plan, pools), *model_talk(argued), *record_words(argued)):
         yield wrapped(f"  {sentence}", indent=2)
 
 
@@ -164,30 +166,14 @@ def circumstances(plan: Plan) -> str:
     return f"{plan.profile.value} · {plan.regime.value} market · block {plan.block:,}"
 
 
-def recommendation(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
-    """The choice in a line: what, whether to approve it, what the pool pays, and who decided."""
-    rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
-    pool = pools.get(plan.recommended.pool_id)
-    pays = "" if pool is None else f" · the pool {edge_words(pool.edge_7d)}"
-    return (
-        f"{_named(plan.choice.kind, plan.choice.index).upper()} · {_verdict_words(plan)}{pays}"
-        f" · decided by {plan.decided_by} in {rounds}"
-    )
-
-
-def _verdict_words(plan: Plan) -> str:
-    """HOLD has nothing to approve."""
-    if plan.choice.kind == "hold":
-        return "leave it"
-    return plan.verdict.value.replace("_", " ")
-
-
 def _named(kind: str, index: int | None) -> str:
-    return kind if index is None else f"move {index}"
+    return kind if index is None else f"option {option_letter(index)}"
 
 
-def _move_name(move: Candidate) -> str:
-    return f"{move.index} {move.kind.upper()}"
+def move_name(move: Candidate) -> str:
+    """`B widen`: by its letter, and by what it does."""
+    done = "open" if move.kind == "create" else move.kind
+    return done if move.index is None else f"{option_letter(move.index)} {done}"
 
 
 def _is_outside(one: Candidate, pool: PlanPool) -> bool:
@@ -317,18 +303,18 @@ FIGURES: dict[str, Tell] = {
     "pays 7 d": _edge,
     "from": _bound(0),
     "to": _bound(1),
-    "NET in 7 d": lambda one, _: usd(one.net_7d),
-    "10–90 %": _interval,
-    "fees a day": _fees,
-    "LVR a day": lambda one, _: usd(one.lvr_24h),
-    "cost": lambda one, _: usd(one.cost_usd),
-    "swaps": _swap,
-    "break-even": _break_even,
     "stays 24 h": _day,
     "stays 7 d": _week,
-    "buffer at 1×": _buffer(1),
-    "buffer at 2×": _buffer(2),
-    "buffer at 3×": _buffer(3),
+    "net in 7 d": _interval,
+    "cost": lambda one, _: usd(one.cost_usd),
+    "earned back": _break_even,
+    "expected": lambda one, _: usd(one.net_7d),
+    "fees a day": _fees,
+    "LVR a day": lambda one, _: usd(one.lvr_24h),
+    "swaps": _swap,
+    "buffer": _buffer(1),
+    "buffer at 2σ": _buffer(2),
+    "buffer at 3σ": _buffer(3),
     "fees APR": _yearly(lambda one: one.fee_yield_24h),
     "LVR APR": _yearly(lambda one: one.lvr_24h),
     "net APR": _yearly(_net_24h),

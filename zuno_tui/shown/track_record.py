@@ -53,10 +53,11 @@ class TrackRecord(NamedTuple):
 
     @property
     def words(self) -> str:
+        """`9 of 14 such moves beat holding after 7 days`, to end a sentence with."""
         compared, judged = _COMPARED[self.kind], self.beaten.judged
         name = compared.one if judged == 1 else compared.many
         after = "1 day" if self.days == 1 else f"{self.days} days"
-        return f"Of {judged} such {name} {self.beaten.beat} beat {compared.against} after {after}."
+        return f"{self.beaten.beat} of {judged} such {name} beat {compared.against} after {after}"
 
     @property
     def document(self) -> Json:

@@ -106,7 +106,7 @@ class OptionView(Struct, frozen=True):
 
     name: str
     candidate: str | None
-    """What `approve` takes for it; None for hold, which has nothing to approve."""
+    """What `approve` takes for it, a move's letter; None for hold, which has nothing to approve."""
     recommended: bool
     verdict: str
     low: str
@@ -119,6 +119,8 @@ class OptionView(Struct, frozen=True):
     edges: tuple[int, int] | None = None
     """The range's edges in ticks from the price, the lower first in the pair's shown direction;
     what puts every option's range on one scale. None where there is no range."""
+    does: str = ""
+    """What it does to which position, in a sentence."""
 
 
 class StepView(Struct, frozen=True):
@@ -163,11 +165,13 @@ class PlanView(Struct, frozen=True):
     plan_id: str
     headline: str
     recommendation: str
-    """The choice in a line: what, verdict, who decided."""
+    """The choice in a sentence: what, what it costs, and what it is worth."""
     options: tuple[OptionView, ...]
     reasons: tuple[str, ...]
     made_at: float
     token_id: int | None
+    decided: str = ""
+    """How sure, what the pool pays, and who decided."""
     approval: ApprovalView | None = None
     progress: tuple[str, ...] = ()
     """What an apply has done so far, a line a step."""

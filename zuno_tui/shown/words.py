@@ -52,6 +52,14 @@ def _short_figure(value: float) -> str:
     return f"{size:.1f}" if size >= 1 else f"{size:.2f}"
 
 
+def round_usd(value: float) -> str:
+    """Dollars as one says them: `$16`, `$4.10`, `<$0.01`."""
+    sign, size = "−" if value < 0 else "", abs(value)
+    if 0 < size < _CENT:
+        return f"{sign}<$0.01"
+    return f"{sign}${size:,.0f}" if size >= 10 else f"{sign}${size:,.2f}"
+
+
 def signed_amount(units: int, token: Token) -> str:
     """What came or left, as `+1.25` or `−1.25`."""
     sign = "−" if units < 0 else "+" if units else ""

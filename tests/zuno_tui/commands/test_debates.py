@@ -121,7 +121,12 @@ def test_plan_shows_what_was_kept(
     page = desk("plan", plan["planId"], *flags)
     assert page.code == 0
     assert page.out.startswith(plan["planId"])
-    for word in ("HOLD", "EXIT", "buffer at 3×", "stays 7 d", "break-even", "judged"):
+    assert page.out.splitlines()[1].split()[:2] in (
+        ["Leave", f"#{plan['position']}"],
+        ["Close", f"#{plan['position']}"],
+        *([verb, f"#{plan['position']}"] for verb in ("Widen", "Tighten", "Shift")),
+    )
+    for word in ("HOLD", "EXIT", "buffer at 3σ", "stays 7 d", "earned back", "judged"):
         assert word in page.out
 
 

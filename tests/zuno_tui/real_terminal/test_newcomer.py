@@ -24,15 +24,15 @@ _WALK = (
         "",
         r"#26 WETH/USDC 0\.3% +✗ out",
         r"(critical|warning) +#26",
-        r"→ #26 is out of range and earns nothing\. Press : and type recommend 26",
+        r"→ #26 is out of range and earns nothing\. Press r on it",
     ),
     ("The debate", ":recommend 26\r", r"· position #26 · speaking[\s\S]+▌ [A-Z]+"),
     (
         "The plan",
         "",
         r"4 Plan · just now · #26 WETH/USDC 0\.3%",
-        r"★ MOVE \d · approve",
-        r"→ The plan says \d \w+\. To build and try it: press : and type approve",
+        r"★ (Widen|Tighten|Shift) #26 to",
+        r"→ The plan says [A-E] \w+\. To build and try it: press a, then Enter",
     ),
     (
         "The approval",

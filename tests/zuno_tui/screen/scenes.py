@@ -174,7 +174,7 @@ TURNS = (
         " wide one earns $9.10 a day.",
         struck=(Struck(100, 105, "not the number given"),),
     ),
-    TurnView("critic", 1, "Move 1 holds: 41 h of buffer against a floor of 24 h. Accepted."),
+    TurnView("critic", 1, "Option A holds: 41 h of buffer against a floor of 24 h. Accepted."),
 )
 DEBATE = DebateView("req_1", "#7 WETH/USDC 0.05%", TURNS)
 
@@ -201,28 +201,31 @@ def option(
         survives_day=day,
         survives_week=week,
         figures={
-            "NET in 7 d": "$18.16" if edges else f"−{cost}",
-            "10–90 %": "−$2.1…48" if edges else "–",
+            "net in 7 d": "−$2.1…48" if edges else f"−{cost}",
+            "cost": cost,
+            "earned back": "19 h" if candidate not in (None, "exit") else "–",
+            "expected": "$18.16" if edges else f"−{cost}",
             "fees a day": "$3.3…12" if edges else "$0.00",
             "LVR a day": "$3.02" if edges else "$0.00",
-            "cost": cost,
             "swaps": "0.41 WETH" if candidate not in (None, "exit") else "–",
-            "break-even": "19 h" if candidate not in (None, "exit") else "–",
-            "buffer at 1×": "9 h" if edges else "–",
+            "buffer": "9 h" if edges else "–",
         },
         edges=edges,
+        does=f"{name} #7.",
     )
 
 
 PLAN = PlanView(
     plan_id="plan_3fa29c11",
     headline="#7 WETH/USDC 0.05%",
-    recommendation="MOVE 1 · approve · the pool pays 2.10 × its risk over 7 days · by critic",
+    recommendation="Widen #7 to 1,575.10 – 2,084.30. Costs $4.10, earns it back in 19 h; 9 of 14"
+    " such moves beat holding after 7 days.",
+    decided="the pool pays 2.10 × its risk over 7 days · decided by critic in 2 rounds",
     options=(
         option("hold", None, (-1120, 160), verdict="below floor", cost="$0.00"),
-        option("move 1", "1", (-1400, 1400), recommended=True, day=0.94, week=0.61),
-        option("move 2", "2", (-650, 650), day=0.71, week=0.12, verdict="revise"),
-        option("move 3", "3", (-300, 1700), day=0.66, week=0.41),
+        option("A widen", "A", (-1400, 1400), recommended=True, day=0.94, week=0.61),
+        option("B tighten", "B", (-650, 650), day=0.71, week=0.12, verdict="revise"),
+        option("C shift", "C", (-300, 1700), day=0.66, week=0.41),
         option("exit", "exit", None, day=None, week=None, verdict="possible", cost="$2.02"),
     ),
     reasons=(
@@ -293,7 +296,7 @@ MORNING: tuple[Event, ...] = (
     StatusChanged(STATUS),
     PositionsChanged(POSITIONS),
     AlertsChanged(ALERTS),
-    DebateChanged(replace(DEBATE, ended="Critic accepted move 1 in round 1.")),
+    DebateChanged(replace(DEBATE, ended="Critic accepted option A in round 1.")),
     PlanChanged(PLAN),
     HintChanged("Press r on #9 to let the agents argue about it."),
     Said("The plan for #7 is ready.", "good", "zuno recommend 7"),

@@ -62,8 +62,8 @@ ASKED: tuple[tuple[tuple[str, ...], Intent], ...] = (
     (("2", "space"), Acknowledge("a1")),
     (("2", "j", "m"), MuteAlert("a2", 3600)),
     (("2", "k", "M"), MuteAlert("a1", 86_400)),
-    (("4", "d"), DiffPlan(PLAN.plan_id, "1")),
-    (("4", "right", "t"), SimulatePlan(PLAN.plan_id, "2")),
+    (("4", "d"), DiffPlan(PLAN.plan_id, "A")),
+    (("4", "right", "t"), SimulatePlan(PLAN.plan_id, "B")),
     (("o",), Show("outbox")),
     (("e",), Show("records")),
     (("p",), SetMarketClock("pause")),
@@ -76,7 +76,7 @@ OFFERED: tuple[tuple[tuple[str, ...], str], ...] = (
     (("1", "a"), "approve"),
     (("1", "c"), "collect 7"),
     (("2", "enter"), "recommend 9"),
-    (("4", "enter"), "approve 1"),
+    (("4", "enter"), "approve A"),
     (("4", "right", "right", "right", "enter"), "approve exit"),
 )
 

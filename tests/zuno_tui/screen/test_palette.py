@@ -40,14 +40,14 @@ async def test_only_what_is_possible_now_is_listed() -> None:
         await play(pilot, *MORNING, StatusChanged(BUSY))
         listed = await _listed(pilot)
         for name in (
-            *("recommend 7", "inspect 7", "collect 7 …", "approve 1 …", "approve exit …"),
+            *("recommend 7", "inspect 7", "collect 7 …", "approve A …", "approve exit …"),
             *("market: pause", "cancel the work under way", "outbox", "theme zuno-light"),
         ):
             assert name in listed
         assert "theme zuno-dark" not in listed
 
         await play(pilot, PlanChanged(APPLIED))
-        assert "approve 1 …" not in await _listed(pilot)
+        assert "approve A …" not in await _listed(pilot)
 
 
 async def test_nothing_in_the_palette_asks_for_a_signature() -> None:

@@ -12,6 +12,7 @@ from tests.zuno_tui.screen.scenes import (
     APPLYING,
     APPROVAL,
     APPROVED,
+    MORNING,
     PLAN,
     desk_app,
     option,
@@ -21,22 +22,23 @@ from tests.zuno_tui.screen.scenes import (
 from zuno_tui.desk.events import PlanChanged
 from zuno_tui.screen.panes.plan import PlanPane, next_step
 from zuno_tui.screen.panes.plan_card import comparison
+from zuno_tui.screen.panes.prompt import PromptPane
 
 if TYPE_CHECKING:
     from zuno_tui.shown.views import PlanView
 
 
 def _lines(plan: PlanView, chosen: int, width: int) -> list[str]:
-    return [line.plain for line in comparison(plan, chosen, width)]
+    return [line.plain for line in comparison(plan, chosen, width, whole=True)]
 
 
 def test_every_option_stands_beside_the_others_where_there_is_room() -> None:
     lines = _lines(PLAN, 1, 90)
     head = next(line for line in lines if "exit" in line)
 
-    assert head.split() == ["hold", "★", "move", "1", "move", "2", "move", "3", "exit"]
+    assert head.split() == ["hold", "★", "A", "widen", "B", "tighten", "C", "shift", "exit"]
     assert all(len(line) <= 90 for line in lines)
-    for label in ("verdict", "stays 24 h", "stays 7 d", *PLAN.options[0].figures):
+    for label in ("from", "to", "stays 24 h", "stays 7 d", *PLAN.options[0].figures):
         assert any(line.startswith(label) for line in lines)
 
 
@@ -73,7 +75,7 @@ def test_a_plan_of_strange_ranges_still_draws() -> None:
 
 def test_words_of_others_stay_words() -> None:
     evil = "[bold]x[/]\x1b[2J"
-    plan = replace(PLAN, options=(replace(PLAN.options[0], name=evil, verdict=evil, low=evil),))
+    plan = replace(PLAN, options=(replace(PLAN.options[0], name=evil, low=evil),))
     told = Content("\n").join(comparison(plan, 0, 60)).plain
 
     assert "\x1b" not in told
@@ -85,8 +87,14 @@ async def test_the_card_follows_the_plan_from_choice_to_result() -> None:
         assert "No plan yet" in text_of(pilot, "#card")
         await play(pilot, PlanChanged(PLAN))
         told = text_of(pilot, "#card")
-        assert told.startswith("★ MOVE 1")
-        assert "gains $22.26 over HOLD in 7 days" in " ".join(told.split())
+        assert told.startswith("★ Widen #7")
+        assert "gains $22.26 over HOLD in 7 days" not in " ".join(told.split())
+        await pilot.press("4", "w")
+        told = " ".join(text_of(pilot, "#card").split())
+        assert "gains $22.26 over HOLD in 7 days" in told
+        assert all(label in told for label in PLAN.options[0].figures)
+        await pilot.press("w")
+        assert "buffer" not in text_of(pilot, "#card")
 
         await play(pilot, PlanChanged(APPROVED))
         told = text_of(pilot, "#card")
@@ -124,7 +132,16 @@ async def test_the_keys_walk_the_options_from_the_advised_one_and_stop_at_the_en
             await pilot.press(key)
             assert pane.option is not None
             seen.append(pane.option.name)
-        assert seen == ["move 1", "hold", "hold", "move 1", "move 2", "move 3", "exit", "exit"]
+        assert seen == [
+            "A widen",
+            "hold",
+            "hold",
+            "A widen",
+            "B tighten",
+            "C shift",
+            "exit",
+            "exit",
+        ]
         # An approval of the same plan leaves the keys where they are.
         await play(pilot, PlanChanged(APPROVED))
         assert pane.option == PLAN.options[-1]
@@ -137,7 +154,7 @@ def test_the_border_says_the_next_step() -> None:
     moves = [replace(option, recommended=False) for option in PLAN.options[1:]]
 
     assert next_step(PLAN) == "type approve"
-    assert next_step(replace(PLAN, options=(hold, *moves))) == "hold: nothing to sign"
+    assert next_step(replace(PLAN, options=(hold, *moves))) == "leave it: nothing to sign"
     assert next_step(APPROVED) == "approved: type apply"
     assert next_step(watching) == "approved, but nothing here can sign"
     assert next_step(APPLYING) == "applying"
@@ -146,3 +163,39 @@ def test_the_border_says_the_next_step() -> None:
     # Never a word that is kinder than what happened.
     assert next_step(APPLIED) == "included"
     assert next_step(halted) == "halted"
+
+
+def test_five_rows_are_told_at_first() -> None:
+    lines = [line.plain for line in comparison(PLAN, 1, 130)]
+    table = lines[lines.index("") + 2 :]
+
+    assert [line[:12].strip() for line in table] == [
+        *("range", "stays 24 h", "net in 7 d", "cost", "earned back")
+    ]
+
+
+async def test_the_card_says_that_it_is_of_another_position_than_the_one_under_the_cursor() -> None:
+    async with desk_app().run_test(size=(120, 40)) as pilot:
+        await play(pilot, *MORNING)
+        assert "the cursor is on" not in text_of(pilot, "#card")
+        await pilot.press("j")
+        assert text_of(pilot, "#card").startswith("▲ This is for #7; the cursor is on #9.")
+        await pilot.press("k")
+        assert "the cursor is on" not in text_of(pilot, "#card")
+
+
+async def test_what_would_be_approved_is_named_before_it_is() -> None:
+    async with desk_app().run_test(size=(120, 40)) as pilot:
+        await play(pilot, *MORNING)
+        await pilot.press("a")
+        assert pilot.app.screen.query_one(PromptPane).value == "approve"
+        assert "A widen #7." in text_of(pilot, "#said")
+
+
+async def test_nobody_is_asked_to_approve_that_nothing_is_done() -> None:
+    hold = replace(PLAN.options[0], recommended=True)
+    moves = [replace(option, recommended=False) for option in PLAN.options[1:]]
+    async with desk_app().run_test(size=(120, 40)) as pilot:
+        await play(pilot, *MORNING, PlanChanged(replace(PLAN, options=(hold, *moves))))
+        await pilot.press("a")
+        assert pilot.app.screen.query_one(PromptPane).value == ""

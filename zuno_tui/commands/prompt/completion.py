@@ -79,7 +79,7 @@ def _selected_first(context: PhraseContext) -> tuple[str, ...]:
 
 _KINDS: dict[Names, str] = {
     "positions": "position #{}",
-    "candidates": "move {}",
+    "candidates": "option {}",
     "alerts": "alert {}",
     "records": "record {}",
     "sent": "plan {}",

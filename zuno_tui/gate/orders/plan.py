@@ -18,6 +18,7 @@ from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
 from chain.survey.discovery import discover_pools
 from zuno_tui.gate.orders.order import Order, owned_position, pair_of, spendable_tokens
+from zuno_tui.gate.orders.range_prices import range_prices
 from zuno_tui.gate.orders.swap_pool import (
     ask_quoter,
     best_elsewhere,
@@ -61,7 +62,7 @@ async def order_to_open(
     worth = await read_worth(sources, tokens, block)
     return Order(
         plan.plan_id,
-        f"Open a position from tick {span.tick_lower} to {span.tick_upper}",
+        f"Open a position at {range_prices(sources, pool, span)}",
         CreateRequest(pool, span, capital, swap),
         OrderTarget(block, pool),
         tokens,
@@ -192,10 +193,8 @@ async def _order_to_change(
     if candidate.kind == "exit":
         return order
     span = planned_span(candidate)
-    moving = replace(
-        order,
-        headline=f"Move position #{token_id} to ticks {span.tick_lower} to {span.tick_upper}",
-    )
+    prices = range_prices(sources, facts.pool, span)
+    moving = replace(order, headline=f"Move position #{token_id} to {prices}")
     if not facts.liquidity:
         return replace(moving, request=ReRangeRequest(facts, span, None))
     terms = await _terms_without(sources, snapshot, block)

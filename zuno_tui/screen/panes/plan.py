@@ -13,7 +13,7 @@ from textual.widgets import Static
 from chain.base.clean_text import DROP
 from zuno_tui.screen.keys import MOVING, PLAN
 from zuno_tui.screen.panes.frame import ago, frame, heading, literal, pane_title
-from zuno_tui.screen.panes.plan_card import bulleted, comparison, reasons
+from zuno_tui.screen.panes.plan_card import BRIEF, bulleted, comparison, reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from zuno_tui.shown.views import ApprovalView, OptionView, PlanView, ResultView
 
-PlanTopic = Literal["diff", "simulate", "explain"]
+PlanTopic = Literal["diff", "simulate"]
 _LABEL = 9
 
 
@@ -52,7 +52,7 @@ def next_step(plan: PlanView) -> str:
         signs = plan.approval.can_sign
         return "approved: type apply" if signs else "approved, but nothing here can sign"
     if any(option.recommended and option.candidate is None for option in plan.options):
-        return "hold: nothing to sign"
+        return "leave it: nothing to sign"
     return "type approve" if plan.options else ""
 
 
@@ -114,6 +114,10 @@ class PlanPane(VerticalScroll, can_focus=True):
         super().__init__(id="plan", classes="pane")
         self._view: PlanView | None = None
         self._chosen = 0
+        self._whole = False
+        """Whether every figure and every reason is shown."""
+        self._selected: int | None = None
+        """The position under the cursor of the positions pane."""
 
     def compose(self) -> ComposeResult:
         yield Static(literal(_NOTHING, "$quiet"), markup=False, id="card")
@@ -143,6 +147,13 @@ class PlanPane(VerticalScroll, can_focus=True):
         self._draw()
         self.show_age(now)
 
+    def follow(self, selected: int | None) -> None:
+        """A plan is of one position: where the cursor is on another, the card says so."""
+        if selected != self._selected:
+            before, self._selected = elsewhere(self._view, self._selected), selected
+            if elsewhere(self._view, selected) != before:
+                self._draw()
+
     def show_age(self, now: float) -> None:
         view = self._view
         if view is None:
@@ -166,6 +177,10 @@ class PlanPane(VerticalScroll, can_focus=True):
         if self.option is not None and self.option.candidate is not None:
             self.post_message(self.Taken(self.option))
 
+    def action_whole(self) -> None:
+        self._whole = not self._whole
+        self._draw()
+
     def action_about(self, about: PlanTopic) -> None:
         if self._view is not None:
             self.post_message(self.AskedAbout(about, self.option))
@@ -173,7 +188,7 @@ class PlanPane(VerticalScroll, can_focus=True):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         view = self._view
         match action:
-            case "option" | "about":
+            case "option" | "about" | "whole":
                 return view is not None and bool(view.options)
             case "take":
                 return self.option is not None and view is not None and view.result is None
@@ -205,15 +220,33 @@ class PlanPane(VerticalScroll, can_focus=True):
         if view is None:
             self.query_one("#card", Static).update(literal(_NOTHING, "$quiet"))
             return
-        lines = [
-            *standing(view, width),
-            *bulleted(view.recommendation, width, "★", "bold"),
-            Content(""),
-            *comparison(view, self._chosen, width),
-        ]
-        if view.reasons:
+        lines = [*self._banner(width), *standing(view, width)]
+        lines += bulleted(view.recommendation, width, "★", "bold")
+        lines += bulleted(view.decided, width, " ", "$quiet")
+        lines += [Content(""), *comparison(view, self._chosen, width, whole=self._whole)]
+        if self._whole:
             lines += [Content(""), heading("WHY"), *reasons(view, width)]
+        elif view.options:
+            lines += [Content(""), _more(view)]
         self.query_one("#card", Static).update(Content("\n").join(lines))
+
+    def _banner(self, width: int) -> Iterator[Content]:
+        if words := elsewhere(self._view, self._selected):
+            yield from bulleted(words, width, "▲", "$warning")
+            yield Content("")
+
+
+def elsewhere(plan: PlanView | None, selected: int | None) -> str:
+    """That this is no plan for the position under the cursor; nothing where it is."""
+    if plan is None or plan.token_id is None or selected in (None, plan.token_id):
+        return ""
+    return f"This is for #{plan.token_id}; the cursor is on #{selected}. r asks about that."
+
+
+def _more(view: PlanView) -> Content:
+    figures = len(view.options[0].figures) - len(BRIEF)
+    told = f"why, {figures} more figures" if view.reasons else f"{figures} more figures"
+    return Content.assemble(("w", "bold $primary"), (f" {told}", "$quiet"))
 
 
 def _recommended(view: PlanView | None) -> int:

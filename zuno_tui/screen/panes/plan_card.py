@@ -13,7 +13,7 @@ from zuno_tui.screen.panes.row_table import fitted
 from zuno_tui.shown.drawing.pieces import survival_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from zuno_tui.shown.views import OptionView, PlanView
 
@@ -61,15 +61,20 @@ _NARROWEST = 11
 _WIDEST = 20
 _LONGEST_LABEL = 12
 _PERCENT = 6
+_RANGE = " – "
+BRIEF = ("net in 7 d", "cost", "earned back")
+"""What is told of an option at first, beside its range and how likely it is kept."""
 
 
-def comparison(plan: PlanView, chosen: int, width: int) -> Iterator[Content]:
-    """The card's lines; `chosen` is the option the keys are on."""
+def comparison(
+    plan: PlanView, chosen: int, width: int, *, whole: bool = False
+) -> Iterator[Content]:
+    """The card's lines; `chosen` is the option the keys are on, `whole` tells every figure."""
     if not plan.options:
         return
     yield from _picture(plan.options, chosen, width)
     yield Content("")
-    yield from _table(plan.options, chosen, width)
+    yield from _table(plan.options, chosen, width, whole=whole)
 
 
 def reasons(plan: PlanView, width: int) -> Iterator[Content]:
@@ -102,8 +107,10 @@ def _picture(options: Sequence[OptionView], chosen: int, width: int) -> Iterator
         )
 
 
-def _table(options: Sequence[OptionView], chosen: int, width: int) -> Iterator[Content]:
-    labels = list(options[0].figures)
+def _table(
+    options: Sequence[OptionView], chosen: int, width: int, *, whole: bool
+) -> Iterator[Content]:
+    labels = [name for name in options[0].figures if whole or name in BRIEF]
     label = min(_LONGEST_LABEL, max(cell_len(each) for each in (*labels, "stays 24 h"))) + 1
     shown = _window(options, chosen, max(1, (width - label) // _NARROWEST))
     column = min(_WIDEST, (width - label) // len(shown))
@@ -124,19 +131,31 @@ def _table(options: Sequence[OptionView], chosen: int, width: int) -> Iterator[C
         [_name(one) for one in told],
         [f"{style} bold" for style in styles],
     )
-    yield line("verdict", [one.verdict for one in told], styles)
     if any(one.low for one in told):
-        yield line("from", [one.low for one in told], plain)
-        yield line("to", [one.high for one in told], plain)
+        yield from _ranges(told, column, line, plain)
     bar = max(3, column - 1 - _PERCENT)
-    for name, parts in (
-        ("stays 24 h", [one.survives_day for one in told]),
-        ("stays 7 d", [one.survives_week for one in told]),
-    ):
+    day = ("stays 24 h", [one.survives_day for one in told])
+    week = ("stays 7 d", [one.survives_week for one in told])
+    for name, parts in (day, week) if whole else (day,):
         if any(part is not None for part in parts):
             yield line(name, [survival_bar(part, bar) for part in parts], styles)
     for name in labels:
         yield line(name, [one.figures.get(name, "–") for one in told], plain)
+
+
+def _ranges(
+    told: Sequence[OptionView],
+    column: int,
+    line: Callable[[str, Sequence[str], Sequence[str]], Content],
+    plain: Sequence[str],
+) -> Iterator[Content]:
+    """In one row where every range fits its column, else its edges under each other."""
+    whole = [f"{one.low}{_RANGE}{one.high}" if one.low else "–" for one in told]
+    if max(map(cell_len, whole)) < column:
+        yield line("range", whole, plain)
+        return
+    yield line("from", [one.low for one in told], plain)
+    yield line("to", [one.high for one in told], plain)
 
 
 def _window(options: Sequence[OptionView], chosen: int, room: int) -> list[int]:

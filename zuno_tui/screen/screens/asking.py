@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from zuno_tui.screen.panes.plan import PlanPane
     from zuno_tui.screen.panes.prompt import PromptPane
     from zuno_tui.screen.panes.row_table import RowTable
-    from zuno_tui.shown.views import ViewName
+    from zuno_tui.shown.views import OptionView, ViewName
 
 
 class Asking(Screen[None]):
@@ -84,11 +84,10 @@ class Asking(Screen[None]):
         self.ask(MuteAlert(event.alert_id, event.seconds))
 
     def on_plan_pane_taken(self, event: PlanPane.Taken) -> None:
-        self.offer(f"approve {event.option.candidate}")
+        self._offer_approval(f"approve {event.option.candidate}", event.option)
 
     def on_plan_pane_asked_about(self, event: PlanPane.AskedAbout) -> None:
         from zuno_tui.commands.diff import DiffPlan
-        from zuno_tui.commands.explain import ExplainPlan
         from zuno_tui.commands.simulate import SimulatePlan
 
         plan = self.told.plan
@@ -99,8 +98,6 @@ class Asking(Screen[None]):
                     self.ask(DiffPlan(plan.plan_id, candidate))
                 case "simulate":
                     self.ask(SimulatePlan(plan.plan_id, candidate))
-                case "explain":
-                    self.ask(ExplainPlan(plan.plan_id))
 
     def action_recommend(self) -> None:
         from zuno_tui.commands.recommend import Recommend
@@ -113,7 +110,18 @@ class Asking(Screen[None]):
             self.offer(f"collect {self.context.selected}")
 
     def action_approve(self) -> None:
-        self.offer("approve")
+        options = () if self.told.plan is None else self.told.plan.options
+        for option in options:
+            if option.recommended:
+                self._offer_approval("approve", option)
+
+    def _offer_approval(self, phrase: str, option: OptionView) -> None:
+        """The phrase in the prompt, and in words what it would approve."""
+        if option.candidate is None:
+            self.say(Said(f"There is nothing to approve: {option.does}"))
+            return
+        self.offer(phrase)
+        self.say(Said(f"Enter builds and tries this, and signs nothing: {option.does}"))
 
     def action_show(self, view: ViewName) -> None:
         from zuno_tui.commands.show import Show
@@ -176,7 +184,7 @@ class Asking(Screen[None]):
                 return self.context.selected is not None
             case "approve":
                 plan = self.told.plan
-                return plan is not None and plan.result is None
+                return plan is not None and plan.result is None and bool(plan.options)
             case "market":
                 return self.told.status.market is not None
             case "cancel_work":

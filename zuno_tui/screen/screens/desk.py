@@ -216,6 +216,7 @@ class DeskScreen(Asking):
                 selected = None if event.key is None else int(event.key)
                 self.context = replace(self.context, selected=selected)
                 self.query_one(PromptPane).exemplify(selected)
+                self.query_one(PlanPane).follow(selected)
                 positions.show_age(self._clock())
             case AlertsPane() as alerts:
                 self.context = replace(self.context, selected_alert=event.key)

@@ -1,0 +1,64 @@
+"""A plan in one sentence, over every made-up market: what, for how much, and how such did."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from agents.lp.option_letters import option_index, option_letter
+from agents.scorecard.score import AdviceKind
+from agents.scorecard.summary import BeatCount
+from tests.agents.debating import argue_over
+from tests.agents.made_up_markets import STATES, TOKEN_ID, WISHES, create_context, market_context
+from zuno_tui.gate.choosing import chosen_candidate
+from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.shown.plan_pools import plan_pools
+from zuno_tui.shown.plan_sentence import plan_sentence
+from zuno_tui.shown.track_record import TrackRecord
+
+RECORD = TrackRecord(AdviceKind.MOVE, 7, BeatCount(9, 14, None, None))
+PRICES = r"[\d.,]+ – [\d.,]+"
+BEGINNINGS = {
+    "hold": rf"Leave #{TOKEN_ID} as it is\. ",
+    "exit": rf"Close #{TOKEN_ID} and take its tokens back\. Costs ",
+    "move": rf"(Widen|Tighten|Shift) #{TOKEN_ID} to {PRICES}\. (Costs \$|What it costs is unknown)",
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+async def test_a_position_plan_says_what_to_do_with_it(state: str) -> None:
+    plan = (await argue_over(market_context(state))).plan
+    told = plan_sentence(plan, plan_pools(plan), RECORD)
+
+    assert re.match(BEGINNINGS[plan.choice.kind], told), told
+    assert "9 of 14 such moves beat holding after 7 days" in told
+    assert "approve" not in told
+    assert told.endswith(".")
+    assert ".." not in told
+
+
+@pytest.mark.parametrize("wish", WISHES)
+async def test_a_new_position_is_opened_or_the_tokens_are_kept(wish: str) -> None:
+    plan = (await argue_over(create_context(wish))).plan
+    told = plan_sentence(plan, plan_pools(plan))
+
+    kept = r"Keep the tokens\. " if plan.choice.kind == "hold" else rf"Open .+ at {PRICES}\. Costs"
+    assert re.match(kept, told), told
+
+
+async def test_moves_are_named_by_letter_and_by_number() -> None:
+    plan = (await argue_over(market_context("outside"))).plan
+    for move in plan.candidates:
+        assert move.index is not None
+        letter = option_letter(move.index)
+        for named in (letter, letter.lower(), str(move.index)):
+            assert chosen_candidate(plan, named) == move
+    for named in ("Z", "", "AA", "-1", "٣", "ä", "99"):
+        with pytest.raises(GateRefusedError):
+            chosen_candidate(plan, named)
+
+
+def test_letters_and_numbers_are_one_order() -> None:
+    assert [option_index(option_letter(index)) for index in range(40)] == [*range(40)]
+    assert [option_letter(index) for index in range(3)] == ["A", "B", "C"]
