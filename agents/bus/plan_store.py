@@ -64,6 +64,18 @@ class PlanStore:
             if path.stem not in without:
                 yield path.stem, _read(path)
 
+    def about(self, position: int, most: int) -> list[PlanDocument]:
+        """The newest plans for a position, the newest first."""
+        # Looked for in the bytes first, so that a thousand plans are not all parsed.
+        named, found = f'"position": "{position}"'.encode(), []
+        for path in reversed(self._by_age()):
+            document = _read(path) if named in path.read_bytes() else None
+            if document is not None and document.get("position") == str(position):
+                found.append(document)
+            if len(found) >= most:
+                break
+        return found
+
     def record_hash(self, request_id: str) -> str | None:
         """The last hash of a debate's record, as the plan that came of it names it."""
         # Looked for in the bytes first, so that a thousand plans are not all parsed.

@@ -37,7 +37,7 @@ async def arbiter(
     judged = judged_round(deadlock.context, moves, _standing(deadlock))
     choice = by_arbiter(deadlock.context, judged)
     number = len(deadlock.rounds)
-    brief = briefed(context, deadlock.context, deadlock)
+    brief = briefed(context, deadlock.context, deadlock.memory, deadlock)
     reply = None
     if choice is not None:
         spoken = await ask(context, context.services.model, brief, ArbiterReply)

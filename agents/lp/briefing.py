@@ -9,6 +9,14 @@ from typing import TYPE_CHECKING
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import CreateContext
 from agents.lp.payloads import STRATEGIST
+from agents.lp.situation import (
+    describe_capital,
+    describe_depth,
+    describe_memory,
+    describe_offsets,
+    describe_position,
+    describe_way,
+)
 from agents.model.brief import Brief
 from agents.model.numerals import Unit
 from agents.numbers.profiles import PROFILES, Tiebreak
@@ -24,7 +32,7 @@ from chain.base.units import GWEI
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
     from agents.bus.worker import HandlerContext
-    from agents.lp.facts import MarketContext, ObservedPool
+    from agents.lp.facts import DeskMemory, MarketContext, ObservedPool
     from agents.lp.payloads import Debate, DebateRound, Objection
     from agents.lp.plan import Candidate, RuleFinding
     from agents.lp.services import DebateServices
@@ -47,17 +55,22 @@ _UNITS = {
 
 
 def briefed(
-    context: HandlerContext[DebateServices], facts: Context, debate: Debate | None
+    context: HandlerContext[DebateServices],
+    facts: Context,
+    memory: DeskMemory,
+    debate: Debate | None = None,
 ) -> Brief:
     """What the agent's model is told; nothing is written where there is none to read it."""
     if context.services.model is None:
         return Brief("")
     brief = Brief(_system(context.role))
     describe_market(brief, facts)
+    describe_memory(brief, facts, memory)
     if context.role == STRATEGIST:
-        describe_bounds(brief)
+        describe_bounds(brief, facts)
     if debate is not None:
         describe_table(brief, debate)
+        describe_speeches(brief, debate)
     return brief
 
 
@@ -74,24 +87,32 @@ def describe_market(brief: Brief, context: Context) -> None:
     brief.say(f"Gas {brief.number(context.gas.wei_per_gas / GWEI, Unit.GWEI)}.")
     if isinstance(context, CreateContext):
         brief.say(f"The person wants exposure {context.goal.exposure.value}.")
+        describe_capital(brief, context)
         for index, observed in enumerate(context.surveyed_pools):
             evaluation = evaluation_of(context, index)
             own = "TOKEN0" if evaluation.capital_is_currency0 else "TOKEN1"
             brief.say(f"Pool {index}, where the person's own token is {own}:")
             _pool(brief, observed)
+            describe_way(brief, observed)
+            describe_depth(brief, evaluation)
             _base(brief, evaluation.base_half_width)
-        return
-    _pool(brief, context.observed)
-    _base(brief, evaluation_of(context).base_half_width)
+    else:
+        evaluation = evaluation_of(context)
+        _pool(brief, context.observed)
+        describe_way(brief, context.observed)
+        describe_depth(brief, evaluation)
+        describe_position(brief, context)
+        _base(brief, evaluation.base_half_width)
 
 
-def describe_bounds(brief: Brief) -> None:
+def describe_bounds(brief: Brief, context: Context) -> None:
     brief.say(
         f"A shape's widthMultiplier is {brief.number(MIN_WIDTH_MULTIPLIER, Unit.MULTIPLIER)} to "
         f"{brief.number(MAX_WIDTH_MULTIPLIER, Unit.MULTIPLIER)}, its centerOffsetTicks "
         f"{brief.number(-MAX_CENTER_OFFSET_TICKS, Unit.TICKS)} to "
         f"{brief.number(MAX_CENTER_OFFSET_TICKS, Unit.TICKS)}."
     )
+    describe_offsets(brief, evaluation_of(context))
 
 
 def describe_candidate(brief: Brief, name: str, candidate: Candidate) -> None:
@@ -128,6 +149,23 @@ def describe_candidate(brief: Brief, name: str, candidate: Candidate) -> None:
     if judgment is not None:
         harder = "" if judgment.verdict is judgment.by_rules else ", harder than the rules"
         brief.say(f"  judged {judgment.verdict.value}{harder}")
+
+
+def describe_speeches(brief: Brief, debate: Debate) -> None:
+    """What everybody said, by round, as data; last, so that every number has its id by then."""
+    brief.say("What was said, between « and »:")
+    brief.say(f"  Scout: {brief.quote(debate.context.summary)}")
+    for one in debate.rounds:
+        said = f"in round {one.number}"
+        brief.say(f"  Strategist {said}: {brief.quote(one.rationale)}")
+        for answer in one.answers:
+            brief.say(f"  Strategist {said}, to point {answer.point}: {brief.quote(answer.words)}")
+        if one.decision is None:
+            continue
+        brief.say(f"  Critic {said}: {brief.quote(one.critique)}")
+        for remark in one.remarks:
+            about = f"of candidate {remark.candidate}"
+            brief.say(f"  Critic {said}, {about}: {brief.quote(remark.words)}")
 
 
 def describe_table(brief: Brief, debate: Debate) -> None:
@@ -174,7 +212,7 @@ def _base(brief: Brief, half_width: float) -> None:
 
 
 def _objection(brief: Brief, objection: Objection, one: DebateRound) -> None:
-    """A point by its rule and numbers: the words of another model are no prompt's business."""
+    """A point by its rule and numbers; what a model said of it is quoted with all speeches."""
     found = [
         finding
         for candidate in one.candidates

@@ -12,6 +12,7 @@ from agents.lp.judge import JudgedRound, NumbersDifferError, Opinion, judged_rou
 from agents.lp.payloads import (
     ARBITER,
     STRATEGIST,
+    CandidateRemark,
     Critique,
     Deadlock,
     DebateKind,
@@ -44,7 +45,7 @@ async def critic(
     except NumbersDifferError as error:
         raise StageFailedError(f"The Critic refuses the proposal. {error}") from None
     number = proposal.latest.number
-    brief = briefed(context, proposal.context, proposal)
+    brief = briefed(context, proposal.context, proposal.memory, proposal)
     reply = None
     if moves:
         spoken = await ask(context, context.services.model, brief, CriticReply)
@@ -62,7 +63,12 @@ async def critic(
     for index, move in enumerate(judged.moves):
         for turn in _verdict(number, index, move.judgment, said.get(index), brief):
             yield turn
-    yield _answer(_with_judgment(proposal, judged, critique), judged)
+    remarks = tuple(
+        CandidateRemark(candidate=index, words=brief.plain(one.reason))
+        for index, one in said.items()
+        if index < len(judged.moves)
+    )
+    yield _answer(_with_judgment(proposal, judged, critique, remarks), judged)
 
 
 def _answer(debate: Critique, judged: JudgedRound) -> Outgoing:
@@ -77,13 +83,16 @@ def _answer(debate: Critique, judged: JudgedRound) -> Outgoing:
     return Outgoing(DebateKind.DEADLOCK, ARBITER, deadlock)
 
 
-def _with_judgment(proposal: Proposal, judged: JudgedRound, critique: str) -> Critique:
+def _with_judgment(
+    proposal: Proposal, judged: JudgedRound, critique: str, remarks: tuple[CandidateRemark, ...]
+) -> Critique:
     latest = proposal.latest.model_copy(
         update={
             "candidates": tuple(move.candidate for move in judged.moves),
             "decision": judged.decision,
             "critique": critique,
             "objections": judged.objections,
+            "remarks": remarks,
         }
     )
     rounds = (*proposal.rounds[:-1], latest)

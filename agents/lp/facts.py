@@ -61,6 +61,37 @@ class ObservedPositionFacts(Payload):
     """When this desk last moved or opened it, Unix seconds; None when it did not."""
 
 
+class EarlierAdvice(Payload):
+    """A plan this desk made for the same position before."""
+
+    time: int
+    """Of the block it was made at, Unix seconds."""
+    choice: Literal["hold", "exit", "move"]
+    carried_out: bool
+    """Whether anything of it was sent."""
+
+
+class AdviceRecord(Payload):
+    """How often one kind of this desk's plans came to beat what it is compared with."""
+
+    kind: Literal["move", "hold", "exit", "create", "keep"]
+    days: int
+    beat: int
+    judged: int
+
+
+class DeskMemory(Payload):
+    """What a desk remembers of its own advice: told to whoever argues, part of no plan."""
+
+    earlier_advice: tuple[EarlierAdvice, ...] = ()
+    """For the same position, the newest first."""
+    advice_records: tuple[AdviceRecord, ...] = ()
+    """What became of such plans before; empty until one was judged."""
+
+
+NO_MEMORY = DeskMemory()
+
+
 class MarketFacts(Payload):
     """What the pool's market did; None is unknown, and `sources` says why."""
 

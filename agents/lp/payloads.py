@@ -7,7 +7,7 @@ from typing import Literal
 
 from agents.bus.envelope import Registry, Role
 from agents.bus.payload import Measure, Payload, Units, wire_of
-from agents.lp.facts import CreateContext, CreateGoal, MarketContext
+from agents.lp.facts import NO_MEMORY, CreateContext, CreateGoal, DeskMemory, MarketContext
 from agents.lp.plan import Candidate, Plan
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.rules import Decision
@@ -42,6 +42,7 @@ class FlowStart(Payload):
     """From the person's settings."""
     last_action_time: int | None = None
     """Of this desk on this position, or on the one it was made of."""
+    memory: DeskMemory = NO_MEMORY
 
 
 class FlowCreateStart(Payload):
@@ -53,12 +54,14 @@ class FlowCreateStart(Payload):
     max_rounds: int
     allowed_hooks: tuple[str, ...] = ()
     """From the person's settings."""
+    memory: DeskMemory = NO_MEMORY
 
 
 class ContextObserved(Payload):
     context: MarketContext | CreateContext
     context_hash: str
     max_rounds: int
+    memory: DeskMemory = NO_MEMORY
 
 
 class Objection(Payload):
@@ -69,6 +72,13 @@ class Objection(Payload):
     words: str
     needed_multiplier: Measure | None
     """The width that would meet the floor, where a floor is what is missing."""
+
+
+class CandidateRemark(Payload):
+    """What the Critic's model said of a candidate, whether or not it hardened the judgment."""
+
+    candidate: int
+    words: str
 
 
 class AnsweredPoint(Payload):
@@ -88,6 +98,7 @@ class DebateRound(Payload):
     """None until the Critic has spoken."""
     critique: str = ""
     objections: tuple[Objection, ...] = ()
+    remarks: tuple[CandidateRemark, ...] = ()
 
 
 class Debate(Payload):
@@ -99,6 +110,7 @@ class Debate(Payload):
     hold: Candidate
     exit: Candidate | None
     rounds: tuple[DebateRound, ...]
+    memory: DeskMemory = NO_MEMORY
 
     @property
     def latest(self) -> DebateRound:

@@ -39,7 +39,7 @@ async def scout(
     seen: MarketContext | CreateContext
     if isinstance(start, FlowStart):
         position = await eyes.observe_position(start.token_id, start.profile)
-        seen = _with_last_action(position, start)
+        seen = _with_desk_knowledge(position, start)
     elif isinstance(start, FlowCreateStart):
         seen = await eyes.survey(start.goal, start.owner, start.profile)
         seen = seen.model_copy(update={"allowed_hooks": start.allowed_hooks})
@@ -53,7 +53,7 @@ async def scout(
         )
     for line in _findings(seen):
         yield line
-    brief = briefed(context, seen, None)
+    brief = briefed(context, seen, start.memory)
     spoken = await ask(context, context.services.model, brief, ScoutReply)
     if spoken.silence:
         yield thought(0, "silence", spoken.silence)
@@ -68,12 +68,15 @@ async def scout(
         DebateKind.CONTEXT_OBSERVED,
         STRATEGIST,
         ContextObserved(
-            context=whole, context_hash=context_hash(whole), max_rounds=start.max_rounds
+            context=whole,
+            context_hash=context_hash(whole),
+            max_rounds=start.max_rounds,
+            memory=start.memory,
         ),
     )
 
 
-def _with_last_action(seen: MarketContext, start: FlowStart) -> MarketContext:
+def _with_desk_knowledge(seen: MarketContext, start: FlowStart) -> MarketContext:
     """What the person's desk knows beside the chain."""
     held = seen.position.model_copy(update={"last_action_time": start.last_action_time})
     return seen.model_copy(update={"position": held, "allowed_hooks": start.allowed_hooks})

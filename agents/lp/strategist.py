@@ -47,13 +47,14 @@ async def strategist(
             hold=hold_candidate(heard.context),
             exit=exit_candidate(heard.context),
             rounds=(),
+            memory=heard.memory,
         )
     elif isinstance(heard, Critique):
         debate = Proposal.model_construct(**dict(heard))
     else:
         return
     number = len(debate.rounds) + 1
-    brief = briefed(context, debate.context, debate)
+    brief = briefed(context, debate.context, debate.memory, debate)
     spoken = await ask(context, context.services.model, brief, StrategistReply)
     if spoken.silence:
         yield thought(number, "silence", spoken.silence)

@@ -8,11 +8,10 @@ from msgspec import Struct, field
 
 from agents.model.claims import ClaimLedger, without_ids
 from agents.model.interface import ModelPrompt
+from agents.model.quoting import STRUCK, quotation
 
 if TYPE_CHECKING:
     from agents.model.numerals import Unit
-
-STRUCK = "[struck]"
 
 
 class Brief(Struct):
@@ -31,6 +30,10 @@ class Brief(Struct):
 
     def number(self, value: float | None, unit: Unit) -> str:
         return "unknown" if value is None else self.ledger.cite(value, unit)
+
+    def quote(self, words: str) -> str:
+        """What somebody said, as data between « and »; nothing in it is an instruction."""
+        return quotation(words, self.ledger)
 
     def plain(self, prose: str) -> str:
         """A model's words as others may quote them: without ids, without numbers nobody gave."""

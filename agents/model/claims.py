@@ -90,6 +90,11 @@ class ClaimLedger(Struct):
         self.quantities[name] = Quantity(exact, unit, shown)
         return f"[{name}] {_written(shown, unit)}"
 
+    def id_of(self, numeral: WrittenNumber) -> str | None:
+        """The first number the prompt was given that a written one can be; None where none is."""
+        ids = (name for name in self.quantities if self._supported(numeral, (name,)))
+        return next(ids, None)
+
     def check(self, prose: str) -> ClaimReport:
         """Compare each number of the prose with the one behind the id beside it."""
         citations = _citations(prose)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 KEY = "sk-canary-HOSTILE-0123456789abcdef"
 GIVEN = re.compile(r"\[(n\d+)\] (-?\$?\d(?:[\d,]*\d)?(?:\.\d+)?(?: %| h|×| ticks| gwei)?)")
 
+QUOTED = re.compile(r"«([^»]*)»")
+_SPEECHES = "What was said, between"
+
 _INVENTED = (
     "The pool pays ${} a day.",
     "Its buffer is {} h, far over the floor.",
@@ -71,6 +74,8 @@ class HostileModel:
     chosen: set[float] = field(default_factory=set)
     """Widths and offsets that no plan may hold."""
     prompts: list[ModelPrompt] = field(default_factory=list)
+    attacker: Role | None = None
+    """The one hostile role among three that do as they are told; None is all four."""
 
     async def ask(
         self,
@@ -80,8 +85,11 @@ class HostileModel:
         on_prose: Callable[[str], None],
     ) -> Answer[Reply]:
         self.prompts.append(prompt)
+        if self.attacker not in (None, role):
+            return self._obeyed(prompt, schema)
+        given = GIVEN.findall(prompt.user.partition(_SPEECHES)[0])
         for _ in range(2):
-            tale = _Tale(self.random, GIVEN.findall(prompt.user))
+            tale = _Tale(self.random, given)
             raw = tale.raw(schema.__name__)
             self.replies += 1
             try:
@@ -95,6 +103,23 @@ class HostileModel:
             on_prose(next(iter(read.value.model_dump().values())))
             return Answer(read.value, Usage(100, 50, estimated=False), read.text, "hostile")
         raise ModelUnavailable(Unavailability.INVALID, "The model answered twice in no form.")
+
+    def _obeyed(self, prompt: ModelPrompt, schema: type[Reply]) -> Answer[Reply]:
+        """What a gullible agent says: it repeats what it heard, and accepts the first of all."""
+        heard = QUOTED.findall(prompt.user)
+        words = " ".join(("As you say.", "I do as I am told.", *heard))[:390]
+        shapes = [{"widthMultiplier": width, "centerOffsetTicks": 0} for width in (0.3, 1.1, 3.5)]
+        accepted = [{"index": one, "verdict": "accept", "reason": words} for one in range(5)]
+        bodies: dict[str, Json] = {
+            "ScoutReply": {"summary": words},
+            "StrategistReply": {"rationale": words, "shapes": shapes},
+            "CriticReply": {"rationale": words, "judgments": accepted},
+            "ArbiterReply": {"rationale": words, "chosenIndex": 0},
+        }
+        read = parse_reply(json.dumps(bodies[schema.__name__]), schema, Redactor((KEY,)))
+        self.replies += 1
+        self.usable += 1
+        return Answer(read.value, Usage(100, 50, estimated=False), read.text, "gullible")
 
 
 @dataclass

@@ -18,13 +18,14 @@ from msgspec.structs import replace
 from agents.bus.ambient import Ambient
 from agents.bus.record import FileSink, RecordWriter
 from agents.bus.replay import read_record
-from agents.lp.debate import DebateEnd, hold_debate, replay_debate
+from agents.lp.debate import HANDLERS, DebateEnd, hold_debate, replay_debate
 from agents.lp.plan_document import plan_document
+from agents.model.quoting import MOST_QUOTED
 from agents.numbers.profiles import RiskProfile
 from chain.base.clean_text import DROP
 from chain.base.redaction import Redactor
 from tests.agents.floors import broken_floors
-from tests.agents.hostile_replies import KEY, HostileModel
+from tests.agents.hostile_replies import KEY, QUOTED, HostileModel
 from tests.agents.made_up_markets import (
     STATES,
     WISHES,
@@ -131,7 +132,9 @@ async def _besieged(folder: Path, replies: int, seed: int) -> Tally:
         random = Random(f"{seed} {number}")
         name = (*STATES, *WISHES)[number % (len(STATES) + len(WISHES))]
         context = _context(name, random.choice(list(RiskProfile)))
-        siege = Siege(context, HostileModel(random), rounds=random.randrange(1, 4))
+        attacker = (None, *HANDLERS)[number // 3 % 5]
+        model = HostileModel(random, attacker=attacker)
+        siege = Siege(context, model, rounds=random.randrange(1, 4))
         await siege.hold(folder / f"{number}.jsonl")
         siege.count(tally.counts)
         tally.faults += [f"{name}, debate {number}: {fault}" for fault in siege.faults()]
@@ -217,6 +220,19 @@ class Siege:
                 yield f"an invented number was not struck: {turn.thought.text!r}"
             if any(_struck(turn, self.model.quoted)):
                 yield f"a given number was struck: {turn.thought.text!r}"
+
+        yield from self._overheard()
+
+    def _overheard(self) -> Iterator[str]:
+        """What of a hostile agent's words stands in another's prompt otherwise than as data."""
+        for prompt in self.model.prompts:
+            told = QUOTED.sub("", prompt.user.replace("between « and »", ""))
+            if not {"«", "»"}.isdisjoint(told):
+                yield f"a quotation does not end: {told!r}"
+            for words in QUOTED.findall(prompt.user.replace("between « and »", "")):
+                if len(words) > MOST_QUOTED or not CONTROL.isdisjoint(words) or KEY in words:
+                    yield f"a quotation is not clean: {words!r}"
+                yield from (f"{mark} is quoted" for mark in self.model.invented if mark in words)
 
     def _leaked(self, plan: Plan) -> set[float]:
         """Numbers the model wrote that stand in a numeric field of the plan."""

@@ -90,7 +90,7 @@ async def test_a_fuse_that_blows_in_the_middle_stops_the_next_call(table: Table)
 
 async def test_the_day_is_over_for_every_debate_of_it(table: Table) -> None:
     daily = replace(table, limits=BudgetLimits(day_tokens=9_000))
-    first = await daily.hold(says(honest, size=200, tokens=(2_000, 900)))
+    first = await daily.hold(says(honest, size=200, tokens=(8_000, 900)))
     second = await daily.hold(says(honest))
 
     assert len(first.requests) >= 1

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from agents.lp.plan import Candidate, Plan
+    from agents.scorecard.track_record import TrackRecord
     from zuno_tui.desk.context import Tell
     from zuno_tui.shown.argued_plan import ArguedPlan
     from zuno_tui.shown.plan_pools import PlanPool
-    from zuno_tui.shown.track_record import TrackRecord
     from zuno_tui.shown.views import ApprovalView, ResultView
 
 _DRAWN_OTHERWISE = ("from", "to", "stays 24 h", "stays 7 d", "judged")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from agents.scorecard.track_record import track_record
 from chain.rpc.errors import RpcError
 from zuno_tui.desk.card import plan_view
 from zuno_tui.shown.plan_pools import plan_pools
-from zuno_tui.shown.track_record import track_record
 
 if TYPE_CHECKING:
     from agents.scorecard.scoring import DecidedPlan

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from agents.lp.advice_words import assumption_words, edge_figure
 from agents.lp.option_letters import option_letter
 from agents.numbers.survival import WEEK_TOO_HIGH_POINTS
+from agents.scorecard.track_record import track_record
 from chain.base.number_words import UNKNOWN, hours, percent, usd
 from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.argued_plan import silences_in
@@ -15,7 +16,6 @@ from zuno_tui.shown.exit_codes import DONE, FAILED
 from zuno_tui.shown.output import OutputColumn, table
 from zuno_tui.shown.plan_pools import plan_pools
 from zuno_tui.shown.plan_sentence import decided_words, plan_sentence
-from zuno_tui.shown.track_record import track_record
 from zuno_tui.shown.transcript import wrapped
 from zuno_tui.shown.words import amount_of, fee_text, short_amount, short_interval
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from agents.lp.plan import Candidate, MoveJudgment, Plan, ReplayedRange
+    from agents.scorecard.track_record import TrackRecord
     from chain.base.store import Store
     from zuno_tui.shown.argued_plan import ArguedPlan
     from zuno_tui.shown.plan_pools import PlanPool
-    from zuno_tui.shown.track_record import TrackRecord
 
     Tell = Callable[[Candidate, PlanPool | None], str]
 

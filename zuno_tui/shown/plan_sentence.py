@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from agents.lp.plan import Candidate, Plan
+    from agents.scorecard.track_record import TrackRecord
     from zuno_tui.shown.plan_pools import PlanPool
-    from zuno_tui.shown.track_record import TrackRecord
 
 _VERBS = {"tighten": "Tighten", "widen": "Widen", "shift": "Shift"}
 _CAUTION = {

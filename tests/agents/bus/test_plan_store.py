@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +30,18 @@ async def test_plans_of_two_flows_lie_side_by_side(tmp_path: Path) -> None:
     assert plan_in(kept) == argued.plan
     assert store.find(None)["side"] == "buy", "the newest is the newest of any flow"
     assert store.record_hash("req_9") == "1" * 64
+
+
+def test_the_newest_plans_of_a_position_are_found(tmp_path: Path) -> None:
+    store = PlanStore(tmp_path)
+    for number, position in enumerate(("7", "77", "7", None, "7")):
+        path = store.keep({"planId": f"plan_{number:016x}", "flow": "lp", "position": position})
+        os.utime(path, (number, number))
+
+    found = [one["planId"] for one in store.about(7, most=2)]
+
+    assert found == [f"plan_{4:016x}", f"plan_{2:016x}"]
+    assert store.about(78, most=2) == []
 
 
 def test_a_plan_of_another_flow_is_no_liquidity_plan() -> None:

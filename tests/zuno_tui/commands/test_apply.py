@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.bus.replay import read_record
+from agents.lp.debate import debate_start
 from agents.lp.facts import MarketContext
 from agents.lp.services import recorded_context
 from agents.numbers.advice import AdviceReason
@@ -105,8 +106,17 @@ def _acted_just_now(desk: Desk, token_id: str) -> None:
     assert context.position.last_action_time is not None
     assert 0 <= context.time - context.position.last_action_time < 600
     assert plan["choice"]["kind"] == "hold"
+    _remembered(desk, token_id)
     if context.observed.market.edge_7d is not None:
         assert plan["choice"]["codes"][0] == AdviceReason.ACTED_RECENTLY
+
+
+def _remembered(desk: Desk, token_id: str) -> None:
+    """And is told what was advised before."""
+    again = desk.here("recommend", token_id, "--json", "--deterministic").data
+    record = read_record(desk.command.home / "records" / f"{again['requestId']}.jsonl")
+    (earlier,) = debate_start(record).memory.earlier_advice
+    assert (earlier.choice, earlier.carried_out) == ("hold", False)
 
 
 def test_an_exit_ends_with_both_tokens_and_happens_once(desk: Desk) -> None:

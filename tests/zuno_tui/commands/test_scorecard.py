@@ -12,6 +12,7 @@ from agents.lp import FLOW
 from agents.lp.plan import plan_identity
 from agents.scorecard.score import AdviceKind
 from agents.scorecard.score_store import ScoreStore
+from agents.scorecard.track_record import record_of
 from chain.base.store import Store
 from tests import node_rpc
 from tests.agents.made_up import Market
@@ -21,7 +22,6 @@ from zuno_tui.cli import main
 from zuno_tui.commands.registry import command_named
 from zuno_tui.commands.scorecard import ShowScorecard
 from zuno_tui.shown.exit_codes import DONE, NETWORK
-from zuno_tui.shown.track_record import record_of
 
 if TYPE_CHECKING:
     from pathlib import Path

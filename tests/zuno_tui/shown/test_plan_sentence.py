@@ -9,13 +9,13 @@ import pytest
 from agents.lp.option_letters import option_index, option_letter
 from agents.scorecard.score import AdviceKind
 from agents.scorecard.summary import BeatCount
+from agents.scorecard.track_record import TrackRecord
 from tests.agents.debating import argue_over
 from tests.agents.made_up_markets import STATES, TOKEN_ID, WISHES, create_context, market_context
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.shown.plan_pools import plan_pools
 from zuno_tui.shown.plan_sentence import plan_sentence
-from zuno_tui.shown.track_record import TrackRecord
 
 RECORD = TrackRecord(AdviceKind.MOVE, 7, BeatCount(9, 14, None, None))
 PRICES = r"[\d.,]+ – [\d.,]+"

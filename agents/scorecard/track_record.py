@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from agents.scorecard.score import HorizonScore
     from agents.scorecard.summary import BeatCount
     from chain.base.store import Store
-    from zuno_tui.shown.output import Json
 
 _PREFERRED_DAYS = (7, 1)
 """A week is what the rule looks ahead; until one is over a day must do."""
@@ -60,7 +59,7 @@ class TrackRecord(NamedTuple):
         return f"{self.beaten.beat} of {judged} such {name} beat {compared.against} after {after}"
 
     @property
-    def document(self) -> Json:
+    def document(self) -> dict[str, object]:
         return {
             "kind": self.kind.value,
             "days": self.days,

@@ -1,0 +1,172 @@
+"""What an adviser needs to know before any range is spoken of, written into a prompt."""
+
+from __future__ import annotations
+
+from math import exp
+from typing import TYPE_CHECKING
+
+from agents.lp.advising import hours_since_action
+from agents.lp.evaluation import hold_candidate
+from agents.lp.evaluation_context import evaluation_of
+from agents.lp.market_past import daily_edges, price_moves, range_left
+from agents.model.numerals import Unit
+from agents.numbers.edges import TICK_LOG, price_tick
+from agents.numbers.shapes import no_swap_shape
+
+if TYPE_CHECKING:
+    from agents.lp.evaluation_context import EvaluationContext
+    from agents.lp.facts import (
+        AdviceRecord,
+        CreateContext,
+        DeskMemory,
+        MarketContext,
+        ObservedPool,
+    )
+    from agents.model.brief import Brief
+
+    Context = MarketContext | CreateContext
+
+_PRICE_DIGITS = 5
+_SECONDS_PER_HOUR = 3_600
+_BEATEN = {
+    "move": ("moves", "holding"),
+    "hold": ("holds", "leaving"),
+    "exit": ("exits", "holding"),
+    "create": ("new positions", "keeping the tokens"),
+    "keep": ("plans to keep the tokens", "a wide range"),
+}
+
+
+def describe_position(brief: Brief, context: MarketContext) -> None:
+    """Price and range, which side was left and when, what is held, and what was done before."""
+    evaluation, position = evaluation_of(context), context.position
+    pool = context.observed.pool
+    price = price_tick(evaluation.sqrt_price)
+    below = 1 - exp((position.tick_lower - price) * TICK_LOG)
+    above = exp((position.tick_upper - price) * TICK_LOG) - 1
+    if not position.liquidity:
+        brief.say("The position is empty.")
+    elif evaluation.in_range:
+        brief.say(
+            f"The price is inside the range that is held, whose lower edge is "
+            f"{brief.number(below, Unit.FRACTION)} below it and whose upper edge "
+            f"{brief.number(above, Unit.FRACTION)} above it."
+        )
+    elif pool.tick >= position.tick_upper:
+        brief.say(
+            f"The price left the range that is held upwards and is past its upper edge by "
+            f"{brief.number(-above, Unit.FRACTION)}, so all of it is TOKEN1{_left(brief, context)}."
+        )
+    else:
+        brief.say(
+            f"The price left the range that is held downwards and is past its lower edge by "
+            f"{brief.number(-below, Unit.FRACTION)}, so all of it is TOKEN0{_left(brief, context)}."
+        )
+    _worth(brief, context, evaluation)
+    _past(brief, context)
+
+
+def describe_capital(brief: Brief, context: CreateContext) -> None:
+    """What could be put into a pool."""
+    evaluation = evaluation_of(context)
+    unit1 = evaluation.market.unit1_value
+    worth = None if unit1 is None else evaluation.worth1(evaluation.available) * unit1
+    brief.say(f"The capital is worth {brief.number(worth, Unit.USD)}.")
+
+
+def describe_way(brief: Brief, observed: ObservedPool) -> None:
+    """Where the price stands and came from, and what the pool paid for it day by day."""
+    decimals0, decimals1 = observed.token0.decimals, observed.token1.decimals
+    if decimals0 is not None and decimals1 is not None:
+        price = (observed.pool.sqrt_price_x96 / (1 << 96)) ** 2 * 10.0 ** (decimals0 - decimals1)
+        quote = brief.ledger.cite(price, Unit.PRICE, digits=_PRICE_DIGITS)
+        brief.say(f"A TOKEN0 costs {quote} TOKEN1.")
+    moves = price_moves(observed)
+    if moves.day is None and moves.week is None:
+        brief.say("How its price changed of late is unknown.")
+    else:
+        brief.say(
+            f"Its price changed by {brief.number(moves.day, Unit.FRACTION)} in the last day and "
+            f"by {brief.number(moves.week, Unit.FRACTION)} in the last week."
+        )
+    edges = daily_edges(observed)
+    if edges:
+        told = ", ".join(brief.number(edge, Unit.MULTIPLIER) for edge in edges)
+        brief.say(f"What the pool paid over its risk, day by day, the oldest first: {told}.")
+
+
+def describe_depth(brief: Brief, evaluation: EvaluationContext) -> None:
+    """How much liquidity works around the price."""
+    brief.say(
+        "The liquidity around the price works like "
+        f"{brief.number(evaluation.market.active_worth, Unit.USD)} over the full range."
+    )
+
+
+def describe_offsets(brief: Brief, evaluation: EvaluationContext) -> None:
+    """What the offset of a centre means for what is held."""
+    brief.say(
+        "A range above the price takes TOKEN0 alone, one below it TOKEN1 alone; a positive "
+        "offset moves the range to where TOKEN0 is dearer."
+    )
+    shape = no_swap_shape(
+        price_tick(evaluation.sqrt_price),
+        evaluation.available,
+        evaluation.base_half_width,
+        evaluation.observed.pool.tick_spacing,
+    )
+    if shape is not None:
+        brief.say(
+            f"At a width of {brief.number(shape.width_multiplier, Unit.MULTIPLIER)} no swap is "
+            f"needed with the centre off by {brief.number(shape.center_offset_ticks, Unit.TICKS)}."
+        )
+
+
+def describe_memory(brief: Brief, context: Context, memory: DeskMemory) -> None:
+    """What this desk advised before, and what became of its earlier plans of each kind."""
+    for advice in memory.earlier_advice:
+        ago = max(0, context.time - advice.time) / _SECONDS_PER_HOUR
+        done = "carried out" if advice.carried_out else "not carried out"
+        brief.say(f"Advised {brief.number(ago, Unit.HOURS)} ago: {advice.choice}, {done}.")
+    for record in memory.advice_records:
+        brief.say(_record(brief, record))
+
+
+def _left(brief: Brief, context: MarketContext) -> str:
+    left = range_left(context)
+    if left is None:
+        return "; when it left is unknown"
+    ago = brief.number(left.hours, Unit.HOURS)
+    return f"; it left {ago} ago" if left.seen_inside else f"; it has been out for over {ago}"
+
+
+def _worth(brief: Brief, context: MarketContext, evaluation: EvaluationContext) -> None:
+    position, pool = context.position, context.observed.pool
+    total = evaluation.worth1(evaluation.available)
+    if total:
+        share1 = (position.amount1 + position.fees1) / total
+        brief.say(
+            f"Of what is held, fees included, {brief.number(1 - share1, Unit.FRACTION)} of the "
+            f"worth is TOKEN0 and {brief.number(share1, Unit.FRACTION)} TOKEN1; without the fees "
+            f"it is worth {brief.number(hold_candidate(context).value_usd, Unit.USD)}."
+        )
+    if evaluation.in_range and pool.liquidity:
+        share = position.liquidity / pool.liquidity
+        brief.say(f"It is {brief.number(share, Unit.FRACTION)} of the pool's active liquidity.")
+
+
+def _past(brief: Brief, context: MarketContext) -> None:
+    since = hours_since_action(context)
+    if since is None:
+        brief.say("This desk has not acted on it yet.")
+    else:
+        brief.say(f"This desk made or moved it {brief.number(since, Unit.HOURS)} ago.")
+
+
+def _record(brief: Brief, record: AdviceRecord) -> str:
+    many, against = _BEATEN[record.kind]
+    return (
+        f"Of {brief.number(record.judged, Unit.COUNT)} earlier {many} of this desk "
+        f"{brief.number(record.beat, Unit.COUNT)} beat {against} after "
+        f"{brief.number(24 * record.days, Unit.HOURS)}."
+    )
