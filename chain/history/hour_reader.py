@@ -43,6 +43,9 @@ _MOST_EXACT_BY_CLOCK = {"wall": MOST_EXACT, "head": 2_000}
 _SECONDS_AT_FIRST = 2 * HOUR
 """How much of a pool nothing is known of is asked for in the first request for logs."""
 
+_MOST_CALLS = 3_000
+"""For all the logs that are wanted: a few minutes of them, at an endpoint that limits its pace."""
+
 
 class _Group(Struct, frozen=True):
     """Pools that are read together, and the block before the first that is asked for."""
@@ -151,6 +154,7 @@ class _HourReader:
             first,
             self.head.number,
             blocks_at_first=round(_SECONDS_AT_FIRST / self._network.block_seconds),
+            most_calls=_MOST_CALLS,
         ):
             events = [_swap(log) for log in scanned.logs]
             times = await self._times(events, anchor, scanned.last)

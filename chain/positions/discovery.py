@@ -137,12 +137,11 @@ class Discovery:
         return bool(wallet.positions) and since is not None and self._affords(since)
 
     def _gives_logs(self) -> bool:
-        known = self._memory.known_range(self._client.labels)
+        known = self._client.log_range
         return known is None or known.gives_logs
 
     def _affords(self, approvals_from: int) -> bool:
-        known = self._memory.known_range(self._client.labels)
-        return affords_approvals(approvals_from - self._network.first_block, known)
+        return affords_approvals(approvals_from - self._network.first_block, self._client.log_range)
 
     async def _search(self, unfound: Sequence[tuple[WalletTrail, WalletPositions]]) -> None:
         """Look for what is missing, wallets that were searched equally far together."""

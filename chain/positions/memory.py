@@ -10,7 +10,7 @@ from chain.base.store import read_as
 from chain.contracts.pool_key import PoolKey
 from chain.positions.holdings import Holdings
 from chain.positions.identity import PositionIdentity, identify
-from chain.positions.search_state import KnownRange, SearchState
+from chain.positions.search_state import SearchState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,9 +25,7 @@ _SUBSCRIBED = "subscribed"
 _SEARCHES = "position search"
 _SEARCHERS = "position searcher"
 _NAMED = "named positions"
-_RANGES = "log range"
 
-_RANGE_SECONDS = 86_400.0
 _CLAIM_SECONDS = 120.0
 """A search that saved nothing for so long is taken for dead."""
 
@@ -122,18 +120,6 @@ class PositionMemory:
     def release_search(self, owner: Address) -> None:
         self._store.forget_key(_SEARCHERS, f"{self._place}/{owner}")
 
-    def known_range(self, endpoints: Sequence[str]) -> KnownRange | None:
-        """What these endpoints were found to give at once, not too long ago: it may change."""
-        key = self._endpoints_key(endpoints)
-        learned = self._store.written_at(_RANGES, key)
-        if learned is None or learned < self._clock() - _RANGE_SECONDS:
-            return None
-        return self._store.read(KnownRange, _RANGES, key)
-
-    def remember_range(self, endpoints: Sequence[str], known: KnownRange) -> None:
-        key = self._endpoints_key(endpoints)
-        self._store.put(_RANGES, key, to_builtins(known), now=self._clock())
-
     def named(self, owner: Address) -> frozenset[int]:
         """The positions a person named as this wallet's."""
         value = self._store.get(_NAMED, f"{self._place}/{owner}")
@@ -152,9 +138,6 @@ class PositionMemory:
     def remember_minted(self, blocks: Mapping[int, int]) -> None:
         values = {self._key(token_id): block for token_id, block in blocks.items()}
         self._store.put_many(_MINTED, values, now=self._clock())
-
-    def _endpoints_key(self, endpoints: Sequence[str]) -> str:
-        return f"{self._place}/{' '.join(sorted(endpoints))}"
 
     def _key(self, token_id: int) -> str:
         return f"{self._place}/{token_id}"

@@ -16,9 +16,10 @@ from msgspec.structs import replace
 from chain.contracts import abi
 from chain.positions import custody
 from chain.positions.holdings import APPROVAL_FOR_ALL, TRANSFER, by_owner, minted_in, owner_words
-from chain.positions.search_state import GivenUp, KnownRange, SearchProgress, SearchState
+from chain.positions.search_state import GivenUp, SearchProgress, SearchState
 from chain.read.logs import FIRST_BLOCKS, NARROWABLE, Width, scan_logs_back
 from chain.rpc import requests
+from chain.rpc.endpoint_memory import KnownRange
 from chain.rpc.errors import RateLimited, Reverted, RpcRefused, StatePruned
 from chain.rpc.multicall import Call, multicall
 
@@ -111,7 +112,7 @@ class PositionSearch:
         self._watch = watch
         self._manager = network.contracts.position_manager
         self._first = network.first_block
-        self._known = memory.known_range(client.labels)
+        self._known = client.log_range
         self._began = client.monotonic()
         self._worked = 0
         self._next_id: int | None = None
@@ -129,7 +130,7 @@ class PositionSearch:
             pass
         except _NO_LOGS:
             if self._known is None:
-                self._memory.remember_range(self._client.labels, KnownRange(1, most=True))
+                self._client.learn_log_range(KnownRange(1, most=True))
         if self._wallets[0].state.through != head:
             # It was not caught up with: what was approved in between is not known.
             self._update(approvals_from=head + 1)
@@ -196,7 +197,7 @@ class PositionSearch:
         filters: list[Topics] = [(TRANSFER, None, topic)] if arrivals else []
         if approvals:
             filters.append((APPROVAL_FOR_ALL, topic))
-        width = self._width(last - first + 1)
+        width = Width.of(last - first + 1, self._known)
         async for part in scan_logs_back(
             self._client, self._manager, filters, first, last, width=width
         ):
@@ -209,14 +210,6 @@ class PositionSearch:
             await self._check()
             yield part.first, part.width
 
-    def _width(self, blocks: int) -> Width:
-        known = self._known
-        if known is None:
-            return Width.at_first(blocks)
-        fitting = min(blocks, known.blocks)
-        ceiling = fitting if known.most else blocks
-        return Width(fitting, ceiling, answered=1, good=fitting, refused=known.most)
-
     def _learn(self, width: Width) -> None:
         known = self._known
         if width.refused:
@@ -224,7 +217,7 @@ class PositionSearch:
         elif known is None or width.good > known.blocks:
             self._known = KnownRange(width.good, most=False)
         if self._known is not None and self._known != known:
-            self._memory.remember_range(self._client.labels, self._known)
+            self._client.learn_log_range(self._known)
 
     async def _is_hopeless(self, blocks: int, width: Width) -> bool:
         calls = blocks / width.blocks

@@ -10,9 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-_FEWEST_FOLLOWED = 50
-
-
 class GivenUp(Struct, frozen=True):
     """What could not be found, and where it was looked for."""
 
@@ -66,16 +63,3 @@ class SearchProgress(Struct, frozen=True):
     @property
     def fraction(self) -> float:
         return min(1.0, self.done / max(1, self.total))
-
-
-class KnownRange(Struct, frozen=True):
-    """What an endpoint was found to give at once."""
-
-    blocks: int
-    most: bool
-    """Whether it refused more."""
-
-    @property
-    def gives_logs(self) -> bool:
-        """Enough of them to follow a wallet by: less is gone by when somebody looks again."""
-        return self.blocks >= _FEWEST_FOLLOWED or not self.most

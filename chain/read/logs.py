@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -10,7 +11,8 @@ from msgspec.structs import replace
 
 from chain.read.block_reader import expected
 from chain.rpc import requests
-from chain.rpc.errors import RangeTooWide, RateLimited, RpcError, TimedOut, TooLarge
+from chain.rpc.endpoint_memory import KnownRange
+from chain.rpc.errors import LogsTooNarrow, RangeTooWide, RateLimited, RpcError, TimedOut, TooLarge
 from chain.rpc.records import Block, LogFilter
 
 if TYPE_CHECKING:
@@ -32,8 +34,6 @@ NARROWABLE = (RangeTooWide, TooLarge, TimedOut)
 
 _STEADY = 2
 """Ranges answered in a row before a wider one is tried, up to the node's own limit."""
-
-_RANGES_AT_ONCE = 4
 
 _GROWTH = 8
 """How much wider the next range is while none was refused, or narrower where none was given."""
@@ -62,13 +62,23 @@ class Width(Struct, frozen=True):
     refused: bool = False
 
     @classmethod
-    def at_first(cls, most: int, blocks: int | None = None) -> Width:
-        """For `most` blocks in all, of a node nothing is known of but what `blocks` says."""
-        return cls(blocks=max(1, min(most, blocks or FIRST_BLOCKS)), ceiling=max(1, most))
+    def of(cls, most: int, known: KnownRange | None, at_first: int | None = None) -> Width:
+        """For `most` blocks in all, beginning with what the node gave before or `at_first`."""
+        if known is None:
+            return cls(max(1, min(most, at_first or FIRST_BLOCKS)), ceiling=max(1, most))
+        good = max(1, min(most, known.blocks))
+        blocks = good if at_first is None else min(good, at_first)
+        return cls(
+            blocks,
+            ceiling=good if known.most else max(1, most),
+            answered=int(blocks == good),
+            good=good,
+            refused=known.most,
+        )
 
-    def ranges(self, first: int, last: int) -> list[tuple[int, int]]:
+    def ranges(self, first: int, last: int, count: int) -> list[tuple[int, int]]:
         """The next ranges to ask for in one request: several once the width has proved good."""
-        count = _RANGES_AT_ONCE if self.answered else 1
+        count = max(1, count) if self.answered else 1
         starts = range(first, last + 1, self.blocks)[:count]
         return [(start, min(last, start + self.blocks - 1)) for start in starts]
 
@@ -97,7 +107,7 @@ class Width(Struct, frozen=True):
 
     def after_refusal(self, refusal: RpcError, asked: int) -> Width:
         half = max(1, asked // 2)
-        if not isinstance(refusal, RangeTooWide):
+        if not isinstance(refusal, RangeTooWide) or refusal.counted:
             # Too many logs, or too slow: a quieter stretch of the chain may bear more again.
             return replace(self, blocks=half, answered=0, refused=True)
         if refusal.suggested_span is not None and 0 < refusal.suggested_span < asked:
@@ -143,12 +153,17 @@ async def scan_logs(
     last: int,
     *,
     blocks_at_first: int | None = None,
+    most_calls: int | None = None,
 ) -> AsyncIterator[ScannedRange]:
-    """The logs of blocks `first` to `last` that any of the filters catches, range by range."""
-    width = Width.at_first(last - first + 1, blocks_at_first)
+    """The logs of blocks `first` to `last` that any of the filters catches, range by range.
+
+    Raises `LogsTooNarrow` where the node's limit makes it take more calls than that.
+    """
+    width = Width.of(last - first + 1, client.log_range, blocks_at_first)
     limits = 0
     while first <= last:
-        ranges = width.ranges(first, last)
+        _refuse_hopeless(client, width, last - first + 1, most_calls)
+        ranges = width.ranges(first, last, client.calls_at_once // (len(filters) + 1))
         wanted = [
             [requests.block(end), *(_logs(address, topics, start, end) for topics in filters)]
             for start, end in ranges
@@ -169,6 +184,14 @@ async def scan_logs(
             await _wait_out(client, limit, limits)
         except NARROWABLE as refusal:
             width = _narrowed(width, refusal, asked)
+            if width.firm:
+                client.learn_log_range(KnownRange(width.ceiling, most=True))
+
+
+def _refuse_hopeless(client: RpcClient, width: Width, blocks: int, most: int | None) -> None:
+    calls = math.ceil(blocks / width.ceiling)
+    if most is not None and calls > most:
+        raise LogsTooNarrow(width.ceiling, calls, endpoint=" and ".join(client.labels))
 
 
 class ScannedBack(Struct, frozen=True):

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from chain.rpc.endpoint import Endpoint, EndpointStatus, endpoints_of, status_of
+from chain.rpc.endpoint_memory import EndpointMemory
 from chain.rpc.errors import (
     FutureHead,
     HttpFault,
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from types import TracebackType
 
+    from chain.base.store import Store
     from chain.contracts.networks import Network
+    from chain.rpc.endpoint_memory import KnownRange
     from chain.rpc.requests import Request
     from chain.rpc.transport import RpcTransport
 
@@ -62,7 +65,9 @@ class RpcClient(Reader):
         jitter: Callable[[], float] = random.random,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         transport: RpcTransport | None = None,
+        store: Store | None = None,
     ) -> None:
+        """What is learned of the endpoints is kept in the store, or as long as the client."""
         if not endpoints:
             raise NoEndpoint(
                 f"No RPC endpoint is set for {network.title}.",
@@ -73,6 +78,8 @@ class RpcClient(Reader):
         self.monotonic = monotonic
         self._limits = limits or RequestLimits()
         self._endpoints = endpoints_of(endpoints, self._limits)
+        self._memory = EndpointMemory(store, network, clock)
+        self._memory.recall_batches(self._endpoints)
         self._transport = transport or HttpTransport(self._endpoints, self._limits)
         self.sleep = sleep
         self._exchange = RpcExchange(
@@ -84,6 +91,7 @@ class RpcClient(Reader):
             RecentBlocks(network, monotonic),
             monotonic,
             sleep,
+            self._memory.remember_batch,
         )
         self._failover = Failover(network, self._endpoints, self._limits, monotonic, jitter, sleep)
 
@@ -112,6 +120,14 @@ class RpcClient(Reader):
     def labels(self) -> tuple[str, ...]:
         """What the endpoints are called, in order of preference."""
         return tuple(endpoint.label for endpoint in self._endpoints)
+
+    @property
+    def log_range(self) -> KnownRange | None:
+        """Of how many blocks the endpoints were found to give the logs at once."""
+        return self._memory.log_range(self._endpoints)
+
+    def learn_log_range(self, known: KnownRange) -> None:
+        self._memory.remember_log_range(self._endpoints, known)
 
     @property
     def calls_at_once(self) -> int:

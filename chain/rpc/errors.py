@@ -255,7 +255,9 @@ class RpcRefused(RpcError):
         lasting: bool = True,
     ) -> None:
         super().__init__(
-            f"{endpoint or 'The RPC'} refused: {_told(message)} ({code}).", endpoint=endpoint
+            f"{endpoint or 'The RPC'} refused: {_told(message)} ({code}).",
+            _SET_URL,
+            endpoint=endpoint,
         )
         self.code = code
         self.message = message
@@ -277,6 +279,7 @@ class RangeTooWide(RpcError):
         suggested: tuple[int, int] | None = None,
         suggested_span: int | None = None,
         sure: bool = True,
+        counted: bool = False,
     ) -> None:
         wants = "wants a smaller range of blocks" if sure else "did not give these logs"
         super().__init__(
@@ -289,6 +292,24 @@ class RangeTooWide(RpcError):
         """The first and last block the server says would work, where it names them."""
         self.suggested_span = suggested_span
         """The most blocks the server says it takes at once, where it names a number."""
+        self.counted = counted
+        """Whether there were too many logs: where they are fewer, more blocks will do."""
+
+
+class LogsTooNarrow(RpcError):
+    """An endpoint gives logs in such small parts that what is wanted would take for ever."""
+
+    kind = ErrorKind.RANGE_TOO_WIDE
+    retryable = False
+
+    def __init__(self, blocks: int, calls: int, *, endpoint: str) -> None:
+        super().__init__(
+            f"{endpoint} gives the logs of {blocks:,} block{'s' if blocks > 1 else ''} at once:"
+            f" what is needed would take {calls:,} calls.",
+            "Set an endpoint that gives the logs of 1,000 blocks or more: "
+            "zuno --network NAME --rpc URL",
+            endpoint=endpoint,
+        )
 
 
 class StatePruned(RpcError):

@@ -45,6 +45,7 @@ _REQUEST_TOO_LARGE = 413
 _BATCH_REFUSED = frozenset((400, 405, _REQUEST_TOO_LARGE, 422))
 _METHOD_FAILS = "the method fails there"
 _SECONDS_TO_SAY_SO = 0.05
+_LONG_BYTES = 50_000
 _FEW_BLOCKS = 100
 """Logs of so few are given by every node that works: failing at them is no matter of the range."""
 
@@ -64,6 +65,7 @@ class RpcExchange(Struct, frozen=True):
     recent: RecentBlocks
     monotonic: Callable[[], float]
     sleep: Callable[[float], Awaitable[object]]
+    batch_learned: Callable[[Endpoint], None] = lambda _: None
 
     async def ask(
         self, endpoint: Endpoint, questions: Sequence[Request[object]], seconds: float
@@ -93,7 +95,7 @@ class RpcExchange(Struct, frozen=True):
         time = asyncio.get_running_loop().time
         ends = time() + seconds
         size = endpoint.most_in_batch or len(asked)
-        largest = 0
+        largest, too_long = 0, False
         while len(replies) < len(asked):
             chunk = asked[len(replies) : len(replies) + size]
             await self._await_turn(endpoint, ends - time())
@@ -103,12 +105,15 @@ class RpcExchange(Struct, frozen=True):
                 if refuses_range(refused.error) and any(map(_asks_logs, questions)):
                     refusal = typed_error(refused.error, "eth_getLogs", endpoint)
                     return [refusal] * len(questions)
+                # Too many bytes say nothing of how many short questions it takes.
+                too_long = too_long or len(wire.written(chunk, 0)) > _LONG_BYTES
                 size = smaller_batch(refused.error, len(chunk))
                 continue
             replies += answered.replies
             largest = max(largest, answered.size)
-            if size < len(asked):
+            if size < len(asked) and endpoint.most_in_batch != size and not too_long:
                 endpoint.most_in_batch = size
+                self.batch_learned(endpoint)
             if checking:
                 # Before the rest of the answer is looked at, and before more is asked.
                 self._check_chain(endpoint, replies[0])

@@ -70,7 +70,7 @@ _RANGE = re.compile(
     r"|query (timeout|exceeds max|duration)|limit the query|logs matched by query"
     r"|number of requested blocks|blocks distance|at most [\d,]+ blocks"
 )
-_LOGS_COUNTED = re.compile(r"logs matched|[\d,]+ (results|logs)\b")
+_LOGS_COUNTED = re.compile(r"logs matched|[\d,]+k? (results|logs)\b|response size")
 _SLOW = re.compile(r"time(d )?.?out|deadline exceeded|took too long")
 _KEYS_OR_PAYMENT = re.compile(
     r"api.?key|not authori[sz]ed|unauthori[sz]ed|authenticat|forbidden|access denied|project id"
@@ -145,7 +145,13 @@ def _logs_error(error: ServerError, words: str, shown: str, label: str) -> RpcEr
     if not _NOT_RANGE.search(told):
         if _RANGE.search(told) and not _RATE.search(told):
             first_last, span = _suggestion(told)
-            return RangeTooWide(shown, endpoint=label, suggested=first_last, suggested_span=span)
+            return RangeTooWide(
+                shown,
+                endpoint=label,
+                suggested=first_last,
+                suggested_span=span,
+                counted=bool(_LOGS_COUNTED.search(told)),
+            )
         if _SLOW.search(told) or not _is_about_something_else(error, told):
             return RangeTooWide(shown, endpoint=label, sure=False)
     return _unanswered(error, words, shown, label)

@@ -96,10 +96,11 @@ class Session(Struct, frozen=True):
         return store
 
     @asynccontextmanager
-    async def connect(self) -> AsyncIterator[RpcClient]:
+    async def connect(self, store: Store | None = None) -> AsyncIterator[RpcClient]:
+        """What is learned of the endpoints is kept in the store."""
         from chain.rpc.client import RpcClient
 
-        async with RpcClient(self.network, self.endpoints) as client:
+        async with RpcClient(self.network, self.endpoints, store=store) as client:
             yield client
 
     @asynccontextmanager
@@ -126,5 +127,5 @@ class Session(Struct, frozen=True):
         from chain.positions.overview import Sources
 
         with self.open_store() as store:
-            async with self.connect() as client, self.market() as coingecko:
+            async with self.connect(store) as client, self.market() as coingecko:
                 yield Sources(client, self.network, store, coingecko, time.time)

@@ -234,7 +234,7 @@ class HomeWatchlist:
         watches = []
         for target in self._wanted.targets:
             network = target.network
-            client = RpcClient(network, settings.endpoints_for(network))
+            client = RpcClient(network, settings.endpoints_for(network), store=store)
             await self._open.enter_async_context(client)
             # Test coins are traded nowhere but on their own network.
             coingecko = None if network.testnet else market

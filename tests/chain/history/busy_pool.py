@@ -11,6 +11,7 @@ from chain.rpc.records import Block, Log
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from chain.rpc.endpoint_memory import KnownRange
     from chain.rpc.requests import Request
 
 POOL = "0x" + "ab" * 32
@@ -28,6 +29,12 @@ class BusyNode:
         self._most_logs = most_logs
         self.logs_told = 0
         self.refused = 0
+        self.log_range: KnownRange | None = None
+        self.calls_at_once = 10
+        self.labels = ("node",)
+
+    def learn_log_range(self, known: KnownRange) -> None:
+        self.log_range = known
 
     async def head(self) -> Block:
         return self.block(self.blocks)

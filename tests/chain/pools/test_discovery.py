@@ -190,7 +190,7 @@ async def test_a_scan_stopped_halfway_says_so_and_goes_on(served: ServedWorld) -
         assert partial.coverage.through < partial.coverage.head
         hooked = {DYNAMIC.key, GUARDED.key}
         assert {pool.key for pool in partial.pools} == {p.key for p in POOLS} - hooked
-        chain.widest = None
+        plan = SurveyPlan(scan=ScanPlan(most_ranges=None))
         whole = await survey(chain, store, at=WALL + 1, plan=plan)
         assert whole.coverage.complete, "an unfinished list is not kept for half an hour"
         assert {pool.key for pool in whole.pools} == {pool.key for pool in POOLS}

@@ -15,6 +15,8 @@ from chain.contracts.networks import NATIVE, network_named
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
 from chain.positions.portfolio import price_words
+from chain.rpc import requests
+from chain.rpc.endpoint_memory import KnownRange
 from chain.rpc.errors import HttpFault
 from tests.fakes.providers.clock import VirtualClock
 from tests.fakes.providers.profiles import PROFILES, profile_named
@@ -22,6 +24,8 @@ from tests.fakes.providers.provider import Provider, client_through
 from tests.fakes.providers.virtual_chain import VirtualChain
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from chain.positions.wallet_trail import WalletPositions
     from tests.fakes.providers.profile import Profile
 
@@ -72,7 +76,7 @@ async def looked_through(profile: Profile, chain: VirtualChain) -> Looked:
             provider.forget_counts()
             clock.now += 60
             began, waited = clock.now, clock.waited
-            async with client_through(chain.network, provider) as client:
+            async with client_through(chain.network, provider, store=store) as client:
                 memory = PositionMemory(store, chain.network, clock.read)
                 also = price_words(chain.network)
                 wallet = await Discovery(client, chain.network, memory, also=also).read(HOLDER)
@@ -142,7 +146,7 @@ async def test_several_endpoints_share_the_work() -> None:
         providers = [Provider(profile, chain, chain.clock) for _ in range(count)]
         began = chain.clock.now
         with Store.in_memory() as store:
-            async with client_through(chain.network, *providers) as client:
+            async with client_through(chain.network, *providers, store=store) as client:
                 memory = PositionMemory(store, chain.network, chain.clock.read)
                 wallet = await Discovery(client, chain.network, memory).read(HOLDER)
         assert wallet.complete
@@ -156,14 +160,14 @@ async def test_two_readers_of_one_wallet_search_once() -> None:
     chain = chain_of(profile, [100.0])
     provider = Provider(profile, chain, chain.clock)
     with Store.in_memory() as store:
-        async with client_through(chain.network, provider) as client:
+        async with client_through(chain.network, provider, store=store) as client:
 
             async def read() -> WalletPositions:
                 memory = PositionMemory(store, chain.network, chain.clock.read)
                 return await Discovery(client, chain.network, memory).read(HOLDER)
 
             alone = (await read()).found, provider.methods.count("eth_getLogs")
-            for namespace in ("holdings", "log range"):
+            for namespace in ("holdings", "log range", "endpoint batch"):
                 store.forget(namespace)
             provider.forget_counts()
             both = await asyncio.gather(read(), read())
@@ -183,7 +187,7 @@ async def test_a_long_search_stays_its_own() -> None:
             claims.append(memory.claim_search(HOLDER, "another"))
 
         began = chain.clock.now
-        async with client_through(chain.network, provider) as client:
+        async with client_through(chain.network, provider, store=store) as client:
             await Discovery(client, chain.network, memory, watch=another).read(HOLDER)
         assert chain.clock.now - began > 120
         assert claims
@@ -199,7 +203,7 @@ async def sequences(count: int) -> None:
     with Store.in_memory() as store:
         for place in range(count):
             chain.clock.now += 7
-            async with client_through(chain.network, provider) as client:
+            async with client_through(chain.network, provider, store=store) as client:
                 memory = PositionMemory(store, chain.network, chain.clock.read)
                 wallet = await Discovery(client, chain.network, memory).read(HOLDER)
             assert wallet.complete, place
@@ -213,3 +217,28 @@ async def test_one_call_in_five_a_block_behind_fails_no_look() -> None:
 @pytest.mark.soak
 async def test_one_call_in_five_a_block_behind_fails_no_look_of_a_hundred() -> None:
     await sequences(100)
+
+
+async def test_what_an_endpoint_takes_at_once_is_known_to_the_next_process(tmp_path: Path) -> None:
+    profile = profile_named("mainnet.base.org")
+    chain = chain_of(profile, [29.0])
+    provider = Provider(profile, chain, chain.clock)
+    database = tmp_path / "zuno.db"
+    headers = [requests.block(chain.head - place) for place in range(30)]
+    with Store.open(database, now=chain.clock.now)[0] as store:
+        async with client_through(chain.network, provider, store=store) as client:
+            memory = PositionMemory(store, chain.network, chain.clock.read)
+            await Discovery(client, chain.network, memory).read(HOLDER)
+            await client.settle(headers)
+            batch = client.endpoints[0].most_in_batch
+    assert batch is not None
+    provider.forget_counts()
+    with Store.open(database, now=chain.clock.now)[0] as store:
+        async with client_through(chain.network, provider, store=store) as client:
+            assert client.log_range == KnownRange(10_000, most=True)
+            assert client.endpoints[0].most_in_batch == batch
+            await client.settle(headers)
+            assert "too many RPC calls in batch request" not in provider.refused
+        chain.clock.now += 2 * DAY
+        async with client_through(chain.network, provider, store=store) as client:
+            assert client.log_range is None, "it may have changed since"

@@ -34,7 +34,7 @@ REASON = "08c379a0" + f"{32:064x}{9:064x}" + b"STF \x1b[31m".hex().ljust(64, "0"
             " cap of 10K logs in the response. Based on your parameters and the response size"
             " limit, this block range should work: [0x0, 0xd043b8]",
             (0, 0xD043B8),
-            2_000,
+            None,
         ),
         (-32602, "range 1000000 exceeds limit of 10000", None, 10_000),
         (-32614, "eth_getLogs is limited to a 10,000 range", None, 10_000),

@@ -13,6 +13,7 @@ from chain.rpc.errors import TimedOut
 from tests.fakes.honest_node import NodeRefusalError
 
 if TYPE_CHECKING:
+    from chain.base.store import Store
     from chain.contracts.networks import Network
     from chain.rpc.endpoint import Endpoint
     from tests.fakes.providers.clock import VirtualClock
@@ -199,7 +200,7 @@ class ProviderTransport:
         """Nothing is open."""
 
 
-def client_through(network: Network, *providers: Provider) -> RpcClient:
+def client_through(network: Network, *providers: Provider, store: Store | None = None) -> RpcClient:
     """A client that reaches these providers, and lives by their clock."""
     clock = providers[0].clock
     transport = ProviderTransport(*providers)
@@ -211,4 +212,5 @@ def client_through(network: Network, *providers: Provider) -> RpcClient:
         jitter=lambda: 0.5,
         sleep=clock.sleep,
         transport=transport,
+        store=store,
     )
