@@ -1,26 +1,29 @@
-"""The past changes of positions that are known whole, so that no archive is asked twice."""
+"""The past changes of positions: final with or without an archive, so that logs are read once."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec import Struct, to_builtins
 
-from chain.base.quantity import Known
+from chain.base.quantity import Known, Unknown
 from chain.base.store import read_as
 from chain.history.events import LogPlace, ModifyLiquidityEvent
 from chain.math.fees import FeeGrowth
 from chain.positions.circumstances import ChangeCircumstances
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from chain.base.quantity import Quantity
     from chain.base.store import Store
     from chain.contracts.networks import Network
     from chain.positions.identity import PositionIdentity
 
 _NAMESPACE = "changes"
+
+_ASKED_AGAIN_SECONDS = 86_400.0
+"""After which a node is asked once more for what it did not tell."""
 
 
 class PastChanges(Struct, frozen=True):
@@ -29,16 +32,33 @@ class PastChanges(Struct, frozen=True):
     through: int
     block_hash: str
     events: tuple[tuple[ModifyLiquidityEvent, ChangeCircumstances], ...]
+    asked_at: float | None = None
+    """When somebody was last asked for what is unknown of them; None where nothing is."""
+    asked: tuple[str, ...] = ()
+    """Which endpoints were."""
+
+    def is_due(self, endpoints: Sequence[str], now: float) -> bool:
+        """Whether what is unknown is worth another question."""
+        if self.asked_at is None:
+            return False
+        return not {*endpoints} <= {*self.asked} or now - self.asked_at >= _ASKED_AGAIN_SECONDS
 
 
-_ChangeRow: TypeAlias = tuple[int, int, str, str, int, int, int, str, int, int, int, int]
+_Reason: TypeAlias = tuple[str]
+"""In place of a number that nobody told."""
+
+_ChangeRow: TypeAlias = tuple[
+    int, int, str, str, int, int, int | _Reason, str, int, int | _Reason, int, int | _Reason
+]
 """Its place, the change, its time, the price with source and block, two fee growths, gas."""
 
 
-class _StoredChanges(Struct, frozen=True):
+class _StoredChanges(Struct, frozen=True, omit_defaults=True):
     through: int
     hash: str
     events: tuple[_ChangeRow, ...]
+    asked_at: float | None = None
+    asked: tuple[str, ...] = ()
 
 
 class ChangeMemory:
@@ -47,6 +67,9 @@ class ChangeMemory:
         self._clock = clock
         self._sender = network.contracts.position_manager
         self._place = f"{network.chain_id}/{self._sender}"
+
+    def now(self) -> float:
+        return self._clock()
 
     def load(self, identities: Iterable[PositionIdentity]) -> dict[int, PastChanges]:
         """What is remembered of these positions, by token id."""
@@ -57,16 +80,22 @@ class ChangeMemory:
             if stored is not None:
                 identity = by_key[key]
                 events = tuple(self._event(identity, row) for row in stored.events)
-                found[identity.token_id] = PastChanges(stored.through, stored.hash, events)
+                found[identity.token_id] = PastChanges(
+                    stored.through, stored.hash, events, stored.asked_at, stored.asked
+                )
         return found
 
     def save(self, changes: Mapping[int, PastChanges]) -> None:
         values = {
-            f"{self._place}/{token_id}": {
-                "through": past.through,
-                "hash": past.block_hash,
-                "events": [_row(event, seen) for event, seen in past.events],
-            }
+            f"{self._place}/{token_id}": to_builtins(
+                _StoredChanges(
+                    past.through,
+                    past.block_hash,
+                    tuple(_row(event, seen) for event, seen in past.events),
+                    past.asked_at,
+                    past.asked,
+                )
+            )
             for token_id, past in changes.items()
         }
         self._store.put_many(_NAMESPACE, values, now=self._clock())
@@ -88,9 +117,9 @@ class ChangeMemory:
         number = place.block_number
         return event, ChangeCircumstances(
             timestamp,
-            Known(sqrt_price, price_source, price_block),
-            Known(FeeGrowth(growth0, growth1), "PoolManager storage", number),
-            Known(gas, "receipt", number),
+            _told(sqrt_price, price_source, price_block),
+            _told(growth0, "PoolManager storage", number).map(lambda one: FeeGrowth(one, growth1)),
+            _told(gas, "receipt", number),
         )
 
 
@@ -99,17 +128,22 @@ def is_whole(seen: ChangeCircumstances) -> bool:
     return all(isinstance(one, Known) for one in (seen.sqrt_price, seen.growth_paid, seen.gas))
 
 
-def _row(event: ModifyLiquidityEvent, seen: ChangeCircumstances) -> list[object]:
-    if not (
-        isinstance(seen.sqrt_price, Known)
-        and isinstance(seen.growth_paid, Known)
-        and isinstance(seen.gas, Known)
-    ):
-        raise TypeError("Only changes known whole are remembered.")
-    price, growth = seen.sqrt_price, seen.growth_paid.value
-    return [
-        *astuple(event.place),
+def _told(value: int | _Reason, source: str, block: int) -> Quantity[int]:
+    return Known(value, source, block) if isinstance(value, int) else Unknown(*value)
+
+
+def _row(event: ModifyLiquidityEvent, seen: ChangeCircumstances) -> _ChangeRow:
+    place, price, growth = event.place, seen.sqrt_price, seen.growth_paid
+    value, source, block = (
+        ((price.reason,), "", 0)
+        if isinstance(price, Unknown)
+        else (price.value, price.source, price.block or 0)
+    )
+    growth0, growth1 = ((growth.reason,), 0) if isinstance(growth, Unknown) else growth.value
+    return (
+        *(place.block_number, place.log_index, place.block_hash, place.transaction_hash),
         *(event.liquidity_delta, seen.timestamp),
-        *(price.value, price.source, price.block),
-        *(*growth, seen.gas.value),
-    ]
+        *(value, source, block),
+        *(growth0, growth1),
+        (seen.gas.reason,) if isinstance(seen.gas, Unknown) else seen.gas.value,
+    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec.structs import replace
+
 from chain.history.events import MODIFY_LIQUIDITY, modify_liquidity_event
 from chain.positions.change_memory import PastChanges, is_whole
 from chain.positions.circumstances import accounted, read_circumstances
@@ -60,7 +62,7 @@ class ChangeReader:
             # What was remembered is of another history: read theirs from the beginning.
             seen |= await self._changes_of(astray, {}, {})
         if final is not None:
-            self._changes.save(_final(seen, final))
+            self._changes.save(self._final(seen, past, final))
         return {
             one.token_id: since_entry(one, accounted(one.identity, seen[one.token_id]))
             for one in snapshots
@@ -86,7 +88,37 @@ class ChangeReader:
             for token_id, one in past.items()
             if hashes.get(one.through) == one.block_hash
         }
-        return valid, final if isinstance(final, Block) else None
+        return await self._asked_again(valid, snapshots), final if isinstance(
+            final, Block
+        ) else None
+
+    async def _asked_again(
+        self, past: Mapping[int, PastChanges], snapshots: Sequence[PositionSnapshot]
+    ) -> dict[int, PastChanges]:
+        """The same with what was unknown asked for anew, where somebody may tell by now."""
+        labels, now = self._client.labels, self._changes.now()
+        identities = {one.token_id: one.identity for one in snapshots}
+        due = {token_id: one for token_id, one in past.items() if one.is_due(labels, now)}
+        missing = [
+            (identities[token_id], event)
+            for token_id, one in due.items()
+            for event, seen in one.events
+            if not is_whole(seen)
+        ]
+        if not missing:
+            return dict(past)
+        told = iter(await read_circumstances(self._client, self._network, missing))
+        return {**past} | {
+            token_id: replace(
+                one,
+                events=tuple(
+                    (event, seen if is_whole(seen) else next(told)) for event, seen in one.events
+                ),
+                asked_at=now,
+                asked=labels,
+            )
+            for token_id, one in due.items()
+        }
 
     async def _changes_of(
         self,
@@ -131,6 +163,25 @@ class ChangeReader:
             self._watch(ScanProgress(first, last, scanned.last.number, known))
         return found
 
+    def _final(
+        self, seen: Mapping[int, Sequence[Seen]], past: Mapping[int, PastChanges], final: Block
+    ) -> dict[int, PastChanges]:
+        """Every change up to the final block, also where a node could not tell all of it."""
+        found: dict[int, PastChanges] = {}
+        for token_id, events in seen.items():
+            settled = tuple(one for one in events if one[0].place.block_number <= final.number)
+            if not settled:
+                continue
+            asked_at: float | None = None
+            asked: tuple[str, ...] = ()
+            if not all(is_whole(circumstances) for _, circumstances in settled):
+                asked_at, asked = self._changes.now(), self._client.labels
+                before = past.get(token_id)
+                if before is not None and before.asked_at is not None:
+                    asked_at, asked = before.asked_at, before.asked
+            found[token_id] = PastChanges(final.number, final.hash, settled, asked_at, asked)
+        return found
+
 
 def _events(past: Mapping[int, PastChanges], snapshot: PositionSnapshot) -> tuple[Seen, ...]:
     known = past.get(snapshot.token_id)
@@ -139,16 +190,3 @@ def _events(past: Mapping[int, PastChanges], snapshot: PositionSnapshot) -> tupl
 
 def _adds_up(snapshot: PositionSnapshot, seen: Sequence[Seen]) -> bool:
     return sum(event.liquidity_delta for event, _ in seen) == snapshot.liquidity and bool(seen)
-
-
-def _final(seen: Mapping[int, Sequence[Seen]], final: Block) -> dict[int, PastChanges]:
-    """The positions whose changes up to the final block are all known."""
-    settled = {
-        token_id: tuple(one for one in events if one[0].place.block_number <= final.number)
-        for token_id, events in seen.items()
-    }
-    return {
-        token_id: PastChanges(final.number, final.hash, events)
-        for token_id, events in settled.items()
-        if events and all(is_whole(circumstances) for _, circumstances in events)
-    }

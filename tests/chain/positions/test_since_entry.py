@@ -240,6 +240,27 @@ async def test_the_past_is_asked_once(desk: Desk, devnet: DevnetReady) -> None:
     assert door.methods.count("eth_getTransactionReceipt") <= len(since)
 
 
+async def test_without_an_archive_the_past_is_asked_once_too(
+    desk: Desk, devnet: DevnetReady, changing: Moves
+) -> None:
+    changing.rpc("anvil_mine", hex(70))  # everything that happened is final
+    head = int(changing.rpc("eth_blockNumber"), 16)
+    async with (
+        Door(devnet.url, without_archive(head, kept=0)) as door,
+        RpcClient(desk.network, [door.url]) as client,
+    ):
+        _, first = await accounts_of(desk, client)
+        door.methods.clear()
+        _, second = await accounts_of(desk, client)
+    assert second == first
+    assert any(isinstance(one.fees_collected, Unknown) for one in second.values())
+    assert "eth_call" not in door.methods
+    assert door.methods.count("eth_getLogs") == 1
+    # Another endpoint may know: it is asked at once.
+    _, with_archive = await accounts_of(desk)
+    assert all(isinstance(one.fees_collected, Known) for one in with_archive.values())
+
+
 async def test_a_past_of_another_chain_is_not_believed(desk: Desk) -> None:
     _, first = await accounts_of(desk)
     for key, value in desk.store.items("changes").items():
