@@ -26,7 +26,7 @@ from chain.rpc.client import RpcClient
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agents.lp.facts import CreateContext, CreateGoal, MarketContext
+    from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
     from chain.devnet.launch import DevnetReady
 
 ROUNDS = 10
@@ -46,6 +46,9 @@ class Remembered(Struct, frozen=True):
 
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
         raise LookupError(f"No pools were seen for {owner}, {goal}, {profile}.")
+
+    async def position_past(self, token_id: int) -> PositionPast:
+        raise LookupError(f"Nobody looked at the past of {token_id}.")
 
 
 def run() -> Iterator[str]:

@@ -138,7 +138,7 @@ async def _model(url: str, connections: ModelConnections) -> OpenAIModel:
 def _speaks(answer: Callable[[ChatRequest], object], taken: _Taken) -> Conduct:
     async def conduct(request: ChatRequest, wire: Wire) -> None:
         text = json.dumps(answer(request))
-        asked = json.dumps(request.messages) + json.dumps(request.schema)
+        asked = json.dumps(request.body)
         tokens_in, tokens_out = len(asked) // CHARACTERS, len(text) // CHARACTERS
         taken.calls += 1
         taken.tokens_in += tokens_in

@@ -212,3 +212,30 @@ class CreateContext(Observation):
     """Capital in the chain's coin may enter pools of this token too, once it is wrapped."""
     surveyed_pools: tuple[ObservedPool, ...]
     """Those that hold the capital's very tokens first, then those that need the coin wrapped."""
+
+
+class PastChange(Payload):
+    """One change of a position's liquidity."""
+
+    age_seconds: int
+    """Before the block that was observed."""
+    liquidity_delta: Units
+    """Zero where fees alone were collected."""
+
+
+class PositionPast(Payload):
+    """What became of a position since it was opened; worth is in units of currency1 now."""
+
+    changes: tuple[PastChange, ...]
+    """The latest, in order."""
+    changes_in_all: int
+    age_seconds: int | None
+    deposited: Measure | None
+    withdrawn: Measure | None
+    fees_collected: Measure | None
+    fees_earned: Measure | None
+    """Collected and uncollected."""
+    against_holding: Measure | None
+    """How much more it and its fees are worth than what went in, had that just been held."""
+    impermanent_loss: Measure | None
+    """Without fees, as a part of what was deposited; a loss is negative."""

@@ -17,8 +17,10 @@ from agents.lp.payloads import (
     context_hash,
 )
 from agents.lp.replies import ScoutReply
-from agents.lp.services import observation
-from agents.model.speaking import ask, model_thought, thought
+from agents.lp.services import observation, past_fact
+from agents.lp.tools.scout_tools import ScoutTools
+from agents.model.speaking import model_thought, thought
+from agents.model.tool_questions import ask_with_tools
 from chain.base.number_words import percent, usd
 from chain.base.units import GWEI
 
@@ -54,7 +56,8 @@ async def scout(
     for line in _findings(seen):
         yield line
     brief = briefed(context, seen, start.memory)
-    spoken = await ask(context, context.services.model, brief, ScoutReply)
+    tools = ScoutTools(seen, brief, eyes.position_past, lambda past: context.say(past_fact(past)))
+    spoken = await ask_with_tools(context, context.services.model, brief, ScoutReply, tools)
     if spoken.silence:
         yield thought(0, "silence", spoken.silence)
     if spoken.reply is None:

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from agents.bus.envelope import CLI, Kind
 from agents.bus.payload import AgentFact
-from agents.bus.worker import Outgoing
-from agents.lp.facts import CreateContext, MarketContext
+from agents.bus.worker import Outgoing, StageFailedError
+from agents.lp.facts import CreateContext, MarketContext, PositionPast
 from agents.lp.payloads import SCOUT
 from agents.model.recorded import RecordedModel
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MODEL_INPUT = "model"
 """Whether a model was asked, as the record says it."""
 _OBSERVATION = "observation"
+_PAST = "position_past"
 
 
 class Eyes(Protocol):
@@ -30,6 +31,10 @@ class Eyes(Protocol):
     async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext: ...
 
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext: ...
+
+    async def position_past(self, token_id: int) -> PositionPast:
+        """What became of a position since it was opened, or StageFailedError."""
+        ...
 
 
 class DebateServices(Struct, frozen=True):
@@ -53,6 +58,12 @@ def recorded_context(record: Record) -> MarketContext | CreateContext | None:
     return kind.model_validate(seen, strict=False)
 
 
+def past_fact(past: PositionPast | None) -> Outgoing:
+    """What was read of a position's past, for the record; None where it could not be read."""
+    value = None if past is None else past.model_dump(mode="json", by_alias=True)
+    return Outgoing(Kind.AGENT_FACT, CLI, AgentFact(name=_PAST, value=value))
+
+
 def recorded_services(record: Record) -> DebateServices:
     asked = record.inputs().get(MODEL_INPUT)
     return DebateServices(RecordedEyes(record), RecordedModel(record.replies()) if asked else None)
@@ -63,6 +74,7 @@ class RecordedEyes:
 
     def __init__(self, record: Record) -> None:
         self._seen = recorded_context(record)
+        self._past = record.fact(SCOUT, _PAST)
 
     async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
         seen = self._seen
@@ -83,3 +95,8 @@ class RecordedEyes:
         ):
             raise LookupError("The record is of another goal, owner or profile.")
         return seen
+
+    async def position_past(self, token_id: int) -> PositionPast:
+        if self._past is None:
+            raise StageFailedError(f"The record does not hold the past of position #{token_id}.")
+        return PositionPast.model_validate(self._past, strict=False)

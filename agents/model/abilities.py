@@ -57,6 +57,10 @@ class ServerAbilities(Struct, frozen=True):
     """The largest limit it takes, where it refused ours."""
     thinks: bool = False
     """Whether it was seen to think before it answers."""
+    calls_tools: bool = True
+    """Whether it may be offered tools."""
+    form_tried: bool = False
+    """Whether a reply came in this form; where tools are offered, none is asked for."""
 
 
 def first_guess(settings: ModelSettings) -> ServerAbilities:
@@ -67,7 +71,12 @@ def first_guess(settings: ModelSettings) -> ServerAbilities:
 
 
 def without_refused(
-    able: ServerAbilities, refusal: RequestRefusal, *, has_temperature: bool, asked_tokens: int
+    able: ServerAbilities,
+    refusal: RequestRefusal,
+    *,
+    has_temperature: bool,
+    asked_tokens: int,
+    has_tools: bool = False,
 ) -> ServerAbilities | None:
     """What to try after a refusal; None where nothing is left to leave out."""
     if refusal.overflow:
@@ -75,6 +84,10 @@ def without_refused(
     if refusal.most_tokens is not None and able.limit_name in refusal.named:
         return _shorter(able, asked_tokens, refusal.most_tokens)
     steps: list[tuple[str, ServerAbilities | None]] = [
+        (
+            "tools",
+            replace(able, calls_tools=False) if has_tools and able.calls_tools else None,
+        ),
         (
             "stream_options",
             replace(able, counts_stream=False) if able.streams and able.counts_stream else None,
@@ -96,7 +109,10 @@ def without_refused(
     if not refusal.vague:
         return None
     by_name = dict(steps)
-    order = ("response_format", "temperature", "stream_options", able.limit_name, "stream")
+    order = (
+        *("tools", "response_format", "temperature", "stream_options"),
+        *(able.limit_name, "stream"),
+    )
     return next((step for name in order if (step := by_name[name]) is not None), None)
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from agents.model.exchange import ModelExchange, Question
-from agents.model.interface import Answer, ModelUnavailable, Unavailability
+from msgspec.structs import replace
+
+from agents.model.exchange import ModelExchange
+from agents.model.interface import Answer, ModelUnavailable, Reply, Unavailability
 from agents.model.pending_question import PendingQuestion
 from agents.model.prose import ProseStream
+from agents.model.question import Question
 from agents.model.reply_text import UnusableReplyError, has_fields_of, parse_reply
 from agents.model.schema import strict_schema
+from agents.model.tools import ToolRequest, calls_in_text, cleaned_calls
 from chain.base.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -20,9 +24,12 @@ if TYPE_CHECKING:
     from agents.model.abilities import AbilityMemory
     from agents.model.budget import DebateBudget
     from agents.model.connection import ModelConnections
-    from agents.model.interface import ModelPrompt, Reply
+    from agents.model.incoming_reply import ModelCompletion
+    from agents.model.interface import ModelPrompt, Usage
     from agents.model.settings import RoleModels
+    from agents.model.tools import ToolPrompt
 
+T = TypeVar("T")
 _QUOTED = 4_000  # characters of a useless reply that are sent back with the complaint
 _SECONDS_BETWEEN = 1.0
 """How often it is told that a model still thinks."""
@@ -59,6 +66,46 @@ class OpenAIModel:
         schema: type[Reply],
         on_prose: Callable[[str], None],
     ) -> Answer[Reply]:
+        question = _question(prompt, schema)
+
+        async def answered(pending: PendingQuestion, deadline: asyncio.Timeout) -> Answer[Reply]:
+            first = await self._first(pending, question, on_prose, deadline)
+            return await self._answer(pending, question, schema, first, deadline)
+
+        return await self._limited(role, answered)
+
+    async def ask_with_tools(
+        self,
+        role: Role,
+        prompt: ToolPrompt,
+        schema: type[Reply],
+        on_prose: Callable[[str], None],
+    ) -> Answer[Reply] | ToolRequest | None:
+        plain = _question(prompt.prompt, schema)
+        question = replace(plain, tools=prompt.tools, turns=prompt.turns)
+        offered = {tool.name for tool in prompt.tools}
+
+        async def replied(
+            pending: PendingQuestion, deadline: asyncio.Timeout
+        ) -> Answer[Reply] | ToolRequest | None:
+            if not pending.able.calls_tools:
+                return None
+            first, usage = await self._first(pending, question, on_prose, deadline)
+            calls = first.calls or calls_in_text(first.raw, offered)
+            # A tool that nobody offered may be the answer in another dress.
+            dressed = not any(call.name in offered for call in calls) and self._reads(first, schema)
+            if calls and not dressed:
+                pending.keep()
+                return ToolRequest(cleaned_calls(calls, self._redactor), usage, pending.model)
+            untooled = replace(question, tools=())
+            return await self._answer(pending, untooled, schema, (first, usage), deadline)
+
+        return await self._limited(role, replied)
+
+    async def _limited(
+        self, role: Role, asking: Callable[[PendingQuestion, asyncio.Timeout], Awaitable[T]]
+    ) -> T:
+        """Within the question's seconds; a server that gave no sign of life is not asked again."""
         settings = self._models.of(role)
         server = settings.base_url, settings.model
         if not settings.api_key:
@@ -70,11 +117,6 @@ class OpenAIModel:
                 Unavailability.STALLED,
                 "The model gave no sign of life before: it is not asked again in this debate.",
             )
-        question = Question(
-            messages=(("system", prompt.system), ("user", prompt.user)),
-            schema_name=schema.__name__,
-            schema=strict_schema(schema),
-        )
         pending = PendingQuestion(
             role,
             settings,
@@ -87,7 +129,7 @@ class OpenAIModel:
         seconds = settings.limits.total_seconds
         try:
             async with asyncio.timeout(seconds) as deadline:
-                return await self._answer(pending, question, schema, on_prose, deadline)
+                return await asking(pending, deadline)
         except TimeoutError:
             unavailable = ModelUnavailable(
                 Unavailability.TIMED_OUT, f"The model did not finish within {seconds:.3g} seconds."
@@ -99,17 +141,36 @@ class OpenAIModel:
             self._unresponsive.add(server)
         raise unavailable
 
+    async def _first(
+        self,
+        pending: PendingQuestion,
+        question: Question,
+        on_prose: Callable[[str], None],
+        deadline: asyncio.Timeout,
+    ) -> tuple[ModelCompletion, Usage]:
+        """The first reply; its words are passed on while they are written."""
+        prose = ProseStream(on_prose, self._redactor)
+        first, usage = await pending.completed(question, prose.feed, deadline)
+        prose.close()
+        return first, usage
+
+    def _reads(self, reply: ModelCompletion, schema: type[Reply]) -> bool:
+        try:
+            parse_reply(reply.raw, schema, self._redactor)
+        except UnusableReplyError:
+            return False
+        return True
+
     async def _answer(
         self,
         pending: PendingQuestion,
         question: Question,
         schema: type[Reply],
-        on_prose: Callable[[str], None],
+        replied: tuple[ModelCompletion, Usage],
         deadline: asyncio.Timeout,
     ) -> Answer[Reply]:
-        prose = ProseStream(on_prose, self._redactor)
-        first, usage = await pending.completed(question, prose.feed, deadline)
-        prose.close()
+        """What a first reply says, or else the second that mends it."""
+        first, usage = replied
         try:
             read = parse_reply(first.raw, schema, self._redactor)
         except UnusableReplyError as error:
@@ -152,3 +213,11 @@ class OpenAIModel:
             self._on_thinking(role, now - began[0])
 
         return tell
+
+
+def _question(prompt: ModelPrompt, schema: type[Reply]) -> Question:
+    return Question(
+        messages=(("system", prompt.system), ("user", prompt.user)),
+        schema_name=schema.__name__,
+        schema=strict_schema(schema),
+    )

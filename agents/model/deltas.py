@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -17,12 +18,22 @@ _THOUGHT_BLOCKS = ("reasoning_details", "thinking_blocks")
 _BLOCK_TEXTS = ("text", "summary", "thinking", "data")
 
 
+class CallPiece(Struct, frozen=True):
+    """A piece of one call of a tool."""
+
+    index: int
+    call_id: str
+    name: str
+    arguments: str
+    extra: dict[str, object] | None = None
+    """What the server wants back with the call."""
+
+
 class Delta(Struct, frozen=True):
     text: str = ""
     thought: str = ""
     """What it thinks: shown as life, never as words."""
-    call: str = ""
-    """Arguments of a tool that nobody offered: some models answer a schema that way."""
+    calls: tuple[CallPiece, ...] = ()
     finish: str | None = None
     refused: bool = False
 
@@ -37,7 +48,7 @@ def read_delta(chunk: object) -> Delta:
     return Delta(
         text=text,
         thought=thought or _thought(part),
-        call=_call(_field(part, "tool_calls")),
+        calls=_calls(part),
         finish=finish if isinstance(finish, str) else None,
         refused=bool(_field(part, "refusal")),
     )
@@ -89,10 +100,32 @@ def _blocks_text(blocks: Iterable[object]) -> str:
     return _joined(said)
 
 
-def _call(calls: object) -> str:
-    if not isinstance(calls, list):
-        return ""
-    return _joined(_field(_field(call, "function"), "arguments") for call in calls[:1])
+def _calls(part: object) -> tuple[CallPiece, ...]:
+    calls = _field(part, "tool_calls")
+    if isinstance(calls, list):
+        return tuple(_piece(place, call) for place, call in enumerate(calls))
+    # The older way, of one function.
+    function = _field(part, "function_call")
+    return () if function is None else (_piece(0, {"function": function}),)
+
+
+def _piece(place: int, call: object) -> CallPiece:
+    function = _field(call, "function")
+    index, arguments = _field(call, "index"), _field(function, "arguments")
+    extra = _field(call, "extra_content")
+    if isinstance(arguments, dict):
+        arguments = json.dumps(arguments)
+    return CallPiece(
+        index if type(index) is int else place,
+        _text(_field(call, "id")),
+        _text(_field(function, "name")),
+        _text(arguments),
+        extra if isinstance(extra, dict) else None,
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _joined(pieces: Iterable[object]) -> str:

@@ -5,67 +5,37 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from agents.model.abilities import ReplyForm
-from agents.model.budget import estimated_tokens
-from agents.model.deltas import Delta, read_delta, read_error, read_usage
+from agents.model.deltas import read_delta, read_error, read_usage
 from agents.model.faults import ModelFaults, RequestRefusedError
+from agents.model.incoming_reply import IncomingReply
 from agents.model.interface import ModelUnavailable, Unavailability
-from agents.model.reply_text import whole_text
-from agents.model.thinking import ThinkingFilter, after_thinking
-from chain.base.canonical import canonical
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Callable
 
     from openai import AsyncStream
-    from openai.types.chat import ChatCompletion, ChatCompletionChunk, ChatCompletionMessageParam
+    from openai.types.chat import (
+        ChatCompletion,
+        ChatCompletionChunk,
+        ChatCompletionMessageParam,
+        ChatCompletionToolUnionParam,
+    )
     from openai.types.chat.completion_create_params import ResponseFormat
 
     from agents.model.abilities import ServerAbilities
     from agents.model.connection import ModelConnections
+    from agents.model.incoming_reply import Hearers, ModelCompletion
     from agents.model.interface import Usage
+    from agents.model.question import Question
     from agents.model.settings import ModelSettings
 
-    MessageRole = Literal["system", "user", "assistant"]
-
 _BAD_REQUEST = 400
-
-
-class Question(Struct, frozen=True):
-    messages: tuple[tuple[MessageRole, str], ...]
-    schema_name: str
-    schema: Mapping[str, object]
-
-    def again(self, reply: str, complaint: str) -> Question:
-        """The same question after a reply that could not be used."""
-        order = (
-            f"That reply cannot be used. {complaint} "
-            "Reply again with one JSON object of the given schema and nothing else."
-        )
-        return replace(self, messages=(*self.messages, ("assistant", reply), ("user", order)))
-
-    def told(self, able: ServerAbilities) -> tuple[tuple[MessageRole, str], ...]:
-        """The messages, with the schema in words where the server does not hold the model to it."""
-        (_, system), *rest = self.messages
-        if able.form is not ReplyForm.SCHEMA:
-            schema = canonical(dict(self.schema)).decode()
-            system = (
-                f"{system}\n\nReply with one JSON object of this JSON schema and nothing else, "
-                f"no code fence around it:\n{schema}"
-            )
-        if able.takes_system:
-            return (("system", system), *rest)
-        (_, first), *others = rest
-        return (("user", f"{system}\n\n{first}"), *others)
-
-    def estimated_tokens(self) -> int:
-        texts = [text for _, text in self.messages]
-        return estimated_tokens(*texts, canonical(dict(self.schema)).decode())
 
 
 class ModelCall(Struct, frozen=True):
@@ -77,22 +47,9 @@ class ModelCall(Struct, frozen=True):
     tokens: int
     """The limit of the reply, thinking included."""
 
-
-class Hearers(Struct, frozen=True):
-    """Who hears a reply while it is written."""
-
-    text: Callable[[str], None]
-    thought: Callable[[], None]
-
-
-class ModelCompletion(Struct, frozen=True):
-    raw: str
-    """The answer without the thinking."""
-    finish: str | None
-    """`stop` or `length`; None when the stream just ended."""
-    usage: Usage | None
-    thought: str = ""
-    streamed: bool = True
+    @property
+    def has_tools(self) -> bool:
+        return self.question.offers_tools(self.able)
 
 
 class ModelExchange:
@@ -105,7 +62,7 @@ class ModelExchange:
 
         Each says in words of ours what happened, and holds nothing that the endpoint wrote.
         """
-        faults = ModelFaults(call.settings, call.tokens, self._clock)
+        faults = ModelFaults(call.settings, call.tokens, self._clock, has_tools=call.has_tools)
         try:
             if call.able.streams:
                 return await self._streamed(call, hearers, faults)
@@ -126,6 +83,7 @@ class ModelExchange:
                 model=call.settings.model,
                 messages=_messages(call),
                 response_format=_response_format(call) or omit,
+                tools=_tools(call) or omit,
                 max_completion_tokens=_limit(call, "max_completion_tokens") or omit,
                 max_tokens=_limit(call, "max_tokens") or omit,
                 temperature=omit if (chosen := _temperature(call)) is None else chosen,
@@ -142,6 +100,7 @@ class ModelExchange:
                 model=call.settings.model,
                 messages=_messages(call),
                 response_format=_response_format(call) or omit,
+                tools=_tools(call) or omit,
                 stream=True,
                 stream_options={"include_usage": True} if call.able.counts_stream else omit,
                 max_completion_tokens=_limit(call, "max_completion_tokens") or omit,
@@ -165,7 +124,7 @@ async def _read(
     stream: AsyncStream[ChatCompletionChunk], call: ModelCall, hearers: Hearers
 ) -> ModelCompletion:
     limits = call.settings.limits
-    reply = _Reply(call, hearers)
+    reply = IncomingReply(call.settings.limits.reply_bytes, hearers, tools=call.has_tools)
     usage: Usage | None = None
     seconds, failing = limits.first_seconds, "did not begin to answer"
     while True:
@@ -194,49 +153,11 @@ def _completion(
         learnable = faults.of_words(_BAD_REQUEST, json.dumps(error, default=str))
         sentence = "The model's endpoint sent an error as its answer."
         raise learnable or ModelUnavailable(Unavailability.SERVER_ERROR, sentence)
-    reply = _Reply(call, hearers)
+    reply = IncomingReply(call.settings.limits.reply_bytes, hearers, tools=call.has_tools)
     delta = read_delta(body)
-    reply.take(replace(delta, finish=delta.finish or ("stop" if delta.text else None)))
+    said = delta.text or delta.calls
+    reply.take(replace(delta, finish=delta.finish or ("stop" if said else None)))
     return replace(reply.completion(read_usage(body)), streamed=False)
-
-
-class _Reply:
-    """A reply while it comes in."""
-
-    def __init__(self, call: ModelCall, hearers: Hearers) -> None:
-        self._most_bytes = call.settings.limits.reply_bytes
-        self._hearers = hearers
-        self._filter = ThinkingFilter()
-        self._pieces: list[str] = []
-        self._calls: list[str] = []
-        self._thoughts: list[str] = []
-        self._size = 0
-        self.finish: str | None = None
-
-    def take(self, delta: Delta) -> bool:
-        """Whether it was a sign of life: a word, or a thought."""
-        self.finish = delta.finish or self.finish
-        if delta.refused or self.finish == "content_filter":
-            raise ModelUnavailable(Unavailability.REFUSED, "The model declined to answer.")
-        text = self._filter.feed(delta.text)
-        self._size += len((text + delta.call).encode("utf-8", "surrogatepass"))
-        if self._size > self._most_bytes:
-            raise ModelFaults.too_large(self._most_bytes)
-        self._pieces.append(text)
-        self._calls.append(delta.call)
-        self._hearers.text(text or delta.call)
-        if delta.thought or self._filter.inside:
-            self._thoughts.append(delta.thought or delta.text)
-            self._hearers.thought()
-        return bool(delta.text or delta.thought or delta.call)
-
-    def completion(self, usage: Usage | None) -> ModelCompletion:
-        text = after_thinking(whole_text([*self._pieces, self._filter.close()]))
-        called = whole_text(self._calls)
-        thought = "".join(self._thoughts) or ("…" if self._filter.thinks else "")
-        return ModelCompletion(
-            called if called and "{" not in text else text, self.finish, usage, thought
-        )
 
 
 @asynccontextmanager
@@ -255,19 +176,27 @@ async def _patience(seconds: float, failing: str) -> AsyncGenerator[None, None]:
 
 
 def _messages(call: ModelCall) -> list[ChatCompletionMessageParam]:
-    return [_message(role, text) for role, text in call.question.told(call.able)]
+    return cast("list[ChatCompletionMessageParam]", call.question.messages_for(call.able))
 
 
-def _message(role: MessageRole, text: str) -> ChatCompletionMessageParam:
-    if role == "system":
-        return {"role": "system", "content": text}
-    if role == "assistant":
-        return {"role": "assistant", "content": text}
-    return {"role": "user", "content": text}
+def _tools(call: ModelCall) -> list[ChatCompletionToolUnionParam] | None:
+    if not call.has_tools:
+        return None
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": tool.does,
+                "parameters": tool.schema,
+            },
+        }
+        for tool in call.question.tools
+    ]
 
 
 def _response_format(call: ModelCall) -> ResponseFormat | None:
-    match call.able.form:
+    match call.question.form(call.able):
         case ReplyForm.SCHEMA:
             question = call.question
             return {

@@ -42,11 +42,17 @@ class ModelFaults:
     """What the faults of one call are called."""
 
     def __init__(
-        self, settings: ModelSettings, asked_tokens: int, clock: Callable[[], float]
+        self,
+        settings: ModelSettings,
+        asked_tokens: int,
+        clock: Callable[[], float],
+        *,
+        has_tools: bool = False,
     ) -> None:
         self._settings = settings
         self._asked_tokens = asked_tokens
         self._clock = clock
+        self._has_tools = has_tools
         self.streaming = False
 
     def of(self, error: Exception) -> Exception:
@@ -85,7 +91,9 @@ class ModelFaults:
 
     def of_words(self, status: int, words: str) -> RequestRefusedError | None:
         """A refusal that can be learned from, by what the endpoint wrote."""
-        refusal = read_refusal(status, words, asked_tokens=self._asked_tokens)
+        refusal = read_refusal(
+            status, words, asked_tokens=self._asked_tokens, has_tools=self._has_tools
+        )
         if refusal is None:
             return None
         return RequestRefusedError(refusal, self.refused(status, overflow=refusal.overflow))

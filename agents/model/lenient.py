@@ -23,13 +23,14 @@ def object_in(text: str, model: type[BaseModel]) -> str:
     """
     names = model.model_json_schema(by_alias=True).get("properties", {})
     found = text.strip()
-    for start, end, value in _objects(text):
+    for start, end, value in objects_in(text):
         if names.keys() & value.keys():
             found = text[start:end]
     return found
 
 
-def _objects(text: str) -> Iterator[tuple[int, int, Mapping[str, object]]]:
+def objects_in(text: str) -> Iterator[tuple[int, int, Mapping[str, object]]]:
+    """Where each JSON object in a text begins and ends, and what it is; the outermost alone."""
     decoder = json.JSONDecoder()
     at = text.find("{")
     for _ in range(_MOST_TRIES):

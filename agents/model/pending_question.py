@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from agents.model.abilities import ReplyForm, first_guess, without_refused
 from agents.model.budget import estimated_tokens
-from agents.model.exchange import Hearers, ModelCall
+from agents.model.exchange import ModelCall
 from agents.model.faults import RequestRefusedError, TryLaterError
+from agents.model.incoming_reply import Hearers
 from agents.model.interface import ModelUnavailable, Unavailability, Usage
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from agents.bus.envelope import Role
     from agents.model.abilities import AbilityMemory, ServerAbilities
     from agents.model.budget import DebateBudget, Reservation
-    from agents.model.exchange import ModelCompletion, ModelExchange, Question
+    from agents.model.exchange import ModelExchange
+    from agents.model.incoming_reply import ModelCompletion
+    from agents.model.question import Question
     from agents.model.settings import ModelSettings
 
 _FIRST_PAUSE = 0.5
@@ -65,7 +68,7 @@ class PendingQuestion:
         """One usable call; a thinker that ran out of tokens before its answer gets more, once."""
         knew = self.able.thinks
         completion, usage = await self._called(question, on_text, deadline)
-        if completion.finish != "length" or completion.raw.strip():
+        if completion.finish != "length" or completion.raw.strip() or completion.calls:
             return completion, usage
         self._learn(replace(self.able, thinks=True))
         self._more_thinking = int(knew)
@@ -80,7 +83,7 @@ class PendingQuestion:
 
     def loosen(self) -> None:
         """The server did not hold the model to the schema: put it in the prompt from now on."""
-        if self.able.form is ReplyForm.SCHEMA:
+        if self.able.form_tried and self.able.form is ReplyForm.SCHEMA:
             self._learn(replace(self.able, form=ReplyForm.JSON))
 
     def keep(self) -> None:
@@ -102,7 +105,7 @@ class PendingQuestion:
             except RequestRefusedError as error:
                 reservation.release()
                 refused += 1
-                self._learn_from(error, refused)
+                self._learn_from(error, refused, question)
             except TryLaterError as error:
                 reservation.release()
                 attempt += 1
@@ -142,7 +145,8 @@ class PendingQuestion:
     def _settle(
         self, reservation: Reservation, question: Question, completion: ModelCompletion
     ) -> Usage:
-        written = estimated_tokens(completion.raw, completion.thought)
+        called = (call.name + call.arguments for call in completion.calls)
+        written = estimated_tokens(completion.raw, completion.thought, *called)
         usage = completion.usage or Usage(question.estimated_tokens(), written, estimated=True)
         reservation.settle(usage)
         self._learn(
@@ -150,6 +154,7 @@ class PendingQuestion:
                 self.able,
                 thinks=self.able.thinks or bool(completion.thought),
                 streams=self.able.streams and completion.streamed,
+                form_tried=self.able.form_tried or not question.offers_tools(self.able),
             )
         )
         return usage
@@ -158,8 +163,8 @@ class PendingQuestion:
         self._learned = self._learned or able != self.able
         self.able = able
 
-    def _learn_from(self, error: RequestRefusedError, refused: int) -> None:
-        if self._recalled is not None:
+    def _learn_from(self, error: RequestRefusedError, refused: int, question: Question) -> None:
+        if self._recalled is not None and self._recalled.form_tried:
             # What was remembered does not hold any more: find out everything anew.
             self._memory.forget(self._settings)
             self._recalled = None
@@ -173,6 +178,7 @@ class PendingQuestion:
             error.refusal,
             has_temperature=settings.temperature is not None,
             asked_tokens=self._tokens(),
+            has_tools=question.offers_tools(self.able),
         )
         if able is None or refused > _MOST_REFUSALS:
             raise error.unavailable

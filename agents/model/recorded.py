@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
 from agents.model.reply_text import parse_reply
+from agents.model.tools import ToolRequest, recorded_calls
 from chain.base.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from agents.bus.envelope import Role
     from agents.bus.payload import ModelReply
     from agents.model.interface import ModelPrompt, Reply
+    from agents.model.tools import ToolPrompt
 
 
 class NoRecordedReplyError(LookupError):
@@ -35,6 +37,27 @@ class RecordedModel:
         schema: type[Reply],
         on_prose: Callable[[str], None],
     ) -> Answer[Reply]:
+        said = self._next(role)
+        return _answer(said, schema, on_prose)
+
+    async def ask_with_tools(
+        self,
+        role: Role,
+        prompt: ToolPrompt,
+        schema: type[Reply],
+        on_prose: Callable[[str], None],
+    ) -> Answer[Reply] | ToolRequest | None:
+        reply = self._replies.get((role, self._steps[role]))
+        if reply is None or reply.prompt != prompt.digest:
+            # It was asked without tools: none were offered, or the time for them was over.
+            return None
+        said = self._next(role)
+        calls = recorded_calls(said.raw)
+        if calls is None:
+            return _answer(said, schema, on_prose)
+        return ToolRequest(calls, said.usage, said.model)
+
+    def _next(self, role: Role) -> _SaidReply:
         step = self._steps[role]
         self._steps[role] += 1
         reply = self._replies.get((role, step))
@@ -43,7 +66,19 @@ class RecordedModel:
         if reply.raw is None or reply.model is None:
             reason = Unavailability(reply.unavailable or Unavailability.MALFORMED)
             raise ModelUnavailable(reason, reply.sentence or "")
-        value = parse_reply(reply.raw, schema, Redactor()).value
-        on_prose(str(next(iter(value.model_dump().values()))))
         usage = Usage(reply.tokens_in, reply.tokens_out, reply.estimated)
-        return Answer(value, usage, reply.raw, reply.model)
+        return _SaidReply(reply.raw, reply.model, usage)
+
+
+class _SaidReply(NamedTuple):
+    raw: str
+    model: str
+    usage: Usage
+
+
+def _answer(
+    said: _SaidReply, schema: type[Reply], on_prose: Callable[[str], None]
+) -> Answer[Reply]:
+    value = parse_reply(said.raw, schema, Redactor()).value
+    on_prose(str(next(iter(value.model_dump().values()))))
+    return Answer(value, said.usage, said.raw, said.model)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _MOST_TEXT = 20_000
 _NAMES: Mapping[str, re.Pattern[str]] = {
+    "tools": re.compile(r"\btools?\b|tool.?(choice|call|use)|function.?call|reasoning_content"),
     "response_format": re.compile(
         r"response.?format|json.?schema|json_object|json mode|structured output"
         r"|json_validate_failed|failed_generation|\bgrammar\b"
@@ -54,12 +55,16 @@ class RequestRefusal(Struct, frozen=True):
     """Whether it may be about another part of the request."""
 
 
-def read_refusal(status: int, body: str, *, asked_tokens: int) -> RequestRefusal | None:
+def read_refusal(
+    status: int, body: str, *, asked_tokens: int, has_tools: bool = False
+) -> RequestRefusal | None:
     """What can be learned of a refusal; None where it is about something else."""
     words = body[:_MOST_TEXT].lower()
     if status not in _SPEAKING or _KEY.search(words) or _UNKNOWN_MODEL.search(words):
         return None
     named = frozenset(name for name, pattern in _NAMES.items() if pattern.search(words))
+    if not has_tools:
+        named -= {"tools"}
     about_limit = named & {"max_tokens", "max_completion_tokens"}
     if _OVERFLOW.search(words) and not (about_limit and "must be less" in words):
         return RequestRefusal(frozenset(), overflow=True)

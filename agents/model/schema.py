@@ -1,4 +1,4 @@
-"""The JSON schema of a reply, as structured outputs take it and as a prompt can hold it."""
+"""The JSON schema of a reply or of a tool, as servers take it and as a prompt can hold it."""
 
 from __future__ import annotations
 
@@ -41,6 +41,13 @@ def strict_schema(model: type[BaseModel]) -> dict[str, object]:
             name: _strict(node, model.__name__) for name, node in definitions.items()
         }
     return strict
+
+
+def tool_schema(model: type[BaseModel]) -> dict[str, object]:
+    """The schema of a tool's arguments; those with a default may be left out."""
+    whole = model.model_json_schema(by_alias=True)
+    strict = _strict(whole, model.__name__)
+    return {"properties": {}, **strict, "required": whole.get("required", [])}
 
 
 def _strict(node: Mapping[str, object], name: str) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from math import inf
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from msgspec import Struct
 from pydantic import BaseModel
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from agents.bus.worker import HandlerContext
     from agents.model.brief import Brief
-    from agents.model.interface import Answer, Model, ModelPrompt
+    from agents.model.interface import Answer, Model, ModelPrompt, Usage
 
 SILENCE = "silence"
 """The tag of a thought that says why a model did not speak."""
@@ -27,6 +27,7 @@ RULES_INSTEAD = "The rules speak instead."
 
 Reply = TypeVar("Reply", bound=BaseModel)
 Services = TypeVar("Services")
+T = TypeVar("T")
 
 
 class Spoken(Struct, Generic[Reply], frozen=True):
@@ -53,15 +54,53 @@ async def ask_on_record(
     context: HandlerContext[Services], model: Model, prompt: ModelPrompt, schema: type[Reply]
 ) -> Answer[Reply]:
     """Ask, and say what the model replied, usable or not, before anything is made of it."""
-    step = next(context.questions)
+    asking = model.ask(context.role, prompt, schema, context.prose)
+    answer = await in_time(context, prompt.digest, asking)
+    await say_reply(context, prompt.digest, answer)
+    return answer
+
+
+class RecordedReply(Protocol):
+    """What of a model's reply goes into the record."""
+
+    @property
+    def raw(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def usage(self) -> Usage: ...
+
+
+async def say_reply(
+    context: HandlerContext[Services], prompt_digest: str, replied: RecordedReply
+) -> None:
+    """What a model replied, for the record."""
+    reply = ModelReply(
+        step=next(context.questions),
+        prompt=prompt_digest,
+        model=replied.model,
+        raw=replied.raw,
+        unavailable=None,
+        sentence=None,
+        tokens_in=replied.usage.tokens_in,
+        tokens_out=replied.usage.tokens_out,
+        estimated=replied.usage.estimated,
+    )
+    await context.say(Outgoing(Kind.MODEL_REPLY, CLI, reply))
+
+
+async def in_time(
+    context: HandlerContext[Services], prompt_digest: str, asking: Coroutine[None, None, T]
+) -> T:
+    """What a model says before the debate's time for models is over; a failure is recorded."""
     try:
-        answer = await _in_time(
-            context.seconds_left(), model.ask(context.role, prompt, schema, context.prose)
-        )
+        return await _in_time(context.seconds_left(), asking)
     except ModelUnavailable as error:
         silent = ModelReply(
-            step=step,
-            prompt=prompt.digest,
+            step=next(context.questions),
+            prompt=prompt_digest,
             model=None,
             raw=None,
             unavailable=error.reason,
@@ -72,22 +111,9 @@ async def ask_on_record(
         )
         await context.say(Outgoing(Kind.MODEL_REPLY, CLI, silent))
         raise
-    reply = ModelReply(
-        step=step,
-        prompt=prompt.digest,
-        model=answer.model,
-        raw=answer.raw,
-        unavailable=None,
-        sentence=None,
-        tokens_in=answer.usage.tokens_in,
-        tokens_out=answer.usage.tokens_out,
-        estimated=answer.usage.estimated,
-    )
-    await context.say(Outgoing(Kind.MODEL_REPLY, CLI, reply))
-    return answer
 
 
-async def _in_time(seconds: float, asking: Coroutine[None, None, Answer[Reply]]) -> Answer[Reply]:
+async def _in_time(seconds: float, asking: Coroutine[None, None, T]) -> T:
     """What a model answers before the debate's time for models is over."""
     limit = asyncio.timeout(None if seconds == inf else max(0.0, seconds))
     try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agents.bus.ambient import Ambient
 from agents.bus.record import MemorySink, RecordWriter
+from agents.bus.worker import StageFailedError
 from agents.lp.debate import hold_debate
 from agents.lp.facts import CreateContext, MarketContext
 from agents.lp.observe import ChainObserver
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from agents.bus.run import Listener, RemoteAgents
     from agents.lp.debate import DebateEnd
-    from agents.lp.facts import CreateGoal
+    from agents.lp.facts import CreateGoal, PositionPast
     from agents.lp.plan import Plan
     from agents.lp.services import Eyes
     from agents.model.interface import Model
@@ -51,6 +52,9 @@ class Seen:
         assert (goal, profile) == (self.context.goal, self.context.profile)
         return self.context
 
+    async def position_past(self, token_id: int) -> PositionPast:
+        raise StageFailedError("Nobody kept the past of this one.")
+
 
 @dataclass
 class Noticing:
@@ -66,6 +70,9 @@ class Noticing:
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
         self.seen = seen = await self.inner.survey(goal, owner, profile)
         return seen
+
+    async def position_past(self, token_id: int) -> PositionPast:
+        return await self.inner.position_past(token_id)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def only_for(schema: str, fault: Conduct) -> Conduct:
     """A fault that meets one role's questions; the others are answered honestly."""
 
     async def conduct(request: ChatRequest, wire: Wire) -> None:
-        chosen = fault if request.schema["name"] == schema else says(sceptical, size=200)
+        chosen = fault if request.reply_name == schema else says(sceptical, size=200)
         await chosen(request, wire)
 
     return conduct

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from agents.bus.worker import StageFailedError
 from agents.lp.facts import (
     Capital,
     CreateContext,
@@ -14,6 +15,7 @@ from agents.lp.facts import (
     ObservedPool,
     ObservedPoolFacts,
     ObservedPositionFacts,
+    PositionPast,
     TokenFacts,
 )
 from agents.lp.payloads import FlowCreateStart, FlowStart
@@ -67,6 +69,9 @@ class FixedEyes:
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
         assert isinstance(self._context, CreateContext)
         return self._context
+
+    async def position_past(self, token_id: int) -> PositionPast:
+        raise StageFailedError("Nobody kept the past of this one.")
 
 
 def _pool(

@@ -9,11 +9,14 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from agents.bus.ambient import Ambient, BusLimits
 from agents.bus.record import FileSink, MemorySink, RecordWriter, verify_record
 from agents.bus.replay import read_record
 from agents.bus.run import Listener
 from agents.lp.debate import DebateEnd, hold_debate, replay_debate
+from agents.lp.facts import PositionPast
 from agents.lp.plan_document import plan_document
 from agents.model.abilities import AbilityMemory
 from agents.model.budget import Budget, BudgetLimits, TokenRate
@@ -26,7 +29,7 @@ from tests.agents.made_up_markets import FixedEyes, market_context, start_of
 from tests.fakes.model_endpoint import model_endpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
     from pathlib import Path
 
     from agents.bus.envelope import Role
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from tests.fakes.model_endpoint import ChatRequest, Conduct
 
     Context = MarketContext | CreateContext
+    ReadPast = Callable[[int], Awaitable[PositionPast]]
 
 KEY = "sk-canary-DEBATE-0123456789abcdef"
 MODEL = "gpt-4o-mini"
@@ -94,6 +98,10 @@ class Table:
     temperature: float | None = None
     reading: float = 0.0
     """Seconds that the chain takes to be read."""
+    past: PositionPast | ReadPast | None = None
+    """What is read of the position's past, or how."""
+    roles: Mapping[Role, str] = field(default_factory=dict)
+    """Models of their own, by role, on the same server."""
     store: Store = field(default_factory=Store.in_memory)
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
@@ -123,9 +131,15 @@ class Table:
                 before = clock()
                 ended = await hold_debate(
                     start_of(context),
-                    SlowEyes(context, self.reading),
+                    SlowEyes(context, self.reading, self.past),
                     OpenAIModel(
-                        RoleModels(settings),
+                        RoleModels(
+                            settings,
+                            {
+                                role: replace(settings, model=name)
+                                for role, name in self.roles.items()
+                            },
+                        ),
                         connections,
                         budget,
                         AbilityMemory(self.store, lambda: 1_768_000_000.0),
@@ -153,13 +167,22 @@ class Table:
 class SlowEyes(FixedEyes):
     """Sees what is given, after a while."""
 
-    def __init__(self, context: Context, seconds: float) -> None:
+    def __init__(
+        self, context: Context, seconds: float, past: PositionPast | ReadPast | None
+    ) -> None:
         super().__init__(context)
         self._seconds = seconds
+        self._past = past
 
     async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
         await asyncio.sleep(self._seconds)
         return await super().observe_position(token_id, profile)
+
+    async def position_past(self, token_id: int) -> PositionPast:
+        past = self._past
+        if isinstance(past, PositionPast):
+            return past
+        return await (super().position_past if past is None else past)(token_id)
 
 
 async def plan_of_the_rules(context: Context) -> Plan:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from agents.bus.envelope import Envelope, Role
     from agents.lp.debate import DebateEnd
-    from agents.lp.facts import CreateContext, CreateGoal, MarketContext
+    from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
     from agents.model.interface import ModelPrompt, Reply
     from tests.agents.debating import Argued
 
@@ -225,6 +225,9 @@ class Blind:
         raise AssertionError
 
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
+        raise AssertionError
+
+    async def position_past(self, token_id: int) -> PositionPast:
         raise AssertionError
 
 

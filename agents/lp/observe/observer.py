@@ -15,6 +15,7 @@ from agents.lp.observe.errors import (
 from agents.lp.observe.path_facts import MOST_STEPS
 from agents.lp.observe.pool_facts import COIN_DECIMALS, figure, said, usd_per_unit
 from agents.lp.observe.pool_reading import SeenPool, observed_pool, read_pools
+from agents.lp.observe.position_past import read_position_past
 from agents.numbers.costs import GAS_UNITS, CostedRecipe
 from agents.numbers.shapes import MAX_SURVEYED_POOLS
 from chain.base.quantity import Known, Unknown
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable
     from fractions import Fraction
 
-    from agents.lp.facts import CreateGoal
+    from agents.lp.facts import CreateGoal, PositionPast
     from agents.numbers.profiles import RiskProfile
     from chain.base.quantity import Quantity
     from chain.contracts.networks import Address, Network
@@ -140,6 +141,10 @@ class ChainObserver:
     async def survey(self, goal: CreateGoal, owner: Address, profile: RiskProfile) -> CreateContext:
         """The pools that can hold the capital, the deepest first, still without a summary."""
         return await self._at_one_block(lambda: self._survey(goal, owner, profile))
+
+    async def position_past(self, token_id: int) -> PositionPast:
+        """What became of a position since it was opened."""
+        return await self._at_one_block(lambda: read_position_past(self._sources, token_id))
 
     async def _at_one_block(self, read: Callable[[], Awaitable[T]]) -> T:
         with chain_faults_told(self._network):

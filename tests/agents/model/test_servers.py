@@ -46,7 +46,7 @@ class ZooServer(NamedTuple):
 
 
 def able(form: str = "schema", **changes: object) -> ServerAbilities:
-    return ServerAbilities(form=ReplyForm(form), **changes)  # type: ignore[arg-type]
+    return ServerAbilities(form=ReplyForm(form), form_tried=True, **changes)  # type: ignore[arg-type]
 
 
 ZOO = [
@@ -115,7 +115,9 @@ def test_a_refusal_that_contradicts_what_is_remembered_makes_it_learn_anew(table
         # Another server listens there now: it takes schemas, and no JSON without one.
         again = await table.hold(local.lm_studio, port=port_of(first.url))
         assert again.silences == []
-        assert [request.form for request in again.requests] == ["json_object"] + ["json_schema"] * 3
+        forms = [request.form for request in again.requests]
+        # Scout is offered tools, and so no form.
+        assert forms == ["text", "json_object", "json_schema", "json_schema"]
         assert found(table, again.url) == able()
 
     run_skipping(debates())

@@ -243,3 +243,17 @@ async def test_a_position_that_does_not_exist_is_said_to(chain: Chain, token_id:
 async def test_a_burned_position_is_no_position(chain: Chain) -> None:
     with pytest.raises(NoSuchPositionError, match="burned"):
         await observed(chain, "burned")
+
+
+async def test_the_past_of_a_position_is_what_its_logs_add_up_to(chain: Chain) -> None:
+    token_id = chain.positions["healthy"]
+    async with chain.opened() as scouting:
+        past = await scouting.observer.position_past(token_id)
+    seen = await observed(chain, "healthy")
+    assert sum(change.liquidity_delta for change in past.changes) == seen.position.liquidity
+    assert past.changes_in_all == len(past.changes)
+    assert past.age_seconds == past.changes[0].age_seconds
+    assert None not in (past.deposited, past.fees_earned, past.against_holding)
+    async with chain.opened() as scouting:
+        with pytest.raises(NoSuchPositionError):
+            await scouting.observer.position_past(10**6)

@@ -108,7 +108,7 @@ async def test_a_model_argues_and_everything_is_kept_but_the_secrets(desk: Desk,
 
 async def test_without_its_model_it_plans_by_the_rules_and_says_so(desk: Desk, edge: str) -> None:
     async def failing(request: ChatRequest, wire: Wire) -> None:
-        scout = request.schema["name"] == "ScoutReply"
+        scout = request.reply_name == "ScoutReply"
         fault = ends_early('{"summary": "I was') if scout else fails(500, {"Retry-After": "0"})
         await fault(request, wire)
 
@@ -150,7 +150,7 @@ async def test_a_phrase_is_argued_about_within_its_budget(desk: Desk) -> None:
     spoken, requests = await desk.run(
         says(honest, size=200), "create", "0.5 WETH with USDC, conservative", "--json"
     )
-    assert [request.schema["name"] for request in requests][:2] == ["ScoutReply", "StrategistReply"]
+    assert [request.reply_name for request in requests][:2] == ["ScoutReply", "StrategistReply"]
     assert _silences(spoken.data) == []
     assert spoken.data["kind"] == "create"
 

@@ -1,0 +1,110 @@
+"""A reply while it comes in: words, thoughts and calls of tools, put together piece by piece."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from agents.model.faults import ModelFaults
+from agents.model.interface import ModelUnavailable, Unavailability
+from agents.model.reply_text import whole_text
+from agents.model.thinking import ThinkingFilter, after_thinking
+from agents.model.tools import ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agents.model.deltas import CallPiece, Delta
+    from agents.model.interface import Usage
+
+
+class Hearers(Struct, frozen=True):
+    """Who hears a reply while it is written."""
+
+    text: Callable[[str], None]
+    thought: Callable[[], None]
+
+
+class ModelCompletion(Struct, frozen=True):
+    raw: str
+    """The answer without the thinking."""
+    finish: str | None
+    """`stop` or `length`; None when the stream just ended."""
+    usage: Usage | None
+    thought: str = ""
+    streamed: bool = True
+    calls: tuple[ToolCall, ...] = ()
+    """Of tools, where some were offered."""
+
+
+class _IncomingCall(Struct):
+    first: CallPiece
+    name: str
+    arguments: list[str]
+
+
+class IncomingReply:
+    def __init__(self, most_bytes: int, hearers: Hearers, *, tools: bool) -> None:
+        self._most_bytes = most_bytes
+        self._hearers = hearers
+        self._tools = tools
+        self._filter = ThinkingFilter()
+        self._pieces: list[str] = []
+        self._calls: list[_IncomingCall] = []
+        self._open: dict[int, _IncomingCall] = {}
+        self._thoughts: list[str] = []
+        self._size = 0
+        self.finish: str | None = None
+
+    def take(self, delta: Delta) -> bool:
+        """Whether it was a sign of life: a word, or a thought."""
+        self.finish = delta.finish or self.finish
+        if delta.refused or self.finish == "content_filter":
+            raise ModelUnavailable(Unavailability.REFUSED, "The model declined to answer.")
+        text = self._filter.feed(delta.text)
+        called = "".join(piece.name + piece.arguments for piece in delta.calls)
+        self._size += len((text + called).encode("utf-8", "surrogatepass"))
+        if self._size > self._most_bytes:
+            raise ModelFaults.too_large(self._most_bytes)
+        self._pieces.append(text)
+        for piece in delta.calls:
+            self._take_call(piece)
+        # Where no tool was offered, what is called is the answer: some models reply that way.
+        words = "" if self._tools else "".join(piece.arguments for piece in delta.calls[:1])
+        self._hearers.text(text or words)
+        if delta.thought or self._filter.inside:
+            self._thoughts.append(delta.thought or delta.text)
+        if delta.thought or self._filter.inside or (self._tools and called):
+            self._hearers.thought()
+        return bool(delta.text or delta.thought or called)
+
+    def completion(self, usage: Usage | None) -> ModelCompletion:
+        text = after_thinking(whole_text([*self._pieces, self._filter.close()]))
+        thought = "".join(self._thoughts) or ("…" if self._filter.thinks else "")
+        calls = tuple(_whole_call(call, place) for place, call in enumerate(self._calls))
+        called = calls[0].arguments if calls else ""
+        return ModelCompletion(
+            called if called and "{" not in text else text,
+            self.finish,
+            usage,
+            thought,
+            calls=calls if self._tools else (),
+        )
+
+    def _take_call(self, piece: CallPiece) -> None:
+        """Pieces of one call share its index; some servers give every call the same."""
+        known = self._open.get(piece.index)
+        other = known and piece.call_id and known.first.call_id not in ("", piece.call_id)
+        if known is None or other:
+            known = _IncomingCall(piece, piece.name, [])
+            self._calls.append(known)
+            self._open[piece.index] = known
+        known.name = known.name or piece.name
+        known.arguments.append(piece.arguments)
+
+
+def _whole_call(call: _IncomingCall, place: int) -> ToolCall:
+    # Nine letters and figures: the one form of an id that every server takes.
+    call_id = call.first.call_id or f"call{place:05}"
+    return ToolCall(call.name, whole_text(call.arguments), call_id, call.first.extra)
