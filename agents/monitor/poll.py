@@ -16,14 +16,19 @@ from agents.monitor.alerts.store_page import Poll, WatchCursor, WatchPlace
 from agents.monitor.judge import depth_references, follow_positions, judge, turn_blocks
 from agents.monitor.reader import Sought, WatchReader, refuse_the_past
 from agents.monitor.rules.baseline import WALLET
+from agents.monitor.rules.price_crossings import price_crossings
 from agents.monitor.unreachable import WatchedWallet, blindness, failed_again, sentence_of
+from chain.base.quantity import Unknown
 from chain.base.store import Store, StoreError
+from chain.prices.ladder import read_prices
 from chain.rpc.errors import RpcError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from fractions import Fraction
 
     from agents.monitor.alerts.alert import Alert, AlertEvent
+    from agents.monitor.alerts.lifecycle import Change
     from agents.monitor.alerts.store import AlertStore, WatchState
     from agents.monitor.judge import Followed
     from agents.monitor.reader import Reading
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
     from agents.monitor.rules.thresholds import WatchSettings
     from chain.contracts.networks import Address, Network
     from chain.positions.overview import Sources
+    from chain.rpc.records import Block
 
 _LANDMARKS = 8
 """Earlier blocks that are remembered, to go on from one of them after a reorganisation."""
@@ -219,6 +225,7 @@ async def _look(
     alerts: dict[WatchPlace, list[Alert]] = defaultdict(list)
     for alert in book.current():
         alerts[WatchPlace(alert.chain_id, alert.wallet_address)].append(alert)
+    crossings = await _crossings(watch, wallets[0].place, book, alerts, readings[0].block)
     looks: list[_Looked] = []
     for wallet, state, reading, one in zip(wallets, states, readings, followed, strict=True):
         if isinstance(one, RpcError):
@@ -236,9 +243,35 @@ async def _look(
         head = reading.block
         earlier = _landmarks(state.cursor, head.number)
         later = WatchCursor(head.number, head.hash, head.timestamp, earlier)
-        poll = Poll(wallet.place, judgment.changes, later, judgment.baselines)
+        # A price is nobody's in particular: it is told once, with the network's first wallet.
+        changes = (*judgment.changes, *(crossings if wallet is watch.wallets[0] else ()))
+        poll = Poll(wallet.place, changes, later, judgment.baselines)
         looks.append(_Looked(poll, len(one), reading.trouble))
     return looks
+
+
+async def _crossings(
+    watch: Watch,
+    place: WatchPlace,
+    book: AlertStore,
+    alerts: Mapping[WatchPlace, Sequence[Alert]],
+    head: Block,
+) -> tuple[Change, ...]:
+    """What became of the prices somebody set; one that cannot be read now changes nothing."""
+    network, client = watch.sources.network, watch.sources.client
+    wanted = await asyncio.to_thread(book.price_alerts, network.chain_id)
+    prices: dict[Address, Fraction | None] = {}
+    if wanted:
+        tokens = tuple(dict.fromkeys(one.token for one in wanted))
+        book_of_prices = await read_prices(
+            client, network, tokens, coingecko=watch.sources.coingecko
+        )
+        for token in tokens:
+            price = book_of_prices.price(token)
+            prices[token] = None if isinstance(price, Unknown) else price.value
+    return tuple(
+        price_crossings(network, place, wanted, prices, alerts=alerts.get(place, ()), block=head)
+    )
 
 
 def _followed(

@@ -56,3 +56,9 @@ def written(units: int, decimals: int) -> str:
     whole, rest = divmod(units, 10**decimals)
     fraction = f"{rest:0{decimals}d}".rstrip("0") if rest else ""
     return f"{whole:,}.{fraction}" if fraction else f"{whole:,}"
+
+
+def spelled_out(numeral: Numeral) -> str:
+    """Digits and a point alone: no 1,000 and no 1k."""
+    places = numeral.places
+    return written(numeral.digits * 10 ** max(0, -places), max(0, places)).replace(",", "")

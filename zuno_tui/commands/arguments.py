@@ -38,11 +38,9 @@ def read_amount(text: str) -> Numeral:
 
 
 def write_amount(amount: Numeral) -> str:
-    """Spelled out: the command line takes no 1,000 and no 1k."""
-    from chain.base.numerals import written
+    from chain.base.numerals import spelled_out
 
-    places = amount.places
-    return written(amount.digits * 10 ** max(0, -places), max(0, places)).replace(",", "")
+    return spelled_out(amount)
 
 
 def read_percent(text: str) -> int:

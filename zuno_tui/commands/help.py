@@ -34,7 +34,7 @@ COMMAND = Command(
             "help",
             _read,
             "help [VERB]",
-            spoken=("?", "hi", "hello", "hey", "what can i do", "what can you do"),
+            spoken=("?", "hi", "hello", "hey", "gm", "yo", "what can i do", "what can you do"),
         ),
     ),
     key="desk.help",

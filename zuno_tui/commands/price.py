@@ -28,7 +28,7 @@ async def _answer(session: Session, asked: ShowPrice) -> CommandAnswer:
 
 
 def _read(said: Remaining) -> ShowPrice:
-    symbol = said.symbol("price ETH")
+    symbol = said.symbol("price ETH").upper()
     said.end()
     return ShowPrice(symbol)
 

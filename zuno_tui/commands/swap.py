@@ -35,9 +35,9 @@ def _order(_session: Session, asked: SwapTokens) -> OrderMaker:
 
 def _read(said: Remaining) -> SwapTokens:
     amount = said.amount("swap 0.5 WETH USDC")
-    sold = said.symbol("swap 0.5 WETH USDC")
+    sold = said.symbol("swap 0.5 WETH USDC").upper()
     said.one_of({"into": True})
-    bought = said.symbol("swap 0.5 WETH USDC")
+    bought = said.symbol("swap 0.5 WETH USDC").upper()
     said.end()
     return SwapTokens(amount, sold, bought)
 

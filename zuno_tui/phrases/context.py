@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -10,6 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from zuno_tui.shown.views import PositionRow
+
+_SHOWN_NUMBER = re.compile(
+    r"(?P<sign>[+-]?)<?[^0-9.]?(?P<digits>[0-9]+(?:\.[0-9]+)?)(?P<scale>[kM]?)(?: [A-Z]+)?"
+)
+_SCALES = {"": 1, "k": 1_000, "M": 1_000_000}
 
 
 class SpokenPosition(Struct, frozen=True):
@@ -20,6 +27,10 @@ class SpokenPosition(Struct, frozen=True):
     """Its symbols, like WETH/USDC."""
     fee: str = ""
     standing: str = ""
+    worth: Fraction | None = None
+    fees: Fraction | None = None
+    result: Fraction | None = None
+    """Against holding."""
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -70,4 +81,23 @@ class PhraseContext(Struct, frozen=True):
 
 
 def held_positions(rows: Iterable[PositionRow]) -> tuple[SpokenPosition, ...]:
-    return tuple(SpokenPosition(row.token_id, row.pair, row.fee, row.standing) for row in rows)
+    return tuple(
+        SpokenPosition(
+            row.token_id,
+            row.pair,
+            row.fee,
+            row.standing,
+            _figure(row.value),
+            _figure(row.fees),
+            _figure(row.against_holding),
+        )
+        for row in rows
+    )
+
+
+def _figure(shown: str) -> Fraction | None:
+    """The number a row shows, good enough to say which of two is more; None where it shows none."""
+    found = _SHOWN_NUMBER.fullmatch(shown.replace("−", "-").replace(",", ""))
+    if found is None:
+        return None
+    return Fraction(f"{found['sign']}{found['digits']}") * _SCALES[found["scale"]]

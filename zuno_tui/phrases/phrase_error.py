@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
 
 
@@ -36,3 +38,11 @@ class PhraseError(ValueError):
         super().__init__(f"{sentence} Understood so far: {understood}." if understood else sentence)
         self.sentence = sentence
         self.understood = understood
+
+
+class NotReadYetError(Exception):
+    """The sentence depends on something that nobody has read yet."""
+
+    def __init__(self, what: Literal["positions", "alerts", "results"]) -> None:
+        super().__init__(f"The {what} are not read yet.")
+        self.what = what

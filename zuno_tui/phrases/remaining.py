@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
 
 from agents.lp.option_letters import option_index, option_letter
 from chain.base.numerals import NumeralError, read_numeral
-from zuno_tui.phrases.phrase_error import Misunderstood, UnclearError
+from zuno_tui.phrases.phrase_error import Misunderstood, NotReadYetError, UnclearError
 from zuno_tui.phrases.pieces import listed
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class Remaining:
     def alert(self) -> str:
         """An alert by its number or by pointing at it, or `all`."""
         if (named := self.matching(_ALERT)) is not None:
-            return named.removeprefix("#")
+            return self._standing(named.removeprefix("#"))
         if every := self.one_of(_EVERYTHING):
             return every
         known, pointed = self.context.alerts, self.context.selected_alert
@@ -156,6 +156,17 @@ class Remaining:
             told = f" There are {listed(shown)}." if len(shown) > 1 else ""
             self.refuse(f"which alert.{told}", f"{self.verb} {pointed or (*shown, '1')[0]}")
         return pointed
+
+    def _standing(self, number: str) -> str:
+        """A number that is a position's and no alert's is not taken for an alert's."""
+        known = self.context.alerts_of
+        if known is None or number in self.context.alerts:
+            return number
+        if self.context.held is None and not self.context.positions:
+            raise NotReadYetError("positions")
+        if int(number) in self.context.positions:
+            self.refuse(f"alert {number}: #{number} is a position.", f"mute alerts for {number}")
+        return number
 
     def address(self) -> str | None:
         address = self.matching(_ADDRESS)

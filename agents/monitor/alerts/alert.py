@@ -30,6 +30,8 @@ class AlertKind(StrEnum):
     PRICE_DISAGREEMENT = "price_disagreement"
     PRICE_LEVEL = "price_level"
     LOSS_LEVEL = "loss_level"
+    PRICE_CROSSED = "price_crossed"
+    """A price that a person asked to be told of."""
     BLIND = "blind"
     """The chain could not be read for several polls: nobody is watching."""
 
@@ -65,6 +67,8 @@ class AlertSubject(Struct, frozen=True):
     position_id: int | None
     """None when it is about the wallet or the network as a whole."""
     kind: AlertKind
+    label: str = ""
+    """What tells apart several of a kind, like "ETH below 3000"."""
 
 
 class Alert(Struct, frozen=True):
@@ -180,6 +184,7 @@ def alert_document(alert: Alert) -> dict[str, object]:
         # Token ids are 256 bits wide: other readers of JSON would round them.
         "positionId": None if alert.position_id is None else str(alert.position_id),
         "kind": alert.kind.value,
+        **({"label": alert.subject.label} if alert.subject.label else {}),
         "severity": alert.severity.value,
         "state": alert.state.value,
         "message": alert.message,

@@ -25,6 +25,7 @@ def read_alert(document: object) -> Alert:
                 wallet_address=_line(document["walletAddress"]),
                 position_id=None if position is None else int(_line(position)),
                 kind=AlertKind(document["kind"]),
+                label=_line(document.get("label", "")),
             ),
             network=_line(document["network"]),
             state=AlertState(document["state"]),

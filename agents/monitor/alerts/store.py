@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agents.monitor.alerts import store_tables as tables
 from agents.monitor.alerts.alert_reading import AlertDocumentError
+from agents.monitor.alerts.price_alerts import read_price_alerts
 from agents.monitor.alerts.store_disk import abandon, open_tables, renew_view
 from agents.monitor.alerts.store_page import StorePage, View, in_order, read_view
 from chain.base.sqlite import is_damage, transaction
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from agents.monitor.alerts.alert import Alert, AlertEvent
     from agents.monitor.alerts.lifecycle import AlertMute
+    from agents.monitor.alerts.price_alerts import PriceAlert
     from agents.monitor.alerts.store_page import Failures, Poll, WatchCursor, WatchPlace, Writing
     from chain.base.home import Home
 
@@ -116,6 +118,15 @@ class AlertStore:
                     self._last_shown = in_order((self._shown or self._truth).alerts.values())
                     self._sorted = self._last_shown
             return self._last_shown
+
+    def price_alerts(self, chain_id: int) -> tuple[PriceAlert, ...]:
+        """The prices somebody wants to be told of; none while they cannot be read."""
+        try:
+            return tuple(
+                one for one in read_price_alerts(self._database) if one.chain_id == chain_id
+            )
+        except (OSError, sqlite3.Error):
+            return ()
 
     def find(self, alert_id: int) -> Alert:
         for alert in self.current():

@@ -255,7 +255,8 @@ def _document(alert: Alert) -> str:
 
 def _subject(subject: AlertSubject) -> str:
     position = "" if subject.position_id is None else subject.position_id
-    return f"{subject.chain_id}/{subject.wallet_address}/{position}/{subject.kind}"
+    label = f"/{subject.label}" if subject.label else ""
+    return f"{subject.chain_id}/{subject.wallet_address}/{position}/{subject.kind}{label}"
 
 
 def _place(place: WatchPlace) -> str:

@@ -16,6 +16,7 @@ from zuno_tui.commands.decrease import DecreasePosition
 from zuno_tui.commands.increase import IncreasePosition
 from zuno_tui.commands.outbox import OpenOutbox
 from zuno_tui.commands.prompt.completion import completions
+from zuno_tui.commands.prompt.several import SeveralIntents
 from zuno_tui.commands.prompt.understanding import understand
 from zuno_tui.commands.registry import registry
 from zuno_tui.commands.revoke import Revoke
@@ -50,7 +51,8 @@ def test_whatever_is_typed_is_answered_in_clean_words(text: str) -> None:
     if isinstance(said, Misunderstood):
         assert said.words == said.words.translate(DROP)
     else:
-        assert said.twin == said.twin.translate(DROP)
+        intents = said.intents if isinstance(said, SeveralIntents) else (said,)
+        assert all(one.twin == one.twin.translate(DROP) for one in intents)
 
 
 @given(HOSTILE)

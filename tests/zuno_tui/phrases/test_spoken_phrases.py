@@ -12,8 +12,7 @@ import pytest
 from zuno_tui.commands.prompt.understanding import interpret, understand
 from zuno_tui.commands.registry import registry
 from zuno_tui.phrases.context import PhraseContext, SpokenPosition
-from zuno_tui.phrases.phrase_error import Misunderstood
-from zuno_tui.phrases.spoken.meaning import NotReadYetError
+from zuno_tui.phrases.phrase_error import Misunderstood, NotReadYetError
 
 PHRASES: list[dict[str, Any]] = tomllib.loads(
     (Path(__file__).parent / "spoken_phrases.toml").read_text("utf-8")

@@ -10,6 +10,7 @@ from textual.events import Key, Paste
 from tests.zuno_tui.screen.scenes import APPROVED, POSITIONS, ScriptedLink, desk_app, play
 from zuno_tui.commands.apply import Apply
 from zuno_tui.commands.approve import Approve
+from zuno_tui.commands.collect import CollectFees
 from zuno_tui.commands.help import Help
 from zuno_tui.commands.inspect import Inspect
 from zuno_tui.commands.recommend import Recommend
@@ -227,3 +228,33 @@ def test_a_history_that_cannot_be_read_keeps_nobody_waiting(tmp_path: Path, kind
 
     assert history.keep("positions")
     assert all(phrase.isprintable() for phrase in history.phrases)
+
+
+async def test_a_list_of_commands_waits_for_its_word_and_then_goes_one_by_one() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await play(pilot, PositionsChanged(POSITIONS))
+        held = [row.token_id for row in POSITIONS.rows]
+        await pilot.press("colon", *"collect", "space", *"all", "enter")
+        await pilot.pause()
+        assert link.intents == []
+
+        await pilot.press("colon", *"yes", "enter")
+        await pilot.pause()
+        assert link.intents == [CollectFees(held[0])]
+
+        await pilot.press("colon", *"next", "enter")
+        await pilot.pause()
+        assert link.intents == [CollectFees(token_id) for token_id in held[:2]]
+
+
+async def test_another_phrase_takes_an_unconfirmed_list_back() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await play(pilot, PositionsChanged(POSITIONS))
+        await pilot.press("colon", *"close", "space", *"all", "enter")
+        await pilot.press("colon", *"inspect", "space", "9", "enter")
+        await pilot.press("colon", *"yes", "enter")
+        await pilot.pause()
+
+        assert link.intents == [Inspect(9)]

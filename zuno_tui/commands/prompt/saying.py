@@ -15,7 +15,7 @@ from zuno_tui.commands.apply import Apply
 from zuno_tui.commands.outbox import OpenOutbox
 from zuno_tui.commands.prompt.understanding import interpret
 from zuno_tui.phrases.context import PhraseContext, held_positions
-from zuno_tui.phrases.spoken.meaning import NotReadYetError
+from zuno_tui.phrases.phrase_error import NotReadYetError
 from zuno_tui.session.session import Session, say
 from zuno_tui.shown.exit_codes import DONE, REFUSED, USAGE
 from zuno_tui.shown.output import print_json, print_lines
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from zuno_tui.commands.prompt.understanding import Interpretation
     from zuno_tui.shown.output import Json
+    from zuno_tui.shown.position_rows import Won
 
 _FLAGS = ("network", "rpc", "address", "unit", "home")
 _SWITCHES = ("alone", "json")
@@ -41,8 +42,8 @@ def run(parsed: Namespace) -> int:
 
 
 def interpreted(session: Session, phrase: str) -> Interpretation:
-    """With the positions and alerts read only where the phrase is about them."""
-    context = PhraseContext()
+    """With the positions and what they won read only where the phrase is about them."""
+    context = _with_alerts(session, PhraseContext())
     for _ in range(2):
         try:
             return interpret(phrase, context)
@@ -56,7 +57,7 @@ def interpretation_document(found: Interpretation) -> dict[str, Json]:
     if found.misunderstood is not None and found.misunderstood.missing:
         question = found.misunderstood.sentence
     return {
-        "understood": bool(found.intents) or found.answer is not None,
+        "understood": bool(found.intents) or found.answer is not None or question is not None,
         "commands": [intent.twin for intent in found.intents],
         "question": question,
         "choices": list(found.choices),
@@ -74,7 +75,7 @@ def _tell(found: Interpretation, *, as_json: bool) -> int:
         print_lines(found.choices)
     if found.misunderstood is not None:
         say(found.misunderstood.words)
-    return DONE if document["understood"] or document["question"] is not None else USAGE
+    return DONE if document["understood"] else USAGE
 
 
 def _run_commands(found: Interpretation, parsed: Namespace) -> int:
@@ -117,21 +118,30 @@ def _shared(parsed: Namespace) -> Iterator[str]:
 
 
 def _with_read(session: Session, context: PhraseContext, unread: NotReadYetError) -> PhraseContext:
-    if unread.what == "positions":
-        return asyncio.run(_with_positions(session, context))
+    return asyncio.run(_with_positions(session, context, since_entry=unread.what == "results"))
+
+
+def _with_alerts(session: Session, context: PhraseContext) -> PhraseContext:
     from zuno_tui.commands.running.alerts import standing_alerts
 
     alerts = standing_alerts(session, time.time())
     return replace(context, alerts=tuple(alert for alert, _ in alerts), alerts_of=alerts)
 
 
-async def _with_positions(session: Session, context: PhraseContext) -> PhraseContext:
+async def _with_positions(
+    session: Session, context: PhraseContext, *, since_entry: bool
+) -> PhraseContext:
     from chain.positions.overview import read_overview
+    from chain.positions.performance import read_performance
     from zuno_tui.settings.monitor import monitor_settings
-    from zuno_tui.shown.position_rows import position_rows
+    from zuno_tui.shown.position_rows import position_rows, won_by_position
 
     async with session.sources() as sources:
         overview = await read_overview(sources, session.address, session.settings.unit)
-    rows = position_rows(session.network, overview, {}, monitor_settings(session.settings))
+        won: dict[int, Won] = {}
+        if since_entry:
+            performance = await read_performance(sources, overview.wallet.positions)
+            won = won_by_position(overview, performance, session.settings.unit)
+    rows = position_rows(session.network, overview, won, monitor_settings(session.settings))
     held = held_positions(rows)
     return replace(context, positions=tuple(one.token_id for one in held), held=held)

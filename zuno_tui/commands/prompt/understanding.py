@@ -15,12 +15,13 @@ from chain.base.clean_text import clean_text
 from chain.base.secrecy import NOT_KEPT, looks_secret
 from chain.base.spelling import nearest, one_slip_apart
 from zuno_tui.commands.inspect import Inspect
+from zuno_tui.commands.prompt.several import SeveralIntents
 from zuno_tui.commands.registry import registry
-from zuno_tui.phrases.phrase_error import Misunderstood, UnclearError
+from zuno_tui.phrases.phrase_error import Misunderstood, NotReadYetError, UnclearError
 from zuno_tui.phrases.pieces import LONGEST_PHRASE, listed
 from zuno_tui.phrases.remaining import Remaining
 from zuno_tui.phrases.spoken.grammar import spoken_meaning
-from zuno_tui.phrases.spoken.meaning import AnsweredPhrase, NotReadYetError, Rephrased
+from zuno_tui.phrases.spoken.meaning import AnsweredPhrase, Rephrased
 
 if TYPE_CHECKING:
     from zuno_tui.commands.command import Intent
@@ -61,8 +62,8 @@ class Interpretation(Struct, frozen=True):
     misunderstood: Misunderstood | None = None
 
 
-def understand(text: str, context: PhraseContext) -> Intent | Misunderstood:
-    """The one intent of a phrase, or what was understood of it and what to type instead."""
+def understand(text: str, context: PhraseContext) -> Intent | SeveralIntents | Misunderstood:
+    """What a phrase asks for, or what was understood of it and what to type instead."""
     try:
         found = interpret(text, context)
     except NotReadYetError as unread:
@@ -72,8 +73,7 @@ def understand(text: str, context: PhraseContext) -> Intent | Misunderstood:
     if len(found.intents) == 1:
         return found.intents[0]
     if found.intents:
-        each = listed(intent.title for intent in found.intents)
-        return Misunderstood(f"That is {len(found.intents)} commands, one at a time: {each}.")
+        return SeveralIntents(found.intents)
     if found.question is None:
         return Misunderstood(found.answer or "", answered=True)
     offers = (

@@ -2,132 +2,88 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from zuno_tui.phrases.spoken.asking import for_each
 from zuno_tui.phrases.spoken.meaning import AskedBack, Rephrased
-from zuno_tui.phrases.spoken.targets import PositionsMeant, held_as, positions_meant
+from zuno_tui.phrases.spoken.targets import (
+    RANK_TOPICS,
+    STATE_TOPICS,
+    PositionsMeant,
+    held_as,
+    positions_meant,
+)
+from zuno_tui.phrases.spoken.topics import Topic
 
 if TYPE_CHECKING:
     from zuno_tui.phrases.context import PhraseContext
     from zuno_tui.phrases.spoken.asking import SentenceRule
     from zuno_tui.phrases.spoken.meaning import SpokenMeaning
+    from zuno_tui.phrases.spoken.sentence import Sentence
 
-_PROFILE = r"(?: (?:be )?(?P<profile>conservative|balanced|aggressive)(?:ly)?)?"
-_REBALANCE = (
-    r"(?:rebalance|rebalancing|re-balance|re-center|recenter|re-range|rerange|reposition|adjust"
-    r"|optimi[sz]e|move|fix)"
-)
-_ACT = rf"(?:{_REBALANCE}|close|exit|leave|collect|claim|compound|keep|hold|withdraw|do)"
-_PRICE = r"\$?[0-9][0-9.,]*k?"
+_ADVICE = (Topic.ADVISE, Topic.MOVE, Topic.SHOULD)
 
 
-def _recommend(match: re.Match[str], context: PhraseContext) -> SpokenMeaning | None:
-    target, profile = match["target"], match.groupdict().get("profile")
-    if target.strip() in ("", "position") and context.selected is not None:
-        meant: PositionsMeant | None = PositionsMeant((context.selected,))
-    else:
-        meant = positions_meant(target, context)
-    return for_each("recommend", meant, context, after=f" {profile}" if profile else "")
-
-
-def _own_range(match: re.Match[str], context: PhraseContext) -> SpokenMeaning | None:
-    meant = positions_meant(match["target"], context)
-    said = for_each("recommend", meant, context)
-    if said is None:
+def _width(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    if not sentence.has(Topic.WIDTH):
         return None
+    said = for_each("recommend", _on_cursor(sentence, context), context)
     choices = said.phrases if isinstance(said, Rephrased) else ()
     return AskedBack(
-        "The width of a range is the agents' to propose; shall they look at it?", choices
+        "Between which two prices? Like: move 7 2900 3300. Or shall the agents propose them?",
+        choices,
     )
 
 
-def _inspect(match: re.Match[str], context: PhraseContext) -> SpokenMeaning | None:
-    if not match["target"].strip():
+def _recommend(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    if not sentence.has(*_ADVICE):
         return None
-    meant = positions_meant(match["target"], context)
-    if meant is not None and meant.sure and len(meant.ids) > 1 and "#" not in match["target"]:
-        named = re.search("[0-9]", match["target"])
-        return for_each("inspect", meant, context) if named else Rephrased(("positions",))
-    return for_each("inspect", meant, context)
+    meant = _on_cursor(sentence, context)
+    if not meant.said and sentence.has(Topic.SHOULD) and "anything" in sentence.words:
+        return Rephrased(("alerts",))
+    profile = f" {sentence.profile}" if sentence.profile else ""
+    return for_each("recommend", meant, context, after=profile)
 
 
-def _in_range(match: re.Match[str], context: PhraseContext) -> SpokenMeaning | None:
-    said = _inspect(match, context)
-    if not isinstance(said, Rephrased) or said.phrases == ("positions",):
+def _on_cursor(sentence: Sentence, context: PhraseContext) -> PositionsMeant:
+    """What is named, else the row under the cursor: a debate moves nothing."""
+    if context.selected is not None and not (
+        sentence.ids or sentence.tokens or sentence.has(Topic.ALL, Topic.POSITIONS)
+    ):
+        meant = positions_meant(sentence, context)
+        return meant if meant.said else PositionsMeant((context.selected,))
+    return positions_meant(sentence, context)
+
+
+def _inspect(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    looking = sentence.has(Topic.SHOW, Topic.WHAT, Topic.HOW, Topic.WHETHER, Topic.TELL)
+    if sentence.unknown and not looking:
+        return None
+    named = bool(sentence.ids or sentence.tokens)
+    one = sentence.has(Topic.ONE, Topic.POSITION, Topic.IT, *RANK_TOPICS)
+    if not named and (sentence.has(Topic.POSITIONS) or not (one or sentence.has(Topic.STABLE))):
+        return None
+    if sentence.first is Topic.WHETHER and named:
+        # "Is my ETH position in range?" asks for the state; it does not tell it.
+        kept = tuple(topic for topic in sentence.topics if topic not in STATE_TOPICS)
+        sentence = replace(sentence, topics=kept)
+    meant = positions_meant(sentence, context)
+    if not meant.said:
+        return None
+    if sentence.ids or not (meant.sure and len(meant.ids) > 1):
+        return _with_standing(for_each("inspect", meant, context), context)
+    return Rephrased(("positions",))
+
+
+def _with_standing(said: SpokenMeaning, context: PhraseContext) -> SpokenMeaning:
+    if not isinstance(said, Rephrased):
         return said
     known = (held_as(int(phrase.split()[1]), context) for phrase in said.phrases)
     told = [f"{one.words}." for one in known if one is not None]
     return Rephrased(said.phrases, answer=" ".join(told))
 
 
-ADVICE_RULES: tuple[tuple[re.Pattern[str], SentenceRule], ...] = tuple(
-    (re.compile(pattern), rule)
-    for pattern, rule in (
-        (
-            rf"(?:{_REBALANCE}|set|change|shift|widen|narrow|tighten)(?: range)?(?: of)?"
-            rf"(?P<target> .+?)(?: range)?(?: (?:to|between|from|into))? {_PRICE}"
-            rf"(?: ?- ?| to | and | – ){_PRICE}",
-            _own_range,
-        ),
-        (r"(?:widen|narrow|tighten)(?: range)?(?: of)?(?P<target> .+?)(?: range)?", _own_range),
-        (
-            rf"(?:recommend|suggest|advise|advice|any advice|recommendation|{_REBALANCE})"
-            rf"(?: {_REBALANCE})?(?: (?:for|on|about|of|what to do with))?"
-            rf"(?P<target>.*?){_PROFILE}",
-            _recommend,
-        ),
-        (
-            rf"(?:should|shall|do|must|when should|is it time|does it make sense|is it worth)"
-            rf"(?: (?:i|we))?(?: need)?(?: have)?(?: to)? (?:{_ACT})(?: something)?"
-            r"(?: (?:with|about|from|on))?(?: fees)?(?: of| from)?(?P<target>.*)",
-            _recommend,
-        ),
-        (
-            r"what (?:(?:should|can|could|would|shall|do) (?:i|we|you) do|to do)"
-            r"(?: (?:with|about|for|on|regarding))?(?P<target>.*)",
-            _recommend,
-        ),
-        (
-            r"what do you (?:think|recommend|suggest|advise)(?: (?:of|about|for|on))?"
-            r"(?P<target>.*)",
-            _recommend,
-        ),
-        (rf"(?P<target>(?:position )?#?[0-9]+) (?:{_REBALANCE}|recommend){_PROFILE}", _recommend),
-        (
-            rf"does(?P<target> .+?) need (?:to be )?(?:{_REBALANCE}|rebalanced|attention)",
-            _recommend,
-        ),
-        (
-            r"(?:is|are)(?P<target> .+?) (?:in|out of|within|inside|outside|outside of)"
-            r"(?: its| their)? range",
-            _in_range,
-        ),
-        (
-            r"(?:is|are)(?P<target> .+?) (?:ok|fine|good|alright|earning|earning fees|active)",
-            _in_range,
-        ),
-        (
-            r"(?:show|tell|tell about|inspect|info|info on|info about|details|details on|details of"
-            r"|details about|details for|look at|look into|open|view|see|display|check|check on"
-            r"|status|status of|status on|how is|how are|how does|what is up with|what about"
-            r"|what is status of|describe|more about|what is happening with|what is going on with"
-            r"|how much is|what is|how did)"
-            r"(?P<target> .+?)(?: doing| look| looking| going| details| info| status| worth"
-            r"| perform| performing)?(?: like)?",
-            _inspect,
-        ),
-        (
-            r"(?:how much (?:has|did|does|is)|what (?:has|did))(?P<target> (?:position )?#?[0-9]+)"
-            r" (?:earn|earned|make|made|earning|worth)",
-            _inspect,
-        ),
-        (r"(?P<target>(?:position )?#?[0-9]+) (?:status|info|details|range|fees|pnl)", _inspect),
-        (
-            r"(?:show |what is |what are )?(?:fees|pnl|range|price range|value|worth|apr|apy)"
-            r" (?:of|on|for|in)(?P<target> .+)",
-            _inspect,
-        ),
-    )
-)
+ADVICE_RULES: tuple[SentenceRule, ...] = (_width, _recommend)
+INSPECTION_RULES: tuple[SentenceRule, ...] = (_inspect,)

@@ -1,90 +1,119 @@
-"""Sentences about alerts: quieting those of a position, and being told of a price."""
+"""Sentences about alerts: being told of a price, quieting those of a position, taking note."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from zuno_tui.phrases.pieces import read_duration
-from zuno_tui.phrases.spoken.meaning import AnsweredPhrase, AskedBack, NotReadYetError, Rephrased
+from zuno_tui.phrases.phrase_error import NotReadYetError
+from zuno_tui.phrases.spoken.meaning import AnsweredPhrase, AskedBack, Rephrased
 from zuno_tui.phrases.spoken.targets import positions_meant
+from zuno_tui.phrases.spoken.topics import Topic
 
 if TYPE_CHECKING:
     from zuno_tui.phrases.context import PhraseContext
     from zuno_tui.phrases.spoken.asking import SentenceRule
     from zuno_tui.phrases.spoken.meaning import SpokenMeaning
+    from zuno_tui.phrases.spoken.sentence import Sentence
 
-_ALERTS = r"(?:alerts?|notifications?|warnings?)"
-_DURATION = r"(?: for (?P<duration>(?:[0-9]+|an?|one) ?[a-z]+|hour|day|week))?"
-_UNITS = ("hour", "day", "week")
+_HOUR = 3_600
+_LEVELS = (Topic.BELOW, Topic.ABOVE, Topic.REACHES, Topic.FALLS, Topic.RISES)
+_WATCHED = (
+    "The monitor tells of every position that leaves its range, nears an edge or has fees "
+    "waiting: run `zuno monitor`. For a price of your own: alert ETH below 3000"
+)
 
 
-def _mute(match: re.Match[str], context: PhraseContext) -> SpokenMeaning | None:
-    said = match["duration"]
-    if said in _UNITS:
-        # Articles are gone by now: "for an hour" came as "for hour".
-        said = f"1 {said}"
-    if said is not None and read_duration(said) is None:
+def _price_alert(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    listing = sentence.has(Topic.PRICE_ALERTS)
+    telling = sentence.has(Topic.ALERT) or (sentence.has(Topic.TELL) and sentence.has(Topic.IF))
+    setting = sentence.has(Topic.SET, Topic.OPEN, Topic.MORE) and sentence.has(Topic.ALERTS)
+    if not (listing or telling or setting):
         return None
-    lasting = "" if said is None else f" for {said}"
-    target = match["target"].strip()
-    if target in ("all", "everything", ""):
-        return (
-            Rephrased((f"mute all{lasting}",))
-            if target
-            else AskedBack("Which alerts: one by its number, or all?", (f"mute all{lasting}",))
+    if sentence.has(Topic.REMOVE, Topic.CANCEL, Topic.ACKNOWLEDGE, Topic.MUTE):
+        return _removal(sentence)
+    level = next(iter((*sentence.dollars, *sentence.numbers, *map(str, sentence.ids))), None)
+    level = level or next((one.number for one in sentence.amounts), None)
+    token = next(iter((*sentence.tokens, *(one.upper() for one in sentence.unknown))), None)
+    if level is None or token is None:
+        return _without_level(sentence, token, telling=telling or setting)
+    if len(sentence.dollars) + len(sentence.numbers) + len(sentence.amounts) > 1:
+        return AskedBack("At which one price? Like: alert ETH below 3000")
+    return _at_level(sentence, token, level)
+
+
+def _at_level(sentence: Sentence, token: str, level: str) -> SpokenMeaning:
+    if sentence.has(Topic.BELOW, Topic.FALLS):
+        return Rephrased((f"alert {token} below {level}",))
+    if sentence.has(Topic.ABOVE, Topic.RISES):
+        return Rephrased((f"alert {token} above {level}",))
+    choices = (f"alert {token} below {level}", f"alert {token} above {level}")
+    return AskedBack(f"When {token} falls below {level}, or rises above it?", choices)
+
+
+def _without_level(sentence: Sentence, token: str | None, *, telling: bool) -> SpokenMeaning | None:
+    if sentence.percents and token is not None:
+        return AskedBack(f"At which price of {token}? Like: alert {token} below 3000")
+    if sentence.ids or sentence.has(
+        Topic.OUT_OF_RANGE, Topic.IN_RANGE, Topic.NEAR_EDGE, Topic.FEES, Topic.POSITIONS
+    ):
+        return AnsweredPhrase(_WATCHED)
+    if telling and (token is not None or sentence.has(Topic.IF)):
+        return AskedBack("At which price of which token? Like: alert ETH below 3000")
+    if sentence.has(Topic.PRICE_ALERTS) and not sentence.has(Topic.SET, Topic.OPEN, Topic.MORE):
+        return Rephrased(("alert",))
+    return (
+        AskedBack("At which price of which token? Like: alert ETH below 3000") if telling else None
+    )
+
+
+def _removal(sentence: Sentence) -> SpokenMeaning:
+    if len(sentence.numbers) == 1 and not sentence.tokens and not sentence.ids:
+        return Rephrased((f"alert remove {sentence.numbers[0]}",))
+    return AskedBack(
+        "Which one? `alert` lists them with their numbers; then: alert remove 2",
+    )
+
+
+def _mute(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    about = sentence.has(Topic.ALERTS, Topic.ALERT, Topic.POSITION) or bool(sentence.ids)
+    if sentence.has(Topic.UNMUTE) and (about or sentence.has(Topic.ALL)):
+        return AnsweredPhrase(
+            "A muted alert speaks again when its time is over: `alerts` lists it."
         )
-    meant = positions_meant(target, context)
-    if meant is None or not meant.sure:
-        return None if meant is None else AskedBack("Of which position?")
+    if not sentence.has(Topic.MUTE) or sentence.has(Topic.THEME):
+        return None
+    if sentence.has(Topic.LATER) or "ever" in sentence.words:
+        return AskedBack("For how long? Like: mute 3 for 8h")
+    lasting = f" for {sentence.seconds or _HOUR}s"
+    if sentence.has(Topic.ALL) and not sentence.ids:
+        return Rephrased((f"mute all{lasting}",))
+    return _mute_of_positions(sentence, lasting, context)
+
+
+def _mute_of_positions(sentence: Sentence, lasting: str, context: PhraseContext) -> SpokenMeaning:
+    meant = positions_meant(sentence, context)
+    if not meant.said:
+        return AskedBack("Which alerts: of which position, or all?", (f"mute all{lasting}",))
+    if not meant.sure:
+        return AskedBack("Of which position?")
     if context.alerts_of is None:
         raise NotReadYetError("alerts")
     alerts = [alert for alert, token_id in context.alerts_of if token_id in meant.ids]
     if not alerts:
-        return AnsweredPhrase(f"No alert stands about {', '.join(f'#{one}' for one in meant.ids)}.")
+        named = ", ".join(f"#{one}" for one in meant.ids)
+        return AnsweredPhrase(f"No alert stands about {named}.")
     return Rephrased(tuple(f"mute {alert}{lasting}" for alert in alerts))
 
 
-def _acknowledge(match: re.Match[str], _context: PhraseContext) -> SpokenMeaning:
-    number = match["alert"].removeprefix("#")
-    return Rephrased((f"ack {'all' if number in ('', 'everything') else number}",))
+def _acknowledge(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    if not sentence.has(Topic.ACKNOWLEDGE) or sentence.has(Topic.PRICE_ALERTS):
+        return None
+    numbers = (*sentence.numbers, *map(str, sentence.ids))
+    if len(numbers) == 1:
+        return Rephrased((f"ack {numbers[0]}",))
+    if sentence.has(Topic.ALL, Topic.ALERTS):
+        return Rephrased(("ack all",))
+    return None
 
 
-def _price_alert(_match: re.Match[str], _context: PhraseContext) -> SpokenMeaning:
-    return AnsweredPhrase(
-        "An alert on a price is kept for a position, in settings.toml: under "
-        "[monitor.positions.ID], price_below = 3000 or price_above = 3500. "
-        "It cannot be set from here yet, and nothing was set."
-    )
-
-
-ALERT_RULES: tuple[tuple[re.Pattern[str], SentenceRule], ...] = tuple(
-    (re.compile(pattern), rule)
-    for pattern, rule in (
-        (
-            rf"(?:mute|silence|snooze|quiet|stop|turn off|disable)(?P<target> all|) {_ALERTS}"
-            rf"{_DURATION}",
-            _mute,
-        ),
-        (
-            rf"(?:mute|silence|snooze|quiet|stop|turn off|disable)(?: all)? {_ALERTS}"
-            rf" (?:for|of|on|from|about)(?P<target> .+?){_DURATION}",
-            _mute,
-        ),
-        (rf"(?:mute|silence|snooze|quiet)(?P<target> position #?[0-9]+){_DURATION}", _mute),
-        (
-            rf"(?:dismiss|clear|ack|acknowledge|close|got)(?: all)? {_ALERTS}"
-            r" ?(?P<alert>#?[0-9]+|)",
-            _acknowledge,
-        ),
-        (r"(?:dismiss|clear) (?P<alert>#?[0-9]+|all|everything)", _acknowledge),
-        (
-            r"(?:alert|notify|warn|tell|ping|remind|message|let know|let me know|wake)"
-            r"(?: (?:i|us))? (?:when|if|once|whenever|as soon as|on) .+",
-            _price_alert,
-        ),
-        (rf"(?:set|set up|create|add|make)(?: price)? {_ALERTS}(?: .+)?", _price_alert),
-        (r"(?:price alerts?)(?: .+)?", _price_alert),
-        (r"(?:alert|alerts) [a-z]{2,8} (?:below|above|under|over|at) .+", _price_alert),
-    )
-)
+ALERT_RULES: tuple[SentenceRule, ...] = (_mute, _acknowledge, _price_alert)

@@ -9,24 +9,22 @@ from zuno_tui.phrases.spoken.meaning import AskedBack, Rephrased
 from zuno_tui.phrases.spoken.targets import held_as
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable
 
     from zuno_tui.phrases.context import PhraseContext
     from zuno_tui.phrases.spoken.meaning import SpokenMeaning
+    from zuno_tui.phrases.spoken.sentence import Sentence
     from zuno_tui.phrases.spoken.targets import PositionsMeant
 
-    SentenceRule: TypeAlias = Callable[[re.Match[str], PhraseContext], SpokenMeaning | None]
-    """Reads a sentence of one form; None where its words name nothing after all."""
+    SentenceRule: TypeAlias = Callable[[Sentence, PhraseContext], SpokenMeaning | None]
+    """Reads a sentence about one thing; None where it is not about that."""
 
 
 def for_each(
-    verb: str, meant: PositionsMeant | None, context: PhraseContext, *, after: str = ""
-) -> SpokenMeaning | None:
-    if meant is None:
-        return None
+    verb: str, meant: PositionsMeant, context: PhraseContext, *, after: str = ""
+) -> SpokenMeaning:
     if not meant.ids:
-        return AskedBack(f"I understood `{verb}`, but not which position: there is no such one.")
+        return AskedBack(f"I understood `{verb}`, but no position of yours is like that. Which?")
     phrases = tuple(f"{verb} {token_id}{after}" for token_id in meant.ids)
     return Rephrased(phrases) if meant.sure else AskedBack(_which(verb, meant, context), phrases)
 

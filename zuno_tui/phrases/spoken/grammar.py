@@ -1,29 +1,117 @@
-"""The forms of sentences in the order in which they are tried; the whole of one must fit."""
+"""What a sentence comes to; a change is asked back where a word of it is unclear."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.phrases.spoken.advice import ADVICE_RULES
+from msgspec.structs import replace
+
+from zuno_tui.phrases.pieces import listed
+from zuno_tui.phrases.spoken.advice import ADVICE_RULES, INSPECTION_RULES
 from zuno_tui.phrases.spoken.alerts import ALERT_RULES
+from zuno_tui.phrases.spoken.meaning import AnsweredPhrase, AskedBack, Rephrased
 from zuno_tui.phrases.spoken.moves import MOVE_RULES
-from zuno_tui.phrases.spoken.plain import plain_words
-from zuno_tui.phrases.spoken.questions import QUESTION_RULES
+from zuno_tui.phrases.spoken.opening import OPENING_RULES
+from zuno_tui.phrases.spoken.questions import FIRST_RULES, LAST_RULES, QUESTION_RULES
+from zuno_tui.phrases.spoken.sentence import read_sentence
+from zuno_tui.phrases.spoken.targets import positions_meant
+from zuno_tui.phrases.spoken.topics import Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from zuno_tui.phrases.context import PhraseContext
+    from zuno_tui.phrases.spoken.asking import SentenceRule
     from zuno_tui.phrases.spoken.meaning import SpokenMeaning
+    from zuno_tui.phrases.spoken.sentence import Sentence
 
-_RULES = (*ALERT_RULES, *QUESTION_RULES, *MOVE_RULES, *ADVICE_RULES)
+_CHANGES: tuple[SentenceRule, ...] = (*OPENING_RULES, *MOVE_RULES)
+_ASKING = (*FIRST_RULES, *ALERT_RULES, *QUESTION_RULES)
+_ENDING = (*ADVICE_RULES, *LAST_RULES[:-1], *INSPECTION_RULES, *LAST_RULES[-1:])
+_SIGNING = ("cancel transaction", "speed up", "revoke")
+_QUESTIONS = frozenset((Topic.SHOULD, Topic.WHAT, Topic.HOW, Topic.WHETHER, Topic.WHY))
+_DEEDS = frozenset(
+    (
+        *(Topic.COLLECT, Topic.COMPOUND, Topic.LEAVE, Topic.TAKE, Topic.LESS, Topic.MORE),
+        *(Topic.OPEN, Topic.MOVE, Topic.SWAP, Topic.BUY, Topic.WRAP, Topic.UNWRAP, Topic.REMOVE),
+    )
+)
 
 
 def spoken_meaning(words: Iterable[str], context: PhraseContext) -> SpokenMeaning | None:
-    """What a sentence comes to; None where no form fits it whole."""
-    sentence = plain_words(words)
-    for pattern, rule in _RULES:
-        match = pattern.fullmatch(sentence)
-        if match is not None and (meaning := rule(match, context)) is not None:
-            return meaning
+    """None where nothing in a sentence says what it is about."""
+    sentence = read_sentence(words, context)
+    return _in_turn(sentence, context) or _meaning(sentence, context)
+
+
+def _meaning(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    if (asked := _first(_ASKING, sentence, context)) is not None:
+        return _typed_exactly(asked, sentence)
+    if sentence.first not in _QUESTIONS:
+        change = _first(_CHANGES, sentence, context)
+        if change is not None:
+            return _sure_of(change, sentence)
+    elif sentence.has(*_DEEDS) and not sentence.has(Topic.SHOW):
+        advised = positions_meant(sentence, context)
+        if advised.said and sentence.first is not Topic.WHAT:
+            sentence = replace(sentence, topics=(*sentence.topics, Topic.SHOULD))
+    return _first(_ENDING, sentence, context)
+
+
+def _first(
+    rules: Iterable[SentenceRule], sentence: Sentence, context: PhraseContext
+) -> SpokenMeaning | None:
+    found = (rule(sentence, context) for rule in rules)
+    return next((meaning for meaning in found if meaning is not None), None)
+
+
+def _sure_of(change: SpokenMeaning, sentence: Sentence) -> SpokenMeaning:
+    """A change is what was typed and nothing else: no condition, no slip, no word unread."""
+    if sentence.has(Topic.NOT):
+        return AnsweredPhrase("Nothing is done: what is to stay as it is needs no words.")
+    if sentence.has(Topic.IF, Topic.LATER):
+        return AskedBack(
+            "Nothing is kept to be done later or on a condition. Now, or not at all? "
+            "An alert can tell when: alert ETH below 3000"
+        )
+    unread = (*sentence.unknown, *sentence.mended)
+    if isinstance(change, Rephrased) and unread:
+        named = listed(f"'{word}'" for word in unread)
+        return AskedBack(f"I do not know {named}. Is this meant?", change.phrases)
+    return change
+
+
+def _typed_exactly(asked: SpokenMeaning, sentence: Sentence) -> SpokenMeaning:
+    """What may lead to a signature is not taken from a word with a slip in it."""
+    if isinstance(asked, Rephrased) and sentence.mended and asked.phrases[0] in _SIGNING:
+        named = listed(f"'{word}'" for word in sentence.mended)
+        return AskedBack(f"I do not know {named}. Is this meant?", asked.phrases)
+    return asked
+
+
+def _in_turn(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    """Two things to do in one sentence: `collect 26 and close it`."""
+    for place, word in enumerate(sentence.words):
+        if word not in ("and", "then"):
+            continue
+        first = read_sentence(sentence.words[:place], context)
+        second = read_sentence(sentence.words[place:], context)
+        if first.has(*_DEEDS) and second.first in _DEEDS and sentence.first in _DEEDS:
+            return _both(first, second, context)
     return None
+
+
+def _both(first: Sentence, second: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    if not first.ids and not first.tokens and not first.has(Topic.ALL, Topic.IT):
+        first = replace(first, ids=second.ids, pairs=second.pairs, symbols=second.symbols)
+    if second.has(Topic.IT) and not second.ids:
+        second = replace(second, ids=first.ids, pairs=first.pairs, symbols=first.symbols)
+    one, other = _meaning(first, context), _meaning(second, context)
+    if isinstance(one, Rephrased) and isinstance(other, Rephrased):
+        return Rephrased((*one.phrases, *other.phrases))
+    asked = next((each for each in (one, other) if isinstance(each, AskedBack)), None)
+    return (
+        None
+        if asked is None
+        else AskedBack(f"One after the other. {asked.question}", asked.choices)
+    )

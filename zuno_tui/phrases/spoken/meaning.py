@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -26,11 +26,3 @@ class AnsweredPhrase(Struct, frozen=True):
 
 
 SpokenMeaning: TypeAlias = Rephrased | AskedBack | AnsweredPhrase
-
-
-class NotReadYetError(Exception):
-    """The sentence depends on something that nobody has read yet."""
-
-    def __init__(self, what: Literal["positions", "alerts"]) -> None:
-        super().__init__(f"The {what} are not read yet.")
-        self.what = what

@@ -2,115 +2,183 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from zuno_tui.phrases.spoken.amounts import AMOUNT, FRACTION, WHOLE_PERCENT, part_meant
+from zuno_tui.phrases.phrase_error import NotReadYetError
 from zuno_tui.phrases.spoken.asking import for_each, one_position
-from zuno_tui.phrases.spoken.meaning import AskedBack, NotReadYetError, Rephrased
-from zuno_tui.phrases.spoken.targets import held_as, names_symbol, positions_meant
+from zuno_tui.phrases.spoken.meaning import AskedBack, Rephrased
+from zuno_tui.phrases.spoken.sentence import names_symbol
+from zuno_tui.phrases.spoken.targets import held_as, positions_meant
+from zuno_tui.phrases.spoken.topics import Topic
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from zuno_tui.phrases.context import PhraseContext
     from zuno_tui.phrases.spoken.asking import SentenceRule
     from zuno_tui.phrases.spoken.meaning import SpokenMeaning
+    from zuno_tui.phrases.spoken.sentence import Sentence, SpokenAmount
 
-_FEES = r"(?:fees|fee|rewards|earnings|yield)"
-_ABOUT = r"(?: (?:from|of|on|for|in|at|out of))?"
-_LIQUIDITY = r"(?:(?: of)? (?:liquidity|funds|money|capital|tokens|it))?"
-_TAKE = r"(?:withdraw|remove|take|pull|get)(?: out)?"
-_LEAVE = (
-    r"(?:close|close out|close down|close out of|exit|exit from|exit out of|unwind|liquidate"
-    r"|shut|shut down|get out of|get out|pull out of|get rid of|cash out|cash out of|withdraw from"
-    r"|withdraw|withdraw out of|kill)"
-)
+_WHOLE = 100
+_TAKING = (Topic.TAKE, Topic.LEAVE, Topic.LESS, Topic.REMOVE, Topic.SWAP)
+_COINS = {"ETH": "WETH", "BNB": "WBNB", "POL": "WPOL"}
+"""A network's own coin and what wraps it."""
 
 
-def _collect(match: re.Match[str], context: PhraseContext) -> SpokenMeaning | None:
-    return _of_fees("collect", match, context)
+def _fees(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    if sentence.has(Topic.COMPOUND) or _put_back(sentence):
+        return _for_fees("compound", sentence, context)
+    fetched = sentence.has(Topic.TAKE, Topic.LEAVE, Topic.REMOVE) or {"get", "out"} <= set(
+        sentence.words
+    )
+    if sentence.has(Topic.COLLECT) or (sentence.has(Topic.FEES) and fetched):
+        return _for_fees("collect", sentence, context)
+    return None
 
 
-def _compound(match: re.Match[str], context: PhraseContext) -> SpokenMeaning | None:
-    return _of_fees("compound", match, context)
+def _put_back(sentence: Sentence) -> bool:
+    putting = sentence.has(Topic.PUT, Topic.MORE, Topic.MOVE)
+    return sentence.has(Topic.FEES) and putting and not sentence.amounts
 
 
-def _of_fees(verb: str, match: re.Match[str], context: PhraseContext) -> SpokenMeaning | None:
-    target = match["target"]
-    if not target.strip() and match.groupdict().get("every"):
-        target = "all"
-    return for_each(verb, positions_meant(target, context), context)
+def _for_fees(verb: str, sentence: Sentence, context: PhraseContext) -> SpokenMeaning:
+    if sentence.percents or sentence.amounts or sentence.dollars or sentence.numbers:
+        return AskedBack(f"Fees are taken whole: `{verb}` and the position's number.")
+    return for_each(verb, positions_meant(sentence, context), context)
 
 
-def _close(match: re.Match[str], context: PhraseContext) -> SpokenMeaning | None:
-    return for_each("close", positions_meant(match["target"], context), context)
-
-
-def _decrease(match: re.Match[str], context: PhraseContext) -> SpokenMeaning | None:
-    meant = positions_meant(match["target"], context)
-    if meant is None:
+def _less(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    if not sentence.has(*_TAKING) or (sentence.has(Topic.SWAP) and sentence.amounts):
         return None
-    part = part_meant(match.groupdict().get("fraction") or "half")
-    if part.percent == WHOLE_PERCENT and part.exact:
+    if len(sentence.percents) == 1:
+        return _part(sentence, sentence.percents[0], context)
+    if sentence.percents or sentence.amounts or sentence.dollars:
+        return AskedBack("What is taken out is said in percent of the position. How many percent?")
+    if sentence.has(Topic.SOME) or (sentence.has(Topic.LESS) and not sentence.numbers):
+        return _how_much_less(sentence, context, whole=False)
+    partly = sentence.has(Topic.LIQUIDITY) and not sentence.has(Topic.ALL, Topic.WHOLE)
+    if partly and not sentence.has(Topic.LEAVE):
+        return _how_much_less(sentence, context, whole=True)
+    leaving = sentence.has(Topic.LEAVE, Topic.TAKE, Topic.REMOVE)
+    return _leave(sentence, context) if leaving else None
+
+
+def _leave(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    if sentence.numbers or sentence.prices or sentence.seconds:
+        return AskedBack("Leaving happens at once, or not at all. Of which position, and now?")
+    meant = positions_meant(sentence, context)
+    named = meant.said or sentence.has(Topic.POSITION)
+    return for_each("close", meant, context) if named else None
+
+
+def _part(sentence: Sentence, percent: Fraction, context: PhraseContext) -> SpokenMeaning:
+    meant = positions_meant(sentence, context)
+    staying = _stays(sentence)
+    taken = _WHOLE - percent if staying else percent
+    if not 0 < taken <= _WHOLE:
+        return AskedBack(f"{float(percent):g} % of a position cannot be taken out. Which part?")
+    if taken == _WHOLE:
         return for_each("close", meant, context)
-    if not 0 < part.percent < WHOLE_PERCENT:
-        return AskedBack(f"{match['fraction']} of a position cannot be taken out. Which part?")
-    said = for_each("decrease", meant, context, after=f" {part.percent}")
-    if part.exact or not isinstance(said, Rephrased):
-        return said
-    return AskedBack("Only whole percents can be taken out. Is a little less right?", said.phrases)
-
-
-def _keep(match: re.Match[str], context: PhraseContext) -> SpokenMeaning | None:
-    meant = positions_meant(match["target"], context)
-    part = part_meant(match["fraction"])
-    if meant is None or not part.exact or not 0 < part.percent < WHOLE_PERCENT:
-        return None
-    taken = WHOLE_PERCENT - part.percent
-    said = for_each("decrease", meant, context, after=f" {taken}")
+    said = for_each("decrease", meant, context, after=f" {int(taken)}")
     if not isinstance(said, Rephrased):
         return said
-    question = f"To keep {part.percent} %, {taken} % is taken out. Is that meant?"
-    return AskedBack(question, said.phrases)
+    if staying:
+        question = f"To keep {float(percent):g} %, {int(taken)} % is taken out. Is that meant?"
+        return AskedBack(question, said.phrases)
+    if taken.denominator != 1:
+        question = "Only whole percents can be taken out. Is a little less right?"
+        return AskedBack(question, said.phrases) if taken >= 1 else AskedBack(question)
+    return said
 
 
-def _how_much_less(match: re.Match[str], context: PhraseContext) -> SpokenMeaning | None:
-    meant = positions_meant(match["target"], context)
-    if meant is None:
-        return None
-    if not meant.sure or len(meant.ids) != 1:
+def _stays(sentence: Sentence) -> bool:
+    """Whether the part that is named is what is left: `reduce 26 to 75%`."""
+    words = sentence.words
+    before = {"to", "keep", "leave", "leaving", "keeping"}
+    return any(
+        word in before and words[place + 1 : place + 2] and _begins_part(words[place + 1])
+        for place, word in enumerate(words)
+    )
+
+
+def _begins_part(word: str) -> bool:
+    return word[:1].isdigit() or word in ("half", "quarter", "third", "one", "two", "three")
+
+
+def _how_much_less(sentence: Sentence, context: PhraseContext, *, whole: bool) -> SpokenMeaning:
+    chosen = one_position("decrease", positions_meant(sentence, context), context, " 25")
+    if isinstance(chosen, AskedBack):
         return AskedBack("Of which position, and how much? Like: decrease 7 25%")
-    (token_id,) = meant.ids
-    choices = [f"decrease {token_id} 25", f"decrease {token_id} 50"]
-    if not match.groupdict().get("some"):
-        choices.append(f"close {token_id}")
-    return AskedBack(f"How much of #{token_id}?", tuple(choices))
+    choices = [f"decrease {chosen} 25", f"decrease {chosen} 50"]
+    if whole:
+        choices.append(f"close {chosen}")
+    return AskedBack(f"How much of #{chosen}?", tuple(choices))
 
 
-def _increase(match: re.Match[str], context: PhraseContext) -> SpokenMeaning | None:
-    meant = positions_meant(match["target"], context)
-    if meant is None:
+def _more(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    into = sentence.amounts and sentence.has(Topic.INTO) and not sentence.has(*_TAKING)
+    if not (sentence.has(Topic.MORE, Topic.PUT, Topic.DOUBLE) or (into and sentence.ids)):
         return None
-    amount, symbol = match["amount"].removesuffix(","), (match["symbol"] or "").upper()
-    if amount.startswith("$") or symbol in ("DOLLARS", "USD", "BUCKS"):
+    if len(sentence.amounts) > 1:
+        return AskedBack("Of one token the amount is said; of the other the range takes its part.")
+    if sentence.amounts:
+        return _of_token(sentence, sentence.amounts[0], context)
+    if sentence.dollars:
         return AskedBack("An amount is said in one of the position's tokens. How much of which?")
-    if symbol:
-        said = for_each("increase", meant, context, after=f" {amount} {symbol}")
-        if isinstance(said, Rephrased) and len(said.phrases) > 1:
-            return AskedBack("More is put into one position at a time. Which?", said.phrases)
-        return _checked(said, symbol, context)
-    chosen = one_position("increase", meant, context, f" {amount}")
-    return chosen if isinstance(chosen, AskedBack) else _of_which_token(chosen, amount, context)
+    return _of_no_token(sentence, context)
 
 
-def _checked(
-    said: SpokenMeaning | None, symbol: str, context: PhraseContext
-) -> SpokenMeaning | None:
+def _of_token(sentence: Sentence, amount: SpokenAmount, context: PhraseContext) -> SpokenMeaning:
+    meant = positions_meant(sentence, context)
+    said = for_each("increase", meant, context, after=f" {amount.number} {amount.symbol}")
+    if isinstance(said, Rephrased) and len(said.phrases) > 1:
+        return AskedBack("More is put into one position at a time. Which?", said.phrases)
+    return _in_its_token(said, amount, context)
+
+
+def _of_no_token(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    meant = positions_meant(sentence, context)
+    if len(sentence.numbers) == 1:
+        chosen = one_position("increase", meant, context)
+        if isinstance(chosen, AskedBack):
+            return AskedBack("Into which position, and of which token? Like: increase 7 0.5 WETH")
+        return _of_which_token(chosen, sentence.numbers[0], context)
+    if not (meant.said or sentence.has(Topic.LIQUIDITY, Topic.POSITION)):
+        return None
+    example = meant.ids[0] if len(meant.ids) == 1 else 7
+    return AskedBack(f"How much of which token? Like: increase {example} 0.5 WETH")
+
+
+def _in_its_token(
+    said: SpokenMeaning, amount: SpokenAmount, context: PhraseContext
+) -> SpokenMeaning:
+    """With the symbol the position's token has; its coin and what wraps it are not the same."""
     if not isinstance(said, Rephrased):
+        phrases = said.choices if isinstance(said, AskedBack) else ()
+        mended = tuple(_retold(phrase, amount, context) for phrase in phrases)
+        return AskedBack(said.question, mended) if isinstance(said, AskedBack) else said
+    token_id = int(said.phrases[0].split()[1])
+    held = held_as(token_id, context)
+    if held is None or amount.symbol in held.symbols:
         return said
-    held = held_as(int(said.phrases[0].split()[1]), context)
-    if held is None or any(names_symbol(symbol, one) for one in held.symbols):
-        return said
-    return AskedBack(f"{held.words} holds no {symbol}. How much of {held.pair}?")
+    wrapped = _COINS.get(amount.symbol)
+    if wrapped in held.symbols:
+        return AskedBack(
+            f"{held.words} holds {wrapped}, not {amount.symbol} itself. Put in {wrapped} that the "
+            f"wallet has, or turn {amount.symbol} into it first?",
+            (f"increase {token_id} {amount.number} {wrapped}", f"wrap {amount.number}"),
+        )
+    if any(names_symbol(amount.symbol, one) for one in held.symbols):
+        return Rephrased((_retold(said.phrases[0], amount, context),))
+    return AskedBack(f"{held.words} holds no {amount.symbol}. How much of {held.pair}?")
+
+
+def _retold(phrase: str, amount: SpokenAmount, context: PhraseContext) -> str:
+    verb, token_id, number, _ = phrase.split()
+    held = held_as(int(token_id), context)
+    symbols = () if held is None else held.symbols
+    fitting = [one for one in symbols if names_symbol(amount.symbol, one)]
+    return f"{verb} {token_id} {number} {(*fitting, amount.symbol)[0]}"
 
 
 def _of_which_token(token_id: int, amount: str, context: PhraseContext) -> SpokenMeaning:
@@ -124,81 +192,21 @@ def _of_which_token(token_id: int, amount: str, context: PhraseContext) -> Spoke
     )
 
 
-def _how_much_more(match: re.Match[str], context: PhraseContext) -> SpokenMeaning | None:
-    meant = positions_meant(match["target"], context)
-    if meant is None:
+def _own_range(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    if not sentence.has(Topic.MOVE, Topic.WIDTH, Topic.SET, Topic.PUT, Topic.RANGE):
         return None
-    example = meant.ids[0] if len(meant.ids) == 1 else 7
-    return AskedBack(f"How much of which token? Like: increase {example} 0.5 WETH")
-
-
-def _in_percent(match: re.Match[str], context: PhraseContext) -> SpokenMeaning | None:
-    if positions_meant(match["target"], context) is None:
+    prices = sentence.prices
+    if prices is None and len(sentence.numbers) == 2:
+        prices = sentence.numbers[0], sentence.numbers[1]
+    if prices is None or sentence.amounts or sentence.has(Topic.OPEN, Topic.NEW):
         return None
-    return AskedBack("What is taken out is said in percent of the position. How many percent?")
-
-
-MOVE_RULES: tuple[tuple[re.Pattern[str], SentenceRule], ...] = tuple(
-    (re.compile(pattern), rule)
-    for pattern, rule in (
-        (
-            rf"(?:collect|claim|harvest|grab|gather|sweep|{_TAKE}|cash out)(?P<every> all)?(?: of)?"
-            rf"(?: uncollected| unclaimed| pending| earned| available)? {_FEES}{_ABOUT}"
-            r"(?P<target>.*)",
-            _collect,
-        ),
-        (rf"(?:collect|claim|harvest){_ABOUT}(?P<target> .+?)(?: {_FEES})?", _collect),
-        (
-            rf"(?:compound|reinvest|re-invest|autocompound|auto-compound)(?P<every> all)?"
-            rf"(?: {_FEES})?(?: back)?(?: into)?{_ABOUT}(?P<target>.*)",
-            _compound,
-        ),
-        (rf"put {_FEES}{_ABOUT}(?P<target> .+?) back(?: in| into it| to work)?", _compound),
-        (
-            rf"{_TAKE}{_LIQUIDITY}{_ABOUT}(?P<some> (?:some|bit|little|part|portion))(?: of)?"
-            rf"{_LIQUIDITY}(?: out)?{_ABOUT}(?P<target> .+)",
-            _how_much_less,
-        ),
-        (
-            rf"(?:{_TAKE}|{_LEAVE}|decrease|reduce|cut|trim|sell|free)(?: by)? {FRACTION}"
-            rf"{_LIQUIDITY}(?: out)?{_ABOUT}(?P<target> .+)",
-            _decrease,
-        ),
-        (
-            rf"(?:decrease|reduce|cut|trim|lower|shrink)(?P<target> .+?)(?: down)? to {FRACTION}",
-            _keep,
-        ),
-        (
-            rf"(?:decrease|reduce|cut|trim|lower|shrink|split)(?P<target> .+?)(?: by| in)?"
-            rf" {FRACTION}{_LIQUIDITY}",
-            _decrease,
-        ),
-        (rf"{_TAKE} {AMOUNT}(?: out)?{_ABOUT}(?P<target> (?:position )?#?[0-9]+)", _in_percent),
-        (r"halve(?P<target> .+)", _decrease),
-        (
-            rf"{_TAKE} (?:everything|all|whole){_LIQUIDITY}(?: out)?{_ABOUT}(?P<target> .+)",
-            _close,
-        ),
-        (
-            rf"{_TAKE} (?:liquidity|funds|money|capital|tokens)(?: out)?{_ABOUT}(?P<target> .+)",
-            _how_much_less,
-        ),
-        (rf"{_LEAVE}(?P<target> .+)", _close),
-        (r"(?:remove|burn)(?P<target> (?:position )?#?[0-9]+)", _close),
-        (
-            rf"(?:add|put|deposit|supply|increase|invest|throw)(?: another| more| extra)? {AMOUNT}"
-            r"(?: more)?(?: liquidity)?(?: (?:to|into|in|on))(?P<target> .+)",
-            _increase,
-        ),
-        (
-            rf"(?:increase|top up|boost|grow|fund|add to)(?P<target> .+?) (?:with|by) {AMOUNT}",
-            _increase,
-        ),
-        (rf"(?:increase|top up)(?P<target> #?[0-9]+) {AMOUNT}", _increase),
-        (
-            r"(?:add|put|deposit|top up|increase|boost)(?: more)?(?: liquidity| funds| money)?"
-            r"(?: (?:to|into|in))?(?P<target> .+)",
-            _how_much_more,
-        ),
+    low, high = sorted(prices, key=float)
+    meant = positions_meant(sentence, context)
+    said = for_each("recommend", meant, context)
+    return AskedBack(
+        f"{low} to {high} is yours to wish, and the agents' to propose; shall they look at it?",
+        said.phrases if isinstance(said, Rephrased) else (),
     )
-)
+
+
+MOVE_RULES: tuple[SentenceRule, ...] = (_own_range, _fees, _more, _less)

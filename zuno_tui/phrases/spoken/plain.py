@@ -1,84 +1,116 @@
-"""A sentence without what only makes it polite: lower case, no contractions, no filling words."""
+"""A sentence as plain words: lower case, no contractions, marks spelled out, no courtesies."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _CONTRACTIONS = {
     "what's": "what is",
     "whats": "what is",
+    "wats": "what is",
     "how's": "how is",
     "hows": "how is",
     "where's": "where is",
+    "wheres": "where is",
     "it's": "it is",
     "that's": "that is",
+    "thats": "that is",
+    "there's": "there is",
     "i'm": "i am",
+    "im": "i am",
     "i've": "i have",
+    "ive": "i have",
     "i'd": "i would",
+    "i'll": "i will",
     "don't": "do not",
     "dont": "do not",
+    "didn't": "did not",
+    "isn't": "is not",
+    "aren't": "are not",
     "can't": "can not",
+    "cant": "can not",
     "won't": "will not",
-    "gimme": "give",
+    "shouldn't": "should not",
+    "gimme": "give me",
     "wanna": "want to",
+    "gotta": "need to",
     "lemme": "let me",
     "pct": "percent",
+    "percents": "percent",
+    "u": "you",
+    "ur": "your",
+    "r": "are",
+    "w/": "with",
+    "@": "at",
+    "&": "and",
+    "+": "and",
+    "=": "at",
+    ">": "above",
+    ">=": "above",
+    "<": "below",
+    "<=": "below",
+    "→": "to",
+    "->": "to",
     "out-of-range": "out of range",
+    "outta": "out of",
+    "what-if": "what if",
 }
-_FILLING = frozenset(
+COURTESIES = frozenset(
     (
-        *("please", "pls", "plz", "kindly", "thanks", "thx", "now", "right", "just", "currently"),
-        *("a", "an", "the", "my", "our", "me", "still", "hey", "hi", "zuno", "ok", "okay", "ser"),
-        *("so", "actually", "again", "immediately", "asap", "today's"),
+        *("please", "pls", "plz", "kindly", "thanks", "thx", "ty", "just"),
+        *("a", "an", "the", "me", "still", "hey", "hi", "zuno", "ok", "okay", "ser"),
+        *("so", "actually", "again", "immediately", "asap", "currently", "bro", "fam", "mate"),
     )
 )
-_OPENINGS = (
-    ("can", "you"),
-    ("could", "you"),
-    ("would", "you"),
-    ("will", "you"),
-    ("can", "we"),
-    ("can", "i", "see"),
-    ("can", "i"),
-    ("could", "i"),
-    ("let's",),
-    ("lets",),
-    ("let",),
-    ("go", "and"),
-    ("i", "want", "you", "to"),
-    ("i", "want", "to"),
-    ("i", "want"),
-    ("i", "need", "to"),
-    ("i", "need"),
-    ("i", "would", "like", "to"),
-    ("i", "would", "like"),
-    ("we", "want", "to"),
-    ("time", "to"),
-    ("do", "you", "know"),
-    ("thank", "you"),
+"""Words that change nothing wherever they stand."""
+
+_OPENINGS = tuple(
+    tuple(opening.split())
+    for opening in (
+        *("can you", "could you", "will you", "can we", "could we", "can i see", "can i"),
+        *("could i", "i want you to", "i want to", "i need to", "i would like to"),
+        *("i would like", "we want to", "do you know", "let's", "lets", "i think i want to"),
+        *("i am going to", "i will", "go and", "time to"),
+    )
 )
-_ENDINGS = (("thank", "you"), ("for", "me"), ("at", "moment"), ("at", "once"), ("for",))
+_BETWEEN_NUMBERS = re.compile(r"(?<=[0-9km%])(?:\.\.+|–|—|−|~|-)(?=\$?[0-9.])", re.IGNORECASE)
+_COMPARED = re.compile(r"([<>]=?|@)(?=\$?[0-9])")
+_GLUED = re.compile(
+    r"([+-]?\$?[0-9][0-9,]*(?:\.[0-9]+)?[km]?|\$?\.[0-9]+)(%|[a-z][a-z.]+)", re.ASCII
+)
+_TIME_LETTER = re.compile(r"([0-9]+)([hdw])", re.ASCII)
+_NOT_A_TAIL = re.compile(r"[km]", re.ASCII)
 
 
-def plain_words(words: Iterable[str]) -> str:
-    """One space between words; a sentence of nothing but courtesies is empty."""
-    spread = " ".join(_CONTRACTIONS.get(word.lower(), word.lower()) for word in words).split()
-    left = tuple(word for word in spread if word not in _FILLING)
-    return " ".join(_without_ending(_without_opening(left)))
+def plain_words(words: Iterable[str]) -> tuple[str, ...]:
+    """One thing a word, with units apart from their numbers."""
+    spread = tuple(word for typed in words for word in _spread(typed.lower()))
+    return _without_opening(tuple(word for word in spread if word not in COURTESIES))
+
+
+def _spread(word: str) -> Iterator[str]:
+    word = _COMPARED.sub(lambda match: f" {_CONTRACTIONS[match[1]]} ", word)
+    word = _BETWEEN_NUMBERS.sub(" - ", word.rstrip(":").removesuffix("'s") if word != ":" else word)
+    for piece in word.split():
+        said = _CONTRACTIONS.get(piece, piece)
+        for each in said.split():
+            yield from _apart(each)
+
+
+def _apart(word: str) -> Iterator[str]:
+    glued = _GLUED.fullmatch(word) or _TIME_LETTER.fullmatch(word)
+    if glued is None or _NOT_A_TAIL.fullmatch(glued[2]):
+        yield word
+    else:
+        yield from (glued[1], _CONTRACTIONS.get(glued[2], glued[2]))
 
 
 def _without_opening(words: tuple[str, ...]) -> tuple[str, ...]:
     for opening in _OPENINGS:
-        if words[: len(opening)] == opening:
+        if len(words) > len(opening) and words[: len(opening)] == opening:
             return _without_opening(words[len(opening) :])
-    return words
-
-
-def _without_ending(words: tuple[str, ...]) -> tuple[str, ...]:
-    for ending in _ENDINGS:
-        if len(words) > len(ending) and words[-len(ending) :] == ending:
-            return _without_ending(words[: -len(ending)])
     return words

@@ -1,80 +1,128 @@
-"""Which positions a sentence means: by number, pair, state, pointing at one, or all of them."""
+"""Which positions a sentence means: by number, pair, state, rank, pointing at one, or all."""
 
 from __future__ import annotations
 
-import re
-from functools import cache
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.contracts.networks import all_networks
-from zuno_tui.phrases.create_words import known_symbols
-from zuno_tui.phrases.spoken.meaning import NotReadYetError
+from zuno_tui.phrases.phrase_error import NotReadYetError
+from zuno_tui.phrases.spoken.sentence import names_symbol, read_sentence
+from zuno_tui.phrases.spoken.topics import Topic
 
 if TYPE_CHECKING:
-    from zuno_tui.phrases.context import PhraseContext, SpokenPosition
+    from collections.abc import Callable, Iterable
 
-_IDS = re.compile(r"#?[0-9]{1,77}(?:(?: and| &|,| or|)\s#?[0-9]{1,77})*", re.ASCII)
-_ID = re.compile(r"[0-9]+", re.ASCII)
-_ALL = re.compile(
-    r"(?:all|everything|every|each|all of (?:them|it)|every (?:one|single one)|them all|whole lot)"
+    from zuno_tui.phrases.context import PhraseContext, SpokenPosition
+    from zuno_tui.phrases.spoken.sentence import Sentence
+
+_STABLE = frozenset(("USDC", "USDT", "DAI", "PYUSD", "USDT0", "USDC.E", "EURC", "USDS", "GHO"))
+_STATES: tuple[tuple[Topic, Callable[[SpokenPosition], bool]], ...] = (
+    (Topic.OUT_OF_RANGE, lambda one: one.standing == "out of range"),
+    (Topic.NEAR_EDGE, lambda one: one.standing == "near edge"),
+    (Topic.IN_RANGE, lambda one: one.standing in ("in range", "near edge")),
+    (Topic.EMPTY, lambda one: one.standing == "empty"),
+    (Topic.STABLE, lambda one: _STABLE.issuperset(one.symbols)),
+    (Topic.LOSING, lambda one: one.result is not None and one.result < 0),
+    (Topic.WINNING, lambda one: one.result is not None and one.result > 0),
 )
-_OUT_OF_RANGE = re.compile(
-    r"(?P<every>all |every )?(?:(?:positions?|ones?|everything) )?(?:(?:that|which) )?"
-    r"(?P<are>is |are )?out of range(?P<kind> ones?| positions?)?"
+_RANKS: tuple[tuple[Topic, Callable[[SpokenPosition], Fraction | None]], ...] = (
+    (Topic.MOST_FEES, lambda one: one.fees),
+    (Topic.WORST, lambda one: None if one.result is None else -one.result),
+    (Topic.BEST, lambda one: one.result),
+    (Topic.BIGGEST, lambda one: one.worth),
+    (Topic.SMALLEST, lambda one: None if one.worth is None else -one.worth),
+    (Topic.NEWEST, lambda one: Fraction(one.token_id)),
+    (Topic.OLDEST, lambda one: -Fraction(one.token_id)),
 )
-_POINTING = re.compile(r"(?:it|this|that|selected|current|this one|that one|selected one)")
-_PAIR = re.compile(r"(?P<first>[a-z][a-z0-9.]*)(?:(?:\s?[/-]\s?|\s)(?P<second>[a-z][a-z0-9.]*))?")
-_FEE = re.compile(r"\s?(?P<fee>[0-9.]+%)\s?")
-_ABOUT = re.compile(r"\b(?:positions?|lp|nft|pool|pair|stable|liquidity|number|range in)\b")
-_ALIASES = {
-    "ETH": ("ETH", "WETH"),
-    "ETHER": ("ETH", "WETH"),
-    "ETHEREUM": ("ETH", "WETH"),
-    "BTC": ("BTC", "WBTC", "CBBTC", "TBTC"),
-    "BITCOIN": ("BTC", "WBTC", "CBBTC", "TBTC"),
-    "USD": ("USDC", "USDT", "DAI"),
-}
+STATE_TOPICS = tuple(topic for topic, _ in _STATES)
+RANK_TOPICS = tuple(topic for topic, _ in _RANKS)
+_BY_RESULT = (Topic.WORST, Topic.BEST, Topic.LOSING, Topic.WINNING)
 
 
 class PositionsMeant(Struct, frozen=True):
     ids: tuple[int, ...]
     sure: bool = True
     """Whether all of them are meant; otherwise one of them is, and it must be asked which."""
+    said: bool = True
+    """Whether anything in the sentence names them."""
 
 
-def positions_meant(text: str, context: PhraseContext) -> PositionsMeant | None:
-    """None where the words name no position at all."""
-    named = re.sub(r"^(?:of|in|on|for|from|with|about|to)\b", "", text.strip()).strip()
-    if not named:
-        return _any_of(context)
-    if found := _out_of_range(named, context):
-        return found
-    about = " ".join(_ABOUT.sub(" ", named).split())
-    if not about or _ALL.fullmatch(about):
-        every = bool(about) or named.endswith("positions")
-        return PositionsMeant(_known(context), sure=every)
-    if _IDS.fullmatch(about):
-        ids = dict.fromkeys(int(found) for found in _ID.findall(about))
+def positions_meant(
+    sentence: Sentence, context: PhraseContext, *, by_token: bool = True
+) -> PositionsMeant:
+    """Whatever names none leaves every position possible, and none sure."""
+    excluded = _excluded(sentence, context)
+    if excluded is not None:
+        kept, left_out = excluded
+        meant = positions_meant(kept, context, by_token=by_token)
+        ids = tuple(one for one in meant.ids if one not in left_out.ids)
+        sure = meant.sure and left_out.sure and left_out.said
+        return PositionsMeant(ids, sure=sure, said=meant.said)
+    if sentence.ids:
         # "26 or 27" names two of which one is meant.
-        return PositionsMeant(tuple(ids), sure=" or " not in about)
-    if _POINTING.fullmatch(about):
-        return _any_of(context) if context.it is None else PositionsMeant((context.it,))
-    return _by_pair(about, context)
+        return PositionsMeant(
+            sentence.ids, sure=not sentence.has(Topic.OR) or len(sentence.ids) == 1
+        )
+    described = _described(sentence, context, by_token=by_token)
+    if described is not None:
+        return described
+    if sentence.has(Topic.IT) and context.it is not None:
+        return PositionsMeant((context.it,))
+    if sentence.has(Topic.ALL, Topic.POSITIONS, Topic.ONES):
+        return PositionsMeant(_known(context), sure=sentence.has(Topic.ALL, Topic.POSITIONS))
+    return PositionsMeant(_known(context), sure=False, said=False)
 
 
 def held_as(token_id: int, context: PhraseContext) -> SpokenPosition | None:
     return next((one for one in context.held or () if one.token_id == token_id), None)
 
 
-def names_symbol(word: str, symbol: str) -> bool:
-    """Whether people call a token so: ETH is also said of WETH, but WETH not of ETH."""
-    return symbol.upper() in _ALIASES.get(word.upper(), (word.upper(),))
+def _excluded(sentence: Sentence, context: PhraseContext) -> tuple[Sentence, PositionsMeant] | None:
+    if not sentence.has(Topic.EXCEPT) or not sentence.has(Topic.ALL, Topic.POSITIONS, Topic.ONES):
+        return None
+    for words in (("except",), ("excluding",), ("besides",), ("but", "not"), ("but",), ("minus",)):
+        for place in range(1, len(sentence.words)):
+            if sentence.words[place : place + len(words)] == words:
+                after = read_sentence(sentence.words[place + len(words) :], context)
+                before = read_sentence(sentence.words[:place], context)
+                return before, positions_meant(after, context)
+    return None
 
 
-def _any_of(context: PhraseContext) -> PositionsMeant:
-    return PositionsMeant(_known(context), sure=False)
+def _described(
+    sentence: Sentence, context: PhraseContext, *, by_token: bool
+) -> PositionsMeant | None:
+    """By what is known of positions: pair, fee, state, rank; None where none of these is said."""
+    states = [fits for topic, fits in _STATES if sentence.has(topic)]
+    rank = next((figure for topic, figure in _RANKS if sentence.has(topic)), None)
+    named = list(sentence.pairs) if by_token else []
+    symbols = sentence.symbols if by_token else ()
+    if not (states or rank or named or symbols):
+        return None
+    held: Iterable[SpokenPosition] = _held(context)
+    if sentence.has(*_BY_RESULT) and all(one.result is None for one in held):
+        raise NotReadYetError("results")
+    for fits in states:
+        held = filter(fits, held)
+    for tokens in (*named, *((symbol,) for symbol in symbols)):
+        held = [one for one in held if _holds(one, tokens)]
+    if sentence.fee is not None and by_token:
+        fee = f"{float(sentence.fee):g}%"
+        held = [one for one in held if one.fee.rstrip("*") == fee]
+    found = tuple(held)
+    if rank is not None:
+        ranked = [(figure, one) for one in found if (figure := rank(one)) is not None]
+        best = max((figure for figure, _ in ranked), default=None)
+        found = tuple(one for figure, one in ranked if figure == best)
+    every = sentence.has(Topic.ALL, Topic.POSITIONS, Topic.ONES) or "positions" in sentence.words
+    ids = tuple(one.token_id for one in found)
+    return PositionsMeant(ids, sure=every or len(ids) == 1)
+
+
+def _holds(one: SpokenPosition, tokens: tuple[str, ...]) -> bool:
+    return all(any(names_symbol(said, symbol) for symbol in one.symbols) for said in tokens)
 
 
 def _known(context: PhraseContext) -> tuple[int, ...]:
@@ -83,45 +131,7 @@ def _known(context: PhraseContext) -> tuple[int, ...]:
     return context.positions
 
 
-def _out_of_range(named: str, context: PhraseContext) -> PositionsMeant | None:
-    match = _OUT_OF_RANGE.fullmatch(named)
-    if match is None:
-        return None
-    ids = tuple(one.token_id for one in _held(context) if one.standing == "out of range")
-    said = f"{match['every'] or ''}{match['are'] or ''}{match['kind'] or ''} {named}"
-    plural = bool(re.search(r"\b(?:all|every|everything|are|ones|positions)\b", said))
-    return PositionsMeant(ids, sure=plural or len(ids) == 1)
-
-
-def _by_pair(about: str, context: PhraseContext) -> PositionsMeant | None:
-    fee = _FEE.search(about)
-    every = re.match(r"(?:all|every|both) ", about)
-    bare = re.sub(r"^(?:all|every|both) | one$| ones$", "", _FEE.sub(" ", about).strip())
-    match = _PAIR.fullmatch(bare)
-    if match is None:
-        return None
-    symbols = [symbol for symbol in match.groups() if symbol is not None]
-    if not all(symbol.upper() in _symbols() for symbol in symbols) and context.held is None:
-        return None
-    held = [one for one in _held(context) if _fits(one, symbols)]
-    if not held and not all(symbol.upper() in _symbols() for symbol in symbols):
-        return None
-    if fee is not None:
-        held = [one for one in held if one.fee.rstrip("*") == fee["fee"]]
-    return PositionsMeant(tuple(one.token_id for one in held), sure=bool(every) or len(held) == 1)
-
-
-def _fits(one: SpokenPosition, symbols: list[str]) -> bool:
-    return all(any(names_symbol(said, symbol) for symbol in one.symbols) for said in symbols)
-
-
 def _held(context: PhraseContext) -> tuple[SpokenPosition, ...]:
     if context.held is None:
         raise NotReadYetError("positions")
     return context.held
-
-
-@cache
-def _symbols() -> frozenset[str]:
-    known = (symbol.upper() for network in all_networks() for symbol in known_symbols(network))
-    return frozenset((*known, *_ALIASES))

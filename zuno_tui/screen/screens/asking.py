@@ -15,6 +15,7 @@ from zuno_tui.screen.screens.help import active_keys
 
 if TYPE_CHECKING:
     from zuno_tui.commands.command import Intent
+    from zuno_tui.commands.prompt.several import SeveralIntents
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.phrases.context import PhraseContext
     from zuno_tui.screen.last_seen import LastSeen
@@ -33,6 +34,8 @@ class Asking(Screen[None]):
     link: DeskLink
     told: LastSeen
     context: PhraseContext
+    several: SeveralIntents | None = None
+    """Commands of one phrase that are still to be confirmed, or to be gone on with."""
 
     def say(self, said: Said) -> None:
         raise NotImplementedError
@@ -49,15 +52,41 @@ class Asking(Screen[None]):
         self.link.ask(intent)
 
     def on_prompt_pane_submitted(self, event: PromptPane.Submitted) -> None:
+        from zuno_tui.commands.prompt.several import SeveralIntents
         from zuno_tui.commands.prompt.understanding import understand
 
+        if self._went_on(event.text):
+            return
         meant = understand(event.text, self.context)
-        if isinstance(meant, Misunderstood):
+        if isinstance(meant, SeveralIntents):
+            self.several = meant
+            self.say(Said(meant.sentence))
+        elif isinstance(meant, Misunderstood):
             self.say(Said(meant.words, "plain" if meant.answered else "warn"))
             if not meant.answered:
                 self.keep_to_mend(event.text)
         else:
             self.ask(meant)
+
+    def _went_on(self, text: str) -> bool:
+        """Whether the word was typed that begins a list of commands, or goes on with it."""
+        from zuno_tui.commands.prompt.several import GO_WORD, NEXT_WORD, SeveralIntents
+
+        several, word = self.several, text.lstrip(":/ ").strip().lower()
+        if several is None:
+            return False
+        if word != (NEXT_WORD if several.confirmed else GO_WORD):
+            # Another phrase in between takes a list back that nobody confirmed.
+            self.several = several if several.confirmed else None
+            return False
+        count = len(several.intents) if several.at_once else 1
+        for intent in several.intents[:count]:
+            self.ask(intent)
+        rest = SeveralIntents(several.intents[count:], confirmed=True)
+        self.several = rest if rest.intents else None
+        if not several.at_once:
+            self.say(Said(rest.left))
+        return True
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
         from zuno_tui.commands.inspect import Inspect

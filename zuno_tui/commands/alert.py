@@ -1,0 +1,108 @@
+"""`zuno alert ETH below 3000`: to be told when a price crosses a level, by the running monitor."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from zuno_tui.phrases.context import PhraseContext
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import CommandAnswer
+
+LIST, REMOVE = "list", "remove"
+_EXAMPLE = "alert ETH below 3000"
+_SIDES = {
+    **dict.fromkeys(("below", "under", "<"), "below"),
+    **dict.fromkeys(("above", "over", ">"), "above"),
+}
+_LEVEL = re.compile(r"\$?[0-9.][0-9.,]*[kKmM]?", re.ASCII)
+_NUMBER = re.compile(r"#?[0-9]{1,9}", re.ASCII)
+
+
+class SetPriceAlert(Intent, frozen=True):
+    """Without words, a list of them."""
+
+    command: ClassVar = ("alert",)
+    arguments: ClassVar = (
+        Argument(
+            "symbol",
+            "a token, like ETH; or list, or remove",
+            metavar="SYMBOL|list|remove",
+            optional=True,
+        ),
+        Argument(
+            "side",
+            "below or above; or the number to remove",
+            metavar="below|above|N",
+            optional=True,
+        ),
+        Argument("level", "a price in US dollars, like 3000", metavar="PRICE", optional=True),
+    )
+
+    symbol: str | None = None
+    side: str | None = None
+    level: str | None = None
+
+
+async def _answer(session: Session, asked: SetPriceAlert) -> CommandAnswer:
+    from zuno_tui.commands.running.alert import kept, removed, told
+
+    match asked.symbol:
+        case None | "list":
+            return told(session)
+        case "remove":
+            return removed(session, asked.side)
+        case symbol:
+            return await kept(session, symbol, asked.side, asked.level)
+
+
+def _read(said: Remaining) -> SetPriceAlert:
+    if not said:
+        return SetPriceAlert()
+    if said.one_of({REMOVE: True, "delete": True}):
+        number = said.matching(_NUMBER)
+        if number is None:
+            said.refuse("which price alert: `alert` lists them.", "alert")
+        said.end("alert", "price", "number")
+        return SetPriceAlert(REMOVE, number.removeprefix("#"))
+    if said.one_of({LIST: True}):
+        said.end()
+        return SetPriceAlert()
+    side, level = said.one_of(_SIDES), said.matching(_LEVEL)
+    symbol = said.symbol(_EXAMPLE)
+    if side is None or level is None:
+        said.refuse("at which price: below or above how many dollars.", _EXAMPLE)
+    said.end("me", "when", "if", "is", "goes", "price")
+    return SetPriceAlert(symbol.upper(), side, _spelled_out(level, said))
+
+
+def _spelled_out(level: str, said: Remaining) -> str:
+    from chain.base.numerals import NumeralError, read_numeral, spelled_out
+
+    try:
+        return spelled_out(read_numeral(level.removeprefix("$")))
+    except NumeralError:
+        said.refuse(f"{level}: commas group thousands and a point starts the decimals.", _EXAMPLE)
+
+
+def _suggest(context: PhraseContext) -> Iterator[SetPriceAlert | str]:
+    yield SetPriceAlert()
+    symbols = dict.fromkeys(symbol for one in context.held or () for symbol in one.symbols)
+    yield from (f"alert {symbol} below " for symbol in symbols)
+
+
+COMMAND = Command(
+    name="alert",
+    does="be told when a price crosses a level",
+    group=Group.WATCH,
+    intent=SetPriceAlert,
+    answer=_answer,
+    verbs=(Verb("alert", _read, "alert SYMBOL below|above PRICE", spoken=("price alert",)),),
+    suggest=_suggest,
+)
