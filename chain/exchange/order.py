@@ -89,7 +89,7 @@ class OrderProgress(Struct, frozen=True, kw_only=True):
         return self.state is OrderState.OPEN
 
 
-class HeldPosition(Struct, frozen=True):
+class PerpetualPosition(Struct, frozen=True):
     """What is held of one contract: above 0 is long, below 0 short."""
 
     symbol: str

@@ -13,11 +13,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chain.exchange.order import (
-    HeldPosition,
     OrderProgress,
     OrderSide,
     OrderState,
     OrderType,
+    PerpetualPosition,
     VenueOrder,
 )
 from chain.exchange.public.book_walk import walk_book
@@ -44,15 +44,15 @@ class PaperAccount(Struct, frozen=True, kw_only=True):
     """Dollars, with everything that was realised, paid and charged."""
     settled_at: dict[str, int] = field(default_factory=dict)
     """Until when a contract's course has been taken into account."""
-    positions: dict[str, HeldPosition] = field(default_factory=dict)
+    positions: dict[str, PerpetualPosition] = field(default_factory=dict)
     orders: dict[str, OrderProgress] = field(default_factory=dict)
     funding: float = 0.0
     """Dollars received less paid, part of the cash."""
     fees: float = 0.0
     """Dollars charged, part of the cash."""
 
-    def position(self, symbol: str) -> HeldPosition:
-        return self.positions.get(symbol, HeldPosition(symbol, 0.0, 0.0))
+    def position(self, symbol: str) -> PerpetualPosition:
+        return self.positions.get(symbol, PerpetualPosition(symbol, 0.0, 0.0))
 
     def open_orders(self, symbol: str | None = None) -> tuple[OrderProgress, ...]:
         return tuple(
@@ -183,21 +183,23 @@ def _refusal(account: PaperAccount, order: VenueOrder, moment: MarketMoment) -> 
     return ""
 
 
-def _held_after(held: HeldPosition, change: float, price: float) -> tuple[HeldPosition, float]:
+def _held_after(
+    held: PerpetualPosition, change: float, price: float
+) -> tuple[PerpetualPosition, float]:
     """The position after a fill, and what the part of it that closed has brought."""
     before, after = held.quantity, held.quantity + change
     if before * change >= 0:
         entry = (held.entry * abs(before) + price * abs(change)) / abs(after)
-        return HeldPosition(held.symbol, after, entry), 0.0
+        return PerpetualPosition(held.symbol, after, entry), 0.0
     closed = min(abs(change), abs(before))
     realised = closed * (price - held.entry) * (1 if before > 0 else -1)
     if abs(after) <= _DUST:
-        return HeldPosition(held.symbol, 0.0, 0.0), realised
+        return PerpetualPosition(held.symbol, 0.0, 0.0), realised
     turned = before * after < 0
-    return HeldPosition(held.symbol, after, price if turned else held.entry), realised
+    return PerpetualPosition(held.symbol, after, price if turned else held.entry), realised
 
 
-def _positions(account: PaperAccount, held: HeldPosition) -> dict[str, HeldPosition]:
+def _positions(account: PaperAccount, held: PerpetualPosition) -> dict[str, PerpetualPosition]:
     others = {name: one for name, one in account.positions.items() if name != held.symbol}
     return others if held.quantity == 0 else {**others, held.symbol: held}
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from chain.exchange.order import OrderProgress, VenueOrder
-    from chain.exchange.public.binance import BinancePublic, Interval
+    from chain.exchange.public.binance import BinancePublic, CandleInterval
 
 NAME = "paper"
 _TABLE = "CREATE TABLE IF NOT EXISTS account (venue TEXT PRIMARY KEY, body BLOB NOT NULL)"
@@ -91,7 +91,7 @@ class PaperVenue:
         return account
 
     async def _course(self, symbol: str, since: int, now: float) -> MarketCourse:
-        interval: Interval = "1m" if now - since < 60 * MOST_CANDLES else "1h"
+        interval: CandleInterval = "1m" if now - since < 60 * MOST_CANDLES else "1h"
         seconds = INTERVAL_SECONDS[interval]
         start = since // seconds * seconds
         candles = await self._market.candles(symbol, interval, count=MOST_CANDLES, since=start)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from chain.exchange.journal import JournalEntry, TradeApproval, TradeJournal
-    from chain.exchange.order import HeldPosition, OrderProgress, VenueOrder
+    from chain.exchange.order import OrderProgress, PerpetualPosition, VenueOrder
 
 
 class VenueAccount(Struct, frozen=True):
@@ -21,7 +21,7 @@ class VenueAccount(Struct, frozen=True):
     venue: str
     time: float
     equity: float
-    positions: tuple[HeldPosition, ...]
+    positions: tuple[PerpetualPosition, ...]
     open_orders: tuple[OrderProgress, ...]
     fees: float
     funding: float

@@ -62,7 +62,7 @@ class ExchangeDouble:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
                 writer.write(self._answer(head.split(" ")[1]))
                 await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError):
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             writer.close()

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 SOURCE = "Binance"
 BASE_URL = "https://fapi.binance.com"
 
-Interval = Literal["1m", "15m", "1h", "4h", "1d"]
-INTERVAL_SECONDS: dict[Interval, int] = {
+CandleInterval = Literal["1m", "15m", "1h", "4h", "1d"]
+INTERVAL_SECONDS: dict[CandleInterval, int] = {
     "1m": 60,
     "15m": 900,
     "1h": 3_600,
@@ -88,7 +88,7 @@ class BinancePublic:
         raise MarketError(f"{self.name} trades no {symbol}")
 
     async def candles(
-        self, symbol: str, interval: Interval, *, count: int, since: int | None = None
+        self, symbol: str, interval: CandleInterval, *, count: int, since: int | None = None
     ) -> tuple[Candle, ...]:
         """The newest so many, or the first so many since a time; the last may still be traded."""
         start = {} if since is None else {"startTime": str(since * 1000)}

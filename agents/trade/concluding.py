@@ -1,0 +1,250 @@
+"""The last stages: the risk officer's rules, the guard, and the plan that is left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.trade.hedge import floored, hedged_quantity
+from agents.trade.judging import ladder_step
+from agents.trade.leverage_guard import GuardFacts, VenueExposure, guard
+from agents.trade.limits import DeskLimits
+from agents.trade.payloads import snapshot_hash
+from agents.trade.plan import HedgePlan, TradePlan, identified
+from agents.trade.risk_rules import HOLD, RiskFacts, Sizing, judge_risk
+from agents.trade.styles import OrderSize, styled_orders
+from agents.trade.terms import ExecutionStyle, Objective, SectionName, TradeDecision
+from agents.trade.triage import is_options_panic
+from chain.exchange.public.book_walk import walk_levels
+
+if TYPE_CHECKING:
+    from agents.trade.facts import ContextSection, DeskQuestion, DeskSettings
+    from agents.trade.leverage_guard import GuardJudgment
+    from agents.trade.payloads import DecisionDraft, RiskVerdict
+    from agents.trade.plan import LadderStep, PlannedOrder
+    from agents.trade.risk_rules import RiskJudgment
+
+_THIN = 0.25
+"""Of what rests within 20 levels: more than this at once is sliced instead."""
+_LEVELS = 20
+_FUNDINGS_A_DAY = 3
+
+
+def desk_limits(settings: DeskSettings) -> DeskLimits:
+    return DeskLimits(binance_usd=settings.binance_usd, account_leverage=settings.account_leverage)
+
+
+def judged_risk(case: DecisionDraft, sizing: Sizing) -> RiskJudgment:
+    question, limits = case.question, desk_limits(case.question.settings)
+    number = case.context.number
+    hedging = question.objective is Objective.HEDGE
+    facts = RiskFacts(
+        mode=question.mode,
+        venue=case.market.venue_kind,
+        equity=max(question.account.equity or 0.0, 0.0),
+        funding_rate=number(SectionName.FUNDING, "rate"),
+        # A hedge lowers what is at risk: what shrinks risk-taking would raise it.
+        options_panic=not hedging
+        and is_options_panic(
+            number(SectionName.OPTIONS, "dvol_z"),
+            number(SectionName.OPTIONS, "week_volatility"),
+            number(SectionName.OPTIONS, "quarter_volatility"),
+            limits,
+        ),
+        curve_spread=None if hedging else number(SectionName.MACRO, "curve_spread"),
+        curve_change=None if hedging else number(SectionName.MACRO, "curve_change"),
+        long_liquidations_usd=number(SectionName.LIQUIDATIONS, "long_usd"),
+        short_liquidations_usd=None if hedging else number(SectionName.LIQUIDATIONS, "short_usd"),
+        anomalies=case.triage.anomalies,
+        thin_book=_is_thin(case, sizing),
+    )
+    return judge_risk(sizing, facts, limits)
+
+
+def guard_facts(case: DecisionDraft) -> GuardFacts:
+    account = case.question.account
+    held = [
+        VenueExposure(one.venue, one.symbol, None if one.mark is None else one.quantity * one.mark)
+        for one in account.positions
+    ]
+    waiting = [VenueExposure(one.venue, one.symbol, one.notional_usd) for one in account.waiting]
+    return GuardFacts(account.equity, (*held, *waiting), case.market.least_notional)
+
+
+def guarded(case: RiskVerdict) -> tuple[Sizing, GuardJudgment, LadderStep]:
+    last = case.ladder[-1]
+    sizing = Sizing(last.decision, last.allocation_pct, last.leverage)
+    asked = last.notional_usd if sizing.decision.opens else 0.0
+    judged = guard(asked, guard_facts(case), desk_limits(case.question.settings))
+    after = sizing
+    if sizing.decision.opens:
+        shrunk = judged.notional / asked if asked > 0 else 0.0
+        after = (
+            Sizing(sizing.decision, sizing.allocation_pct * shrunk, sizing.leverage)
+            if judged.allows
+            else HOLD
+        )
+    notes = () if after == sizing else (judged.reason.value,)
+    return after, judged, ladder_step("leverage_guard", after, case, *notes)
+
+
+def concluded(case: RiskVerdict) -> tuple[TradePlan, GuardJudgment]:
+    """The plan that is left after the guard, and what the guard saw."""
+    sizing, judged, step = guarded(case)
+    market, question = case.market, case.question
+    coins = _coins(case, sizing, judged.notional)
+    decision, reason = sizing.decision, case.reason
+    by_failure = False
+    for stage in (*case.ladder[3:], step):
+        if stage.notes and stage.decision is TradeDecision.HOLD:
+            reason = f"{stage.stage}: {', '.join(stage.notes)}"
+            by_failure = any(note.startswith("unknown") for note in stage.notes)
+    if decision.opens and coins == 0:
+        decision, reason = TradeDecision.HOLD, "what is left is less than the venue takes"
+    outright = question.objective is Objective.TRADE and decision.opens
+    orders = styled_orders(
+        case.style,
+        OrderSize(coins, reduce_only=_only_reduces(case, coins)),
+        market,
+        stop=case.draft.stop_loss if outright else None,
+        take_profit=case.draft.take_profit if outright else None,
+    )
+    plan = TradePlan(
+        plan_id="",
+        symbol=question.symbol,
+        coin=question.coin,
+        venue=question.account.venue,
+        mode=question.mode,
+        objective=question.objective,
+        decision=decision,
+        by_failure=by_failure,
+        reason=reason,
+        missing=case.context.missing,
+        mark=market.mark,
+        made_at=market.time,
+        expires_at=market.time + DeskLimits().plan_seconds,
+        style=case.style,
+        quantity=abs(coins),
+        notional_usd=abs(coins) * market.mark,
+        entry=case.draft.entry_price if outright else None,
+        stop=case.draft.stop_loss if outright else None,
+        take_profit=case.draft.take_profit if outright else None,
+        odds=case.odds,
+        orders=orders if decision is not TradeDecision.HOLD else (),
+        ladder=(*case.ladder, step),
+        equity=question.account.equity,
+        leverage_before=judged.leverage_before,
+        leverage_after=judged.leverage_after,
+        regime=case.regime,
+        anomalies=case.triage.anomalies,
+        findings=case.findings,
+        conflicts=case.conflicts,
+        reasoning=case.draft.reasoning,
+        sections=case.context.sections,
+        hedge=_hedge_plan(case, orders, decision),
+        decided_by="rules",
+        snapshot_hash=snapshot_hash(case.market),
+    )
+    return identified(plan), judged
+
+
+def failed_plan(
+    question: DeskQuestion, reason: str, sections: tuple[ContextSection, ...], now: int
+) -> TradePlan:
+    """A HOLD because the market could not be read: nothing about it is known."""
+    account = question.account
+    return identified(
+        TradePlan(
+            plan_id="",
+            symbol=question.symbol,
+            coin=question.coin,
+            venue=account.venue,
+            mode=question.mode,
+            objective=question.objective,
+            decision=TradeDecision.HOLD,
+            by_failure=True,
+            reason=reason,
+            missing=tuple(one.name for one in sections if one.status != "ok"),
+            mark=0.0,
+            made_at=now,
+            expires_at=now,
+            style=ExecutionStyle.PASSIVE_MAKER,
+            quantity=0.0,
+            notional_usd=0.0,
+            entry=None,
+            stop=None,
+            take_profit=None,
+            odds=None,
+            orders=(),
+            ladder=(),
+            equity=account.equity,
+            leverage_before=None,
+            leverage_after=None,
+            regime=None,
+            anomalies=(),
+            findings=(),
+            conflicts=None,
+            reasoning=None,
+            sections=sections,
+            hedge=None,
+            decided_by="rules",
+            snapshot_hash="",
+        )
+    )
+
+
+def _coins(case: RiskVerdict, sizing: Sizing, allowed: float) -> float:
+    """Above 0 to buy, below 0 to sell: whole steps of the venue, never more than is allowed."""
+    market, question = case.market, case.question
+    held = question.account.held(question.symbol)
+    hedge, ratio = question.hedge, case.hedge_ratio
+    wanted = 0.0
+    if hedge is not None and ratio is not None:
+        wanted = hedged_quantity(hedge.delta, ratio, market.quantity_step)
+    if sizing.decision is TradeDecision.CANCEL_AND_CLOSE:
+        return -(held + wanted)
+    if not sizing.decision.opens:
+        return 0.0
+    most = allowed / market.mark
+    coins = floored(most if hedge is None else min(most, wanted + held), market.quantity_step)
+    if coins * market.mark < market.least_notional:
+        return 0.0
+    return coins * sizing.decision.sign
+
+
+def _only_reduces(case: RiskVerdict, coins: float) -> bool:
+    held = case.question.account.held(case.question.symbol)
+    return held * coins < 0 and abs(coins) <= abs(held)
+
+
+def _is_thin(case: DecisionDraft, sizing: Sizing) -> bool:
+    book, equity = case.market.book, case.question.account.equity or 0.0
+    if book is None or not sizing.decision.opens:
+        return False
+    levels = book.ask_levels if sizing.decision.sign > 0 else book.bid_levels
+    rests = walk_levels(levels[:_LEVELS], float("inf")).filled
+    return sizing.notional(max(equity, 0.0)) / case.market.mark > rests * _THIN
+
+
+def _hedge_plan(
+    case: RiskVerdict, orders: tuple[PlannedOrder, ...], decision: TradeDecision
+) -> HedgePlan | None:
+    hedge, ratio = case.question.hedge, case.hedge_ratio
+    if hedge is None or ratio is None:
+        return None
+    held = max(-case.question.account.held(case.question.symbol), 0.0)
+    wanted = hedged_quantity(hedge.delta, ratio, case.market.quantity_step)
+    change = 0.0
+    if orders and decision is not TradeDecision.HOLD:
+        change = orders[0].quantity * (1 if orders[0].side == "sell" else -1)
+    reached = max(held + change, 0.0)
+    rate = case.context.number(SectionName.FUNDING, "rate")
+    cost = None if rate is None else -rate * _FUNDINGS_A_DAY * reached * case.market.mark
+    return HedgePlan(
+        position=hedge,
+        ratio=ratio,
+        held=held,
+        wanted=wanted,
+        reached=reached,
+        net_delta=hedge.delta - reached,
+        cost_usd_a_day=cost,
+    )

@@ -1,0 +1,290 @@
+"""The judge's draft, the veto on what is not worth it, and the regime's budget, by the rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from agents.trade.expected_value import (
+    TradeCosts,
+    fair_probability_pct,
+    funding_cost,
+    is_vetoed,
+    outlook,
+    scaled_allocation,
+    shrunk_probability_pct,
+)
+from agents.trade.hedge import HEDGE_RATIOS, HedgeChange, hedged_quantity
+from agents.trade.indicators import average_true_ranges
+from agents.trade.levels import PriceLevel, level_set, nearest_beyond, to_step
+from agents.trade.plan import DraftReasoning, LadderStep, TradeDraft, TradeOdds
+from agents.trade.risk_rules import Sizing
+from agents.trade.terms import MarketRegime, SectionName, TradeDecision, TradeMode
+from agents.trade.voting import count_votes
+
+if TYPE_CHECKING:
+    from agents.trade.limits import DeskLimits
+    from agents.trade.payloads import SynthesisReady
+    from agents.trade.voting import ExpertVote
+
+_HOLD_HOURS = {TradeMode.SWING: 24.0, TradeMode.POSITION: 168.0}
+_STOP_RANGE = (0.75, 5.0)
+"""Average true ranges between which a stop must lie."""
+_LEAST_REWARD = 1.2
+"""Times the risk, the nearest profit that is worth taking."""
+_MOST_REWARD = 8.0
+_BASIS_POINTS = 10_000
+_HEDGE_BASE = {
+    MarketRegime.BULL_MOMENTUM: 0,
+    MarketRegime.BEAR_MOMENTUM: 3,
+    MarketRegime.RANGE_BOUND: 1,
+    MarketRegime.VOLATILITY_PANIC: 4,
+    MarketRegime.SIDEWAYS_ACCUMULATION: 1,
+}
+"""Which of the five ratios a regime suggests before the experts are heard."""
+
+
+class JudgedCase(Struct, frozen=True):
+    draft: TradeDraft
+    sizing: Sizing
+    """After veto and budget."""
+    odds: TradeOdds | None
+    hedge_ratio: float | None
+    reason: str
+    ladder: tuple[LadderStep, ...]
+
+
+class _Prices(Struct, frozen=True):
+    entry: float
+    stop: float
+    take_profit: float
+
+
+def judge_trade(case: SynthesisReady, limits: DeskLimits) -> JudgedCase:
+    vote = _vote(case, limits)
+    held = case.question.account.held(case.question.symbol)
+    wanted = _wanted(vote, held, limits)
+    prices = _prices(case, wanted) if wanted.opens else None
+    reason = _why(case, vote, wanted, held)
+    if wanted.opens and prices is None:
+        wanted, reason = TradeDecision.HOLD, "no level of the chart fits a stop and a profit"
+    odds = None if prices is None else _odds(case, vote, prices, wanted.sign, limits)
+    drafted = _sized(case, vote, wanted)
+    steps = [ladder_step("judge", drafted, case)]
+    after = drafted
+    if odds is not None and is_vetoed(odds.expected_pct):
+        after = Sizing(TradeDecision.HOLD, 0.0, 1.0)
+        reason = f"it is expected to bring {odds.expected_pct:+.2f} % after costs"
+        steps.append(ladder_step("expected_value", after, case, "expected_value_veto"))
+    else:
+        steps.append(ladder_step("expected_value", after, case))
+    if after.decision.opens:
+        budget = case.regime.risk_budget_pct
+        scaled = scaled_allocation(after.allocation_pct, budget)
+        after = Sizing(after.decision, scaled, after.leverage)
+    note = () if after.allocation_pct == steps[-1].allocation_pct else ("risk_budget",)
+    steps.append(ladder_step("budget", after, case, *note))
+    draft = _draft(case, vote, drafted, reason, prices=prices, odds=odds)
+    return JudgedCase(draft, after, odds, None, reason, tuple(steps))
+
+
+def judge_hedge(case: SynthesisReady, limits: DeskLimits) -> JudgedCase:
+    """How much of the position's coins to sell short; what is sold lowers risk, so it needs no
+    expected gain and no budget for risk."""
+    vote = _vote(case, limits)
+    ratio = hedge_ratio(case.regime.regime, vote, limits)
+    hedge, market = case.question.hedge, case.market
+    if hedge is None:
+        raise ValueError("a hedge is asked for without its position")
+    held = max(-case.question.account.held(case.question.symbol), 0.0)
+    wanted = hedged_quantity(hedge.delta, ratio, market.quantity_step)
+    change = HedgeChange(held, wanted)
+    drift = change.drift()
+    if wanted < held and (drift is None or drift > limits.drift):
+        decision = TradeDecision.CANCEL_AND_CLOSE
+        reason = f"{ratio:.0%} of {hedge.delta:g} {hedge.coin} needs less than is short"
+    elif drift is None or drift <= limits.drift:
+        decision = TradeDecision.HOLD
+        reason = "no hedge is called for" if wanted == 0 else "the hedge is where it should be"
+    else:
+        decision = TradeDecision.SHORT
+        reason = f"{ratio:.0%} of {hedge.delta:g} {hedge.coin} in {case.regime.regime.value}"
+    equity = case.question.account.equity
+    notional = change.difference * market.mark if decision.opens else 0.0
+    share = 0.0 if not equity or equity <= 0 else min(notional / equity * 100, 100.0)
+    sizing = Sizing(decision, share, 1.0)
+    steps = tuple(
+        ladder_step(stage, sizing, case) for stage in ("judge", "expected_value", "budget")
+    )
+    draft = _draft(case, vote, sizing, reason)
+    return JudgedCase(draft, sizing, None, ratio, reason, steps)
+
+
+def hedge_ratio(regime: MarketRegime, vote: ExpertVote, limits: DeskLimits) -> float:
+    """The regime's ratio, a step more where the experts expect a fall, a step less for a rise."""
+    place = _HEDGE_BASE[regime]
+    if vote.strength >= limits.margin:
+        place -= vote.direction
+    return HEDGE_RATIOS[min(max(place, 0), len(HEDGE_RATIOS) - 1)]
+
+
+def ladder_step(stage: str, sizing: Sizing, case: SynthesisReady, *notes: str) -> LadderStep:
+    equity = case.question.account.equity or 0.0
+    return LadderStep.model_validate(
+        {
+            "stage": stage,
+            "decision": sizing.decision,
+            "allocation_pct": sizing.allocation_pct,
+            "leverage": sizing.leverage,
+            "notional_usd": sizing.notional(max(equity, 0.0)),
+            "notes": notes,
+        }
+    )
+
+
+def _vote(case: SynthesisReady, limits: DeskLimits) -> ExpertVote:
+    return count_votes(case.findings, case.regime.weights, case.question.mode, limits)
+
+
+def _wanted(vote: ExpertVote, held: float, limits: DeskLimits) -> TradeDecision:
+    if vote.strength < limits.margin or not vote.direction:
+        return TradeDecision.HOLD
+    if held * vote.direction < 0:
+        return TradeDecision.CANCEL_AND_CLOSE
+    if held:
+        return TradeDecision.HOLD
+    return TradeDecision.LONG if vote.direction > 0 else TradeDecision.SHORT
+
+
+def _why(case: SynthesisReady, vote: ExpertVote, wanted: TradeDecision, held: float) -> str:
+    side = "up" if vote.direction > 0 else "down"
+    if wanted is TradeDecision.HOLD and held and vote.direction * held > 0:
+        return "what is held already stands on that side"
+    if wanted is TradeDecision.HOLD:
+        return f"the experts' vote is weak: {vote.strength:.0%} {side}"
+    if wanted is TradeDecision.CANCEL_AND_CLOSE:
+        return f"the experts turned against what is held: {vote.strength:.0%} {side}"
+    if vote.deadlock is not None:
+        return f"divided evenly; {vote.deadlock.value} comes first in {case.question.mode.value}"
+    return f"the experts vote {vote.strength:.0%} {side}"
+
+
+def _sized(case: SynthesisReady, vote: ExpertVote, wanted: TradeDecision) -> Sizing:
+    if not wanted.opens:
+        return Sizing(wanted, 0.0, 1.0)
+    bold = 1.0 + (vote.strength >= 0.3) + (vote.strength >= 0.5)
+    leverage = bold if case.question.mode is TradeMode.SWING else 1.0
+    return Sizing(wanted, min(vote.strength * 100, 100.0), leverage)
+
+
+def _prices(case: SynthesisReady, wanted: TradeDecision) -> _Prices | None:
+    """Entry at the mark; stop and profit on levels of the chart, or nothing."""
+    market, sign = case.market, wanted.sign
+    series = market.hours if case.question.mode is TradeMode.SWING else market.slow
+    ranges = average_true_ranges(series.candles)
+    if not ranges:
+        return None
+    span, entry = ranges[-1], to_step(market.mark, market.price_step)
+    levels = level_set(series.candles, _range_bounds(case))
+    least, most = (span * times for times in _STOP_RANGE)
+    stop = nearest_beyond(levels, entry, up=sign < 0, least=least, most=most)
+    if stop is None:
+        return None
+    risk = abs(entry - stop.price)
+    profit = nearest_beyond(
+        levels, entry, up=sign > 0, least=risk * _LEAST_REWARD, most=risk * _MOST_REWARD
+    )
+    if profit is None:
+        return None
+    step = market.price_step
+    return _Prices(entry, to_step(stop.price, step), to_step(profit.price, step))
+
+
+def _range_bounds(case: SynthesisReady) -> tuple[PriceLevel, ...]:
+    hedge = case.question.hedge
+    if hedge is None:
+        return ()
+    return PriceLevel(hedge.lower, "range bound"), PriceLevel(hedge.upper, "range bound")
+
+
+def _odds(
+    case: SynthesisReady, vote: ExpertVote, prices: _Prices, sign: int, limits: DeskLimits
+) -> TradeOdds:
+    account, record = case.question.account, case.question.record
+    book = case.market.book
+    slips = () if book is None else (book.buy_slippage_bips, book.sell_slippage_bips)
+    known = [one for one in slips if one is not None]
+    costs = TradeCosts(
+        fees=account.maker_fee + account.taker_fee,
+        slippage=max(known, default=5.0) / _BASIS_POINTS,
+        funding=funding_cost(
+            case.context.number(SectionName.FUNDING, "rate") or 0.0,
+            sign,
+            _HOLD_HOURS[case.question.mode],
+        ),
+    )
+    claimed = vote.claimed_probability_pct
+    win = shrunk_probability_pct(claimed, record.resolved, limits.resolved_for_trust)
+    seen = outlook(prices.entry, prices.stop, prices.take_profit, win, costs)
+    return TradeOdds(
+        win_pct=win,
+        claimed_pct=claimed,
+        break_even_pct=seen.break_even_pct,
+        fair_pct=fair_probability_pct(prices.entry, prices.stop, prices.take_profit),
+        profit_pct=seen.profit_pct,
+        loss_pct=seen.loss_pct,
+        expected_pct=seen.expected_pct,
+        record=record,
+    )
+
+
+def _draft(
+    case: SynthesisReady,
+    vote: ExpertVote,
+    sizing: Sizing,
+    reason: str,
+    *,
+    prices: _Prices | None = None,
+    odds: TradeOdds | None = None,
+) -> TradeDraft:
+    keeps = sizing.decision.opens and prices is not None
+    words = "no trade is opened" if odds is None else f"expected {odds.expected_pct:+.2f} %"
+    return TradeDraft(
+        decision=sizing.decision,
+        allocation_pct=sizing.allocation_pct,
+        leverage=sizing.leverage,
+        entry_price=prices.entry if prices is not None and keeps else None,
+        stop_loss=prices.stop if prices is not None and keeps else None,
+        take_profit=prices.take_profit if prices is not None and keeps else None,
+        hold_duration=f"{_HOLD_HOURS[case.question.mode]:g} h",
+        reasoning=_reasoning(case, vote, reason),
+        win_probability_pct=50.0 if odds is None else odds.win_pct,
+        expected_profit_pct=0.0 if odds is None else odds.profit_pct,
+        expected_loss_pct=0.0 if odds is None else odds.loss_pct,
+        ev_rationale=words,
+        key_factors=tuple(one.value for one in case.triage.anomalies)
+        or (case.conflicts.dominant_signal.value,),
+    )
+
+
+def _reasoning(case: SynthesisReady, vote: ExpertVote, reason: str) -> DraftReasoning:
+    against = [one for one in case.findings if one.bias.sign * vote.direction < 0]
+    counter = (
+        max(against, key=lambda one: one.confidence).rationale
+        if against
+        else case.conflicts.key_uncertainty
+    )
+    funding = case.context.section(SectionName.FUNDING).text
+    geometry = next((one for one in case.findings if one.expert == "vlm_geometry"), None)
+    return DraftReasoning(
+        counter_scenario=counter,
+        meta_agent_context=case.conflicts.regime_note,
+        technical="" if geometry is None else geometry.rationale,
+        derivatives=funding,
+        experts="; ".join(
+            f"{one.expert.value} {one.bias.value} {one.confidence:.0%}" for one in case.findings
+        ),
+        narrative=case.context.section(SectionName.NARRATIVE).status.value,
+        final_logic=reason,
+    )

@@ -1,0 +1,258 @@
+"""Reads one contract and everything around it at once; what fails is missing, never made up."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, TypeVar
+
+from agents.trade.expert_rules import price_and_flow
+from agents.trade.facts import BookFacts, BookSample, CandleSeries, MarketSnapshot
+from agents.trade.observe.sections import section, unavailable
+from agents.trade.services import DeskObservation
+from agents.trade.terms import SectionName, TradeMode, VenueKind
+from chain.base.clean_text import clean_text
+from chain.exchange.public.binance import INTERVAL_SECONDS
+from chain.exchange.public.book_walk import imbalance, slippage_bips, spread_bips
+from chain.exchange.public.market import closed_candles, cumulative_delta
+from chain.prices.market_http import MarketError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from typing import Literal
+
+    from agents.trade.facts import ContextSection, DeskQuestion
+    from agents.trade.observe.sections import SectionReader
+    from chain.exchange.public.binance import BinancePublic
+    from chain.exchange.public.market import (
+        Candle,
+        FundingState,
+        OpenInterestPoint,
+        OrderBook,
+    )
+
+T = TypeVar("T")
+
+_HOURS = 240
+_SLOW = 120
+_LEVELS = 100
+_SAMPLES = 3
+_SLIPPAGE_USD = 100_000.0
+_NOT_SET = "no source is set for it"
+
+
+class MarketObserver:
+    """Sees one venue's public market, and asks other sources for the rest."""
+
+    def __init__(
+        self,
+        market: BinancePublic,
+        readers: Mapping[SectionName, SectionReader] | None = None,
+        *,
+        sample_seconds: float = 1.0,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._market = market
+        self._readers = readers or {}
+        self._sample_seconds = sample_seconds
+        self._sleep = sleep
+
+    async def look(self, question: DeskQuestion) -> DeskObservation:
+        symbol = question.symbol
+        slow: Literal["4h", "1d"] = "4h" if question.mode is TradeMode.SWING else "1d"
+        ask = self._market
+        async with asyncio.TaskGroup() as group:
+            asked = (
+                group.create_task(_settled(ask.time())),
+                group.create_task(_settled(ask.rules(symbol))),
+                group.create_task(_settled(ask.candles(symbol, "1h", count=_HOURS))),
+                group.create_task(_settled(ask.candles(symbol, slow, count=_SLOW))),
+                group.create_task(_settled(ask.funding(symbol))),
+                group.create_task(_settled(ask.open_interest(symbol, hours=3))),
+                group.create_task(self._books(symbol)),
+            )
+            outside = [
+                group.create_task(self._outside(name, reader, question))
+                for name, reader in self._readers.items()
+            ]
+        clock, contract, hourly, slower, premium, points, looks = asked
+        now, rules, hours = clock.result(), contract.result(), hourly.result()
+        funding, books = premium.result(), looks.result()
+        known = {one.name: one for one in (task.result() for task in outside)}
+        time = 0 if isinstance(now, MarketError) else int(now)
+        closed = _closed(hours, "1h", time)
+        seen = (
+            _funding_section(self._market.name, funding, time),
+            _flow_section(self._market.name, closed, time),
+            _book_section(self._market.name, books, time),
+            *_own_sections(question),
+        )
+        found = {one.name: one for one in seen} | known
+        sections = tuple(
+            found.get(name, unavailable(name, "", _reason_without(name))) for name in SectionName
+        )
+        slow_candles = slower.result()
+        for needed in (now, rules, hours, slow_candles, funding):
+            if isinstance(needed, MarketError):
+                return DeskObservation(
+                    time=time, market=None, unreadable=clean_text(str(needed)), sections=sections
+                )
+        if isinstance(rules, MarketError) or isinstance(funding, MarketError):
+            raise TypeError("both were looked at above")
+        market = MarketSnapshot(
+            symbol=symbol,
+            venue=ask.name,
+            venue_kind=VenueKind.BINANCE,
+            time=time,
+            mark=funding.mark,
+            price_step=rules.price_step,
+            quantity_step=rules.quantity_step,
+            least_notional=rules.least_notional,
+            hours=CandleSeries(interval="1h", rows=closed),
+            slow=CandleSeries(interval=slow, rows=_closed(slow_candles, slow, time)),
+            book=_book_facts(books),
+            interest_change=_interest_change(points.result()),
+        )
+        return DeskObservation(time=time, market=market, unreadable="", sections=sections)
+
+    async def _books(self, symbol: str) -> tuple[OrderBook | MarketError, ...]:
+        """Looks one after the other: an imbalance that does not last is none."""
+        found = []
+        for place in range(_SAMPLES):
+            if place:
+                await self._sleep(self._sample_seconds)
+            found.append(await _settled(self._market.book(symbol, levels=_LEVELS)))
+        return tuple(found)
+
+    async def _outside(
+        self, name: SectionName, reader: SectionReader, question: DeskQuestion
+    ) -> ContextSection:
+        try:
+            return await reader.read(question.coin)
+        except MarketError as error:
+            return unavailable(name, "", clean_text(str(error)))
+
+
+async def _settled(asked: Awaitable[T]) -> T | MarketError:
+    try:
+        return await asked
+    except MarketError as error:
+        return error
+
+
+def _closed(
+    candles: tuple[Candle, ...] | MarketError, interval: Literal["1h", "4h", "1d"], now: int
+) -> tuple[Candle, ...]:
+    if isinstance(candles, MarketError):
+        return ()
+    return closed_candles(candles, INTERVAL_SECONDS[interval], now)
+
+
+def _interest_change(points: tuple[OpenInterestPoint, ...] | MarketError) -> float | None:
+    """Between the last two full hours: the same hour in which a spike is looked for."""
+    if isinstance(points, MarketError) or len(points) < 2 or not points[-2].coins:
+        return None
+    return points[-1].coins / points[-2].coins - 1
+
+
+def _book_facts(books: tuple[OrderBook | MarketError, ...]) -> BookFacts | None:
+    known = [book for book in books if not isinstance(book, MarketError)]
+    if not known:
+        return None
+    last = known[-1]
+    return BookFacts(
+        samples=tuple(
+            BookSample(
+                time=int(book.time),
+                spread_bips=spread_bips(book),
+                imbalance5=imbalance(book, 5),
+                imbalance20=imbalance(book, 20),
+                imbalance100=imbalance(book, 100),
+            )
+            for book in known
+        ),
+        bids=last.bids,
+        asks=last.asks,
+        buy_slippage_bips=slippage_bips(last, buy=True, dollars=_SLIPPAGE_USD),
+        sell_slippage_bips=slippage_bips(last, buy=False, dollars=_SLIPPAGE_USD),
+    )
+
+
+def _funding_section(venue: str, funding: FundingState | MarketError, now: int) -> ContextSection:
+    if isinstance(funding, MarketError):
+        return unavailable(SectionName.FUNDING, venue, clean_text(str(funding)))
+    return section(
+        SectionName.FUNDING,
+        venue,
+        f"Funding {funding.rate:+.4%} for 8 h, mark {funding.mark:,.2f}.",
+        {"rate": funding.rate, "mark": funding.mark, "index": funding.index},
+        as_of=funding.time,
+        now=now,
+    )
+
+
+def _flow_section(venue: str, hours: tuple[Candle, ...], now: int) -> ContextSection:
+    if not hours:
+        return unavailable(SectionName.CVD, venue, "there are no candles")
+    moved, bought = price_and_flow(hours)
+    total = cumulative_delta(hours[-24:])[-1]
+    return section(
+        SectionName.CVD,
+        venue,
+        f"In 24 h takers bought net {bought:+.1%} while the price moved {moved:+.2%}.",
+        {"cvd_24h": total, "bought_24h": bought, "moved_24h": moved},
+        as_of=hours[-1].time + 3600,
+        now=now,
+    )
+
+
+def _book_section(
+    venue: str, books: tuple[OrderBook | MarketError, ...], now: int
+) -> ContextSection:
+    facts = _book_facts(books)
+    if facts is None:
+        reasons = [str(one) for one in books if isinstance(one, MarketError)]
+        return unavailable(SectionName.MICROSTRUCTURE, venue, clean_text(reasons[-1]))
+    last = facts.samples[-1]
+    deep = facts.buy_slippage_bips is not None and facts.sell_slippage_bips is not None
+    words = "" if deep else " The book does not hold $100k: insufficient depth."
+    return section(
+        SectionName.MICROSTRUCTURE,
+        venue,
+        f"Spread {last.spread_bips or 0:.2f} bp, imbalance {last.imbalance20 or 0:+.0%}.{words}",
+        {
+            "spread_bips": last.spread_bips,
+            "imbalance5": last.imbalance5,
+            "imbalance20": last.imbalance20,
+            "imbalance100": last.imbalance100,
+            "buy_slippage_bips": facts.buy_slippage_bips,
+            "sell_slippage_bips": facts.sell_slippage_bips,
+        },
+        as_of=last.time,
+        now=now,
+    )
+
+
+def _own_sections(question: DeskQuestion) -> tuple[ContextSection, ...]:
+    """What came with the question: memories of like setups, and how past decisions fared."""
+    lessons, record = question.lessons, question.record
+    told = "; ".join(f"{one.setup} → {one.outcome}" for one in lessons) or "nothing like it yet"
+    time = question.account.time
+    return (
+        section(
+            SectionName.MEMORY, "own memory", told, {"found": len(lessons)}, as_of=time, now=time
+        ),
+        section(
+            SectionName.LESSONS,
+            "own record",
+            f"{record.won} of {record.resolved} trades won.",
+            {"resolved": record.resolved, "won": record.won, "brier": record.brier},
+            as_of=time,
+            now=time,
+        ),
+    )
+
+
+def _reason_without(name: SectionName) -> str:
+    if name is SectionName.LIQUIDATIONS:
+        return "venues tell liquidations only while they happen, and nobody has listened"
+    return _NOT_SET

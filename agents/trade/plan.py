@@ -1,0 +1,172 @@
+"""What the desk comes to: a decision, its orders, and every step from the judge to the guard."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from agents.bus.payload import Measure, Payload, Units
+from agents.trade.facts import ContextSection, DeskRecord, HedgeFacts
+from agents.trade.findings import AnyFinding, ConflictMap, RegimeCall
+from agents.trade.terms import (
+    ExecutionStyle,
+    MarketAnomaly,
+    Objective,
+    SectionName,
+    TradeDecision,
+    TradeMode,
+)
+from chain.base.canonical import canonical, digest
+
+Percent = Annotated[Measure, Field(ge=0, le=100)]
+Leverage = Annotated[Measure, Field(ge=1, le=3)]
+
+
+class DraftReasoning(Payload):
+    counter_scenario: Annotated[str, Field(min_length=1)]
+    """The strongest argument against, said before it is confirmed."""
+    meta_agent_context: str
+    technical: str
+    derivatives: str
+    experts: str
+    narrative: str
+    final_logic: str
+
+
+class TradeDraft(Payload):
+    """What the judge proposes, before anybody shrinks it."""
+
+    decision: TradeDecision
+    allocation_pct: Percent
+    leverage: Leverage
+    entry_price: Measure | None
+    stop_loss: Measure | None
+    take_profit: Measure | None
+    hold_duration: str
+    reasoning: DraftReasoning
+    win_probability_pct: Percent
+    expected_profit_pct: Measure
+    expected_loss_pct: Measure
+    ev_rationale: str
+    key_factors: tuple[str, ...]
+
+    @model_validator(mode="after")
+    def _sides(self) -> TradeDraft:
+        """A stop lies on the losing side of the entry, a profit on the winning side."""
+        sign, entry = self.decision.sign, self.entry_price
+        if not sign or self.stop_loss is None or self.take_profit is None:
+            return self
+        if entry is None or not (entry - self.stop_loss) * sign > 0:
+            raise ValueError("the stop is not on the losing side of the entry")
+        if not (self.take_profit - entry) * sign > 0:
+            raise ValueError("the profit is not on the winning side of the entry")
+        return self
+
+
+Stage = Literal["judge", "expected_value", "budget", "risk_officer", "leverage_guard"]
+
+
+class LadderStep(Payload):
+    """What one stage left of the decision."""
+
+    stage: Stage
+    decision: TradeDecision
+    allocation_pct: Measure
+    leverage: Measure
+    notional_usd: Measure
+    notes: tuple[str, ...] = ()
+    """Codes of what it did, empty where it changed nothing."""
+
+
+class PlannedOrder(Payload):
+    purpose: Literal["entry", "stop", "take_profit", "close", "reduce"]
+    side: Literal["buy", "sell"]
+    type: Literal["maker", "limit_taker", "market", "sliced", "stop", "take_profit"]
+    quantity: Measure
+    price: Measure | None
+    reduce_only: bool
+    expires_seconds: int | None = None
+    slices: int = 1
+    slice_seconds: int = 0
+
+
+class HedgePlan(Payload):
+    """How much of the position's coins would be sold short."""
+
+    position: HedgeFacts
+    ratio: Measure
+    held: Measure
+    """Coins short before."""
+    wanted: Measure
+    reached: Measure
+    """Coins short after, with what the limits left of it."""
+    net_delta: Measure
+    cost_usd_a_day: Measure | None
+    """What funding would take at the rate of now; below 0 it pays."""
+
+
+class TradeOdds(Payload):
+    """In percent, recomputed from the levels and costs."""
+
+    win_pct: Measure
+    claimed_pct: Measure
+    break_even_pct: Measure
+    fair_pct: Measure
+    """How often a price without drift would win."""
+    profit_pct: Measure
+    loss_pct: Measure
+    expected_pct: Measure
+    record: DeskRecord
+
+
+class TradePlan(Payload):
+    plan_id: str
+    symbol: str
+    coin: str
+    venue: str
+    mode: TradeMode
+    objective: Objective
+    decision: TradeDecision
+    by_failure: bool
+    """Whether it holds because something needed was missing, not because holding is right."""
+    reason: str
+    missing: tuple[SectionName, ...]
+    mark: Measure
+    made_at: int
+    expires_at: int
+    style: ExecutionStyle
+    quantity: Measure
+    notional_usd: Measure
+    entry: Measure | None
+    stop: Measure | None
+    take_profit: Measure | None
+    odds: TradeOdds | None
+    orders: tuple[PlannedOrder, ...]
+    ladder: tuple[LadderStep, ...]
+    equity: Measure | None
+    leverage_before: Measure | None
+    leverage_after: Measure | None
+    regime: RegimeCall | None
+    anomalies: tuple[MarketAnomaly, ...]
+    findings: tuple[AnyFinding, ...]
+    conflicts: ConflictMap | None
+    reasoning: DraftReasoning | None
+    sections: tuple[ContextSection, ...]
+    hedge: HedgePlan | None
+    decided_by: Literal["rules", "model"]
+    snapshot_hash: str
+
+    @property
+    def token_id(self) -> Units | None:
+        return None if self.hedge is None else self.hedge.position.token_id
+
+
+def trade_plan_identity(plan: TradePlan) -> str:
+    """A hash over all of it but the id itself."""
+    content = plan.model_dump(mode="json", by_alias=True, exclude={"plan_id"})
+    return f"plan_{digest(canonical(content))[:16]}"
+
+
+def identified(plan: TradePlan) -> TradePlan:
+    return plan.model_copy(update={"plan_id": trade_plan_identity(plan)})

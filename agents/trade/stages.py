@@ -1,0 +1,248 @@
+"""The desk's stages before and after the experts, from the first look to the plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.bus.envelope import CLI
+from agents.bus.worker import Outgoing
+from agents.model.speaking import thought
+from agents.trade.concluding import concluded, desk_limits, failed_plan, judged_risk
+from agents.trade.facts import TradeContext
+from agents.trade.findings import TriageReport, TurnBudget
+from agents.trade.judging import judge_hedge, judge_trade, ladder_step
+from agents.trade.payloads import (
+    CHART,
+    JUDGE,
+    LEVERAGE_GUARD,
+    LIQUIDITY,
+    MACRO,
+    META,
+    MICROSTRUCTURE,
+    RISK_MANAGER,
+    SYNTHESIS,
+    TRIAGE,
+    ContextGathered,
+    DecisionDraft,
+    ExpertSpoke,
+    FlowDeskStart,
+    GuardVerdict,
+    RegimeClassified,
+    RiskVerdict,
+    SnapshotTaken,
+    SynthesisReady,
+    TradeKind,
+    TradePlanReady,
+    TriageDone,
+)
+from agents.trade.regime_rules import classify
+from agents.trade.risk_rules import Sizing
+from agents.trade.services import observed
+from agents.trade.synthesis import conflict_map
+from agents.trade.terms import ExpertName, Objective, SectionName, SectionStatus
+from agents.trade.triage import TriageInput, anomalies, spike_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from agents.bus.envelope import Envelope
+    from agents.bus.worker import HandlerContext
+    from agents.trade.services import TradeServices
+
+_EXPERT_COSTS = {
+    ExpertName.LIQUIDITY: 20,
+    ExpertName.MICROSTRUCTURE: 15,
+    ExpertName.MACRO: 15,
+    ExpertName.GEOMETRY: 25,
+}
+_TOTAL_BUDGET = 100
+
+
+async def desk(
+    envelope: Envelope, context: HandlerContext[TradeServices]
+) -> AsyncGenerator[Outgoing, None]:
+    """Reads the market and the twelve kinds of context."""
+    start = envelope.payload
+    if not isinstance(start, FlowDeskStart):
+        return
+    seen = await context.services.eyes.look(start.question)
+    await context.say(observed(seen))
+    gathered = TradeContext(sections=seen.sections)
+    fresh = sum(one.status is SectionStatus.OK for one in seen.sections)
+    yield thought(0, "sources", f"{fresh} of {len(seen.sections)} sources are fresh.")
+    if seen.market is None:
+        plan = failed_plan(start.question, seen.unreadable, seen.sections, seen.time)
+        yield thought(0, "degraded", f"The market cannot be read: {seen.unreadable}.")
+        yield Outgoing(TradeKind.TRADE_PLAN_READY, CLI, TradePlanReady(plan=plan))
+        return
+    yield thought(0, "market", f"{seen.market.symbol} stands at {seen.market.mark:,.2f}.")
+    taken = SnapshotTaken(question=start.question, market=seen.market)
+    yield Outgoing(TradeKind.DESK_SNAPSHOT, META, taken)
+    yield Outgoing(TradeKind.DESK_CONTEXT, META, ContextGathered(context=gathered))
+
+
+async def meta(
+    envelope: Envelope, context: HandlerContext[TradeServices]
+) -> AsyncGenerator[Outgoing, None]:
+    """Names the regime, before any expert is heard."""
+    gathered = envelope.payload
+    taken = context.board.heard(TradeKind.DESK_SNAPSHOT)
+    if not isinstance(gathered, ContextGathered) or not taken:
+        return
+    first = taken[0].payload
+    if not isinstance(first, SnapshotTaken):
+        return
+    limits = desk_limits(first.question.settings)
+    regime = classify(first.market, gathered.context, limits)
+    yield thought(0, "regime", f"{regime.regime.value}: {regime.rationale}.")
+    yield Outgoing(
+        TradeKind.REGIME_CLASSIFIED,
+        TRIAGE,
+        RegimeClassified(
+            question=first.question, market=first.market, context=gathered.context, regime=regime
+        ),
+    )
+
+
+async def triage(
+    envelope: Envelope, _context: HandlerContext[TradeServices]
+) -> AsyncGenerator[Outgoing, None]:
+    """Looks for what is unusual; whatever it finds, every expert is asked."""
+    case = envelope.payload
+    if not isinstance(case, RegimeClassified):
+        return
+    report = triage_report(case)
+    words = ", ".join(one.value for one in report.anomalies) or "nothing unusual"
+    yield thought(0, "triage", f"{words}.")
+    done = TriageDone(**dict(case), triage=report)
+    for role in (SYNTHESIS, LIQUIDITY, MICROSTRUCTURE, MACRO, CHART):
+        yield Outgoing(TradeKind.TRIAGE_DONE, role, done)
+
+
+def triage_report(case: RegimeClassified) -> TriageReport:
+    limits, number = desk_limits(case.question.settings), case.context.number
+    book = case.market.book
+    leans = () if book is None else tuple(one.imbalance20 for one in book.samples)
+    known = tuple(one for one in leans if one is not None)
+    long_usd = number(SectionName.LIQUIDATIONS, "long_usd")
+    short_usd = number(SectionName.LIQUIDATIONS, "short_usd")
+    liquidated = None if long_usd is None or short_usd is None else long_usd + short_usd
+    hours = case.market.hours.candles
+    spike = spike_of(hours, limits)
+    found = anomalies(
+        TriageInput(
+            hours=hours,
+            interest_change=case.market.interest_change,
+            liquidated_usd=liquidated,
+            # A look that saw no book breaks the row of samples.
+            imbalances=known if len(known) == len(leans) else (),
+            dvol_z=number(SectionName.OPTIONS, "dvol_z"),
+            week_volatility=number(SectionName.OPTIONS, "week_volatility"),
+            quarter_volatility=number(SectionName.OPTIONS, "quarter_volatility"),
+        ),
+        limits,
+    )
+    return TriageReport(
+        anomalies=found,
+        atr_ratio=None if spike is None else spike.atr_ratio,
+        volume_ratio=None if spike is None else spike.volume_ratio,
+        interest_change=case.market.interest_change,
+        liquidated_usd=liquidated,
+        imbalance=known[-1] if known else None,
+        dvol_z=number(SectionName.OPTIONS, "dvol_z"),
+        budget=TurnBudget(total=_TOTAL_BUDGET, costs=_EXPERT_COSTS),
+    )
+
+
+async def synthesis(
+    envelope: Envelope, context: HandlerContext[TradeServices]
+) -> AsyncGenerator[Outgoing, None]:
+    """Waits for all four experts, then distils them; who was faster makes no difference."""
+    if not isinstance(envelope.payload, ExpertSpoke | TriageDone):
+        return
+    begun = [one.payload for one in context.board.heard(TradeKind.TRIAGE_DONE)]
+    spoken = [one.payload for one in context.board.heard(TradeKind.EXPERT_FINDING)]
+    findings = tuple(one.finding for one in spoken if isinstance(one, ExpertSpoke))
+    if not begun or len(findings) < len(ExpertName):
+        return
+    case = begun[0]
+    if not isinstance(case, TriageDone):
+        return
+    conflicts = conflict_map(findings, case.regime, case.question.mode)
+    yield thought(
+        0,
+        "synthesis",
+        f"{conflicts.dominant_signal.value}, {len(conflicts.conflicts)} conflicts. "
+        f"{conflicts.key_uncertainty}",
+    )
+    yield Outgoing(
+        TradeKind.SYNTHESIS_READY,
+        JUDGE,
+        SynthesisReady(**dict(case), findings=findings, conflicts=conflicts),
+    )
+
+
+async def judge(
+    envelope: Envelope, _context: HandlerContext[TradeServices]
+) -> AsyncGenerator[Outgoing, None]:
+    """Drafts a decision; the veto and the regime's budget take from it, nothing adds."""
+    case = envelope.payload
+    if not isinstance(case, SynthesisReady):
+        return
+    limits = desk_limits(case.question.settings)
+    rule = judge_hedge if case.question.objective is Objective.HEDGE else judge_trade
+    judged = rule(case, limits)
+    yield thought(0, "counter", judged.draft.reasoning.counter_scenario)
+    yield thought(0, "draft", f"{judged.draft.decision.value}: {judged.reason}.")
+    yield Outgoing(
+        TradeKind.DECISION_DRAFT,
+        RISK_MANAGER,
+        DecisionDraft(
+            **dict(case),
+            draft=judged.draft,
+            odds=judged.odds,
+            hedge_ratio=judged.hedge_ratio,
+            reason=judged.reason,
+            ladder=judged.ladder,
+        ),
+    )
+
+
+async def risk_manager(
+    envelope: Envelope, _context: HandlerContext[TradeServices]
+) -> AsyncGenerator[Outgoing, None]:
+    """The six rules; HOLD and exits pass at once."""
+    case = envelope.payload
+    if not isinstance(case, DecisionDraft):
+        return
+    last = case.ladder[-1]
+    judged = judged_risk(case, Sizing(last.decision, last.allocation_pct, last.leverage))
+    step = ladder_step("risk_officer", judged.after, case, *(rule.value for rule in judged.fired))
+    words = ", ".join(step.notes) or "no rule is broken"
+    yield thought(0, "risk", f"{judged.after.decision.value}: {words}.")
+    yield Outgoing(
+        TradeKind.RISK_VERDICT,
+        LEVERAGE_GUARD,
+        RiskVerdict(**{**dict(case), "ladder": (*case.ladder, step)}, style=judged.style),
+    )
+
+
+async def leverage_guard(
+    envelope: Envelope, _context: HandlerContext[TradeServices]
+) -> AsyncGenerator[Outgoing, None]:
+    """The account's leverage, then the plan."""
+    case = envelope.payload
+    if not isinstance(case, RiskVerdict):
+        return
+    plan, judged = concluded(case)
+    verdict = GuardVerdict(
+        equity=case.question.account.equity,
+        exposure_usd=judged.exposure,
+        leverage_before=judged.leverage_before,
+        leverage_after=judged.leverage_after,
+        notional_usd=judged.notional,
+        reason=judged.reason.value,
+    )
+    yield thought(0, "guard", f"{judged.reason.value}: {plan.decision.value}.")
+    yield Outgoing(TradeKind.GUARD_VERDICT, CLI, verdict)
+    yield Outgoing(TradeKind.TRADE_PLAN_READY, CLI, TradePlanReady(plan=plan))

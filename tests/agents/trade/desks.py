@@ -1,0 +1,66 @@
+"""The desk run in one process on a loopback exchange, and again from its record."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from agents.bus.ambient import Ambient
+from agents.bus.record import MemorySink, RecordWriter, running_versions
+from agents.trade.flow import TRADE_FLOW, hold_desk
+from agents.trade.observe.observer import MarketObserver
+from chain.base.redaction import Redactor
+from chain.exchange.public.binance import BinancePublic, ExchangeAddress
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from agents.trade.facts import DeskQuestion
+    from agents.trade.flow import DeskEnd
+    from agents.trade.services import DeskEyes, DeskObservation
+    from tests.fakes.exchange import ExchangeDouble
+
+REQUEST = "req_trade"
+
+
+class Argued(Struct, frozen=True):
+    ended: DeskEnd
+    lines: list[bytes]
+
+
+class Seen:
+    """Sees one observation, as often as it is asked."""
+
+    def __init__(self, observation: DeskObservation) -> None:
+        self._observation = observation
+
+    async def look(self, _question: DeskQuestion) -> DeskObservation:
+        return self._observation
+
+
+@asynccontextmanager
+async def observer(double: ExchangeDouble) -> AsyncIterator[MarketObserver]:
+    async with double.running() as url, BinancePublic(ExchangeAddress(url, "loopback")) as market:
+        yield MarketObserver(market, sample_seconds=0)
+
+
+async def argue(question: DeskQuestion, eyes: DeskEyes) -> Argued:
+    sink = MemorySink()
+    versions = running_versions(TRADE_FLOW.package)
+    record = RecordWriter(sink, REQUEST, versions, Redactor(), flow=TRADE_FLOW.name)
+
+    def crash(_role: object, error: Exception) -> None:
+        raise error
+
+    ended = await hold_desk(
+        question,
+        eyes,
+        record,
+        ambient=Ambient(lambda: 1.0, lambda: REQUEST),
+        request_id=REQUEST,
+        on_crash=crash,
+    )
+    record.close()
+    return Argued(ended, sink.lines)

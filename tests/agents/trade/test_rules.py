@@ -1,0 +1,290 @@
+"""Arithmetic disposes: the veto, the budget, the six rules, the guard, and what they never do."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from msgspec.structs import replace
+
+from agents.trade.expected_value import (
+    TradeCosts,
+    expected_value,
+    fair_probability_pct,
+    funding_cost,
+    is_vetoed,
+    outlook,
+    scaled_allocation,
+    shrunk_probability_pct,
+)
+from agents.trade.leverage_guard import GuardFacts, GuardReason, VenueExposure, guard
+from agents.trade.limits import DeskLimits
+from agents.trade.risk_rules import HOLD, RiskFacts, RiskRule, Sizing, judge_risk
+from agents.trade.terms import (
+    ExecutionStyle,
+    MarketAnomaly,
+    TradeDecision,
+    TradeMode,
+    VenueKind,
+)
+
+LIMITS = DeskLimits()
+LONG, SHORT = TradeDecision.LONG, TradeDecision.SHORT
+FACTS = RiskFacts(
+    mode=TradeMode.SWING, venue=VenueKind.BINANCE, equity=1_000.0, funding_rate=0.0001
+)
+
+
+@pytest.mark.parametrize(
+    ("probability", "profit", "loss", "expected", "vetoed"),
+    [(0.55, 4.0, 2.0, 1.30, False), (0.40, 2.0, 2.0, -0.40, True), (0.5, 2.0, 2.0, 0.0, True)],
+)
+def test_the_expected_value_vetoes_what_brings_nothing(
+    probability: float, profit: float, loss: float, expected: float, vetoed: bool
+) -> None:
+    found = expected_value(probability, profit, loss)
+
+    assert found == pytest.approx(expected)
+    assert is_vetoed(found) is vetoed
+
+
+def test_costs_take_from_the_profit_and_add_to_the_loss() -> None:
+    costs = TradeCosts(fees=0.001, slippage=0.0005, funding=funding_cost(0.0001, 1, 24.0))
+    seen = outlook(3000.0, 2940.0, 3090.0, 50.0, costs)
+
+    assert costs.funding == pytest.approx(0.0003)
+    assert seen.profit_pct == pytest.approx(3.0 - 0.18)
+    assert seen.loss_pct == pytest.approx(2.0 + 0.18)
+    assert fair_probability_pct(3000.0, 2940.0, 3090.0) == pytest.approx(40.0)
+    assert expected_value(seen.break_even_pct / 100, seen.profit_pct, seen.loss_pct) == (
+        pytest.approx(0.0)
+    )
+
+
+@pytest.mark.parametrize(("resolved", "pct"), [(0, 50.0), (15, 60.0), (30, 70.0), (300, 70.0)])
+def test_claimed_odds_count_as_far_as_trades_have_ended(resolved: int, pct: float) -> None:
+    assert shrunk_probability_pct(70.0, resolved, 30) == pytest.approx(pct)
+
+
+def test_the_budget_scales_the_allocation() -> None:
+    assert scaled_allocation(40.0, 50.0) == 20.0
+
+
+@pytest.mark.parametrize(
+    ("mode", "leverage", "after"),
+    [(TradeMode.SWING, 5.0, 3.0), (TradeMode.POSITION, 2.0, 1.0), (TradeMode.SWING, 2.0, 2.0)],
+)
+def test_rule_1_caps_leverage_by_mode(mode: TradeMode, leverage: float, after: float) -> None:
+    judged = judge_risk(Sizing(LONG, 10.0, leverage), replace(FACTS, mode=mode), LIMITS)
+
+    assert judged.after.leverage == after
+    assert (RiskRule.LEVERAGE in judged.fired) is (after < leverage)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        replace(FACTS, options_panic=True),
+        replace(FACTS, curve_spread=-0.01),
+        replace(FACTS, curve_change=-0.25),
+    ],
+)
+def test_rule_2_taxes_volatility_by_half(facts: RiskFacts) -> None:
+    assert judge_risk(Sizing(LONG, 40.0, 1.0), facts, LIMITS).after.allocation_pct == 20.0
+
+
+def test_rule_2_leaves_calm_markets_alone() -> None:
+    calm = replace(FACTS, curve_spread=0.0, curve_change=-0.24)
+
+    assert judge_risk(Sizing(LONG, 40.0, 1.0), calm, LIMITS).after.allocation_pct == 40.0
+
+
+@pytest.mark.parametrize(
+    ("side", "rate", "decision"),
+    [
+        (LONG, 0.00031, TradeDecision.HOLD),
+        (LONG, 0.00030, LONG),
+        (SHORT, 0.00031, SHORT),
+        (SHORT, -0.00030, TradeDecision.HOLD),
+        (SHORT, -0.00029, SHORT),
+        (LONG, None, TradeDecision.HOLD),
+    ],
+)
+def test_rule_3_refuses_the_crowded_side(
+    side: TradeDecision, rate: float | None, decision: TradeDecision
+) -> None:
+    judged = judge_risk(Sizing(side, 10.0, 1.0), replace(FACTS, funding_rate=rate), LIMITS)
+
+    assert judged.after.decision is decision
+    if decision is TradeDecision.HOLD:
+        assert judged.after == HOLD
+
+
+@pytest.mark.parametrize(
+    ("side", "longs", "shorts", "after"),
+    [
+        (LONG, 50_000_001.0, 0.0, 5.0),
+        (LONG, 50_000_000.0, 0.0, 10.0),
+        (LONG, 0.0, 90_000_000.0, 10.0),
+        (SHORT, 0.0, 50_000_001.0, 5.0),
+    ],
+)
+def test_rule_4_shrinks_what_stands_against_liquidations(
+    side: TradeDecision, longs: float, shorts: float, after: float
+) -> None:
+    facts = replace(FACTS, long_liquidations_usd=longs, short_liquidations_usd=shorts)
+
+    assert judge_risk(Sizing(side, 10.0, 1.0), facts, LIMITS).after.allocation_pct == after
+
+
+def test_rule_5_binance_takes_both_sides_up_to_2000_dollars() -> None:
+    rich = replace(FACTS, equity=100_000.0)
+    for side in (LONG, SHORT):
+        judged = judge_risk(Sizing(side, 50.0, 3.0), rich, LIMITS)
+
+        assert judged.after.notional(rich.equity) == pytest.approx(2_000.0)
+        assert judged.after.leverage == 3.0
+
+
+def test_rule_5_upbit_is_spot_long_unlevered_and_2m_won() -> None:
+    upbit = replace(
+        FACTS, venue=VenueKind.UPBIT, equity=100_000.0, krw_per_usd=1_400.0, funding_rate=None
+    )
+    judged = judge_risk(Sizing(LONG, 50.0, 3.0), upbit, LIMITS)
+
+    assert judged.after.leverage == 1.0
+    assert judged.after.notional(upbit.equity) * 1_400 == pytest.approx(2_000_000.0)
+    assert judge_risk(Sizing(SHORT, 50.0, 1.0), upbit, LIMITS).after == HOLD
+    unknown = replace(upbit, krw_per_usd=None)
+    assert judge_risk(Sizing(LONG, 50.0, 1.0), unknown, LIMITS).after == HOLD
+
+
+@pytest.mark.parametrize(
+    ("decision", "changes", "style"),
+    [
+        (LONG, {}, ExecutionStyle.PASSIVE_MAKER),
+        (LONG, {"thin_book": True}, ExecutionStyle.SMART_DCA),
+        (
+            LONG,
+            {"anomalies": (MarketAnomaly.TRUE_BREAKOUT,)},
+            ExecutionStyle.MOMENTUM_SNIPER,
+        ),
+        (TradeDecision.CANCEL_AND_CLOSE, {}, ExecutionStyle.CASINO_EXIT),
+    ],
+)
+def test_rule_6_chooses_a_style(
+    decision: TradeDecision, changes: dict[str, object], style: ExecutionStyle
+) -> None:
+    sizing = Sizing(decision, 10.0, 1.0)
+
+    assert judge_risk(sizing, replace(FACTS, **changes), LIMITS).style is style
+
+
+@pytest.mark.parametrize("decision", [TradeDecision.HOLD, TradeDecision.CANCEL_AND_CLOSE])
+def test_hold_and_exit_pass_at_once_whatever_the_rules_say(decision: TradeDecision) -> None:
+    worst = replace(FACTS, funding_rate=None, options_panic=True, equity=0.0)
+
+    judged = judge_risk(Sizing(decision, 0.0, 1.0), worst, LIMITS)
+
+    assert judged.after.decision is decision
+    assert judged.fired == ()
+
+
+def _drawn_facts(draws: Random) -> RiskFacts:
+    def perhaps(low: float, high: float) -> float | None:
+        return None if draws.random() < 0.2 else draws.uniform(low, high)
+
+    return RiskFacts(
+        mode=draws.choice(list(TradeMode)),
+        venue=draws.choice(list(VenueKind)),
+        equity=draws.choice([0.0, 10 ** draws.uniform(0, 7)]),
+        funding_rate=perhaps(-0.001, 0.001),
+        options_panic=draws.random() < 0.3,
+        curve_spread=perhaps(-1, 2),
+        curve_change=perhaps(-0.5, 0.5),
+        long_liquidations_usd=perhaps(0, 1e8),
+        short_liquidations_usd=perhaps(0, 1e8),
+        krw_per_usd=perhaps(1_000, 1_600),
+        anomalies=tuple(draws.sample(list(MarketAnomaly), draws.randrange(3))),
+    )
+
+
+def _never_looser(count: int) -> None:
+    draws = Random(17)
+    for _ in range(count):
+        draft = Sizing(
+            draws.choice(list(TradeDecision)), draws.uniform(0, 500), draws.uniform(1, 9)
+        )
+        judged = judge_risk(draft, _drawn_facts(draws), LIMITS).after
+        assert judged.decision in (draft.decision, TradeDecision.HOLD)
+        assert judged.allocation_pct <= draft.allocation_pct
+        assert judged.leverage <= draft.leverage
+        assert judged.leverage >= 1
+
+
+def test_the_rules_never_loosen_and_never_flip() -> None:
+    _never_looser(2_000)
+
+
+@pytest.mark.soak
+def test_the_rules_never_loosen_and_never_flip_at_length() -> None:
+    _never_looser(100_000)
+
+
+def _never_past_the_cap(count: int) -> None:
+    draws = Random(18)
+    for _ in range(count):
+        equity = draws.choice([None, -5.0, 0.0, 10 ** draws.uniform(0, 8)])
+        exposures = tuple(
+            VenueExposure(
+                draws.choice(["paper", "binance", "upbit"]),
+                draws.choice(["ETHUSDT", "BTCUSDT"]),
+                None if draws.random() < 0.03 else draws.uniform(-1, 1) * 10 ** draws.uniform(0, 8),
+            )
+            for _ in range(draws.randrange(6))
+        )
+        asked = draws.choice([0.0, 10 ** draws.uniform(0, 9), float("inf")])
+        facts = GuardFacts(equity, exposures, draws.choice([0.0, 20.0]))
+        judged = guard(asked, facts, LIMITS)
+        assert 0 <= judged.notional <= asked
+        if judged.allows:
+            assert equity is not None
+            held = sum(abs(one.notional or 0.0) for one in exposures)
+            assert all(one.notional is not None for one in exposures)
+            assert held + judged.notional <= LIMITS.account_leverage * equity
+            assert judged.notional >= facts.least_notional
+
+
+def test_no_book_and_draft_lead_past_twice_the_account() -> None:
+    _never_past_the_cap(2_000)
+
+
+@pytest.mark.soak
+def test_no_book_and_draft_lead_past_twice_the_account_at_length() -> None:
+    _never_past_the_cap(100_000)
+
+
+@pytest.mark.parametrize(
+    ("equity", "held", "asked", "reason", "notional"),
+    [
+        (1_000.0, 0.0, 500.0, GuardReason.PASSED, 500.0),
+        (1_000.0, -1_500.0, 800.0, GuardReason.SCALED, 500.0),
+        (1_000.0, 2_000.0, 800.0, GuardReason.FULL, 0.0),
+        (1_000.0, 1_990.0, 800.0, GuardReason.TOO_SMALL, 0.0),
+        (None, 0.0, 800.0, GuardReason.UNKNOWN_EQUITY, 0.0),
+        (1_000.0, None, 800.0, GuardReason.UNKNOWN_EXPOSURE, 0.0),
+    ],
+)
+def test_the_guard_scales_or_refuses_and_fails_closed(
+    equity: float | None,
+    held: float | None,
+    asked: float,
+    reason: GuardReason,
+    notional: float,
+) -> None:
+    facts = GuardFacts(equity, (VenueExposure("paper", "ETHUSDT", held),), 20.0)
+
+    judged = guard(asked, facts, LIMITS)
+
+    assert judged.reason is reason
+    assert judged.notional == pytest.approx(notional)
