@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Argument(Struct, frozen=True):
-    """A word of a command line, or a flag where its name begins with two dashes."""
+    """A word of a command line, or a flag where its name begins with a dash."""
 
     name: str
     help: str = ""
@@ -47,11 +47,11 @@ class Argument(Struct, frozen=True):
 
     @property
     def is_flag(self) -> bool:
-        return self.name.startswith("--")
+        return self.name.startswith("-")
 
     @property
     def value_name(self) -> str:
-        return self.field or self.name.removeprefix("--").replace("-", "_")
+        return self.field or self.name.lstrip("-").replace("-", "_")
 
 
 class OneOf(Struct, frozen=True):

@@ -14,13 +14,9 @@ if TYPE_CHECKING:
 
 class Replay(Intent, frozen=True):
     command: ClassVar = ("replay",)
-    arguments: ClassVar = (
-        Argument("record", "a record's file or request id", metavar="RECORD"),
-        Argument("--rerun", "ask the model N times", metavar="N", read=int, default=0),
-    )
+    arguments: ClassVar = (Argument("record", "a record's file or request id", metavar="RECORD"),)
 
     record: str
-    rerun: int = 0
 
 
 def _run(arguments: Namespace) -> int:

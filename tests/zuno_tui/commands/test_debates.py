@@ -189,12 +189,6 @@ def test_a_replay_matches_with_no_chain_and_no_model(
     assert by_path.out.count("▸") == len(plan["transcript"])
 
 
-def test_a_rerun_needs_somebody_to_ask(desk: CommandLine, plan: dict[str, Any]) -> None:
-    spoken = desk("replay", plan["requestId"], "--rerun", "2", **NO_MODEL)
-    assert spoken.code == 2
-    assert "none is set" in spoken.words
-
-
 def test_a_record_with_a_changed_byte_is_refused(
     desk: CommandLine, plan: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -155,17 +155,6 @@ async def test_a_phrase_is_argued_about_within_its_budget(desk: Desk) -> None:
     assert spoken.data["kind"] == "create"
 
 
-async def test_a_record_is_asked_again_as_often_as_one_likes(desk: Desk, edge: str) -> None:
-    first, asked = await desk.run(says(honest, size=200), "recommend", edge, "--json")
-    again, requests = await desk.run(
-        says(honest, size=200), "replay", first.data["requestId"], "--rerun", "2", "--json"
-    )
-    assert again.code == 0, again.words
-    assert again.data["reruns"] == 2
-    assert again.data["flips"] == 0
-    assert len(requests) == 2 * len(asked) > 0
-
-
 async def test_a_setting_that_cannot_be_used_is_a_usage_error(desk: Desk, edge: str) -> None:
     desk.write('[model]\nname = "own"\n[model.budget]\nday_usd = 1\n')
     spoken, requests = await desk.run(says(honest, size=200), "recommend", edge)

@@ -1,0 +1,160 @@
+"""What a model adds to a debate: the same situations decided with it, again with it, and without.
+
+Nothing is modelled: who was right is said only where the plan of the record was judged later, and
+what was decided is one of the options that were judged.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agents.lp.plan import Candidate, Choice, Plan
+    from agents.scorecard.score import HorizonScore
+
+
+class PlanDecision(NamedTuple):
+    """What a plan recommends, told apart from every other thing it could have."""
+
+    kind: str
+    pool_id: str = ""
+    tick_lower: int | None = None
+    tick_upper: int | None = None
+
+
+class BetterSide(StrEnum):
+    MODEL = "model"
+    RULES = "rules"
+    SAME = "same"
+    """Both decided alike, or it came to the same."""
+    UNKNOWN = "unknown"
+
+
+class DebateRun(Struct, frozen=True):
+    """One debate about a situation."""
+
+    plan: Plan | None
+    seconds: float
+    tokens: int = 0
+    nano_usd: int | None = 0
+    """None where a price is unknown."""
+    answers: int = 0
+    """Questions that a model answered usably."""
+    silences: tuple[str, ...] = ()
+    """Why it did not answer the others."""
+
+    @property
+    def decision(self) -> PlanDecision | None:
+        return None if self.plan is None else decision_of(self.plan)
+
+
+class CheckedSituation(Struct, frozen=True):
+    request_id: str
+    subject: str
+    recorded: Plan | None
+    """What the record came to; None where that was no plan, or none this version can read."""
+    rules: DebateRun
+    runs: tuple[DebateRun, ...]
+    """With the model."""
+    score: HorizonScore | None
+    """Of the recorded plan, over the longest horizon that is over."""
+
+    @property
+    def spoken(self) -> tuple[DebateRun, ...]:
+        """Those in which a model said anything: the others were the rules once more."""
+        return tuple(run for run in self.runs if run.answers)
+
+
+class CountedShare(Struct, frozen=True):
+    """So many of so many."""
+
+    count: int
+    of: int
+
+    @property
+    def part(self) -> float | None:
+        return self.count / self.of if self.of else None
+
+
+class DebateCheck(Struct, frozen=True):
+    situations: int
+    agreed: CountedShare
+    """Debates with the model that decided as the rules alone."""
+    flipped: CountedShare
+    """Repeated debates that decided otherwise than the first about the same facts."""
+    silent: CountedShare
+    """Debates in which no model answered anything."""
+    better: dict[str, int]
+    tokens: int
+    nano_usd: int | None
+    seconds: float
+    """Of all debates with the model."""
+    rules_seconds: float
+    debates: int
+
+
+def decision_of(plan: Plan) -> PlanDecision:
+    return _decided(plan.choice, plan.recommended)
+
+
+def better_side(situation: CheckedSituation, run: DebateRun) -> BetterSide:
+    """Whether the model's decision or the rules' came to be worth more."""
+    if run.decision is None or situation.rules.decision is None:
+        return BetterSide.UNKNOWN
+    if run.decision == situation.rules.decision:
+        return BetterSide.SAME
+    with_model = _worth(situation, run.decision)
+    by_rules = _worth(situation, situation.rules.decision)
+    if with_model is None or by_rules is None:
+        return BetterSide.UNKNOWN
+    if with_model == by_rules:
+        return BetterSide.SAME
+    return BetterSide.MODEL if with_model > by_rules else BetterSide.RULES
+
+
+def debate_check(situations: Sequence[CheckedSituation]) -> DebateCheck:
+    runs = [run for one in situations for run in one.runs]
+    spoken = [(one, run) for one in situations for run in one.spoken]
+    repeated = [(one.spoken[0], run) for one in situations for run in one.spoken[1:]]
+    sides = [better_side(one, run) for one, run in spoken]
+    costs = [run.nano_usd for run in runs]
+    return DebateCheck(
+        situations=len(situations),
+        agreed=CountedShare(
+            sum(run.decision == one.rules.decision for one, run in spoken), len(spoken)
+        ),
+        flipped=CountedShare(
+            sum(run.decision != first.decision for first, run in repeated), len(repeated)
+        ),
+        silent=CountedShare(len(runs) - len(spoken), len(runs)),
+        better={side.value: sides.count(side) for side in BetterSide},
+        tokens=sum(run.tokens for run in runs),
+        nano_usd=None if None in costs else sum(cost or 0 for cost in costs),
+        seconds=sum(run.seconds for run in runs),
+        rules_seconds=sum(one.rules.seconds for one in situations),
+        debates=len(runs),
+    )
+
+
+def _worth(situation: CheckedSituation, decision: PlanDecision) -> float | None:
+    """What this came to be worth, where it is one of the options that were judged."""
+    plan, score = situation.recorded, situation.score
+    if plan is None or score is None:
+        return None
+    worths = score.worths
+    if decision == decision_of(plan):
+        return worths.choice
+    if decision == _decided(plan.rules_alone, plan.rules_move):
+        return worths.rules
+    return {"hold": worths.hold, "exit": worths.exit}.get(decision.kind)
+
+
+def _decided(choice: Choice, move: Candidate | None) -> PlanDecision:
+    if choice.kind != "move" or move is None:
+        return PlanDecision(choice.kind)
+    return PlanDecision(choice.kind, move.pool_id, move.tick_lower, move.tick_upper)

@@ -1,0 +1,99 @@
+"""Who decided as the rules, who changed their mind, and who was right: counted by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from agents.scorecard.debate_check import (
+    BetterSide,
+    CheckedSituation,
+    DebateRun,
+    better_side,
+    debate_check,
+    decision_of,
+)
+from agents.scorecard.score import OptionWorths
+from tests.agents.made_up import Market
+from tests.agents.one_round import concluded, judged
+from tests.agents.scorecard.test_summary import scored
+
+if TYPE_CHECKING:
+    from agents.lp.plan import Plan
+
+WORTHS = OptionWorths(choice=10.0, hold=11.0, exit=9.0, wide=10.5, rules=12.0)
+
+
+def _move() -> Plan:
+    context = Market(0.03, 1.2).position()
+    plan = concluded(context, judged(context))
+    move = plan.candidates[0]
+    chosen = plan.choice.model_copy(update={"kind": "move", "index": 0})
+    alone = {"rules_alone": chosen, "rules_move": plan.candidates[1]}
+    return plan.model_copy(update={"choice": chosen, "recommended": move, **alone})
+
+
+MOVE = _move()
+HOLD, EXIT = (
+    MOVE.model_copy(update={"choice": MOVE.choice.model_copy(update={"kind": kind})})
+    for kind in ("hold", "exit")
+)
+BY_RULES = MOVE.model_copy(update={"recommended": MOVE.candidates[1]})
+ELSEWHERE = MOVE.model_copy(update={"recommended": MOVE.candidates[2]})
+
+
+def run(plan: Plan | None, *, answers: int = 3, nano_usd: int | None = 1_000) -> DebateRun:
+    return DebateRun(plan, 2.0, 500, nano_usd, answers)
+
+
+def situation(rules: Plan, *runs: DebateRun) -> CheckedSituation:
+    score = replace(scored(1, 0.0), worths=WORTHS)
+    return CheckedSituation("req", "position #7", MOVE, run(rules, answers=0), runs, score)
+
+
+def test_a_move_is_the_same_move_by_its_pool_and_its_range_alone() -> None:
+    dearer = MOVE.recommended.model_copy(update={"cost_usd": 99.0})
+    assert decision_of(MOVE) == decision_of(MOVE.model_copy(update={"recommended": dearer}))
+    assert len({decision_of(one) for one in (MOVE, HOLD, EXIT, BY_RULES, ELSEWHERE)}) == 5
+
+
+@pytest.mark.parametrize(
+    ("rules", "model", "side"),
+    [
+        (HOLD, MOVE, BetterSide.RULES),
+        (EXIT, MOVE, BetterSide.MODEL),
+        (BY_RULES, HOLD, BetterSide.RULES),
+        (EXIT, BY_RULES, BetterSide.MODEL),
+        (HOLD, HOLD, BetterSide.SAME),
+        (ELSEWHERE, ELSEWHERE, BetterSide.SAME),
+        (HOLD, ELSEWHERE, BetterSide.UNKNOWN),
+        (ELSEWHERE, HOLD, BetterSide.UNKNOWN),
+        (HOLD, None, BetterSide.UNKNOWN),
+    ],
+)
+def test_who_was_right_is_known_of_options_that_were_judged(
+    rules: Plan, model: Plan | None, side: BetterSide
+) -> None:
+    checked = situation(rules, run(model))
+    assert better_side(checked, checked.runs[0]) is side
+    unjudged = replace(checked, score=None)
+    same = side is BetterSide.SAME
+    assert better_side(unjudged, checked.runs[0]) is (side if same else BetterSide.UNKNOWN)
+
+
+def test_silent_debates_are_in_no_share_and_in_every_bill() -> None:
+    check = debate_check(
+        [
+            situation(HOLD, run(HOLD), run(MOVE), run(HOLD)),
+            situation(EXIT, run(None, answers=0), run(EXIT), run(EXIT, nano_usd=None)),
+        ]
+    )
+    assert (check.agreed.count, check.agreed.of) == (4, 5)
+    # Against the first that spoke of the same facts.
+    assert (check.flipped.count, check.flipped.of) == (1, 3)
+    assert (check.silent.count, check.silent.of) == (1, 6)
+    assert (check.tokens, check.nano_usd, check.debates) == (3_000, None, 6)
+    assert check.better == {"model": 0, "rules": 1, "same": 4, "unknown": 0}
+    assert debate_check(()).agreed.part is None
