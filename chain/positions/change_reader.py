@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Network
     from chain.history.events import ModifyLiquidityEvent
     from chain.positions.change_memory import ChangeMemory
-    from chain.positions.circumstances import ChangeCircumstances
+    from chain.positions.circumstances import ChangeCircumstances, LiquidityChange
+    from chain.positions.identity import PositionIdentity
     from chain.positions.memory import PositionMemory
     from chain.positions.snapshot import PositionSnapshot
     from chain.rpc.client import RpcClient
@@ -43,36 +44,49 @@ class ChangeReader:
         self._client = client
         self._network = network
         self._positions = positions
-        self._changes = changes
+        self._changes_memory = changes
         self._watch = watch
 
     async def since_entry(self, snapshots: Sequence[PositionSnapshot]) -> dict[int, SinceEntry]:
         """The account of each of these positions, all read at one block, by token id."""
         if not snapshots:
             return {}
-        with sound_answers():
-            return await self._since_entry(snapshots)
+        held = {one.identity: one.liquidity for one in snapshots}
+        changes = await self.changes(held, snapshots[0].block.number)
+        return {one.token_id: since_entry(one, changes[one.token_id]) for one in snapshots}
 
-    async def _since_entry(self, snapshots: Sequence[PositionSnapshot]) -> dict[int, SinceEntry]:
-        past, final = await self._still_valid(snapshots)
-        minted = self._positions.minted(one.token_id for one in snapshots)
-        seen = await self._changes_of(snapshots, past, minted)
-        astray = [one for one in snapshots if not _adds_up(one, seen[one.token_id])]
+    async def changes(
+        self, liquidity: Mapping[PositionIdentity, int | None], until: int
+    ) -> dict[int, tuple[LiquidityChange, ...]]:
+        """Every change of these positions up to a block, by token id.
+
+        What is remembered must add up to their liquidity there, where that is known.
+        """
+        if not liquidity:
+            return {}
+        with sound_answers():
+            return await self._changes(liquidity, until)
+
+    async def _changes(
+        self, liquidity: Mapping[PositionIdentity, int | None], until: int
+    ) -> dict[int, tuple[LiquidityChange, ...]]:
+        identities = tuple(liquidity)
+        past, final = await self._still_valid(identities)
+        minted = self._positions.minted(one.token_id for one in identities)
+        seen = await self._changes_of(identities, until, past, minted)
+        astray = [one for one in identities if not _adds_up(liquidity[one], seen[one.token_id])]
         if any(one.token_id in past or one.token_id in minted for one in astray):
             # What was remembered is of another history: read theirs from the beginning.
-            seen |= await self._changes_of(astray, {}, {})
+            seen |= await self._changes_of(astray, until, {}, {})
         if final is not None:
-            self._changes.save(self._final(seen, past, final))
-        return {
-            one.token_id: since_entry(one, accounted(one.identity, seen[one.token_id]))
-            for one in snapshots
-        }
+            self._changes_memory.save(self._final(seen, past, final))
+        return {one.token_id: accounted(one, seen[one.token_id]) for one in identities}
 
     async def _still_valid(
-        self, snapshots: Sequence[PositionSnapshot]
+        self, identities: Sequence[PositionIdentity]
     ) -> tuple[dict[int, PastChanges], Block | None]:
         """What is remembered of this chain and not of another, and the last final block."""
-        past = self._changes.load(one.identity for one in snapshots)
+        past = self._changes_memory.load(identities)
         numbers = sorted({one.through for one in past.values()})
         final, *headers = await self._client.settle(
             [requests.block("finalized"), *(requests.block(number) for number in numbers)]
@@ -88,16 +102,16 @@ class ChangeReader:
             for token_id, one in past.items()
             if hashes.get(one.through) == one.block_hash
         }
-        return await self._asked_again(valid, snapshots), final if isinstance(
+        return await self._asked_again(valid, identities), final if isinstance(
             final, Block
         ) else None
 
     async def _asked_again(
-        self, past: Mapping[int, PastChanges], snapshots: Sequence[PositionSnapshot]
+        self, past: Mapping[int, PastChanges], positions: Sequence[PositionIdentity]
     ) -> dict[int, PastChanges]:
         """The same with what was unknown asked for anew, where somebody may tell by now."""
-        labels, now = self._client.labels, self._changes.now()
-        identities = {one.token_id: one.identity for one in snapshots}
+        labels, now = self._client.labels, self._changes_memory.now()
+        identities = {one.token_id: one for one in positions}
         due = {token_id: one for token_id, one in past.items() if one.is_due(labels, now)}
         missing = [
             (identities[token_id], event)
@@ -122,7 +136,8 @@ class ChangeReader:
 
     async def _changes_of(
         self,
-        snapshots: Sequence[PositionSnapshot],
+        identities: Sequence[PositionIdentity],
+        until: int,
         past: Mapping[int, PastChanges],
         minted: Mapping[int, int],
     ) -> dict[int, list[Seen]]:
@@ -131,27 +146,26 @@ class ChangeReader:
             one.token_id: past[one.token_id].through + 1
             if one.token_id in past
             else minted.get(one.token_id, self._network.first_block)
-            for one in snapshots
+            for one in identities
         }
-        until = snapshots[0].block.number
-        events = await self._scan(snapshots, starts, until)
-        flat = [(one.identity, event) for one in snapshots for event in events[one.token_id]]
+        events = await self._scan(identities, starts, until)
+        flat = [(one, event) for one in identities for event in events[one.token_id]]
         found = iter(await read_circumstances(self._client, self._network, flat) if flat else ())
         return {
             one.token_id: [
                 *(seen for seen in _events(past, one) if seen[0].place.block_number <= until),
                 *((event, next(found)) for event in events[one.token_id]),
             ]
-            for one in snapshots
+            for one in identities
         }
 
     async def _scan(
-        self, snapshots: Sequence[PositionSnapshot], starts: Mapping[int, int], last: int
+        self, identities: Sequence[PositionIdentity], starts: Mapping[int, int], last: int
     ) -> dict[int, list[ModifyLiquidityEvent]]:
         """The changes from each position's start on; one pass over the logs serves them all."""
-        found: dict[int, list[ModifyLiquidityEvent]] = {one.token_id: [] for one in snapshots}
+        found: dict[int, list[ModifyLiquidityEvent]] = {one.token_id: [] for one in identities}
         contracts = self._network.contracts
-        pools = tuple(sorted({one.pool.pool_id for one in snapshots}))
+        pools = tuple(sorted({one.pool_id for one in identities}))
         sender = "0x" + "00" * 12 + contracts.position_manager.removeprefix("0x")
         topics = (MODIFY_LIQUIDITY, pools, sender)
         first = min(starts.values())
@@ -175,7 +189,7 @@ class ChangeReader:
             asked_at: float | None = None
             asked: tuple[str, ...] = ()
             if not all(is_whole(circumstances) for _, circumstances in settled):
-                asked_at, asked = self._changes.now(), self._client.labels
+                asked_at, asked = self._changes_memory.now(), self._client.labels
                 before = past.get(token_id)
                 if before is not None and before.asked_at is not None:
                     asked_at, asked = before.asked_at, before.asked
@@ -183,10 +197,12 @@ class ChangeReader:
         return found
 
 
-def _events(past: Mapping[int, PastChanges], snapshot: PositionSnapshot) -> tuple[Seen, ...]:
-    known = past.get(snapshot.token_id)
+def _events(past: Mapping[int, PastChanges], identity: PositionIdentity) -> tuple[Seen, ...]:
+    known = past.get(identity.token_id)
     return () if known is None else known.events
 
 
-def _adds_up(snapshot: PositionSnapshot, seen: Sequence[Seen]) -> bool:
-    return sum(event.liquidity_delta for event, _ in seen) == snapshot.liquidity and bool(seen)
+def _adds_up(liquidity: int | None, seen: Sequence[Seen]) -> bool:
+    if liquidity is None:
+        return True
+    return sum(event.liquidity_delta for event, _ in seen) == liquidity and bool(seen)

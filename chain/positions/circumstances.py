@@ -68,6 +68,8 @@ class LiquidityChange(Struct, frozen=True):
     fees: Quantity[Amounts]
     """Paid out by this change."""
     gas: Quantity[int]
+    sqrt_price: Quantity[int]
+    """Of the pool, when it happened."""
 
 
 def accounted(
@@ -86,6 +88,7 @@ def accounted(
                 amounts=_amounts(identity, event.liquidity_delta, seen.sqrt_price),
                 fees=_fees(seen.growth_paid, paid, liquidity),
                 gas=seen.gas,
+                sqrt_price=seen.sqrt_price,
             )
         )
         liquidity += event.liquidity_delta

@@ -113,6 +113,13 @@ class PoolPriceQuestion(Struct, frozen=True):
 
         How deep the pools are takes two requests, unless it is remembered.
         """
+        nearby = await self.depths(words, here, memory)
+        return prices_from_pools(self.network, self.wanted, self.believable(words), nearby, block)
+
+    async def depths(
+        self, words: Mapping[int, int], here: OneBlock, memory: DepthMemory | None = None
+    ) -> dict[PoolId, Amounts]:
+        """What each believable pool trades near its price."""
         states = self.believable(words)
         nearby = {} if memory is None else memory.known(states)
         unseen = [state for state in states if state.pool_id not in nearby]
@@ -121,7 +128,7 @@ class PoolPriceQuestion(Struct, frozen=True):
             nearby |= {pool_id: depth.nearby() for pool_id, depth in depths.items()}
             if memory is not None:
                 memory.remember(unseen, nearby)
-        return prices_from_pools(self.network, self.wanted, states, nearby, block)
+        return nearby
 
 
 def ask_pool_prices(

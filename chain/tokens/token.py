@@ -50,10 +50,11 @@ def amount_text(amount: int, token: Token) -> str:
     """An amount to the last unit, with the token's name; raw units where decimals are unknown."""
     if token.decimals is None:
         return f"{amount} raw units of {token.label} (decimals unknown)"
-    return f"{_decimal_text(amount, token.decimals)} {token.label}"
+    return f"{decimal_text(amount, token.decimals)} {token.label}"
 
 
-def _decimal_text(amount: int, decimals: int) -> str:
+def decimal_text(amount: int, decimals: int) -> str:
+    """Whole tokens to the last unit, as `-1.25`."""
     sign = "-" if amount < 0 else ""
     whole, rest = divmod(abs(amount), 10**decimals)
     fraction = f"{rest:0{decimals}d}".rstrip("0") if rest else ""

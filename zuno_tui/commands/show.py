@@ -56,7 +56,7 @@ COMMAND = Command(
             "records",
             _reading("records", "debates", "all"),
             does="every debate that was held",
-            spoken=("history", "show records", "list records", "past debates"),
+            spoken=("show records", "list records", "past debates"),
         ),
         Verb(
             "settings",

@@ -1,4 +1,4 @@
-"""What is said while the swaps of a busy pool are read for the first time."""
+"""What is said while long logs are read for the first time."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ BETWEEN_SECONDS = 5.0
 
 
 def reading_progress(
-    tell: Callable[[str], None], clock: Callable[[], float] = monotonic
+    tell: Callable[[str], None],
+    clock: Callable[[], float] = monotonic,
+    *,
+    what: str = "the pool's swaps",
 ) -> Callable[[ScanProgress], None]:
-    """Tells now and then how far the reading of swaps is."""
+    """Tells now and then how far the reading is."""
     told_at = clock()
 
     def heard(progress: ScanProgress) -> None:
@@ -25,7 +28,7 @@ def reading_progress(
         if clock() - told_at >= BETWEEN_SECONDS:
             told_at = clock()
             tell(
-                f"Reading the pool's swaps: {progress.fraction:.0%}, {progress.found:,} so far. "
+                f"Reading {what}: {progress.fraction:.0%}, {progress.found:,} so far. "
                 "What was read is kept."
             )
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agents.monitor.alerts.alert import Alert
     from chain.contracts.networks import Address
     from chain.positions.search_state import SearchProgress
+    from chain.positions.wallet_worth import WalletWorth
     from zuno_tui.session.session import Session
 
 
@@ -36,8 +37,7 @@ async def read_portfolio(
 ) -> WholePortfolio:
     """The wallets that are named, or all of the settings and the address book, on every network."""
     watched = await portfolio_targets(session, named)
-    labels = wallet_labels(session)
-    found = await asyncio.gather(*(_entries(session, one, labels, watch) for one in watched))
+    found = await asyncio.gather(*(_entries(session, one, watch) for one in watched))
     entries = tuple(entry for some in found for entry in some)
     return WholePortfolio(session.settings.unit, entries, _alerts(session, entries))
 
@@ -74,25 +74,38 @@ async def _address(session: Session, named: str) -> Address:
 
 
 async def _entries(
-    session: Session,
-    target: Target,
-    labels: dict[Address, str],
-    watch: Callable[[SearchProgress], None],
+    session: Session, target: Target, watch: Callable[[SearchProgress], None]
 ) -> list[PortfolioEntry]:
-    network = target.network
+    unit = session.settings.unit
     try:
-        async with replace(session, network=network).sources() as sources:
-            worths = await read_worths(sources, target.wallets, session.settings.unit, watch=watch)
+        async with replace(session, network=target.network).sources() as sources:
+            worths = await read_worths(sources, target.wallets, unit, watch=watch)
     except RpcError as error:
-        return [
-            PortfolioEntry(network, one, labels.get(one, ""), None, error.sentence)
-            for one in target.wallets
-        ]
+        return unread_entries(session, target, error)
+    return portfolio_entries(session, target, worths)
+
+
+def portfolio_entries(
+    session: Session, target: Target, worths: Sequence[WalletWorth]
+) -> list[PortfolioEntry]:
+    labels = wallet_labels(session)
     return [
         PortfolioEntry(
-            network, owner, labels.get(owner, ""), worth, worth.overview.wallet.missing or ""
+            target.network,
+            owner,
+            labels.get(owner, ""),
+            worth,
+            worth.overview.wallet.missing or "",
         )
         for owner, worth in zip(target.wallets, worths, strict=True)
+    ]
+
+
+def unread_entries(session: Session, target: Target, error: RpcError) -> list[PortfolioEntry]:
+    labels = wallet_labels(session)
+    return [
+        PortfolioEntry(target.network, one, labels.get(one, ""), None, error.sentence)
+        for one in target.wallets
     ]
 
 

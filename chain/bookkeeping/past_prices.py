@@ -1,0 +1,62 @@
+"""What tokens were worth at past blocks, by the pools that price them today."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from chain.base.quantity import Known, Quantity, Unknown
+from chain.positions.archive import read_past_words
+from chain.prices.ladder import with_ether
+from chain.prices.pool_prices import DepthMemory, ask_pool_prices, prices_from_pools
+from chain.read.block_reader import OneBlock
+from chain.read.storage_words import read_slots
+from chain.rpc.records import Block
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from fractions import Fraction
+
+    from chain.contracts.networks import Address
+    from chain.contracts.pool_key import PoolKey
+    from chain.positions.overview import Sources
+
+PastPrices: TypeAlias = "Mapping[int, Mapping[Address, Quantity[Fraction]]]"
+"""By block and token, US dollars for a whole one."""
+
+
+async def read_past_prices(
+    sources: Sources,
+    head: Block,
+    moments: Mapping[int, int],
+    tokens: Iterable[Address],
+    also: Iterable[PoolKey] = (),
+) -> PastPrices:
+    """The prices at each of these blocks, which are given with their times.
+
+    How deep a pool is, is asked at the head alone: what it was then would take an archive many
+    requests to tell. The price is that of the block itself.
+    """
+    network = sources.network
+    question = ask_pool_prices(network, with_ether(network, tokens), also)
+    here = OneBlock(sources.client, network, head.hash)
+    now = await read_slots(here, network, question.slots)
+    memory = DepthMemory(sources.store, network, sources.clock())
+    depths = await question.depths(now.words, here, memory)
+    words = await read_past_words(sources.client, network, dict.fromkeys(moments, question.slots))
+    found: dict[int, Mapping[Address, Quantity[Fraction]]] = {}
+    for block, time in moments.items():
+        then = words[block]
+        if isinstance(then, Unknown):
+            found[block] = dict.fromkeys(question.wanted, then)
+            continue
+        states = question.believable(then.value)
+        at = Block(block, "", "", time, None, 0, 0)
+        prices = prices_from_pools(network, question.wanted, states, depths, at)
+        found[block] = {address: _dated(price, block) for address, price in prices.items()}
+    return found
+
+
+def _dated(price: Quantity[Fraction], block: int) -> Quantity[Fraction]:
+    if isinstance(price, Unknown):
+        return price
+    return Known(price.value, f"{price.source} at block {block}", block, price.time)

@@ -1,0 +1,211 @@
+"""Reading a wallet's whole life on one network, and what it came to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from chain.bookkeeping.custody_log import read_custody_log
+from chain.bookkeeping.facts import PositionLife, WalletFacts
+from chain.bookkeeping.ledger import ledger_of
+from chain.bookkeeping.lineage import stories
+from chain.bookkeeping.past_prices import read_past_prices
+from chain.bookkeeping.results import story_result
+from chain.bookkeeping.transactions import read_transactions
+from chain.contracts import abi
+from chain.contracts.networks import NATIVE
+from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey
+from chain.positions.archive import settle_all
+from chain.positions.change_memory import ChangeMemory
+from chain.positions.change_reader import ChangeReader
+from chain.positions.identity import identify
+from chain.positions.overview import tokens_at
+from chain.positions.portfolio import currencies
+from chain.read.block_reader import sound_answers
+from chain.rpc import requests
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from chain.bookkeeping.custody_log import CustodyChange
+    from chain.bookkeeping.entry import LedgerEntry
+    from chain.bookkeeping.results import StoryResult
+    from chain.bookkeeping.transactions import SentTransaction
+    from chain.contracts.pool_key import PoolId
+    from chain.positions.circumstances import LiquidityChange
+    from chain.positions.identity import PositionIdentity
+    from chain.positions.overview import Sources
+    from chain.positions.wallet_worth import WalletWorth
+    from chain.read.logs import ScanProgress
+
+_POOL_KEYS = abi.selector("poolKeys(bytes25)")
+_POOL_ID_DIGITS = 50
+
+
+class WalletHistory(Struct, frozen=True):
+    facts: WalletFacts
+    entries: tuple[LedgerEntry, ...]
+    results: tuple[StoryResult, ...]
+    gaps: tuple[str, ...]
+    """What of it could not be read, each a sentence."""
+
+
+async def read_wallet_history(
+    sources: Sources,
+    worth: WalletWorth,
+    plans: Mapping[str, str],
+    *,
+    watch: Callable[[ScanProgress], None] = lambda _: None,
+) -> WalletHistory:
+    """Up to the block of its worth; `plans` are transactions of ours and the plan of each."""
+    with sound_answers():
+        return await _read(sources, worth, plans, watch)
+
+
+async def _read(
+    sources: Sources,
+    worth: WalletWorth,
+    plans: Mapping[str, str],
+    watch: Callable[[ScanProgress], None],
+) -> WalletHistory:
+    wallet, network = worth.overview.wallet, sources.network
+    custody = await read_custody_log(sources, wallet.owner, wallet.block.number, watch=watch)
+    minted = {one.token_id: one.block_number for one in custody if one.sender == NATIVE}
+    sources.memory.remember_minted(minted)
+    moves = await read_transactions(sources, [one.transaction_hash for one in custody])
+    identities, pools = await _identities(sources, worth, custody, moves.values())
+    held = {one.token_id: one for one in wallet.positions}
+    reader = ChangeReader(
+        sources.client,
+        network,
+        sources.memory,
+        ChangeMemory(sources.store, network, sources.clock),
+        watch=watch,
+    )
+    changes = await reader.changes(
+        {one: held[one.token_id].liquidity if one.token_id in held else None for one in identities},
+        wallet.block.number,
+    )
+    lives = tuple(
+        _life(worth, one, changes[one.token_id], [c for c in custody if c.token_id == one.token_id])
+        for one in identities
+    )
+    hashes = {
+        *(change.place.transaction_hash for life in lives for change in life.changes),
+        *(one for one in plans if one not in moves),
+    }
+    sent = moves | await read_transactions(sources, hashes - {*moves})
+    sent = {key: one for key, one in sent.items() if one.block <= wallet.block.number}
+    pools = await _pool_keys(sources, _swapped(sent.values()), pools)
+    facts = await _facts(sources, worth, lives, sent, pools)
+    entries = ledger_of(facts)
+    results = tuple(story_result(facts, one) for one in stories(lives, plans))
+    return WalletHistory(facts, entries, results, tuple(_gaps(facts, custody)))
+
+
+async def _facts(
+    sources: Sources,
+    worth: WalletWorth,
+    lives: tuple[PositionLife, ...],
+    sent: Mapping[str, SentTransaction],
+    pools: Mapping[PoolId, PoolKey],
+) -> WalletFacts:
+    block, network = worth.overview.wallet.block, sources.network
+    wrapped = () if network.wrapped_native is None else (network.wrapped_native,)
+    in_pools = (one for key in pools.values() for one in (key.currency0, key.currency1))
+    idle = (one.token.address for one in worth.idle)
+    identities = [one.identity for one in lives]
+    addresses = dict.fromkeys((NATIVE, *wrapped, *idle, *in_pools, *currencies(identities)))
+    tokens = await tokens_at(sources, addresses, block.hash)
+    moments = {one.block: one.time for one in sent.values()} | {
+        change.place.block_number: change.timestamp for life in lives for change in life.changes
+    }
+    prices = await read_past_prices(sources, block, moments, addresses, pools.values())
+    return WalletFacts(
+        network, worth.overview.wallet.owner, worth, lives, sent, pools, tokens, prices
+    )
+
+
+def _life(
+    worth: WalletWorth,
+    identity: PositionIdentity,
+    changes: Sequence[LiquidityChange],
+    custody: Sequence[CustodyChange],
+) -> PositionLife:
+    """Of a position that was another's for a while only what happened in the wallet's own time."""
+    wallet = worth.overview.wallet
+    held = next((one for one in wallet.positions if one.identity == identity), None)
+    given = any(
+        NATIVE not in (one.sender, one.recipient) and one.sender != one.recipient for one in custody
+    )
+    if not given:
+        return PositionLife(identity, tuple(changes), held)
+
+    def mine(change: LiquidityChange) -> bool:
+        place = change.place.block_number, change.place.log_index
+        before = [one for one in custody if (one.block_number, one.log_index) <= place]
+        last = before[-1] if before else custody[0]
+        owner, other = (last.recipient, last.sender) if before else (last.sender, last.recipient)
+        # Who burns a position gets what is in it after it is gone.
+        return wallet.owner == (other if owner == NATIVE else owner)
+
+    return PositionLife(identity, tuple(one for one in changes if mine(one)), held, given=True)
+
+
+async def _identities(
+    sources: Sources,
+    worth: WalletWorth,
+    custody: Sequence[CustodyChange],
+    moves: Iterable[SentTransaction],
+) -> tuple[tuple[PositionIdentity, ...], dict[PoolId, PoolKey]]:
+    """Of every position the wallet ever had, burned ones by the logs of their transactions."""
+    known = {one.token_id: one.identity for one in worth.overview.wallet.positions}
+    ever = dict.fromkeys((*known, *(one.token_id for one in custody)))
+    known |= sources.memory.identities(one for one in ever if one not in known)
+    manager = sources.network.contracts.position_manager
+    ranges = {
+        change.salt: change
+        for one in moves
+        for change in one.changes
+        if change.sender == manager and change.salt in ever and change.salt not in known
+    }
+    pools = {one.pool_id: one.pool_key for one in known.values()}
+    pools = await _pool_keys(sources, [one.pool_id for one in ranges.values()], pools)
+    for token_id, change in ranges.items():
+        if key := pools.get(change.pool_id):
+            known[token_id] = identify(token_id, key, change.tick_lower, change.tick_upper)
+    sources.memory.remember(known.values())
+    return tuple(known[one] for one in sorted(known)), pools
+
+
+async def _pool_keys(
+    sources: Sources, wanted: Iterable[PoolId], known: Mapping[PoolId, PoolKey]
+) -> dict[PoolId, PoolKey]:
+    """The PositionManager keeps the key of every pool it ever minted in."""
+    missing = [one for one in dict.fromkeys(wanted) if one not in known]
+    manager = sources.network.contracts.position_manager
+    prefixes = [bytes.fromhex(one.removeprefix("0x")[:_POOL_ID_DIGITS]) for one in missing]
+    calls = [requests.call(manager, _POOL_KEYS + one.ljust(32, b"\0")) for one in prefixes]
+    found = dict(known)
+    for pool_id, answer in zip(missing, await settle_all(sources.client, calls), strict=True):
+        if isinstance(answer, bytes) and answer:
+            key = PoolKey(*abi.decode(POOL_KEY_TYPES, answer))
+            if key.pool_id == pool_id:
+                found[pool_id] = key
+    return found
+
+
+def _swapped(sent: Iterable[SentTransaction]) -> list[PoolId]:
+    return [swap.pool_id for one in sent for swap in one.swaps]
+
+
+def _gaps(facts: WalletFacts, custody: Sequence[CustodyChange]) -> Iterable[str]:
+    known = {one.identity.token_id for one in facts.lives}
+    for token_id in dict.fromkeys(one.token_id for one in custody):
+        if token_id not in known:
+            yield f"Of #{token_id} it is not known in which pool it was."
+    for one in facts.transactions.values():
+        for swap in one.swaps:
+            if one.sender == facts.owner and swap.pool_id not in facts.pools:
+                yield f"A swap of {one.hash} is in a pool that nobody tells the tokens of."

@@ -1,0 +1,1 @@
+"""A wallet's ledger, its stories and what they came to."""

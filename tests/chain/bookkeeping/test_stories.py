@@ -1,0 +1,141 @@
+"""Which positions are one story, and what a story came to, by hand."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from chain.base.quantity import Known, Unknown
+from chain.bookkeeping.facts import PositionLife, WalletFacts
+from chain.bookkeeping.lineage import SOON_SECONDS, stories
+from chain.bookkeeping.results import story_result
+from chain.bookkeeping.transactions import SentTransaction
+from chain.contracts.networks import NATIVE, network_named
+from chain.contracts.pool_key import PoolKey
+from chain.history.events import LogPlace
+from chain.math.liquidity import Amounts
+from chain.positions.circumstances import LiquidityChange
+from chain.positions.identity import identify
+from chain.tokens import Token
+
+if TYPE_CHECKING:
+    from chain.positions.wallet_worth import WalletWorth
+
+OWNER = "0x" + "aa" * 20
+DOLLAR, APPLE = "0x" + "11" * 20, "0x" + "22" * 20
+KEY = PoolKey(DOLLAR, APPLE, 3000, 60, NATIVE)
+OTHER = PoolKey(DOLLAR, "0x" + "33" * 20, 3000, 60, NATIVE)
+
+
+def _change(
+    time: int, delta: int, amounts: tuple[int, int] = (0, 0), fee: int = 0
+) -> LiquidityChange:
+    return LiquidityChange(
+        place=LogPlace(time, 1, "0x0", f"0x{time:064x}"),
+        timestamp=time,
+        liquidity_delta=delta,
+        amounts=Known(Amounts(*amounts), "logs"),
+        fees=Known(Amounts(fee, 0), "logs"),
+        gas=Known(1, "receipt"),
+        sqrt_price=Unknown("nobody asked"),
+    )
+
+
+def _life(token_id: int, *changes: LiquidityChange, key: PoolKey = KEY) -> PositionLife:
+    return PositionLife(identify(token_id, key, -60, 60), changes, None)
+
+
+def _names(*lives: PositionLife, plans: dict[str, str] | None = None) -> list[str]:
+    return [one.name for one in stories(lives, plans or {})]
+
+
+def test_a_range_entered_soon_after_the_last_was_left_goes_on_with_its_story() -> None:
+    first = _life(26, _change(100, 5), _change(200, -5))
+    second = _life(39, _change(200 + SOON_SECONDS, 7), _change(90_000, -7))
+    third = _life(40, _change(90_001, 3))
+
+    assert _names(third, first, second) == ["#26 → #39 → #40"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        _life(39, _change(201 + SOON_SECONDS, 7)),
+        _life(39, _change(150, 7)),
+        _life(39, _change(210, 7), key=OTHER),
+    ],
+)
+def test_what_is_late_early_or_of_another_pair_is_a_story_of_its_own(other: PositionLife) -> None:
+    first = _life(26, _change(100, 5), _change(200, -5))
+
+    assert sorted(_names(first, other)) == ["#26", "#39"]
+
+
+def test_one_plan_makes_one_story_however_late_and_in_whichever_pair() -> None:
+    first = _life(26, _change(100, 5), _change(200, -5))
+    second = _life(39, _change(99_000, 7), key=OTHER)
+    plans = {f"0x{200:064x}": "plan", f"0x{99_000:064x}": "plan"}
+
+    assert _names(first, second, plans=plans) == ["#26 → #39"]
+
+
+def test_what_was_left_in_part_goes_on_alone_and_none_is_followed_twice() -> None:
+    part = _life(1, _change(100, 5), _change(200, -4))
+    one, two = (
+        _life(2, _change(90, 5), _change(201, -5)),
+        _life(3, _change(80, 5), _change(202, -5)),
+    )
+    new = _life(4, _change(210, 7))
+
+    assert sorted(_names(part, one, two, new)) == ["#1", "#2", "#3 → #4"]
+
+
+def test_a_part_taken_out_realises_that_part_of_the_cost() -> None:
+    life = _life(
+        1,
+        _change(100, 10, amounts=(1_000, 0)),
+        _change(200, -4, amounts=(500, 0), fee=30),
+    )
+    token = Token(DOLLAR, "USD", 0, verified=True, suspicious=False)
+    coin = Token(NATIVE, "ETH", 0, verified=True, suspicious=False)
+    prices = {
+        time: {DOLLAR: Known(Fraction(1), "x"), NATIVE: Known(Fraction(2), "x")}
+        for time in (100, 200)
+    }
+    sent = {
+        f"0x{time:064x}": SentTransaction(
+            f"0x{time:064x}", time, time, OWNER, Known(1, "receipt"), (), 0, ()
+        )
+        for time in (100, 200)
+    }
+    facts = WalletFacts(
+        network_named("base"),
+        OWNER,
+        _no_worth(),
+        (life,),
+        sent,
+        {},
+        {DOLLAR: token, APPLE: token, NATIVE: coin},
+        prices,
+    )
+
+    [story] = stories((life,), {})
+    result = story_result(facts, story)
+
+    assert _value(result.realised) == 500 - 400 + 30 - 4
+    assert _value(result.unrealised) == -600
+    assert _value(result.result) == 500 + 30 - 4 - 1_000
+
+
+def _no_worth() -> WalletWorth:
+    """Of a wallet that holds nothing, nothing is asked."""
+    return cast("WalletWorth", None)
+
+
+def _value(known: object) -> Fraction:
+    assert isinstance(known, Known)
+    value = known.value
+    assert isinstance(value, Fraction)
+    return value

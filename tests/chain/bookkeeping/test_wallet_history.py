@@ -1,0 +1,100 @@
+"""A wallet's ledger against the embedded chain: what moved explains what is owned, to the unit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from chain.base.quantity import Known, Quantity
+from chain.bookkeeping.entry import EntryKind, LedgerAccount
+from chain.bookkeeping.wallet_history import read_wallet_history
+from chain.devnet.world.accounts import NEIGHBOUR, WIDE_PROVIDER
+from chain.positions.overview import Sources
+from chain.positions.wallet_worth import read_worths
+from chain.prices.price import WorthUnit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chain.bookkeeping.entry import LedgerEntry
+    from chain.bookkeeping.wallet_history import WalletHistory
+    from chain.contracts.networks import Address
+    from chain.tokens import Token
+    from tests.chain.conftest import Desk
+    from tests.chain.moves import Moves
+
+
+async def _history(desk: Desk, owner: Address, plans: Mapping[str, str]) -> WalletHistory:
+    sources = Sources(desk.client, desk.network, desk.store, None, lambda: 0.0)
+    [worth] = await read_worths(sources, [owner], WorthUnit.USD)
+    return await read_wallet_history(sources, worth, plans)
+
+
+def _sums(history: WalletHistory, kind: EntryKind | None = None) -> dict[Address, int]:
+    sums: dict[Address, int] = {}
+    for one in history.entries:
+        if kind in (None, one.kind):
+            sums[one.token.address] = sums.get(one.token.address, 0) + one.amount
+    return sums
+
+
+async def test_a_range_that_was_left_swapped_and_entered_anew_is_one_story(
+    desk: Desk, changing: Moves
+) -> None:
+    owner = WIDE_PROVIDER.address
+    before = await _history(desk, owner, {})
+    old = before.facts.worth.overview.wallet.positions[0]
+    key = old.pool.key
+    left = changing.burn(WIDE_PROVIDER, old.identity)
+    swapped = changing.swap(WIDE_PROVIDER, key, 10**15, zero_for_one=True)
+    spacing = key.tick_spacing
+    bounds = (old.pool.tick // spacing - 10) * spacing, (old.pool.tick // spacing + 10) * spacing
+    [new] = changing.mint(WIDE_PROVIDER, key, [bounds], 10**15, owner)
+
+    after = await _history(desk, owner, {left: "plan", swapped: "plan"})
+
+    assert not after.gaps
+    assert f"#{old.token_id} → #{new}" in {one.story.name for one in after.results}
+    assert _sums(after, EntryKind.SWAP)[key.currency0] == -(10**15)
+    # Every unit that came or went since is one of the entries: nothing more is unexplained.
+    assert _sums(after, EntryKind.ELSEWHERE) == _sums(before, EntryKind.ELSEWHERE)
+    for history in (before, after):
+        worth = history.facts.worth
+        assert _sums(history) == {one: _units(worth.owned(one)) for one in _sums(history)}
+        usd = sum(one.usd.value for one in history.entries if isinstance(one.usd, Known))
+        assert usd == worth.total
+
+
+def _units(known: Quantity[int]) -> int:
+    assert isinstance(known, Known)
+    return known.value
+
+
+async def test_a_position_given_away_leaves_with_all_that_was_in_it(
+    desk: Desk, changing: Moves
+) -> None:
+    owner = WIDE_PROVIDER.address
+    before = await _history(desk, owner, {})
+    given = before.facts.worth.overview.wallet.positions[0]
+    changing.give(WIDE_PROVIDER, NEIGHBOUR.address, given.token_id)
+
+    after = await _history(desk, owner, {})
+    theirs = await _history(desk, NEIGHBOUR.address, {})
+
+    inside = [one for one in after.entries if one.position == given.token_id]
+    mine = [one for one in inside if one.account is LedgerAccount.POSITION]
+    assert EntryKind.TRANSFERRED in {one.kind for one in mine}
+    assert {sum(one.amount for one in mine if one.token == token) for token in _tokens(mine)} == {0}
+    [result] = [one for one in after.results if given.token_id in one.story.token_ids]
+    assert not isinstance(result.result, Known)
+    arrived = [one for one in theirs.entries if one.position == given.token_id]
+    assert {one.kind for one in arrived} <= {
+        EntryKind.TRANSFERRED,
+        EntryKind.FEES,
+        EntryKind.REVALUED,
+    }
+    usd = sum(one.usd.value for one in theirs.entries if isinstance(one.usd, Known))
+    assert usd == theirs.facts.worth.total
+
+
+def _tokens(entries: list[LedgerEntry]) -> set[Token]:
+    return {one.token for one in entries}

@@ -1,0 +1,74 @@
+"""`zuno history`: everything that moved, at the prices of its time, for people and tax programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.commands.arguments import read_token_id
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+
+if TYPE_CHECKING:
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import CommandAnswer
+    from zuno_tui.shown.history_csv import CsvFormat
+
+_FORMATS: tuple[CsvFormat, ...] = ("csv", "koinly", "cointracking")
+
+
+class ShowHistory(Intent, frozen=True):
+    command: ClassVar = ("history",)
+    arguments: ClassVar = (
+        Argument(
+            "token_id",
+            "a position, told with those before and after it",
+            metavar="ID",
+            read=read_token_id,
+            optional=True,
+        ),
+        Argument("--wallet", "an address, an ENS name or a wallet's name", metavar="WALLET"),
+        Argument("--csv", "as a spreadsheet takes it", switch=True, default=False),
+        Argument("--format", "whose columns the CSV has", choices=_FORMATS, field="form"),
+        Argument("--from", "the first UTC day, like 2026-01-31", metavar="DAY", field="since"),
+        Argument("--to", "the last UTC day", metavar="DAY", field="until"),
+    )
+
+    token_id: int | None = None
+    wallet: str | None = None
+    csv: bool = False
+    form: CsvFormat | None = None
+    since: str | None = None
+    until: str | None = None
+
+
+async def _answer(session: Session, asked: ShowHistory) -> CommandAnswer:
+    from zuno_tui.commands.running.history import history_filter, told_history
+
+    named = () if asked.wallet is None else (asked.wallet,)
+    form = asked.form or ("csv" if asked.csv else None)
+    told = history_filter(asked.token_id, asked.since, asked.until)
+    return await told_history(session, named, form, told)
+
+
+def _read(said: Remaining) -> ShowHistory:
+    token_id = said.position() if said else None
+    said.end("all", "my", "whole", "life", "of", "position")
+    return ShowHistory(token_id)
+
+
+COMMAND = Command(
+    name="history",
+    does="everything that moved, at the prices of its time",
+    group=Group.POSITION,
+    intent=ShowHistory,
+    answer=_answer,
+    verbs=(
+        Verb(
+            "history",
+            _read,
+            "history [ID]",
+            spoken=("show history", "my history", "show my history"),
+            names="positions",
+        ),
+    ),
+)
