@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from chain.rpc.records import Block
     from chain.rpc.values import Hash
 
-MOST_EXACT = 300
+MOST_EXACT = 60
 """More headers than this are not fetched: the rest is interpolated, and said to be."""
 
 _BATCH = 100
@@ -74,10 +74,10 @@ async def first_block_since(client: RpcClient, network: Network, since: float, h
     high_time = float(head.timestamp)
     slack = (high_time - since) * _TOLERANCE
     guess = round(high - (high_time - since) / network.block_seconds)
+    # Where blocks come as evenly as they should, two of them are enough.
+    probes = {guess, guess - int(slack / network.block_seconds / 2)}
     while high - low > 1 and (low_time is None or since - low_time > slack):
-        step = max(1, (high - low) // (_PROBES + 1))
-        probes = {number for number in range(low + step, high, step) if low < number < high}
-        probes.add(min(max(guess, low + 1), high - 1))
+        probes = {min(max(one, low + 1), high - 1) for one in probes}
         for block in await read_headers(client, sorted(probes)):
             if block.timestamp <= since:
                 if block.number > low:
@@ -87,6 +87,8 @@ async def first_block_since(client: RpcClient, network: Network, since: float, h
         if low_time is not None:
             share = (since - low_time) / max(1.0, high_time - low_time)
             guess = low + int((high - low) * share)
+        step = max(1, (high - low) // (_PROBES + 1))
+        probes = {guess, *range(low + step, high, step)}
     return low
 
 
@@ -109,6 +111,8 @@ def spread(numbers: Sequence[int], most: int) -> list[int]:
     """At most so many of these, evenly, the first and the last among them."""
     if len(numbers) <= most:
         return list(numbers)
+    if most < 2:
+        return list(numbers[len(numbers) // 2 :][:most])
     last = len(numbers) - 1
     return [numbers[index * last // (most - 1)] for index in range(most)]
 

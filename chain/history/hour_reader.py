@@ -40,6 +40,12 @@ if TYPE_CHECKING:
 # embedded chain come whenever somebody moves its clock.
 _MOST_EXACT_BY_CLOCK = {"wall": MOST_EXACT, "head": 2_000}
 
+_EXACT_EVERY = HOUR // 2
+"""On such a network the times of two blocks so far apart tell those between to a few seconds."""
+
+_SETTLED_SECONDS = HOUR
+"""Older blocks are not replaced any more."""
+
 _SECONDS_AT_FIRST = 2 * HOUR
 """How much of a pool nothing is known of is asked for in the first request for logs."""
 
@@ -195,12 +201,15 @@ class _HourReader:
 
     async def _times(self, events: Iterable[SwapEvent], anchor: Block, end: Block) -> BlockTimes:
         hashes = {one.place.block_number: one.place.block_hash for one in events}
-        # Logs were read up to the end: it must still be there after them, or they are another's.
-        hashes[end.number] = end.hash
-        times = await read_block_times(
-            self._client, hashes, [anchor], most_exact=max(2, self._exact_left)
-        )
-        self._exact_left -= len(times.seconds) - len(times.estimated) - 1
+        known, exact = [anchor, end], self._exact_left
+        if self._network.clock == "wall":
+            exact = min(exact, (end.timestamp - anchor.timestamp) // _EXACT_EVERY)
+        if end.timestamp > self.head.timestamp - _SETTLED_SECONDS:
+            # It must still be there after its logs were read, or they are another's.
+            known, exact = [anchor], max(2, exact)
+            hashes[end.number] = end.hash
+        times = await read_block_times(self._client, hashes, known, most_exact=exact)
+        self._exact_left -= max(0, len(times.seconds) - len(times.estimated) - 2)
         return times
 
     async def _confirmed(self) -> dict[PoolId, KeptHours]:

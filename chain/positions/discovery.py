@@ -17,6 +17,7 @@ from chain.positions.custody import balance_call, decode_count, decode_flag, ope
 from chain.positions.holdings import (
     OWNERS_AT_ONCE,
     Holdings,
+    LogDelta,
     LogDeltaQuestion,
     by_owner,
     kept,
@@ -60,12 +61,18 @@ class Discovery:
         *,
         also: AlsoWords = no_more_words,
         watch: Callable[[SearchProgress], None] = lambda _: None,
+        between_logs: float = 0.0,
     ) -> None:
+        """Within `between_logs` seconds after logs were last read they are not asked for again.
+
+        Positions that came or went are noticed all the same, by their number and their owners.
+        """
         self._client = client
         self._network = network
         self._memory = memory
         self._also = also
         self._watch = watch
+        self._between_logs = between_logs
         self._position_manager = network.contracts.position_manager
         self._searcher = secrets.token_hex(8)
 
@@ -83,11 +90,12 @@ class Discovery:
         if not self._gives_logs():
             for trail in trails:
                 trail.search_what_was_missed()
+        with_logs = not self._were_followed_just_now(trails)
         setbacks = 0
         while True:
             try:
                 with sound_answers():
-                    wallets = await self._look(trails)
+                    wallets = await self._look(trails, with_logs=with_logs)
             except (BlockMovedError, Reorged, *NARROWABLE) as setback:
                 setbacks += 1
                 if setbacks > _MOST_SETBACKS:
@@ -99,6 +107,7 @@ class Discovery:
                         trail.search_what_was_missed()
                 continue
             if wallets is None:
+                with_logs = True
                 continue
             unfound = [
                 (trail, wallet)
@@ -199,10 +208,19 @@ class Discovery:
                 self._memory.release_search(owner)
         return not waited
 
-    async def _look(self, trails: Sequence[WalletTrail]) -> tuple[WalletPositions, ...] | None:
+    def _were_followed_just_now(self, trails: Sequence[WalletTrail]) -> bool:
+        return bool(self._between_logs) and all(
+            trail.follows_logs and self._memory.checked_within(trail.owner, self._between_logs)
+            for trail in trails
+        )
+
+    async def _look(
+        self, trails: Sequence[WalletTrail], *, with_logs: bool
+    ) -> tuple[WalletPositions, ...] | None:
         """The wallets by their last checkpoints and the logs since.
 
-        None if a checkpoint is of another chain: its trail then ends with the one before.
+        None if a checkpoint is of another chain: its trail then ends with the one before. Without
+        logs None also if anything came or went.
         """
         before = {trail.owner: trail.before() for trail in trails}
         at = OneBlock(self._client, self._network)
@@ -216,11 +234,11 @@ class Discovery:
                 *(balance_call(self._position_manager, owner) for owner in before),
                 *self._approvals(known),
             ),
-            question.requests,
+            question.requests if with_logs else (),
         )
         balances = answers.outcomes[: len(before)]
         approvals = dict(zip(known, answers.outcomes[len(before) :], strict=True))
-        news = question.answered(answers.beside)
+        news = question.answered(answers.beside) if with_logs else LogDelta(None, frozenset(), ())
         if news.lost:
             for trail in trails:
                 if trail.owner in news.lost:
@@ -250,6 +268,9 @@ class Discovery:
             )
             for (owner, was), balance in zip(before.items(), balances, strict=True)
         )
+        if not with_logs:
+            unchanged = all(one.complete and not one.unconfirmed for one in wallets)
+            return wallets if unchanged else None
         final = -1 if news.finalized is None else news.finalized.number
         proven = {
             trail.owner: kept((*trail.checkpoints[1:], _proven(now[trail.owner], wallet)), final)

@@ -78,6 +78,11 @@ class PositionMemory:
         found = (read_as(Holdings, one) for one in value) if isinstance(value, list) else ()
         return tuple(one for one in found if one is not None and one.block_hash is not None)
 
+    def checked_within(self, owner: Address, seconds: float) -> bool:
+        """Whether the logs of a wallet were followed up to a checkpoint so short a time ago."""
+        at = self._store.written_at(_HOLDINGS, f"{self._place}/{owner}")
+        return at is not None and 0 <= self._clock() - at < seconds
+
     def remember_checkpoints(self, of_owners: Mapping[Address, Sequence[Holdings]]) -> None:
         values = {
             f"{self._place}/{owner}": to_builtins(list(checkpoints), order="deterministic")

@@ -101,11 +101,17 @@ async def read_overview(
     unit: WorthUnit,
     *,
     watch: Callable[[SearchProgress], None] = lambda _: None,
+    between_logs: float = 0.0,
 ) -> Overview:
     """All of a wallet; one request to the chain when nothing of it is new to the memory."""
     network = sources.network
     discovery = Discovery(
-        sources.client, network, sources.memory, also=price_words(network), watch=watch
+        sources.client,
+        network,
+        sources.memory,
+        also=price_words(network),
+        watch=watch,
+        between_logs=between_logs,
     )
     wallet = await discovery.read(owner)
     tokens, prices = await read_values(sources, wallet.positions, wallet.words)

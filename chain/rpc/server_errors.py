@@ -53,6 +53,8 @@ def revert_reason(data: bytes) -> str:
 
 
 _LOOKED_AT = 2_000
+_BATCH_SIZES = (1_000, 500, 200, 100, 50, 20, 10, 5, 3, 1)
+"""What servers usually take at most, where they do not say."""
 _REVERT_CODES = frozenset((3, -32015))
 _LIMIT_EXCEEDED = -32005  # of requests, of blocks and of results alike
 _RATE_CODES = frozenset((429, _LIMIT_EXCEEDED, -32029, -32097))
@@ -199,7 +201,7 @@ def smaller_batch(error: ServerError, size: int) -> int:
         return int(named[1])
     if re.search(r"not (supported|allowed|enabled|permitted)|unsupported|disabled", words):
         return 1
-    return max(1, size // 2)
+    return next(one for one in _BATCH_SIZES if one < max(2, size))
 
 
 def _send_error(error: ServerError, words: str, shown: str, label: str) -> RpcError:

@@ -66,6 +66,8 @@ class Rhythm(Struct, frozen=True):
     """After faults in a row."""
     between_gains: float
     """Profit takes the swaps of a day: it is read less often."""
+    between_logs: float = 0.0
+    """Strangers who may move positions are looked for less often: the watch does it, too."""
     between_notes: float = 30.0
     """The least time between two writings of what was read."""
     patience: float = 900.0
@@ -74,7 +76,7 @@ class Rhythm(Struct, frozen=True):
     """The least time between two reads that announced blocks ask for."""
 
 
-LIVE = Rhythm(between_reads=15.0, longest_pause=120.0, between_gains=120.0)
+LIVE = Rhythm(between_reads=20.0, longest_pause=120.0, between_gains=600.0, between_logs=300.0)
 EMBEDDED = Rhythm(between_reads=2.0, longest_pause=8.0, between_gains=20.0, between_heads=0.5)
 
 
@@ -146,6 +148,7 @@ class PositionReader:
                     desk_context.wallet,
                     desk_context.session.settings.unit,
                     watch=self._scanning,
+                    between_logs=self._rhythm.between_logs,
                 )
             self._take(overview)
         except Exception as error:  # whatever it was, the last rows stay and the reading goes on

@@ -242,3 +242,31 @@ async def test_what_an_endpoint_takes_at_once_is_known_to_the_next_process(tmp_p
         chain.clock.now += 2 * DAY
         async with client_through(chain.network, provider, store=store) as client:
             assert client.log_range is None, "it may have changed since"
+
+
+async def test_what_comes_and_goes_is_noticed_without_logs() -> None:
+    profile = profile_named("own geth")
+    chain = chain_of(profile, [3.0, 12.0])
+    provider = Provider(profile, chain, chain.clock)
+
+    async def held() -> set[int]:
+        provider.forget_counts()
+        chain.clock.now += 20
+        memory = PositionMemory(store, chain.network, chain.clock.read)
+        discovery = Discovery(client, chain.network, memory, between_logs=300.0)
+        return {one.token_id for one in (await discovery.read(HOLDER)).positions}
+
+    with Store.in_memory() as store:
+        async with client_through(chain.network, provider, store=store) as client:
+            first = await held()
+            assert await held() == first
+            assert provider.methods == ["eth_getBlockByNumber", "eth_call"]
+            chain.give(77, HOLDER, chain.head)
+            assert await held() == first | {77}
+            # One for another: their number stays the same.
+            chain.give(77, OTHER, chain.head, HOLDER)
+            chain.give(78, HOLDER, chain.head)
+            assert await held() == first | {78}
+            chain.clock.now += 300
+            await held()
+            assert "eth_getLogs" in provider.methods

@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
+from chain.history.events import MODIFY_LIQUIDITY, SWAP
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions import custody
 from chain.positions.holdings import TRANSFER
 from chain.positions.identity import identify, layout_of
 from tests.fakes.honest_node import NodeRefusalError
 from tests.fakes.providers.clock import START
+from tests.fakes.providers.virtual_market import (
+    LIQUIDITY,
+    TICK,
+    VirtualMarket,
+    change_log,
+    log_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +40,15 @@ _TIME = abi.selector("getCurrentBlockTimestamp()")
 _NUMBER = abi.selector("getBlockNumber()")
 _PARENT = abi.selector("getLastBlockHash()")
 _ARB_NUMBER = abi.selector("arbBlockNumber()")
+_DECIMALS = abi.selector("decimals()")
+_WORDS_OF_TOKENS = {abi.selector("symbol()"): "USDC", abi.selector("name()"): "USD Coin"}
+_FEES = {
+    abi.selector("getL1FeeUpperBound(uint256)"),
+    abi.selector("getOperatorFee(uint256)"),
+    abi.selector("gasEstimateL1Component(address,bool,bytes)"),
+}
+_SPAN = (TICK - 1_000, TICK + 1_000)
+"""The ticks of every position."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +68,7 @@ class VirtualChain:
     next_id: int
     clock: VirtualClock
     transfers: list[TransferFact] = field(default_factory=list)
+    swaps_a_day: int = 0
 
     @property
     def head(self) -> int:
@@ -62,16 +80,18 @@ class VirtualChain:
         stable = self.network.stable or "0x" + "99" * 20
         self._key = PoolKey(NATIVE, stable, 500, 10, NATIVE)
         self._manager = contracts.position_manager
-        pool = layout_of(identify(1, self._key, -100, 100), self._manager).pool
-        slot0 = sqrt_price_at_tick(0) | 500 << 208
-        self._words = {pool.slot0: slot0, pool.liquidity: 10**18}
+        self._pool_manager = contracts.pool_manager
+        self._market = VirtualMarket(self.swaps_a_day, self.network.block_seconds)
+        pool = layout_of(identify(1, self._key, *_SPAN), self._manager).pool
+        slot0 = sqrt_price_at_tick(TICK) | TICK % (1 << 24) << 160 | 500 << 208
+        self._words = {pool.slot0: slot0, pool.liquidity: LIQUIDITY}
         self._moves: dict[int, list[TransferFact]] = {}
 
     def give(self, token_id: int, receiver: Address, block: int, sender: Address = NATIVE) -> None:
         fact = TransferFact(token_id, sender, receiver, block)
         self.transfers.append(fact)
         self._moves.setdefault(token_id, []).append(fact)
-        position = layout_of(identify(token_id, self._key, -100, 100), self._manager).position
+        position = layout_of(identify(token_id, self._key, *_SPAN), self._manager).position
         self._words[position.liquidity] = 10**15
 
     def owner(self, token_id: int, at: int) -> Address | None:
@@ -104,7 +124,24 @@ class VirtualChain:
                 last = self._height(str(wanted["toBlock"]), newest)
                 if last > newest:
                     raise NodeRefusalError(-32000, "block range extends beyond current head block")
-                return list(self._logs(int(str(wanted["fromBlock"]), 16), last, wanted["topics"]))
+                first = int(str(wanted["fromBlock"]), 16)
+                ours = wanted["address"] == self._manager
+                logs = self._logs if ours else self._pool_logs
+                return [
+                    {**one, "blockHash": self.hash(int(str(one["blockNumber"]), 16))}
+                    for one in logs(first, last, wanted["topics"])
+                ]
+            case "eth_getTransactionReceipt", [str(wanted)]:
+                return self._receipt(int(wanted[2:-4], 16))
+            case "eth_feeHistory", _:
+                return {
+                    "oldestBlock": hex(newest - 9),
+                    "baseFeePerGas": ["0x1"] * 11,
+                    "gasUsedRatio": [0.5] * 10,
+                    "reward": [["0x1"]] * 10,
+                }
+            case (("eth_maxPriorityFeePerGas" | "eth_gasPrice"), []):
+                return "0x1"
             case "eth_call", [{"data": str(data)}, ref]:
                 at = self._state(ref, newest)
                 success, answer = self._call(bytes.fromhex(data[2:]), at)
@@ -152,17 +189,46 @@ class VirtualChain:
         for place, one in enumerate(sorted(self.transfers, key=lambda one: one.block)):
             told = [TRANSFER, _topic(one.sender), _topic(one.receiver), f"0x{one.token_id:064x}"]
             if first <= one.block <= last and _matches(told, topics):
-                yield {
-                    "address": self._manager,
-                    "topics": told,
-                    "data": "0x",
-                    "blockNumber": hex(one.block),
-                    "blockHash": self.hash(one.block),
-                    "transactionHash": self.hash(one.block),
-                    "transactionIndex": "0x0",
-                    "logIndex": hex(place),
-                    "removed": False,
-                }
+                yield log_of(self._manager, told, "0x", one.block, place)
+
+    def _pool_logs(self, first: int, last: int, topics: object) -> Iterator[dict[str, object]]:
+        """What changed the pool: positions as they came to be, and swaps."""
+        assert isinstance(topics, list)
+        kinds = topics[0] if isinstance(topics[0], list) else [topics[0]]
+        pools = topics[1] if isinstance(topics[1], list) else [topics[1]]
+        if self._key.pool_id not in pools:
+            return
+        if MODIFY_LIQUIDITY in kinds:
+            yield from (
+                self._change(one)
+                for one in sorted(self.transfers, key=lambda one: one.block)
+                if first <= one.block <= last and one.sender == NATIVE
+            )
+        if SWAP in kinds and self.swaps_a_day:
+            yield from self._market.logs(first, last, self._key.pool_id, self._pool_manager)
+
+    def _change(self, fact: TransferFact) -> dict[str, object]:
+        return change_log(
+            self._pool_manager, self._key.pool_id, self._manager, fact.block, fact.token_id, _SPAN
+        )
+
+    def _receipt(self, block: int) -> dict[str, object]:
+        made = [self._change(one) for one in self.transfers if one.block == block]
+        return {
+            "transactionHash": made[0]["transactionHash"],
+            "transactionIndex": "0x0",
+            "blockNumber": hex(block),
+            "blockHash": self.hash(block),
+            "from": made[0]["address"],
+            "to": self._manager,
+            "contractAddress": None,
+            "status": "0x1",
+            "gasUsed": "0x5208",
+            "cumulativeGasUsed": "0x5208",
+            "effectiveGasPrice": "0x1",
+            "l1Fee": "0x1",
+            "logs": [{**one, "blockHash": self.hash(block)} for one in made],
+        }
 
     def _call(self, data: bytes, at: int) -> tuple[bool, bytes]:
         selector, given = data[:4], data[4:]
@@ -180,6 +246,12 @@ class VirtualChain:
                 return True, self._info(owner)
             case s if s in (custody.APPROVED, custody.SUBSCRIBER, _OPERATOR):
                 return True, bytes(_WORD)
+            case s if s == _DECIMALS:
+                return True, _word(6)
+            case s if s in _WORDS_OF_TOKENS:
+                return True, abi.encode(("string",), (_WORDS_OF_TOKENS[s],))
+            case s if s in _FEES:
+                return True, _word(1)
             case s if s == _NEXT_ID:
                 return True, _word(self.next_id)
             case s if s == _BALANCE:
@@ -198,7 +270,8 @@ class VirtualChain:
         if owner is None:
             return bytes(_WORD)
         prefix = int(self._key.pool_id[:52], 16)
-        return _word(prefix << 56 | 100 << 32 | (-100 % 2**24) << 8)
+        lower, upper = (tick % 2**24 for tick in _SPAN)
+        return _word(prefix << 56 | upper << 32 | lower << 8)
 
     def _aggregate(self, given: bytes, at: int) -> bytes:
         count = int.from_bytes(given[_WORD : 2 * _WORD], "big")
