@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import json
 import logging
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,7 @@ from agents.lp.debate import HANDLERS
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST
 from agents.lp.plan import ShapeChoice
+from agents.lp.usual_tokens import USUAL_TOKENS
 from agents.model.settings import ModelLimits
 from tests.agents.honest_model import SHAPES, honest, only_for, sceptical
 from tests.agents.made_up_markets import create_context, market_context
@@ -44,6 +46,7 @@ from tests.fakes.skipping_loop import run_skipping
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.agents.model_table import Context
     from tests.fakes.model_endpoint import ChatRequest, Conduct
 
 HASTE = ModelLimits(total_seconds=0.4, first_seconds=0.15, stall_seconds=0.1)
@@ -97,6 +100,21 @@ async def test_a_model_that_never_agrees_is_heard_in_all_four_chairs(
         assert answer.cited == 1
     assert held.struck == []
     await assert_kept_well(held, caplog.text)
+
+
+@pytest.mark.parametrize("context", [market_context("outside"), create_context("one token")])
+async def test_a_debate_takes_about_the_tokens_that_it_is_said_to(
+    table: Table, context: Context
+) -> None:
+    """A token is about four characters; the server of the test looks nothing up."""
+    held = await table.hold(says(sceptical, size=200), context)
+    asked: Counter[str] = Counter()
+    for request in held.requests:
+        role = request.reply_name.removesuffix("Reply").lower()
+        asked[role] += len(json.dumps(request.body)) // 4
+    asked["scout"] *= 2
+    for role, usual in USUAL_TOKENS.items():
+        assert usual.tokens_in / 2 <= asked[role] <= usual.tokens_in * 2
 
 
 async def test_a_new_position_takes_the_pools_and_the_exposure_the_model_names(

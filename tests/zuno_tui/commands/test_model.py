@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents.lp.payloads import SCOUT
+from agents.lp.usual_tokens import USUAL_TOKENS
 from chain.wallet import keyring_store
 from chain.wallet.keyring_store import Keyring
 from tests.fakes.model_endpoint import fails, says
@@ -85,9 +87,19 @@ qwen3 = [0, 0]
     prices = {one["role"]: (one["usdPerMillion"], one["priceFrom"]) for one in told["roles"]}
     assert prices["scout"] == ([1.0, 5.0], "table")
     assert prices["critic"] == ([0.0, 0.0], "settings.toml")
+    costs = {one["role"]: one["usdPerDebate"] for one in told["roles"]}
+    tokens_in, tokens_out = USUAL_TOKENS[SCOUT]
+    assert costs["scout"] == pytest.approx((tokens_in * 1 + tokens_out * 5) / 10**6)
+    assert costs["critic"] == 0
     assert told["budget"]["dayUsd"] == 2
     assert told["budget"]["dayTokens"] == 1_000_000
     assert told["rules"] is False
+
+
+def test_what_a_debate_costs_is_unknown_where_a_price_is(zuno: Zuno) -> None:
+    settings = '[model]\nprovider = "ollama"\nname = "own"\n'
+    _, told, _ = zuno("model", settings=settings)
+    assert {one["usdPerDebate"] for one in told["roles"]} == {None}
 
 
 def test_without_a_key_the_rules_speak_and_it_is_said_what_is_missing(zuno: Zuno) -> None:

@@ -9,10 +9,10 @@ import time
 from typing import TYPE_CHECKING
 
 from chain.base.home import HomeError
+from zuno_tui.commands.running.doctor_models import model_checks
 from zuno_tui.commands.running.doctor_network import (
     Check,
     CheckState,
-    model_check,
     network_checks,
     sending_check,
     subscription_checks,
@@ -79,7 +79,7 @@ async def _all_checks(session: Session) -> list[Check]:
     checks.append(_outbox_check(session))
     checks += _watch_checks(session)
     checks.append(await _keyring_check())
-    checks.append(await model_check(session))
+    checks += await model_checks(session)
     checks.append(_node_check())
     return checks
 

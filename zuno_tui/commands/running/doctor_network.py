@@ -1,22 +1,18 @@
-"""What the doctor asks over the network: endpoints, contracts, where sends go, and the model."""
+"""What the doctor asks over the network: endpoints, contracts and where sends go."""
 
 from __future__ import annotations
 
-import os
 import time
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.base.http import HttpClient, HttpError, HttpLimits
-from chain.base.units import MEGABYTE
 from chain.contracts.checksum import checksummed
 from chain.contracts.code_hashes import shipped_code_hashes
 from chain.contracts.keccak import keccak
 from chain.rpc import requests
 from chain.rpc.errors import RpcError
-from zuno_tui.settings import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -38,9 +34,6 @@ class Check(Struct, frozen=True):
     finding: str
     next_step: str = ""
     about_network: bool = False
-
-
-_MODEL_SECONDS = 5.0
 
 
 async def network_checks(session: Session) -> AsyncIterator[Check]:
@@ -100,40 +93,6 @@ async def subscription_checks(session: Session) -> AsyncIterator[Check]:
                 error.sentence,
                 "They are polled for meanwhile. The wss:// URL is named under [rpc].",
             )
-
-
-_MODEL_STEP = "What is set: zuno model. Until then debates run on the rules alone."
-
-
-async def model_check(session: Session) -> Check:
-    from zuno_tui.settings.debates import debate_settings
-
-    try:
-        chosen = debate_settings(session.settings, os.environ, profile=None, deterministic=False)
-    except SettingsError as error:
-        return Check("model", CheckState.BROKEN, str(error), str(session.home.settings))
-    model = chosen.model
-    if model is None:
-        first = chosen.choices[0]
-        why = "deterministic is chosen" if first.has_key else first.values["key"].shown
-        return Check("model", CheckState.WELL, f"none ({why}): debates run on the rules alone")
-    settings = model.default
-    if not settings.api_key:
-        return Check("model", CheckState.WELL, f"{settings.model} is set; ask it: zuno model test")
-    client = HttpClient(settings.base_url)
-    try:
-        answer = await client.get(
-            f"{settings.base_url.rstrip('/')}/models",
-            {"authorization": f"Bearer {settings.api_key}"},
-            HttpLimits(_MODEL_SECONDS, _MODEL_SECONDS, MEGABYTE, cut=True),
-        )
-    except HttpError as error:
-        return Check("model", CheckState.CAUTION, str(error), _MODEL_STEP)
-    finally:
-        await client.close()
-    if answer.status != 200:
-        return Check("model", CheckState.CAUTION, f"refused with HTTP {answer.status}", _MODEL_STEP)
-    return Check("model", CheckState.WELL, "answers")
 
 
 def _mend(session: Session) -> str:

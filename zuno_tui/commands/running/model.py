@@ -6,6 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from agents.lp.usual_tokens import USUAL_TOKENS
 from agents.model.abilities import AbilityMemory
 from agents.model.budget import NANO, Budget
 from agents.model.prices import known_prices
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from zuno_tui.shown.output import Json
 
 _HOUR = 3_600.0
-_COLUMNS = ("role", "model", "server", "key", "seconds", "tokens", "a million tokens")
+_COLUMNS = ("role", "model", "server", "key", "seconds", "tokens", "a million tokens", "a debate")
 
 
 def chosen_settings(session: Session) -> DebateSettings:
@@ -50,6 +51,7 @@ def listed(session: Session) -> CommandAnswer:
             *table([OutputColumn(title) for title in _COLUMNS], rows),
             *_origins(settings.choices),
             *(f"{role}: {words}" for role, words in known.items() if words),
+            _usual_line(settings),
             *_budget_lines(settings, tokens, nano),
         ),
         document={
@@ -84,6 +86,7 @@ def ability_words(able: ServerAbilities) -> str:
             ("temperature", able.takes_temperature),
             ("system messages", able.takes_system),
             ("a limit of tokens", bool(able.limit_name)),
+            ("tools", able.calls_tools),
         )
         if not taken
     ]
@@ -137,6 +140,7 @@ def _row(choice: ModelChoice, settings: DebateSettings) -> tuple[str, ...]:
         values["seconds"].shown,
         tokens,
         _price_words(choice, settings),
+        _debate_words(_debate_cost(choice, settings)),
     )
 
 
@@ -146,6 +150,26 @@ def _price_words(choice: ModelChoice, settings: DebateSettings) -> str:
         return "unknown"
     tokens_in, tokens_out = map(_usd_per_million, (rate.tokens_in, rate.tokens_out))
     return f"${tokens_in:g} in, ${tokens_out:g} out"
+
+
+def _debate_cost(choice: ModelChoice, settings: DebateSettings) -> int | None:
+    """What this role would usually cost a debate, in billionths of a dollar."""
+    rate = settings.prices.get(choice.settings.model)
+    return None if rate is None else rate.of(*USUAL_TOKENS[choice.role])
+
+
+def _debate_words(nano: int | None) -> str:
+    return "unknown" if nano is None else f"${nano / NANO:.4f}"
+
+
+def _usual_line(settings: DebateSettings) -> str:
+    costs = [_debate_cost(choice, settings) for choice in settings.choices]
+    known = None if None in costs else sum(cost or 0 for cost in costs)
+    tokens_in, tokens_out = map(sum, zip(*USUAL_TOKENS.values(), strict=True))
+    return (
+        f"a usual debate of two rounds: {_debate_words(known)} for {tokens_in:,} tokens in and "
+        f"{tokens_out:,} out, thinking not counted"
+    )
 
 
 def _origins(choices: Iterable[ModelChoice]) -> list[str]:
@@ -200,6 +224,7 @@ def _as_json(choice: ModelChoice, settings: DebateSettings, known: str) -> Json:
         "usdPerMillion": None
         if rate is None
         else [_usd_per_million(rate.tokens_in), _usd_per_million(rate.tokens_out)],
+        "usdPerDebate": _usd(_debate_cost(choice, settings)),
         "priceFrom": _price_origin(choice.settings.model, rate),
         "abilities": known or None,
     }
