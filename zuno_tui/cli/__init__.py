@@ -50,11 +50,30 @@ def _run(parsed: Namespace) -> int:
             from zuno_tui.session.names import address_flag
 
             parsed.address = address_flag(parsed)
-        return _run_command(parsed.chosen, parsed)
+        return _run_command(parsed.chosen, _at_demo(parsed))
     except Exception as error:
         code, words = explain(error)
         sys.stderr.write(words + "\n")
         return code
+
+
+def _at_demo(parsed: Namespace) -> Namespace:
+    """With nothing else chosen, commands that read or order speak to the demo that runs."""
+    command: Command | None = parsed.chosen
+    if command is None or not command.reaches_network:
+        return parsed
+    import os
+
+    from chain.base.home import Home
+    from zuno_tui.session.demo_place import at_running_demo
+    from zuno_tui.session.session import say
+
+    found = at_running_demo(parsed, Home.locate(os.environ, parsed.home), os.environ)
+    if found is None:
+        return parsed
+    there, place = found
+    say(place.words)
+    return there
 
 
 def _run_command(command: Command | None, parsed: Namespace) -> int:

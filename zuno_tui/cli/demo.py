@@ -6,6 +6,7 @@ Without a terminal, or with --text, it prints the demo wallet's positions instea
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import shutil
 import tempfile
@@ -23,6 +24,7 @@ from chain.devnet.launch import (
     running_devnet,
 )
 from zuno_tui.cli.terminal_check import no_desk_here
+from zuno_tui.session.demo_place import DemoPlace, genesis_at, registered_demo
 from zuno_tui.session.session import Session, say
 from zuno_tui.shown.exit_codes import DONE, FAILED
 
@@ -37,7 +39,10 @@ if TYPE_CHECKING:
 
 _PREFIX = "zuno-demo-"
 _STARTING = "Starting the embedded chain: the real Uniswap v4 contracts, a week of market history."
-_RUNNING = "The embedded chain runs, and its market moves a minute every second."
+_RUNNING = (
+    "The embedded chain runs, and its market moves a minute every second. "
+    "In another shell, zuno positions speaks to it."
+)
 
 
 def run(arguments: Namespace) -> int:
@@ -78,9 +83,19 @@ def demo_opening(arguments: Namespace) -> Opening:
                 tell(Said(_RUNNING, "good"))
                 chosen = argparse.Namespace(**{**vars(arguments), "home": home})
                 session = Session.start(_on_devnet(chosen, devnet))
-                yield DeskOpening(session, demo=True, deterministic=arguments.deterministic)
+                genesis = await asyncio.to_thread(genesis_at, devnet.url)
+                place = DemoPlace(os.getpid(), devnet.url, genesis or "", devnet.wallet, str(home))
+                with registered_demo(place, _homes(arguments)):
+                    yield DeskOpening(session, demo=True, deterministic=arguments.deterministic)
 
     return opening
+
+
+def _homes(arguments: Namespace) -> tuple[Home, ...]:
+    """Where commands in another shell look: the person's home, and the one that was named."""
+    own = Home.locate(os.environ)
+    named = Home.locate(os.environ, arguments.home)
+    return (own,) if named == own else (own, named)
 
 
 @contextmanager

@@ -191,6 +191,7 @@ COMMAND = Command(
     name="backtest",
     does="walk the rule forward over a pool's past",
     group=Group.HOUSE,
+    reaches_network=False,
     intent=RunBacktest,
     run=_run,
     answer=_answer,

@@ -83,6 +83,7 @@ COMMAND = Command(
     name="calibrate",
     does="score the card's probabilities on a file of hours",
     group=Group.HOUSE,
+    reaches_network=False,
     intent=Calibrate,
     run=_run,
     answer=_answer,

@@ -165,6 +165,8 @@ class Command(Struct, frozen=True, kw_only=True):
     on_command_line: bool = True
     takes_shared_flags: bool = True
     """Whether network, wallet and home can be named for it."""
+    reaches_network: bool = True
+    """Whether it speaks to a chain, or reads what was kept of one: then it may be the demo's."""
 
     answer: Callable[[Session, Any], Coroutine[Any, Any, CommandAnswer]] | None = None
     """Reads and answers in lines or as a document; at the desk it is a page."""

@@ -26,5 +26,6 @@ COMMAND = Command(
     name="demo",
     does="the desk on the embedded chain",
     group=Group.HOUSE,
+    reaches_network=False,
     intent=OpenDemo,
 )

@@ -15,5 +15,6 @@ COMMAND = Command(
     name="desk",
     does="open the desk; so does zuno without a command",
     group=Group.HOUSE,
+    reaches_network=False,
     intent=OpenDesk,
 )

@@ -61,6 +61,7 @@ COMMAND = Command(
     name="devnet",
     does="the embedded chain as a JSON-RPC server",
     group=Group.HOUSE,
+    reaches_network=False,
     intent=RunDevnet,
     takes_shared_flags=False,
     run=_run,

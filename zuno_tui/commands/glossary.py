@@ -44,6 +44,7 @@ COMMAND = Command(
     name="glossary",
     does="what a word means",
     group=Group.HOUSE,
+    reaches_network=False,
     intent=LookUpTerm,
     answer=_answer,
     verbs=(Verb("glossary", _read, "glossary [TERM]", spoken=("define",)),),

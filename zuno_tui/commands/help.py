@@ -27,6 +27,7 @@ COMMAND = Command(
     name="help",
     does="what can be typed, and which keys there are",
     group=Group.DESK,
+    reaches_network=False,
     intent=Help,
     on_command_line=False,
     verbs=(

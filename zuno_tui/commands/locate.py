@@ -69,6 +69,7 @@ COMMAND = Command(
     name="locate",
     does="where zuno keeps its files",
     group=Group.HOUSE,
+    reaches_network=False,
     intent=Locate,
     run=_run,
     answer=_answer,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 from zuno_tui.commands.possible import with_market
 
 if TYPE_CHECKING:
@@ -12,22 +12,30 @@ if TYPE_CHECKING:
 
     from zuno_tui.phrases.context import PhraseContext
     from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.market_clock import MarketAction
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import CommandAnswer
 
-MarketAction: TypeAlias = Literal["pause", "resume", "step", "faster", "slower"]
+_ACTIONS: tuple[MarketAction, ...] = ("pause", "resume", "step", "faster", "slower")
 
 
 class SetMarketClock(Intent, frozen=True):
     """The embedded chain's own clock."""
 
-    action: MarketAction
+    command: ClassVar = ("market",)
+    arguments: ClassVar = (Argument("action", "of the embedded chain's market", choices=_ACTIONS),)
 
-    @property
-    def twin(self) -> str:
-        return f"zuno devnet (zuno_{self.action})"
+    action: MarketAction
 
     @property
     def title(self) -> str:
         return f"market: {self.action}"
+
+
+async def _answer(session: Session, asked: SetMarketClock) -> CommandAnswer:
+    from zuno_tui.commands.running.market import market_turned
+
+    return await market_turned(session, asked.action)
 
 
 def _verb(action: MarketAction, does: str, *spoken: str) -> Verb:
@@ -53,7 +61,7 @@ COMMAND = Command(
     does="turn the clock of the demo's market",
     group=Group.DESK,
     intent=SetMarketClock,
-    on_command_line=False,
+    answer=_answer,
     verbs=(
         _verb("pause", "stop the demo's market"),
         _verb("resume", "let the demo's market run again", "continue", "unpause"),

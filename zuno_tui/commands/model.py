@@ -67,6 +67,7 @@ COMMAND = Command(
     name="model",
     does="which model each agent asks, and what it may cost",
     group=Group.HOUSE,
+    reaches_network=False,
     intent=ListModels,
     answer=_list,
     verbs=(Verb("model", _read, spoken=("models",)),),

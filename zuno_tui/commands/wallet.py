@@ -137,6 +137,7 @@ COMMAND = Command(
     name="wallet",
     does="keys, and whose positions are watched",
     group=Group.WALLET,
+    reaches_network=False,
     needs_action=True,
     actions=(
         _action("new", "make a new key", NewWallet),

@@ -20,8 +20,8 @@ from zuno_tui.desk.events import (
 from zuno_tui.desk.faults import one_line
 from zuno_tui.desk.guide import Guide
 from zuno_tui.desk.jobs import Jobs
-from zuno_tui.desk.market import next_speed
 from zuno_tui.desk.prose import SpeakerProse
+from zuno_tui.session.market_clock import next_speed
 from zuno_tui.settings import SettingsError
 from zuno_tui.shown.views import (
     ApprovalView,

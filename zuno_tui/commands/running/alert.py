@@ -19,6 +19,7 @@ from chain.prices.ladder import read_prices
 from chain.rpc.errors import RpcError
 from zuno_tui.commands.running.price import token_called
 from zuno_tui.phrases.phrase_error import PhraseError
+from zuno_tui.settings import SettingsError
 from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.output import OutputColumn, table
 from zuno_tui.shown.words import number
@@ -107,8 +108,8 @@ async def _price(session: Session, token: Token) -> Quantity[Fraction]:
             prices = await read_prices(
                 client, session.network, [token.address], coingecko=coingecko
             )
-    except RpcError as error:
-        return Unknown(error.sentence)
+    except (RpcError, SettingsError) as error:
+        return Unknown(str(error))
     return prices.price(token.address)
 
 

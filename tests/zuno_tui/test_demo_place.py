@@ -1,0 +1,99 @@
+"""A demo that runs is found by commands of another shell; one that is over is forgotten."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.base.home import Home
+from zuno_tui.session.demo_place import (
+    DemoPlace,
+    at_running_demo,
+    genesis_at,
+    registered_demo,
+    running_demo,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GENESIS = "0x" + "ab" * 32
+_NO_PROCESS = 2**22 + 1
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path / "home", tmp_path / "cache")
+    home.prepare()
+    return home
+
+
+@pytest.fixture
+def answering(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zuno_tui.session.demo_place.genesis_at", lambda _url: GENESIS)
+
+
+def _place(pid: int | None = None, genesis: str = GENESIS) -> DemoPlace:
+    return DemoPlace(
+        os.getpid() if pid is None else pid, "http://127.0.0.1:9", genesis, "0x1", "/d"
+    )
+
+
+def _asked(**named: str) -> Namespace:
+    chosen: dict[str, str | None] = {"network": None, "rpc": None, "address": None, "home": None}
+    return Namespace(**{**chosen, **named})
+
+
+@pytest.mark.usefixtures("answering")
+def test_it_is_found_while_it_runs_and_not_after(home: Home) -> None:
+    with registered_demo(_place(), [home]):
+        found = at_running_demo(_asked(), home, {})
+        assert found is not None
+        there, place = found
+        assert (there.network, there.rpc, there.address) == ("devnet", place.url, place.wallet)
+        assert str(there.home) == "/d"
+
+    assert at_running_demo(_asked(), home, {}) is None
+    assert not list(home.root.glob("demo*"))
+
+
+@pytest.mark.usefixtures("answering")
+@pytest.mark.parametrize("gone", [_place(pid=_NO_PROCESS), _place(genesis="0xcd")])
+def test_one_that_is_over_is_ignored_and_removed(home: Home, gone: DemoPlace) -> None:
+    with registered_demo(gone, [home]):
+        assert running_demo(home) is None
+        assert not list(home.root.glob("demo*"))
+
+
+@pytest.mark.usefixtures("answering")
+def test_what_a_person_chose_comes_first(home: Home) -> None:
+    with registered_demo(_place(), [home]):
+        assert at_running_demo(_asked(network="base"), home, {}) is None
+        assert at_running_demo(_asked(network="devnet"), home, {}) is not None
+        assert at_running_demo(_asked(), home, {"ZUNO_RPC": "http://x"}) is None
+        home.settings.write_text('network = "base"\n', "utf-8")
+        assert at_running_demo(_asked(), home, {}) is None
+
+
+@pytest.mark.usefixtures("answering")
+def test_a_later_demo_keeps_its_place(home: Home) -> None:
+    with registered_demo(_place(), [home]):
+        later = DemoPlace(os.getpid(), "http://127.0.0.1:10", GENESIS, "0x2", "/e")
+        with registered_demo(later, [home]):
+            pass
+        with registered_demo(_place(), [home]):
+            assert running_demo(home) == _place()
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://example.org", "http://10.0.0.1:1"])
+def test_only_an_answer_from_this_machine_counts(url: str) -> None:
+    assert genesis_at(url) is None
+
+
+def test_a_damaged_file_is_no_demo(home: Home) -> None:
+    (home.root / "demo.json").write_text('{"pid": "x"', "utf-8")
+
+    assert running_demo(home) is None

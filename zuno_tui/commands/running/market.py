@@ -1,0 +1,28 @@
+"""`zuno market pause`: the clock of the embedded chain's market, turned from the command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zuno_tui.phrases.phrase_error import PhraseError
+from zuno_tui.session.market_clock import turn_market
+from zuno_tui.shown.answer import CommandAnswer
+
+if TYPE_CHECKING:
+    from zuno_tui.session.market_clock import MarketAction
+    from zuno_tui.session.session import Session
+
+
+async def market_turned(session: Session, action: MarketAction) -> CommandAnswer:
+    if session.network.clock != "head":
+        raise PhraseError(
+            f"{session.network.title} has no clock to turn: only the embedded chain's market has. "
+            "Start one with: zuno demo",
+            "",
+        )
+    async with session.connect() as client:
+        trading = await turn_market(client, action)
+    return CommandAnswer(
+        lines=(f"{trading.words.capitalize()}.",),
+        document={"network": session.network.name, "speed": trading.speed, "phase": trading.phase},
+    )

@@ -1,0 +1,136 @@
+"""Where the demo that runs now is to be found, so that commands in another shell speak to it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from chain.base.home import write_atomically
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from chain.base.home import Home
+
+EMBEDDED_NETWORK = "devnet"
+"""What alerts and plans of the demo name it as, in the commands they print."""
+_FILE = "demo.json"
+_MOST_BYTES = 4_096
+_PATIENCE_SECONDS = 1.0
+_GENESIS = b'{"jsonrpc":"2.0","id":1,"method":"eth_getBlockByNumber","params":["0x0",false]}'
+_CHOSEN_BY = ("ZUNO_NETWORK", "ZUNO_RPC", "ZUNO_ADDRESS")
+
+
+class DemoPlace(Struct, frozen=True):
+    """A demo that runs, as the file of it says."""
+
+    pid: int
+    url: str
+    genesis: str
+    """The hash of its first block: another chain may answer at the same port later."""
+    wallet: str
+    home: str
+
+    @property
+    def words(self) -> str:
+        return f"Speaking to the demo that runs here ({self.url}, process {self.pid})."
+
+
+@contextmanager
+def registered_demo(place: DemoPlace, homes: Iterable[Home]) -> Iterator[None]:
+    """Found by others for as long as the block lasts; a demo that came later keeps its place."""
+    files = [home.root / _FILE for home in homes]
+    for file in files:
+        # A home that cannot be written to hides the demo, and keeps nobody from it.
+        with suppress(OSError):
+            write_atomically(file, msgspec.json.encode(place))
+    try:
+        yield
+    finally:
+        for file in files:
+            if _read(file) == place:
+                file.unlink(missing_ok=True)
+
+
+def at_running_demo(
+    arguments: Namespace, home: Home, environment: Mapping[str, str]
+) -> tuple[Namespace, DemoPlace] | None:
+    """The same command at the demo, where nothing else is chosen and one runs."""
+    from argparse import Namespace
+
+    elsewhere = arguments.network not in (None, EMBEDDED_NETWORK)
+    if elsewhere or arguments.rpc or arguments.address:
+        return None
+    if any(environment.get(name) for name in _CHOSEN_BY):
+        return None
+    if not (home.root / _FILE).is_file() or _has_settings(home):
+        return None
+    place = running_demo(home)
+    if place is None:
+        return None
+    chosen = {"network": EMBEDDED_NETWORK, "rpc": place.url, "address": place.wallet}
+    home_of_demo = type(home.root)(place.home)
+    return Namespace(**{**vars(arguments), **chosen, "home": home_of_demo}), place
+
+
+def running_demo(home: Home) -> DemoPlace | None:
+    """The demo registered in a home; one that is over is ignored, and its file removed."""
+    file = home.root / _FILE
+    place = _read(file)
+    if place is not None and _is_alive(place.pid) and genesis_at(place.url) == place.genesis:
+        return place
+    with suppress(OSError):
+        file.unlink(missing_ok=True)
+    return None
+
+
+def genesis_at(url: str) -> str | None:
+    """The hash of the first block of the chain that answers here; None where none does."""
+    from http.client import HTTPConnection, HTTPException
+
+    parts = urlsplit(url)
+    if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost", "::1"):
+        return None
+    connection = HTTPConnection(parts.hostname, parts.port, timeout=_PATIENCE_SECONDS)
+    try:
+        connection.request("POST", "/", _GENESIS, {"content-type": "application/json"})
+        answer = msgspec.json.decode(connection.getresponse().read(1 << 20))
+        return str(answer["result"]["hash"])
+    except (OSError, HTTPException, msgspec.DecodeError, TypeError, KeyError):
+        return None
+    finally:
+        connection.close()
+
+
+def _has_settings(home: Home) -> bool:
+    from chain.wallet.address_book import read_book
+
+    return home.settings.exists() or bool(read_book(home.keystore).wallets)
+
+
+def _read(file: Path) -> DemoPlace | None:
+    """None for what is missing, damaged, or written by somebody else."""
+    try:
+        if file.stat().st_uid != os.getuid():
+            return None
+        with file.open("rb") as opened:
+            return msgspec.json.decode(opened.read(_MOST_BYTES), type=DemoPlace)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return pid > 0
