@@ -65,7 +65,9 @@ def _pairs(pilot: Pilot[None]) -> Iterator[tuple[Pair, str]]:
 
 
 def _triplet(color: Color | None) -> tuple[int, int, int] | None:
-    return None if color is None or color.triplet is None else tuple(color.triplet)
+    if color is None or color.triplet is None:
+        return None
+    return color.triplet.red, color.triplet.green, color.triplet.blue
 
 
 def _luminance(colour: tuple[int, int, int]) -> float:
