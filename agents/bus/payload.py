@@ -104,6 +104,26 @@ class StruckClaim(Payload):
     why: Literal["mismatch", "unknown", "uncited"]
 
 
+class SpokenCell(Payload):
+    """One figure of a table, and whether it passed the check it stands for."""
+
+    text: str
+    passed: bool | None = None
+    """None where nothing is checked."""
+
+
+class SpokenRow(Payload):
+    name: str
+    cells: tuple[SpokenCell, ...]
+
+
+class SpokenTable(Payload):
+    """Figures side by side, said in place of sentences that recite them."""
+
+    columns: tuple[str, ...]
+    rows: tuple[SpokenRow, ...]
+
+
 class Thought(Payload):
     """What an agent says aloud; losing one changes nothing."""
 
@@ -113,6 +133,7 @@ class Thought(Payload):
     struck: tuple[StruckClaim, ...] = ()
     cited: int = 0
     """Numbers that were given and cited rightly."""
+    table: SpokenTable | None = None
 
 
 class AgentFact(Payload):

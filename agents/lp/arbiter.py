@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING
 
 from agents.bus.envelope import CLI
 from agents.bus.worker import Outgoing, StageFailedError
-from agents.lp.briefing import briefed
+from agents.lp.advice_words import move_words
+from agents.lp.advising import move_advice
+from agents.lp.briefing import AXES, asked_model, briefed
+from agents.lp.closing import closing_sentence
 from agents.lp.conclude import by_arbiter, is_permitted, plan_of
+from agents.lp.evaluation_context import evaluation_of
 from agents.lp.judge import JudgedCandidate, NumbersDifferError, Opinion, judged_round, recomputed
+from agents.lp.option_letters import option_letter
 from agents.lp.payloads import Deadlock, DebateKind, PlanReady
 from agents.lp.replies import ArbiterReply
 from agents.model.speaking import ask, model_thought, thought
 from agents.numbers.profiles import PROFILES
+from agents.numbers.rules import JudgmentVerdict
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -40,7 +46,8 @@ async def arbiter(
     brief = briefed(context, deadlock.context, deadlock.memory, deadlock)
     reply = None
     if choice is not None:
-        spoken = await ask(context, context.services.model, brief, ArbiterReply)
+        model = asked_model(context, deadlock.context)
+        spoken = await ask(context, model, brief, ArbiterReply)
         if spoken.silence:
             yield thought(number, "silence", spoken.silence)
         reply = spoken.reply
@@ -50,11 +57,10 @@ async def arbiter(
         yield model_thought(number, "decision", reply.rationale, brief)
         named = _named(deadlock.context, judged, reply.chosen_index)
         if named is None:
-            yield thought(
-                number, "floor", "The Arbiter named a move that may not be: the rules choose."
-            )
+            yield thought(number, "floor", _overruled(deadlock.context, judged, reply.chosen_index))
         choice = named or choice
     plan = plan_of(deadlock, judged, choice, decided_by="arbiter")
+    yield thought(number, "closing", closing_sentence(deadlock.context, plan, judged))
     yield Outgoing(DebateKind.PLAN_READY, CLI, PlanReady(plan=plan))
 
 
@@ -76,16 +82,26 @@ def _named(
     return move if is_permitted(context, move) else None
 
 
+def _overruled(context: MarketContext | CreateContext, judged: JudgedRound, index: int) -> str:
+    """Which rule the named move breaks; the rules choose in its place."""
+    letter = option_letter(index)
+    if index >= len(judged.moves):
+        return f"Overruled: there is no {letter}, so the rules choose."
+    move = judged.moves[index]
+    if move.judgment.verdict is JudgmentVerdict.VETO:
+        return f"Overruled: {letter} is vetoed, {move.judgment.reason}."
+    shape = move.evaluated.candidate.shape
+    evaluation = evaluation_of(context, 0 if shape is None else shape.pool_index)
+    words = move_words(move_advice(context, evaluation, move.evaluated))
+    return f"Overruled: {letter} may not win by the rule, {words.removeprefix('HOLD wins: ')}."
+
+
 def _by_rules(deadlock: Deadlock, choice: JudgedCandidate | None) -> str:
-    told = " ".join(
-        f"Round {one.number} ended in {one.decision.value if one.decision else 'silence'}: "
-        f"{one.critique}"
-        for one in deadlock.rounds
-    )
+    """The choice among what nobody vetoed, in a sentence."""
+    many = len(deadlock.rounds)
+    after = "After one round" if many == 1 else f"After {many} rounds"
     if choice is None:
-        return f"{told} The rules allow no move of the last round, so none is chosen."
-    axis = PROFILES[deadlock.context.profile].tiebreak.value
-    return (
-        f"{told} Of what is not vetoed, candidate {choice.evaluated.candidate.index} is best by "
-        f"score, and by {axis} where scores are equal."
-    )
+        return f"{after} nothing was accepted, and the rule lets none of the last ranges win."
+    axis = AXES[PROFILES[deadlock.context.profile].tiebreak]
+    letter = option_letter(choice.evaluated.candidate.index or 0)
+    return f"{after} nothing was accepted; of what is not vetoed {letter} is best by {axis}."

@@ -6,9 +6,12 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from agents.lp.advising import standing_advice
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import CreateContext
+from agents.lp.option_letters import option_letter
 from agents.lp.payloads import STRATEGIST
+from agents.lp.settled import settled
 from agents.lp.situation import (
     describe_capital,
     describe_depth,
@@ -19,6 +22,7 @@ from agents.lp.situation import (
 )
 from agents.model.brief import Brief
 from agents.model.numerals import Unit
+from agents.numbers.advice import COST_MULTIPLE, ENTER_OVER, LEAVE_UNDER, AdvisedAction
 from agents.numbers.profiles import PROFILES, Tiebreak
 from agents.numbers.regime import daily_sigma
 from agents.numbers.rules import Rule
@@ -36,10 +40,11 @@ if TYPE_CHECKING:
     from agents.lp.payloads import Debate, DebateRound, Objection
     from agents.lp.plan import Candidate, RuleFinding
     from agents.lp.services import DebateServices
+    from agents.model.interface import Model
 
     Context = MarketContext | CreateContext
 
-_AXES = {
+AXES = {
     Tiebreak.STRESSED_BUFFER: "the largest buffer at twice the volatility",
     Tiebreak.BUFFER_AND_YIELD: "the largest buffer times fees, a buffer beyond twice the floor "
     "counting no more",
@@ -61,7 +66,7 @@ def briefed(
     debate: Debate | None = None,
 ) -> Brief:
     """What the agent's model is told; nothing is written where there is none to read it."""
-    if context.services.model is None:
+    if asked_model(context, facts) is None:
         return Brief("")
     brief = Brief(_system(context.role))
     describe_market(brief, facts)
@@ -74,6 +79,11 @@ def briefed(
     return brief
 
 
+def asked_model(context: HandlerContext[DebateServices], facts: Context) -> Model | None:
+    """Who is asked: nobody where the rule has decided before anybody could argue."""
+    return None if settled(facts) is not None else context.services.model
+
+
 def describe_market(brief: Brief, context: Context) -> None:
     """The facts everybody may argue from."""
     rules = PROFILES[context.profile]
@@ -82,7 +92,7 @@ def describe_market(brief: Brief, context: Context) -> None:
         f"{brief.number(rules.buffer_floor_hours, Unit.HOURS)}, gas over a day's fees at most "
         f"{brief.number(rules.gas_yield_ceiling, Unit.MULTIPLIER)}, break-even within "
         f"{brief.number(rules.break_even_life_share, Unit.MULTIPLIER)} of the median life; "
-        f"the axis between candidates is {_AXES[rules.tiebreak]}."
+        f"the axis between candidates is {AXES[rules.tiebreak]}."
     )
     brief.say(f"Gas {brief.number(context.gas.wei_per_gas / GWEI, Unit.GWEI)}.")
     if isinstance(context, CreateContext):
@@ -115,7 +125,7 @@ def describe_bounds(brief: Brief, context: Context) -> None:
     describe_offsets(brief, evaluation_of(context))
 
 
-def describe_candidate(brief: Brief, name: str, candidate: Candidate) -> None:
+def describe_candidate(brief: Brief, name: str, candidate: Candidate, debate: Debate) -> None:
     if candidate.buffer_hours is None or candidate.survival is None:
         brief.say(
             f"{name}: in the wallet, cost {brief.number(candidate.cost_usd, Unit.USD)}, "
@@ -143,7 +153,8 @@ def describe_candidate(brief: Brief, name: str, candidate: Candidate) -> None:
         f"{brief.number(candidate.fee_yield_24h, Unit.USD)}, LVR a day "
         f"{brief.number(candidate.lvr_24h, Unit.USD)}, cost "
         f"{brief.number(candidate.cost_usd, Unit.USD)}, {swap}, break-even "
-        f"{brief.number(candidate.break_even_hours, Unit.HOURS)}."
+        f"{brief.number(candidate.break_even_hours, Unit.HOURS)}; nets "
+        f"{brief.number(candidate.net_7d, Unit.USD)} in a week{_against(brief, candidate, debate)}."
     )
     judgment = candidate.judgment
     if judgment is not None:
@@ -164,25 +175,52 @@ def describe_speeches(brief: Brief, debate: Debate) -> None:
             continue
         brief.say(f"  Critic {said}: {brief.quote(one.critique)}")
         for remark in one.remarks:
-            about = f"of candidate {remark.candidate}"
+            about = f"of candidate {option_letter(remark.candidate)}"
             brief.say(f"  Critic {said}, {about}: {brief.quote(remark.words)}")
 
 
 def describe_table(brief: Brief, debate: Debate) -> None:
-    describe_candidate(brief, "HOLD", debate.hold)
+    describe_candidate(brief, "HOLD", debate.hold, debate)
     if debate.exit is not None:
-        describe_candidate(brief, "EXIT", debate.exit)
+        describe_candidate(brief, "EXIT", debate.exit, debate)
+    describe_standing(brief, debate.context)
     for one in debate.rounds:
-        describe_round(brief, one)
+        describe_round(brief, one, debate)
 
 
-def describe_round(brief: Brief, one: DebateRound) -> None:
+def describe_standing(brief: Brief, context: Context) -> None:
+    """What the rule says before any move is judged, and from where on it would say otherwise."""
+    advice = standing_advice(context, evaluation_of(context))
+    stands = "leave" if advice.action is AdvisedAction.EXIT else "stay"
+    brief.say(
+        f"Before any move the rule says {stands} ({advice.reasons[0].value.replace('_', ' ')}): a "
+        f"pool in range is left under {brief.number(LEAVE_UNDER, Unit.MULTIPLIER)} its risk, one "
+        f"out of range entered over {brief.number(ENTER_OVER, Unit.MULTIPLIER)}; what is in range "
+        f"and paid is never moved for yield; a move gains more than "
+        f"{brief.number(COST_MULTIPLE, Unit.MULTIPLIER)} its cost over HOLD."
+    )
+
+
+def describe_round(brief: Brief, one: DebateRound, debate: Debate) -> None:
     decided = "not judged yet" if one.decision is None else f"decided {one.decision.value}"
     brief.say(f"Round {one.number}, proposed by the {one.proposed_by}, {decided}:")
     for index, candidate in enumerate(one.candidates):
-        describe_candidate(brief, f"Candidate {index}", candidate)
+        name = f"Candidate {option_letter(index)}, index {index}"
+        describe_candidate(brief, name, candidate, debate)
     for objection in one.objections:
         _objection(brief, objection, one)
+
+
+def _against(brief: Brief, candidate: Candidate, debate: Debate) -> str:
+    """A move's week beside those of HOLD and EXIT."""
+    told = []
+    for name, other in (("HOLD", debate.hold), ("EXIT", debate.exit)):
+        if candidate.index is None or other is None or other.net_7d is None:
+            continue
+        if candidate.net_7d is not None:
+            more = brief.number(candidate.net_7d - other.net_7d, Unit.USD)
+            told.append(f", {more} against {name}")
+    return "".join(told)
 
 
 def _pool(brief: Brief, observed: ObservedPool) -> None:
@@ -227,7 +265,8 @@ def _objection(brief: Brief, objection: Objection, one: DebateRound) -> None:
         else f"; a width of {brief.number(objection.needed_multiplier, Unit.MULTIPLIER)}"
         " would meet the floor"
     )
-    brief.say(f"  Point {objection.point}, candidate {objection.candidate}: {about}{needed}.")
+    letter = option_letter(objection.candidate)
+    brief.say(f"  Point {objection.point}, candidate {letter}: {about}{needed}.")
 
 
 def _finding(brief: Brief, finding: RuleFinding) -> str:

@@ -11,8 +11,10 @@ from agents.lp.evaluation import exit_candidate
 from agents.lp.evaluation_context import EvaluationContext, evaluation_of
 from agents.lp.facts import CreateContext, MarketContext
 from agents.lp.judge import JudgedCandidate, JudgedRound, judged_round
+from agents.lp.option_letters import option_letter
 from agents.lp.plan import Choice, Plan, PlanPoolFacts, Rejected, plan_identity
 from agents.lp.propose import candidates_of, shapes_by_rules
+from agents.lp.settled import decided_by_rule
 from agents.numbers.advice import AdviceReason, AdvisedAction
 from agents.numbers.choosing import (
     JudgedMove,
@@ -115,11 +117,12 @@ class RulesOutcome(NamedTuple):
 def _rules_outcome(debate: Debate, judged: JudgedRound) -> RulesOutcome:
     """What the rules choose; known already where nobody but they have spoken."""
     if all(_is_by_rules(one) for one in debate.rounds):
-        return _outcome_by_rules(debate.context, judged)
+        return outcome_by_rules(debate.context, judged)
     return rules_alone(debate.context, debate.max_rounds)
 
 
-def _outcome_by_rules(context: Context, judged: JudgedRound) -> RulesOutcome:
+def outcome_by_rules(context: Context, judged: JudgedRound) -> RulesOutcome:
+    """What the rules choose among moves that they have judged."""
     chosen = by_critic(context, judged) or by_arbiter(context, judged)
     choice = _choice(context, judged, chosen)
     if chosen is None or choice.kind != "move":
@@ -146,10 +149,10 @@ def rules_alone(context: Context, max_rounds: int) -> RulesOutcome:
     for number in range(1, max_rounds + 1):
         moves = candidates_of(context, shapes_by_rules(context, rounds))
         judged = judged_round(context, moves, {})
-        if judged.decision is Decision.ACCEPT or not moves:
+        if judged.decision is Decision.ACCEPT or not moves or decided_by_rule(context):
             break
         rounds.append(_bare_round(number))
-    return _outcome_by_rules(context, judged)
+    return outcome_by_rules(context, judged)
 
 
 def _choice(context: Context, judged: JudgedRound, chosen: JudgedCandidate | None) -> Choice:
@@ -311,7 +314,7 @@ def _evaluation(context: Context, chosen: JudgedCandidate | None) -> EvaluationC
 
 def _veto_reasons(judged: JudgedRound) -> tuple[str, ...]:
     return tuple(
-        f"candidate {index}: {move.judgment.reason}" for index, move in enumerate(judged.moves)
+        f"{option_letter(index)}: {move.judgment.reason}" for index, move in enumerate(judged.moves)
     )
 
 

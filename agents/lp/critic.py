@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from agents.bus.envelope import CLI
 from agents.bus.worker import Outgoing, StageFailedError
-from agents.lp.briefing import briefed
+from agents.lp.briefing import asked_model, briefed
+from agents.lp.closing import closing_sentence, standing_sentence
 from agents.lp.conclude import by_critic, plan_of
 from agents.lp.judge import JudgedRound, NumbersDifferError, Opinion, judged_round, recomputed
+from agents.lp.option_letters import option_letter
 from agents.lp.payloads import (
     ARBITER,
     STRATEGIST,
@@ -20,6 +22,8 @@ from agents.lp.payloads import (
     Proposal,
 )
 from agents.lp.replies import CriticReply
+from agents.lp.settled import decided_by_rule, settled
+from agents.lp.spoken_tables import broken_rules, checks_table, failing_words, listed
 from agents.model.speaking import ask, model_thought, thought
 from agents.numbers.rules import Decision, JudgmentVerdict
 
@@ -28,7 +32,6 @@ if TYPE_CHECKING:
 
     from agents.bus.envelope import Envelope
     from agents.bus.worker import HandlerContext
-    from agents.lp.plan import MoveJudgment
     from agents.lp.replies import CandidateOpinion
     from agents.lp.services import DebateServices
     from agents.model.brief import Brief
@@ -47,35 +50,47 @@ async def critic(
     number = proposal.latest.number
     brief = briefed(context, proposal.context, proposal.memory, proposal)
     reply = None
+    if number == 1:
+        yield thought(number, "standing", standing_sentence(proposal))
     if moves:
-        spoken = await ask(context, context.services.model, brief, CriticReply)
+        model = asked_model(context, proposal.context)
+        spoken = await ask(context, model, brief, CriticReply)
         if spoken.silence:
             yield thought(number, "silence", spoken.silence)
         reply = spoken.reply
     said = {} if reply is None else _strictest_said(reply)
     judged = judged_round(proposal.context, moves, _opinions(said, brief))
+    open_to_argument = settled(proposal.context) is None
+    table = checks_table(proposal, judged)
     if reply is None:
-        critique = _by_rules(judged)
-        yield thought(number, "critique", critique)
+        critique = _by_rules(number, judged)
+        if open_to_argument:
+            yield thought(number, "critique", critique, table=table)
     else:
         critique = brief.plain(reply.rationale)
-        yield model_thought(number, "critique", reply.rationale, brief)
-    for index, move in enumerate(judged.moves):
-        for turn in _verdict(number, index, move.judgment, said.get(index), brief):
+        yield model_thought(number, "critique", reply.rationale, brief, table=table)
+        for turn in _opinion_turns(number, judged, said, brief):
             yield turn
     remarks = tuple(
         CandidateRemark(candidate=index, words=brief.plain(one.reason))
         for index, one in said.items()
         if index < len(judged.moves)
     )
-    yield _answer(_with_judgment(proposal, judged, critique, remarks), judged)
-
-
-def _answer(debate: Critique, judged: JudgedRound) -> Outgoing:
-    """Done, back to the Strategist, or on to the Arbiter."""
-    if judged.decision is Decision.ACCEPT or not judged.moves:
+    debate = _with_judgment(proposal, judged, critique, remarks)
+    # Where only the rules speak, a second round changes nothing that they have decided.
+    over = not open_to_argument or (
+        context.services.model is None and decided_by_rule(proposal.context)
+    )
+    if judged.decision is Decision.ACCEPT or not judged.moves or over:
         plan = plan_of(debate, judged, by_critic(debate.context, judged), decided_by="critic")
-        return Outgoing(DebateKind.PLAN_READY, CLI, PlanReady(plan=plan))
+        yield thought(number, "closing", closing_sentence(debate.context, plan, judged))
+        yield Outgoing(DebateKind.PLAN_READY, CLI, PlanReady(plan=plan))
+    else:
+        yield _handed_on(debate)
+
+
+def _handed_on(debate: Critique) -> Outgoing:
+    """Back to the Strategist, or on to the Arbiter."""
     if len(debate.rounds) < debate.max_rounds:
         return Outgoing(DebateKind.CRITIQUE, STRATEGIST, debate)
     reason = f"No candidate was accepted in {len(debate.rounds)} rounds."
@@ -120,25 +135,35 @@ def _verdict_of(said: CandidateOpinion) -> JudgmentVerdict:
     return JudgmentVerdict(said.verdict)
 
 
-def _verdict(
-    number: int, index: int, judgment: MoveJudgment, said: CandidateOpinion | None, brief: Brief
+def _opinion_turns(
+    number: int, judged: JudgedRound, said: Mapping[int, CandidateOpinion], brief: Brief
 ) -> Iterator[Outgoing]:
-    """What the model says of a candidate, and what the rules say where it said nothing or less."""
-    verdict = judgment.verdict
-    if said is not None:
-        lead = f"{index}: {said.verdict}, "
-        yield model_thought(number, said.verdict, said.reason, brief, lead=lead)
-        if _verdict_of(said) is not verdict:
-            yield thought(number, "floor", f"{index}: {verdict} by the rules, {judgment.reason}")
-        return
-    yield thought(number, verdict.value, f"{index}: {verdict}, {judgment.reason}")
+    """What the model says of each candidate, then where the rules say otherwise, and why."""
+    otherwise: dict[str, list[str]] = {}
+    for index, move in enumerate(judged.moves):
+        opinion, letter = said.get(index), option_letter(index)
+        if opinion is not None:
+            lead = f"{letter}: {opinion.verdict}, "
+            yield model_thought(number, opinion.verdict, opinion.reason, brief, lead=lead)
+        if opinion is None or _verdict_of(opinion) is not move.judgment.verdict:
+            broken = ", ".join(broken_rules(move)) or "every floor is kept"
+            verdict = f"{move.judgment.verdict.value} ({broken})"
+            otherwise.setdefault(verdict, []).append(letter)
+    if otherwise:
+        told = "; ".join(f"{listed(names)} {verdict}" for verdict, names in otherwise.items())
+        yield thought(number, "floor", f"By the rules, in round {number}: {told}.")
 
 
-def _by_rules(judged: JudgedRound) -> str:
+def _by_rules(number: int, judged: JudgedRound) -> str:
     if not judged.moves:
         return "There is nothing to judge: no move can be made of what is held."
-    return {
-        Decision.ACCEPT: "At least one candidate keeps every rule of the profile.",
-        Decision.REVISE: "No candidate keeps every rule; some can be mended.",
-        Decision.VETO_ALL: "Every candidate fails a rule that cannot be mended by a little.",
-    }[judged.decision]
+    accepted = [
+        option_letter(index)
+        for index, move in enumerate(judged.moves)
+        if move.judgment.verdict is JudgmentVerdict.ACCEPT
+    ]
+    if accepted:
+        keeps = "keeps" if len(accepted) == 1 else "keep"
+        return f"{listed(accepted)} {keeps} every floor of the profile."
+    failing = "; ".join(failing_words(judged))
+    return f"In round {number} none keeps every floor. What fails: {failing}."

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.bus.worker import Outgoing, StageFailedError
-from agents.lp.advice_words import edge_words
-from agents.lp.briefing import briefed
+from agents.lp.briefing import asked_model, briefed
+from agents.lp.closing import settled_sentence
 from agents.lp.facts import CreateContext
 from agents.lp.payloads import (
     STRATEGIST,
@@ -16,11 +16,15 @@ from agents.lp.payloads import (
     FlowStart,
     context_hash,
 )
+from agents.lp.price_words import price_now, ticks_as_prices
 from agents.lp.replies import ScoutReply
 from agents.lp.services import observation, past_fact
+from agents.lp.settled import settled
+from agents.lp.spoken_tables import pools_table
 from agents.lp.tools.scout_tools import ScoutTools
 from agents.model.speaking import model_thought, thought
 from agents.model.tool_questions import ask_with_tools
+from agents.numbers.advice import ENTER_OVER
 from chain.base.number_words import percent, usd
 from chain.base.units import GWEI
 
@@ -53,11 +57,14 @@ async def scout(
             "No pool on this network holds what was asked for. "
             "Name another pair or fee, or see what there is: zuno pools"
         )
+    model = asked_model(context, seen)
+    if context.services.model is None:
+        yield thought(0, "rules", "The rules speak: no model is asked.")
     for line in _findings(seen):
         yield line
     brief = briefed(context, seen, start.memory)
     tools = ScoutTools(seen, brief, eyes.position_past, lambda past: context.say(past_fact(past)))
-    spoken = await ask_with_tools(context, context.services.model, brief, ScoutReply, tools)
+    spoken = await ask_with_tools(context, model, brief, ScoutReply, tools)
     if spoken.silence:
         yield thought(0, "silence", spoken.silence)
     if spoken.reply is None:
@@ -66,6 +73,10 @@ async def scout(
     else:
         summary = brief.plain(spoken.reply.summary)
         yield model_thought(0, "summary", spoken.reply.summary, brief)
+    decided = settled(seen)
+    if decided is not None:
+        asked = context.services.model is not None
+        yield thought(0, "settled", settled_sentence(seen, decided.reasons, asked=asked))
     whole = seen.model_copy(update={"summary": summary})
     yield Outgoing(
         DebateKind.CONTEXT_OBSERVED,
@@ -86,23 +97,34 @@ def _with_desk_knowledge(seen: MarketContext, start: FlowStart) -> MarketContext
 
 
 def _findings(seen: MarketContext | CreateContext) -> Iterator[Outgoing]:
-    yield thought(0, "chain", f"Read at block {seen.block:,}.")
-    pools = seen.surveyed_pools if isinstance(seen, CreateContext) else (seen.observed,)
-    for index, observed in enumerate(pools):
-        where = f"Pool {index}: " if isinstance(seen, CreateContext) else ""
-        market = observed.market
-        assumed = ", assumed" if market.sigma_assumed else ""
-        yield thought(
-            0,
-            "market",
-            f"{where}volatility {percent(market.sigma)} a day ({market.sigma_source}{assumed}); "
-            f"pool fees of the last 24 h {usd(market.fees_24h_usd)}; the pool "
-            f"{edge_words(market.edge_7d)}.",
-        )
-        yield thought(0, "regime", f"{where}{observed.regime.value}: {observed.regime_reason}")
-        yield from _hook(observed, where)
-    gwei = seen.gas.wei_per_gas / GWEI
-    yield thought(0, "gas", f"Gas is {gwei:.3g} gwei.")
+    gas = f"gas is {seen.gas.wei_per_gas / GWEI:.3g} gwei"
+    if isinstance(seen, CreateContext):
+        many = len(seen.surveyed_pools)
+        told = "1 pool can take" if many == 1 else f"{many} pools can take"
+        words = f"Block {seen.block:,}: {told} this capital; {gas}."
+        yield thought(0, "market", words, table=pools_table(seen))
+        for index, observed in enumerate(seen.surveyed_pools):
+            yield from _hook(observed, f"Pool {index}: ")
+        return
+    market = seen.observed.market
+    assumed = ", assumed" if market.sigma_assumed else ""
+    yield thought(
+        0,
+        "market",
+        f"Block {seen.block:,}: {_place(seen)}. Volatility is {percent(market.sigma)} a day "
+        f"({market.sigma_source}{assumed}), the pool's fees of 24 h are "
+        f"{usd(market.fees_24h_usd)}, {gas}.",
+    )
+    yield from _hook(seen.observed, "")
+
+
+def _place(seen: MarketContext) -> str:
+    """Where the price stands against the range that is held."""
+    position, observed = seen.position, seen.observed
+    held = ticks_as_prices(seen, observed, position.tick_lower, position.tick_upper)
+    price = price_now(seen, observed)
+    now = "the price" if price is None else f"the price is {price}"
+    return f"{now}, the range {held}" if price is not None else f"the range is {held} of {now}"
 
 
 def _hook(observed: ObservedPool, where: str) -> Iterator[Outgoing]:
@@ -115,11 +137,16 @@ def _hook(observed: ObservedPool, where: str) -> Iterator[Outgoing]:
 
 def _summary(seen: MarketContext | CreateContext) -> str:
     if isinstance(seen, CreateContext):
-        regimes = ", ".join(pool.regime.value for pool in seen.surveyed_pools)
-        return f"{len(seen.surveyed_pools)} pools can take this capital; they are {regimes}."
+        paid = sum((pool.market.edge_7d or 0) > ENTER_OVER for pool in seen.surveyed_pools)
+        line = f"over {ENTER_OVER:g} ×"
+        if paid > 1:
+            return f"{paid} of them pay {line} their risk, from where on a pool is entered."
+        many = "One of them pays" if paid else "None of them pays"
+        return f"{many} {line} its risk, from where on a pool is entered."
     observed, position = seen.observed, seen.position
     inside = position.tick_lower <= observed.pool.tick < position.tick_upper
-    state = "inside its range" if inside else "outside its range: it earns nothing"
+    state = "inside its range" if inside else "outside its range, where it earns nothing"
     if not position.liquidity:
-        state = "beside the point: the position is empty"
-    return f"The market is {observed.regime.value}. {observed.regime_reason} The price is {state}."
+        state = "beside the point, for the position is empty"
+    reason = observed.regime_reason.rstrip(".")
+    return f"The market is {observed.regime.value}: {reason}. The price is {state}."

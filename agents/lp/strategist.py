@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.bus.worker import Outgoing
-from agents.lp.briefing import briefed
+from agents.lp.briefing import asked_model, briefed
+from agents.lp.closing import stance_sentence
 from agents.lp.evaluation import exit_candidate, hold_candidate
 from agents.lp.facts import CreateContext
+from agents.lp.judge import judged_round
+from agents.lp.option_letters import option_letter
 from agents.lp.payloads import (
     CRITIC,
     AnsweredPoint,
@@ -20,19 +23,23 @@ from agents.lp.payloads import (
 from agents.lp.plan import ShapeChoice
 from agents.lp.propose import candidates_of, shapes_by_rules
 from agents.lp.replies import StrategistReply
+from agents.lp.settled import settled
+from agents.lp.spoken_tables import listed, proposal_table
 from agents.model.speaking import ask, model_thought, thought
 from agents.numbers.shapes import ExposureBias
-from chain.base.number_words import hours, percent, usd
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Iterator, Sequence
 
     from agents.bus.envelope import Envelope
     from agents.bus.worker import HandlerContext
-    from agents.lp.evaluation import Evaluated
     from agents.lp.facts import MarketContext
+    from agents.lp.payloads import Objection
     from agents.lp.services import DebateServices
     from agents.model.brief import Brief
+
+_NEW_ROUNDS = 2
+"""After them the rules would only propose again what they proposed before."""
 
 
 async def strategist(
@@ -55,31 +62,37 @@ async def strategist(
         return
     number = len(debate.rounds) + 1
     brief = briefed(context, debate.context, debate.memory, debate)
-    spoken = await ask(context, context.services.model, brief, StrategistReply)
+    model = asked_model(context, debate.context)
+    spoken = await ask(context, model, brief, StrategistReply)
     if spoken.silence:
         yield thought(number, "silence", spoken.silence)
     tag = "propose" if number == 1 else "revise"
     if spoken.reply is None:
-        shapes = shapes_by_rules(debate.context, debate.rounds)
+        moves = candidates_of(debate.context, shapes_by_rules(debate.context, debate.rounds))
         rationale, answers = _by_rules(debate)
-        yield thought(number, tag, rationale)
-        answering = [
-            thought(number, "answer", f"Point {answer.point}: {answer.words}") for answer in answers
-        ]
+        saying = thought(number, tag, rationale, table=proposal_table(debate.context, moves))
+        answering = list(_answers_by_rules(number, answers))
     else:
-        shapes = _chosen(debate.context, spoken.reply)
+        moves = candidates_of(debate.context, _chosen(debate.context, spoken.reply))
         said = _said(debate, spoken.reply)
         rationale = brief.plain(spoken.reply.rationale)
         answers = tuple(
             AnsweredPoint(point=point, words=brief.plain(words)) for point, words in said.items()
         )
-        yield model_thought(number, tag, spoken.reply.rationale, brief)
-        answering = [_answer(number, point, said.get(point), brief) for point in _points(debate)]
-    moves = candidates_of(debate.context, shapes)
-    for move in moves:
-        yield thought(number, "candidate", _described(move))
-    for turn in answering:
-        yield turn
+        table = proposal_table(debate.context, moves)
+        saying = model_thought(number, tag, spoken.reply.rationale, brief, table=table)
+        answering = [
+            _answer(number, objection, said[objection.point], brief)
+            for objection in _objections(debate)
+            if objection.point in said
+        ]
+        answering += _unanswered(number, debate, said)
+    if settled(debate.context) is None:
+        yield saying
+        for turn in answering:
+            yield turn
+        judged = judged_round(debate.context, moves, {})
+        yield thought(number, "stance", stance_sentence(number, debate.context, moves, judged))
     this_round = DebateRound(
         number=number,
         candidates=tuple(move.candidate for move in moves),
@@ -112,14 +125,13 @@ def _chosen(
     )
 
 
-def _points(debate: Proposal) -> tuple[int, ...]:
-    objections = debate.rounds[-1].objections if debate.rounds else ()
-    return tuple(objection.point for objection in objections)
+def _objections(debate: Proposal) -> tuple[Objection, ...]:
+    return debate.rounds[-1].objections if debate.rounds else ()
 
 
 def _said(debate: Proposal, reply: StrategistReply) -> dict[int, str]:
     """The model's first answer to each point; one to a point nobody made is left out."""
-    points = _points(debate)
+    points = [objection.point for objection in _objections(debate)]
     said: dict[int, str] = {}
     for answer in reply.answers:
         if answer.point in points:
@@ -127,39 +139,45 @@ def _said(debate: Proposal, reply: StrategistReply) -> dict[int, str]:
     return said
 
 
-def _answer(number: int, point: int, words: str | None, brief: Brief) -> Outgoing:
-    lead = f"Point {point}: "
-    if words is None:
-        return thought(number, "answer", f"{lead}left unanswered.")
+def _answer(number: int, objection: Objection, words: str, brief: Brief) -> Outgoing:
+    lead = f"Point {objection.point}, on {option_letter(objection.candidate)}: "
     return model_thought(number, "answer", words, brief, lead=lead)
 
 
+def _unanswered(number: int, debate: Proposal, said: dict[int, str]) -> Iterator[Outgoing]:
+    points = [str(one.point) for one in _objections(debate) if one.point not in said]
+    if len(points) == 1:
+        yield thought(number, "answer", f"Point {points[0]} is left unanswered.")
+    elif points:
+        yield thought(number, "answer", f"Points {listed(points)} are left unanswered.")
+
+
+def _answers_by_rules(number: int, answers: Sequence[AnsweredPoint]) -> Iterator[Outgoing]:
+    """One line for all the points together: the rules have but two answers."""
+    said = dict.fromkeys(answer.words for answer in answers)
+    if said:
+        yield thought(number, "answer", " ".join(f"{words}." for words in said))
+
+
 def _by_rules(debate: Proposal) -> tuple[str, tuple[AnsweredPoint, ...]]:
-    if not debate.rounds:
-        return (
-            "One wider, one tighter, one centred, and one that needs no swap if there is one.",
-            (),
-        )
+    number = len(debate.rounds) + 1
+    if number == 1:
+        return _first_by_rules(debate), ()
     answers = tuple(
         AnsweredPoint(
             point=objection.point,
-            words="the width the floor asked for, and a little more"
+            words="Where the buffer failed, wider as the floor asks and a little more"
             if objection.needed_multiplier is not None
-            else "a width that meets the floor is the narrowest, and so the best paid, that may be",
+            else "Where it was the cost, the narrowest that the floor allows earns the most",
         )
         for objection in debate.rounds[-1].objections
     )
-    return "The widths the floors asked for, and two with room to spare.", answers
+    if number > _NEW_ROUNDS:
+        return f"The rules have nothing new for round {number}.", answers
+    return "The widths the floors ask for, and two with room to spare.", answers
 
 
-def _described(move: Evaluated) -> str:
-    candidate = move.candidate
-    buffers, survival = candidate.buffer_hours, candidate.survival
-    swap = "without a swap" if candidate.prep_action is None else "after a swap"
-    return (
-        f"{candidate.index}: {candidate.kind} to ticks {candidate.tick_lower} … "
-        f"{candidate.tick_upper} {swap}; buffer {hours(buffers.at_1x if buffers else None)}, "
-        f"24 h survival {percent(survival.day if survival else None)}, fees "
-        f"{usd(candidate.fee_yield_24h)} against LVR {usd(candidate.lvr_24h)} a day, cost "
-        f"{usd(candidate.cost_usd)}."
-    )
+def _first_by_rules(debate: Proposal) -> str:
+    if isinstance(debate.context, CreateContext):
+        return "In each of the best pools, as wide as the profile asks or wider where it pays more."
+    return "One wider, one tighter, one centred, and one that needs no swap if there is one."

@@ -17,6 +17,7 @@ from agents.model.interface import ModelUnavailable, Unavailability
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from agents.bus.payload import SpokenTable
     from agents.bus.worker import HandlerContext
     from agents.model.brief import Brief
     from agents.model.interface import Answer, Model, ModelPrompt, Usage
@@ -127,13 +128,22 @@ async def _in_time(seconds: float, asking: Coroutine[None, None, T]) -> T:
     )
 
 
-def thought(round_number: int, tag: str, text: str) -> Outgoing:
+def thought(
+    round_number: int, tag: str, text: str, *, table: SpokenTable | None = None
+) -> Outgoing:
     """Words of code: its numbers are its own."""
-    return Outgoing(Kind.AGENT_THOUGHT, CLI, Thought(round=round_number, tag=tag, text=text))
+    said = Thought(round=round_number, tag=tag, text=text, table=table)
+    return Outgoing(Kind.AGENT_THOUGHT, CLI, said)
 
 
 def model_thought(
-    round_number: int, tag: str, text: str, brief: Brief, *, lead: str = ""
+    round_number: int,
+    tag: str,
+    text: str,
+    brief: Brief,
+    *,
+    lead: str = "",
+    table: SpokenTable | None = None,
 ) -> Outgoing:
     """Words of a model: each number in them is held against the ones it was given.
 
@@ -146,6 +156,11 @@ def model_thought(
         for flag in report.flags
     )
     said = Thought(
-        round=round_number, tag=tag, text=lead + text, struck=struck, cited=report.matched
+        round=round_number,
+        tag=tag,
+        text=lead + text,
+        struck=struck,
+        cited=report.matched,
+        table=table,
     )
     return Outgoing(Kind.AGENT_THOUGHT, CLI, said)

@@ -104,7 +104,10 @@ class Argued:
 def start_of(context: MarketContext | CreateContext, rounds: int) -> FlowStart | FlowCreateStart:
     if isinstance(context, MarketContext):
         return FlowStart(
-            token_id=context.position.token_id, profile=context.profile, max_rounds=rounds
+            token_id=context.position.token_id,
+            profile=context.profile,
+            max_rounds=rounds,
+            last_action_time=context.position.last_action_time,
         )
     return FlowCreateStart(
         goal=context.goal, owner=context.owner, profile=context.profile, max_rounds=rounds

@@ -140,13 +140,19 @@ def check_argued(context: Context, argued: Argued, rounds: int = 2) -> None:
     assert 1 <= plan.rounds <= rounds
     spoken = [(str(turn.role), turn.thought.tag) for turn in argued.ended.transcript]
     assert ("scout", "summary") in spoken
-    assert spoken.count(("strategist", "propose")) == 1
+    argued_about = ("scout", "settled") not in spoken
+    assert spoken.count(("strategist", "propose")) == argued_about
     assert spoken.count(("strategist", "revise")) == plan.rounds - 1
-    assert spoken.count(("critic", "critique")) == plan.rounds
+    assert spoken.count(("critic", "critique")) == (plan.rounds if argued_about else 0)
+    assert spoken.count(("critic", "standing")) == 1
     assert spoken.count(("arbiter", "decision")) == (plan.decided_by == "arbiter")
-    verdicts = {"accept", "revise", "veto"}
-    judged = sum(role == "critic" and tag in verdicts for role, tag in spoken)
-    assert judged == len(plan.rejected) + (plan.choice.kind == "move")
+    assert spoken[-1] == (plan.decided_by, "closing")
+    if argued_about:
+        tables = [turn.thought.table for turn in argued.ended.transcript]
+        judged = {"accept", "revise", "veto"}
+        rows = [row for table in tables if table for row in table.rows]
+        checked = sum(row.cells[-1].text.partition(",")[0] in judged for row in rows)
+        assert checked == len(plan.rejected) + (plan.choice.kind == "move")
     # Whatever was not chosen stands there with the reason why.
     assert all(rejected.why for rejected in plan.rejected)
 

@@ -15,6 +15,7 @@ from agents.bus.record import MemorySink, RecordWriter
 from agents.bus.worker import StageFailedError
 from agents.lp.conclude import rules_alone
 from agents.lp.debate import HANDLERS, hold_debate
+from agents.lp.option_letters import option_letter
 from agents.lp.payloads import (
     ARBITER,
     CRITIC,
@@ -103,7 +104,7 @@ async def test_after_the_last_round_a_deadlock_goes_to_the_arbiter(rounds: int) 
         *("deadlock", "plan_ready"),
     ]
     (decision,) = argued.said("decision")
-    assert all(f"Round {number} ended in " in decision for number in range(1, rounds + 1))
+    assert decision.startswith("After one round" if rounds == 1 else f"After {rounds} rounds")
 
 
 async def test_the_arbiter_chooses_among_what_is_not_vetoed() -> None:
@@ -123,7 +124,7 @@ async def test_the_arbiter_chooses_among_what_is_not_vetoed() -> None:
     assert len(stressed) > 1
     assert plan.choice.index == max(stressed, key=lambda index: stressed[index])
     assert plan.verdict == "approve_with_caution"
-    assert f"candidate {plan.choice.index} is best" in argued.said("decision")[0]
+    assert f" {option_letter(plan.choice.index)} is best " in argued.said("decision")[0]
 
 
 class Stubborn:

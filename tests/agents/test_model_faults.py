@@ -176,7 +176,7 @@ async def test_a_floor_that_was_argued_away_stands_and_says_why(table: Table) ->
         assert "It keeps" not in move.judgment.reason
         assert "outside the range" in move.judgment.reason
     floors = [turn.thought.text for turn in held.ended.transcript if turn.thought.tag == "floor"]
-    assert any(text.startswith("0: veto by the rules, the price is outside") for text in floors)
+    assert any("A and B veto (the place of the price" in text for text in floors)
 
 
 async def test_an_arbiter_who_names_a_vetoed_move_is_not_followed(table: Table) -> None:
@@ -193,7 +193,8 @@ async def test_an_arbiter_who_names_a_vetoed_move_is_not_followed(table: Table) 
     assert held.plan.choice.kind == "move"
     assert held.plan.choice.index in (1, 2)
     said = [turn.thought.text for turn in held.ended.transcript if turn.role is ARBITER]
-    assert said[-1] == "The Arbiter named a move that may not be: the rules choose."
+    assert said[-2].startswith("Overruled: A is vetoed, ")
+    assert said[-1].startswith("The plan is ")
 
 
 FAULTS = [

@@ -9,6 +9,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
+from zuno_tui.shown.spoken_table import table_lines
 
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _ROLE_WIDTH = 10
 _NARROWEST = 40
+_TABLE_INDENT = 2
 WHY_STRUCK = {
     FlagKind.MISMATCH: "not the number given",
     FlagKind.UNKNOWN: "no such number",
@@ -27,15 +29,34 @@ WHY_STRUCK = {
 def turn_line(role: str, thought: Thought) -> str:
     """One turn, wrapped under itself where the lines have an end."""
     head = _head(role, thought.round)
-    return wrapped(head + readable(thought), indent=len(head))
+    words = wrapped(head + readable(thought), indent=len(head))
+    return "\n".join((words, *_table(thought, len(head))))
 
 
 def wrapped(text: str, *, indent: int) -> str:
     """Text broken to the width of the terminal; whole when there is none to see it."""
-    if not sys.stderr.isatty() and "COLUMNS" not in os.environ:
+    width = _width()
+    if width is None:
         return text
-    width = max(_NARROWEST, shutil.get_terminal_size().columns)
     return textwrap.fill(text, width, subsequent_indent=" " * indent, break_on_hyphens=False)
+
+
+def _width() -> int | None:
+    if not sys.stderr.isatty() and "COLUMNS" not in os.environ:
+        return None
+    return max(_NARROWEST, shutil.get_terminal_size().columns)
+
+
+def _table(thought: Thought, indent: int) -> list[str]:
+    """Under the words, and as far in where it fits there."""
+    if thought.table is None:
+        return []
+    width = _width()
+    for far in (indent, _TABLE_INDENT):
+        lines = table_lines(thought.table, None if width is None else width - far)
+        if len(lines) > len(thought.table.rows):
+            return [" " * far + line for line in lines]
+    return [wrapped(" " * _TABLE_INDENT + line, indent=2 * _TABLE_INDENT) for line in lines]
 
 
 def readable(thought: Thought) -> str:
@@ -77,7 +98,7 @@ class LiveTranscript:
         self._end_line()
         self._thinking = None
         # What was just read as it was written is not printed again; what was struck in it is.
-        if not streamed or turn.thought.struck:
+        if not streamed or turn.thought.struck or turn.thought.table is not None:
             sys.stderr.write(turn_line(turn.role, turn.thought) + "\n")
             sys.stderr.flush()
 

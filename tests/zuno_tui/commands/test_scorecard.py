@@ -143,7 +143,7 @@ def test_a_plan_says_how_those_like_it_did(
     kept = json.loads((home / "plans" / f"{plan.plan_id}.json").read_bytes())
     assert "trackRecord" not in kept
     assert main([*flags, "plan"]) == DONE
-    assert "Of 3 such holds 3 beat leaving after 7 days." in capsys.readouterr().out
+    assert "3 of 3 such holds beat leaving after 7 days." in capsys.readouterr().out
 
 
 def test_a_kind_nobody_judged_has_no_record_and_a_week_is_preferred() -> None:

@@ -1,0 +1,208 @@
+"""What agents show instead of reciting it: pools, proposals and checks as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.bus.payload import SpokenCell, SpokenRow, SpokenTable
+from agents.lp.advice_words import edge_figure
+from agents.lp.advising import move_advice
+from agents.lp.evaluation_context import evaluation_of
+from agents.lp.facts import MarketContext
+from agents.lp.option_letters import option_letter
+from agents.lp.price_words import price_now, range_prices
+from agents.numbers.rules import JudgmentVerdict, Rule
+from chain.base.number_words import UNKNOWN, hours, percent, usd
+from chain.base.units import PIPS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agents.lp.evaluation import Evaluated
+    from agents.lp.facts import CreateContext
+    from agents.lp.judge import JudgedCandidate, JudgedRound
+    from agents.lp.payloads import Debate
+    from agents.lp.plan import Candidate, RuleFinding
+
+    Context = MarketContext | CreateContext
+
+_NOTHING = SpokenCell(text="–")
+_CHECKS = {
+    Rule.BUFFER_FLOOR: "buffer",
+    Rule.GAS_YIELD: "gas/day",
+    Rule.BREAK_EVEN: "pays back",
+    Rule.OWN_SWAP: "own swap",
+    Rule.REPLAY: "replayed",
+}
+"""A column for each rule that has a figure; the price's place and the hook are told by verdicts."""
+
+
+_LARGE = 100
+_HARDLY = 0.0001
+"""Of the price: a smaller move of it is none to speak of."""
+_RULE_NAMES = {
+    Rule.PRICE_INSIDE: "the place of the price",
+    Rule.HOOK: "the hook",
+    Rule.BUFFER_FLOOR: "the buffer",
+    Rule.GAS_YIELD: "gas",
+    Rule.BREAK_EVEN: "break-even",
+    Rule.OWN_SWAP: "the own swap",
+    Rule.REPLAY: "the replay",
+}
+
+
+def pools_table(context: CreateContext) -> SpokenTable:
+    """The pools that can take the capital."""
+    rows = []
+    for index, observed in enumerate(context.surveyed_pools):
+        market = observed.market
+        assumed = " assumed" if market.sigma_assumed else ""
+        cells = (
+            percent(observed.pool.lp_fee / PIPS),
+            price_now(context, observed) or UNKNOWN,
+            f"{percent(market.sigma)}{assumed}",
+            usd(market.fees_24h_usd),
+            edge_figure(market.edge_7d),
+            observed.regime.value,
+        )
+        rows.append(_row(f"pool {index}", cells))
+    columns = ("fee", "price", "volatility", "fees 24 h", "pays", "market")
+    return SpokenTable(columns=columns, rows=tuple(rows))
+
+
+def proposal_table(context: Context, moves: Sequence[Evaluated]) -> SpokenTable | None:
+    """The ranges that are proposed, by letter."""
+    if not moves:
+        return None
+    rows = []
+    for move in moves:
+        one = move.candidate
+        cells = (
+            range_prices(context, one),
+            percent(None if one.survival is None else one.survival.day),
+            usd(one.fee_yield_24h),
+            usd(one.lvr_24h),
+            usd(one.cost_usd),
+            "no" if one.prep_action is None else "yes",
+        )
+        rows.append(_row(_name(context, one), cells))
+    columns = ("range", "stays 24 h", "fees/day", "LVR/day", "cost", "swap")
+    return SpokenTable(columns=columns, rows=tuple(rows))
+
+
+def checks_table(debate: Debate, judged: JudgedRound) -> SpokenTable | None:
+    """HOLD and EXIT beside every move: what each rule found, and what a week is expected to net."""
+    if not judged.moves:
+        return None
+    found = {finding.rule for move in judged.moves for finding in move.judgment.findings}
+    rules = [rule for rule in _CHECKS if rule in found]
+    rows = [_standing_row("HOLD", len(rules), debate.hold.net_7d, None)]
+    if debate.exit is not None:
+        over = _less(debate.exit.net_7d, debate.hold.net_7d)
+        rows.append(_standing_row("EXIT", len(rules), debate.exit.net_7d, over))
+    rows += [_checked_row(debate, move, rules) for move in judged.moves]
+    columns = (*(_CHECKS[rule] for rule in rules), "net 7 d", "over HOLD", "judged")
+    return SpokenTable(columns=columns, rows=tuple(rows))
+
+
+def _standing_row(name: str, checks: int, net: float | None, over: float | None) -> SpokenRow:
+    more = _NOTHING if over is None else SpokenCell(text=_signed(over))
+    cells = (*(_NOTHING,) * checks, SpokenCell(text=usd(net)), more, _NOTHING)
+    return SpokenRow(name=name, cells=cells)
+
+
+def _checked_row(debate: Debate, move: JudgedCandidate, rules: Sequence[Rule]) -> SpokenRow:
+    one, findings = move.candidate, move.judgment.findings
+    shape = one.shape
+    evaluation = evaluation_of(debate.context, 0 if shape is None else shape.pool_index)
+    told = move_advice(debate.context, evaluation, move.evaluated)
+    return SpokenRow(
+        name=option_letter(one.index or 0),
+        cells=(
+            *(
+                _check(rule, [each for each in findings if each.rule is rule], one)
+                for rule in rules
+            ),
+            SpokenCell(text=usd(one.net_7d)),
+            SpokenCell(text=_signed(_less(told.gain, told.cost)), passed=told.permits),
+            SpokenCell(text=_verdict(move), passed=move.judgment.verdict is JudgmentVerdict.ACCEPT),
+        ),
+    )
+
+
+def _check(rule: Rule, findings: Sequence[RuleFinding], one: Candidate) -> SpokenCell:
+    if not findings:
+        return _NOTHING
+    worst = max(findings, key=lambda found: found.verdict is not JudgmentVerdict.ACCEPT)
+    return SpokenCell(
+        text=_figure(rule, worst, one), passed=worst.verdict is JudgmentVerdict.ACCEPT
+    )
+
+
+def _figure(rule: Rule, found: RuleFinding, one: Candidate) -> str:
+    value = found.value
+    if rule is Rule.BREAK_EVEN and not one.breaks_even:
+        return "never"
+    if value is None:
+        hopeless = rule is Rule.GAS_YIELD and found.verdict is JudgmentVerdict.VETO
+        return "no fees" if hopeless else UNKNOWN
+    if rule is Rule.GAS_YIELD:
+        return f"{value:.2g} ×" if value < _LARGE else f"{value:,.0f} ×"
+    if rule is Rule.OWN_SWAP:
+        return f"{100 * value:.2g} %" if value > _HARDLY else f"<{100 * _HARDLY:g} %"
+    return usd(value) if rule is Rule.REPLAY else hours(value)
+
+
+def _less(amount: float | None, taken: float | None) -> float | None:
+    return None if amount is None or taken is None else amount - taken
+
+
+def _verdict(move: JudgedCandidate) -> str:
+    """The verdict, with the rule that has no column of its own where one was broken."""
+    broken = (each for each in move.judgment.findings if each.verdict is not JudgmentVerdict.ACCEPT)
+    unseen = {Rule.PRICE_INSIDE: "outside", Rule.HOOK: "hook"}
+    why = [unseen[each.rule] for each in broken if each.rule in unseen]
+    return ", ".join((move.judgment.verdict.value, *why))
+
+
+def _signed(value: float | None) -> str:
+    return f"+{usd(value)}" if value is not None and value > 0 else usd(value)
+
+
+def _name(context: Context, one: Candidate) -> str:
+    letter = option_letter(one.index or 0)
+    if isinstance(context, MarketContext):
+        return f"{letter} {one.kind}"
+    index = [each.pool.pool_id for each in context.surveyed_pools].index(one.pool_id)
+    return f"{letter} pool {index}"
+
+
+def _row(name: str, cells: Sequence[str]) -> SpokenRow:
+    return SpokenRow(name=name, cells=tuple(SpokenCell(text=cell) for cell in cells))
+
+
+def broken_rules(move: JudgedCandidate) -> Iterator[str]:
+    """The names of the rules that keep a move from being accepted."""
+    for finding in move.judgment.findings:
+        if finding.verdict is not JudgmentVerdict.ACCEPT:
+            yield _RULE_NAMES[finding.rule]
+
+
+def failing_words(judged: JudgedRound) -> Iterator[str]:
+    """Which rule fails in which moves: `gas in A and B`."""
+    for rule, name in _RULE_NAMES.items():
+        failing = [
+            option_letter(index)
+            for index, move in enumerate(judged.moves)
+            if any(
+                each.rule is rule and each.verdict is not JudgmentVerdict.ACCEPT
+                for each in move.judgment.findings
+            )
+        ]
+        if failing:
+            yield f"{name} in {listed(failing)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """`A`, `A and B`, `A, B and C`."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
