@@ -12,3 +12,10 @@ def time_text(second: int) -> str:
     if second > LAST_SECOND:
         return f"second {second}"
     return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def minute_text(second: int) -> str:
+    """The same to the minute, for a line."""
+    if second > LAST_SECOND:
+        return f"second {second}"
+    return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M} UTC"

@@ -67,11 +67,17 @@ class Network(Struct, frozen=True):
     ens_registry: Address | None
     """Where its names are kept; None where Ethereum keeps them."""
     endpoints: tuple[str, ...]
+    explorer: str | None
+    """Where people look at a transaction; None where nobody shows any."""
     testnet: bool
     default_address: Address | None
     """Whose positions to show when nobody is named: the demo wallet on the embedded chain."""
     token_list: str
     """Whose list of tokens is its own: that of the same name, or the first embedded chain's."""
+
+
+def transaction_url(network: Network, transaction_hash: str) -> str | None:
+    return None if network.explorer is None else f"{network.explorer}/tx/{transaction_hash}"
 
 
 @cache
@@ -150,6 +156,7 @@ def _network(name: str, entry: dict[str, object], common: dict[str, str]) -> Net
         stack=_stack(str(entry.get("stack", "plain"))),
         ens_registry=_optional(entry.get("ens_registry")),
         endpoints=tuple(str(url) for url in _list(entry.get("endpoints", []))),
+        explorer=None if entry.get("explorer") is None else str(entry["explorer"]),
         testnet=bool(entry.get("testnet", False)),
         default_address=_optional(entry.get("default_address")),
         token_list=name,

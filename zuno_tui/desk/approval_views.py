@@ -9,10 +9,12 @@ from msgspec import Struct
 from chain.contracts.checksum import checksummed
 from chain.contracts.networks import network_named
 from chain.execution.decode.parties import parties_of
+from chain.execution.decode.words import names_on
 from chain.wallet.address_book import KeyStorage, read_book
 from chain.wallet.demo import DEMO_NETWORK
 from zuno_tui.shown import signing
 from zuno_tui.shown.approval_card import outcome_lines
+from zuno_tui.shown.receipt import ReceiptFacts, receipt_of, step_brief
 from zuno_tui.shown.views import ApprovalView, StepView
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from zuno_tui.gate.apply import WaitingApproval
     from zuno_tui.gate.dry_run import Approved
     from zuno_tui.gate.replace import Replacement
+    from zuno_tui.gate.worth import OrderWorth
 
 
 class SigningKey(Struct, frozen=True):
@@ -55,13 +58,24 @@ def approved_view(approved: Approved, wallet: Address, key: SigningKey) -> Appro
     """Right after approving, with everything the trial showed."""
     dry_run = approved.dry_run
     prepared = dry_run.prepared
-    parties = parties_of(prepared.steps)
+    parties, network, order = parties_of(prepared.steps), prepared.facts.network, prepared.order
+    facts = ReceiptFacts(
+        network=network,
+        names=names_on(network, wallet, dry_run.tokens),
+        steps=prepared.steps,
+        changes=prepared.simulation.all_changes(dry_run.tokens),
+        gas=prepared.gas.total,
+        pool=order.subject.pool,
+        usd_per_unit=order.usd_per_unit,
+        usd_per_wei=order.usd_per_wei,
+    )
     return ApprovalView(
-        plan_id=prepared.order.plan_id,
-        headline=prepared.order.headline,
+        plan_id=order.plan_id,
+        headline=order.headline,
         hash=approved.hash,
         expires_at=float(prepared.bounds.expires_at),
-        steps=_steps(dry_run.words),
+        steps=_steps(dry_run.words, facts),
+        receipt=receipt_of(facts),
         outcome=(
             *(f"! {warning}" for warning in dry_run.warnings),
             *(line.strip() for line in outcome_lines(dry_run)),
@@ -71,19 +85,33 @@ def approved_view(approved: Approved, wallet: Address, key: SigningKey) -> Appro
         can_sign=key.can_sign,
         needs_passphrase=key.needs_passphrase,
         recipients=signing.recipients(parties),
-        terms=signing.terms(prepared.facts.network, parties, prepared.gas, dry_run.tokens),
+        terms=signing.terms(network, parties, prepared.gas, dry_run.tokens),
     )
 
 
-def waiting_view(waiting: WaitingApproval, network: Network, key: SigningKey) -> ApprovalView:
+def waiting_view(
+    waiting: WaitingApproval, network: Network, key: SigningKey, worth: OrderWorth
+) -> ApprovalView:
     """Before signing: the words out of the journal's bytes, the outcome by a trial made then."""
     approval, judgment = waiting.approval, waiting.judgment
+    facts = ReceiptFacts(
+        network=network,
+        names=names_on(network, judgment.parties.sender, waiting.tokens),
+        steps=judgment.steps,
+        changes=waiting.changes,
+        gas=judgment.gas.total,
+        pool=judgment.basis.subject.pool,
+        usd_per_unit=worth.usd_per_unit,
+        usd_per_wei=worth.usd_per_wei,
+    )
     return ApprovalView(
         plan_id=approval.plan_id,
         headline=approval.headline,
         hash=approval.hash,
         expires_at=float(approval.bounds.expires_at),
-        steps=_steps(waiting.words),
+        seconds_left=float(approval.bounds.expires_at - judgment.now),
+        steps=_steps(waiting.words, facts),
+        receipt=receipt_of(facts),
         outcome=tuple(line.strip() for line in signing.outcome_lines(waiting)),
         wallet=checksummed(judgment.parties.sender),
         signs_with=key.words,
@@ -118,5 +146,11 @@ def replacement_view(
     )
 
 
-def _steps(words: Sequence[tuple[str, tuple[str, ...]]]) -> tuple[StepView, ...]:
-    return tuple(StepView(name, sentences) for name, sentences in words)
+def _steps(
+    words: Sequence[tuple[str, tuple[str, ...]]], facts: ReceiptFacts
+) -> tuple[StepView, ...]:
+    briefs = (step_brief(step, facts) for step in facts.steps)
+    return tuple(
+        StepView(name, sentences, brief)
+        for (name, sentences), brief in zip(words, briefs, strict=True)
+    )

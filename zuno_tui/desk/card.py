@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.context import Tell
     from zuno_tui.shown.argued_plan import ArguedPlan
     from zuno_tui.shown.plan_pools import PlanPool
-    from zuno_tui.shown.views import ApprovalView, ResultView
+    from zuno_tui.shown.views import ApprovalView, ResultView, StepProgress
 
 _DRAWN_OTHERWISE = ("from", "to", "stays 24 h", "stays 7 d", "judged")
 
@@ -143,11 +143,11 @@ class Card:
             self._view = unargued(approval, token_id=None, now=self._clock())
         self._change(approval, (), None)
 
-    def went_on(self, place: int, words: str) -> None:
-        """A line a step: what became of it last."""
+    def went_on(self, place: int, step: StepProgress) -> None:
+        """What became of a step last."""
         if self._view is not None:
             before = self._view.progress
-            self.show(replace(self._view, progress=(*before[:place], words, *before[place + 1 :])))
+            self.show(replace(self._view, progress=(*before[:place], step, *before[place + 1 :])))
 
     def refused(self, result: ResultView) -> None:
         """Nothing was signed; what was approved may still be."""
@@ -159,7 +159,10 @@ class Card:
             self._change(None, self._view.progress, result)
 
     def _change(
-        self, approval: ApprovalView | None, progress: tuple[str, ...], result: ResultView | None
+        self,
+        approval: ApprovalView | None,
+        progress: tuple[StepProgress, ...],
+        result: ResultView | None,
     ) -> None:
         if self._view is not None:
             self.show(replace(self._view, approval=approval, progress=progress, result=result))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
 from chain.contracts.checksum import checksummed
 from chain.execution.outbox.outbox import Outbox
+from chain.execution.outbox.records import STOPPED, SUCCEEDED
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
 from zuno_tui.commands.running.apply import step_words
@@ -22,9 +23,10 @@ from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.gate.replace import replacement_of, send_replacement, waiting_dispatch
 from zuno_tui.gate.results import read_result
 from zuno_tui.gate.resume import prepare_resume, resume_plan
+from zuno_tui.gate.worth import read_worth
 from zuno_tui.shown import signing
-from zuno_tui.shown.result_card import result_lines
-from zuno_tui.shown.views import ApprovalView, ResultView, StepView
+from zuno_tui.shown.result_card import result_lines, sent_transactions
+from zuno_tui.shown.views import ApprovalView, ResultView, StepProgress, StepView
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -182,7 +184,9 @@ class Signing:
                     raise
         waiting = waiting_of(session.network, approval, dispatch, judgment)
         key = signing_key(session.home, session.network, dispatch.sender)
-        view = waiting_view(waiting, session.network, key)
+        block = judgment.basis.subject.block
+        worth = await read_worth(desk_context.sources, tuple(waiting.tokens), block)
+        view = waiting_view(waiting, session.network, key, worth)
         self._put(view, lambda passphrase: self._apply(view, passphrase))
 
     async def _ask_replacement(self, action: str, plan_id: str | None) -> None:
@@ -233,7 +237,7 @@ class Signing:
         def went_on(step: PlanStep) -> None:
             nonlocal begun
             begun = True
-            card.went_on(step.position, step_words(step))
+            card.went_on(step.position, StepProgress(step_words(step), _how_far(step)))
 
         card.applying(view)
         try:
@@ -263,10 +267,12 @@ class Signing:
             self._failed(view, error, begun=begun)
             return
         minted = result.minted[0] if result.minted else None
+        network = self._desk_context.session.network
         # The first line is the card's own headline; the card leaves no lines empty.
-        coin = self._desk_context.session.network.native_symbol
-        lines = tuple(line for line in list(result_lines(result, waiting.tokens, coin))[1:] if line)
-        card.ended(ResultView(view.plan_id, result.state, lines, minted, result.done))
+        told = list(result_lines(result, waiting.tokens, network))[1:]
+        sent = tuple(sent_transactions(result, network))
+        lines = tuple(line for line in told if line)
+        card.ended(ResultView(view.plan_id, result.state, lines, minted, result.done, sent))
         desk_context.tell(
             Said(f"{view.headline}: {result.state}.", "good" if result.done else "bad")
         )
@@ -320,6 +326,13 @@ class Signing:
         """No confirmation waits for an answer that will not come."""
         self._desk_context.tell(ConfirmationEnded(approval_hash, words))
         self._desk_context.tell(Said(words, "warn"))
+
+
+def _how_far(step: PlanStep) -> Literal["under way", "done", "stopped"]:
+    """Nothing counts as done before a block holds it."""
+    if step.state in SUCCEEDED:
+        return "done"
+    return "stopped" if step.state in STOPPED else "under way"
 
 
 def _objection(

@@ -22,6 +22,7 @@ from zuno_tui.gate.aftermath import read_aftermath
 from zuno_tui.gate.allowances import read_given
 from zuno_tui.gate.approvals import read_approval
 from zuno_tui.gate.witnessing import evidence_of
+from zuno_tui.gate.worth import read_worth
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -183,6 +184,8 @@ class ApplyResult(Struct, frozen=True):
     """Steps whose status and balances cannot both be true."""
     aftermath: Aftermath | None = None
     """Where the tokens are now, where the plan did not come to its end."""
+    usd_per_wei: float | None = None
+    """What gas is worth now; None where nobody knows."""
 
     @property
     def state(self) -> str:
@@ -249,8 +252,16 @@ async def read_result(
         total.minted,
         await read_given(sources, dispatch.sender, approval.tokens),
         tuple(_contradicted(approval, dispatch, effects)),
+        usd_per_wei=await _usd_per_wei(sources),
     )
     return result if result.done else await _with_aftermath(sources, result)
+
+
+async def _usd_per_wei(sources: Sources) -> float | None:
+    try:
+        return (await read_worth(sources, (), await sources.client.head())).usd_per_wei
+    except RpcError:
+        return None
 
 
 async def _with_aftermath(sources: Sources, result: ApplyResult) -> ApplyResult:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chain.contracts.networks import transaction_url
 from chain.execution.outbox.rules import END_WORDS
+from chain.math.price import format_amount
 from zuno_tui.shown.aftermath_document import aftermath_document
 from zuno_tui.shown.allowance_lines import allowance_document, leftover_lines
 from zuno_tui.shown.output import OutputColumn, print_json, print_lines, table
-from zuno_tui.shown.words import UNKNOWN, signed_amount
+from zuno_tui.shown.views import SentTransaction
+from zuno_tui.shown.words import UNKNOWN, round_usd, signed_amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from chain.contracts.networks import Address
+    from chain.contracts.networks import Address, Network
     from chain.tokens import Token
     from zuno_tui.gate.results import ApplyResult
     from zuno_tui.session.session import Session
     from zuno_tui.shown.output import Json
 
+_DIGITS = 6
 _COLUMNS = (
     OutputColumn("TOKEN"),
     OutputColumn("SHOWN", "right"),
@@ -31,10 +35,25 @@ def show_result(session: Session, result: ApplyResult, tokens: Mapping[Address, 
     if session.as_json:
         print_json(_document(result))
     else:
-        print_lines(result_lines(result, tokens, session.network.native_symbol))
+        print_lines(result_lines(result, tokens, session.network))
+        print_lines(map(transaction_line, sent_transactions(result, session.network)))
 
 
-def result_lines(result: ApplyResult, tokens: Mapping[Address, Token], coin: str) -> Iterator[str]:
+def transaction_line(sent: SentTransaction) -> str:
+    return f"  {sent.step}: {sent.url or sent.hash}"
+
+
+def sent_transactions(result: ApplyResult, network: Network) -> Iterator[SentTransaction]:
+    """Those in a block, by hash, and where people look at them."""
+    for one in result.steps:
+        if (inclusion := one.step.inclusion) is not None:
+            url = transaction_url(network, inclusion.transaction_hash)
+            yield SentTransaction(one.step.name, inclusion.transaction_hash, url)
+
+
+def result_lines(
+    result: ApplyResult, tokens: Mapping[Address, Token], network: Network
+) -> Iterator[str]:
     yield f"{result.approval.headline} · {result.approval.plan_id} · {result.state}"
     yield from _stopped_lines(result)
     yield ""
@@ -46,18 +65,41 @@ def result_lines(result: ApplyResult, tokens: Mapping[Address, Token], coin: str
             continue
         difference = None if shown is None or realised is None else realised - shown
         amounts = (
-            UNKNOWN if amount is None else signed_amount(amount, known)
+            UNKNOWN if amount is None else _signed(amount, known)
             for amount in (shown, realised, difference)
         )
         rows.append((known.label, *amounts))
     yield from table(_COLUMNS, rows)
     yield ""
+    yield f"  {_cost(result, network)}"
+    for token_id in result.minted:
+        yield f"  {_story(result, token_id)}"
+    yield from leftover_lines(result.allowances, tokens)
+
+
+def _cost(result: ApplyResult, network: Network) -> str:
+    """What gas really cost, in the chain's coin and in dollars."""
     cost = sum(step.gas_cost for step in result.steps)
     used = sum(step.gas_used for step in result.steps)
-    yield f"  Gas: {used:,} for {cost / 10**18:.6f} {coin}."
-    for token_id in result.minted:
-        yield f"  The new position is #{token_id}."
-    yield from leftover_lines(result.allowances, tokens)
+    rate = result.usd_per_wei
+    dollars = f"{UNKNOWN} in dollars" if rate is None else round_usd(cost * rate)
+    return (
+        f"It cost {format_amount(cost, 18, 4)} {network.native_symbol} ({dollars}): {used:,} gas."
+    )
+
+
+def _story(result: ApplyResult, token_id: int) -> str:
+    before = result.approval.about.token_id
+    came = "" if before is None else f": #{before} → #{token_id}"
+    return f"The new position is #{token_id}{came}."
+
+
+def _signed(amount: int, token: Token) -> str:
+    """In six digits: the chain keeps the rest."""
+    if token.decimals is None:
+        return signed_amount(amount, token)
+    sign = "+" if amount > 0 else ""
+    return f"{sign}{format_amount(amount, token.decimals, _DIGITS)}"
 
 
 def _stopped_lines(result: ApplyResult) -> Iterator[str]:

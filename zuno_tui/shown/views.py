@@ -127,6 +127,46 @@ class StepView(Struct, frozen=True):
     name: str
     sentences: tuple[str, ...]
     """Drawn from the decoder, never from the plan."""
+    brief: str = ""
+    """The same in a line, out of the same bytes."""
+
+
+class ReceiptLine(Struct, frozen=True):
+    part: Literal["give", "get", "wallet", "pay"]
+    words: str
+    dollars: str = ""
+    """What it is worth now; empty where that is unknown."""
+
+
+class RangeView(Struct, frozen=True):
+    """A range as it is drawn: its edges and the price between or beyond them."""
+
+    low: str
+    high: str
+    price: str
+    progress: float
+
+
+class ReceiptView(Struct, frozen=True):
+    """What is given, got and paid, out of the bytes and a trial of them."""
+
+    lines: tuple[ReceiptLine, ...]
+    range: RangeView | None = None
+    """Of the position that is opened."""
+
+
+class StepProgress(Struct, frozen=True):
+    """How far a step of an apply has come."""
+
+    words: str
+    state: Literal["under way", "done", "stopped"] = "under way"
+
+
+class SentTransaction(Struct, frozen=True):
+    step: str
+    hash: str
+    url: str | None
+    """Where people look at it; None where nobody shows it."""
 
 
 class ApprovalView(Struct, frozen=True):
@@ -150,6 +190,10 @@ class ApprovalView(Struct, frozen=True):
     """Everybody the bytes give tokens or a position to."""
     terms: tuple[tuple[str, str], ...] = ()
     """Labels and words out of the bytes: spenders, contracts called, ends, gas."""
+    receipt: ReceiptView | None = None
+    """None where nothing is built anew, as for what waits in the outbox."""
+    seconds_left: float | None = None
+    """By the network's clock when this was told; None where that is the wall's."""
 
 
 class ResultView(Struct, frozen=True):
@@ -159,6 +203,7 @@ class ResultView(Struct, frozen=True):
     new_token_id: int | None
     done: bool = False
     """Whether every step did what it was made for."""
+    sent: tuple[SentTransaction, ...] = ()
 
 
 class PlanView(Struct, frozen=True):
@@ -173,8 +218,8 @@ class PlanView(Struct, frozen=True):
     decided: str = ""
     """How sure, what the pool pays, and who decided."""
     approval: ApprovalView | None = None
-    progress: tuple[str, ...] = ()
-    """What an apply has done so far, a line a step."""
+    progress: tuple[StepProgress, ...] = ()
+    """What an apply has done so far, one for each step that has begun."""
     result: ResultView | None = None
 
 

@@ -49,7 +49,9 @@ async def test_what_was_sent_is_found_again_and_can_be_cancelled(
         await desk.desk.confirm(approval.hash, "apply", None)
         await desk.until(
             PlanChanged,
-            lambda told: bool(told.view and any(": sent" in line for line in told.view.progress)),
+            lambda told: bool(
+                told.view and any(": sent" in step.words for step in told.view.progress)
+            ),
         )
     async with sitting(opening(tmp_path, devnet.url)) as desk:
         said = await desk.until(Said, lambda said: "See: outbox" in said.words)

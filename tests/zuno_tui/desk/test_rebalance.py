@@ -93,7 +93,17 @@ async def test_the_typed_word_has_one_effect(
     assert done.view.result.new_token_id is not None
     assert len(done.view.progress) == len(approval.steps)
     assert not [line for line in approval.outcome if "\n" in line or "  " in line]
-    assert all("included in block" in line for line in done.view.progress)
+    assert all("included in block" in step.words for step in done.view.progress)
+    assert {step.state for step in done.view.progress} == {"done"}
+    assert len({sent.hash for sent in done.view.result.sent}) == len(approval.steps)
+    assert {sent.url for sent in done.view.result.sent} == {None}, "nobody shows this chain"
+    assert f"#{token_id} → #{done.view.result.new_token_id}." in done.view.result.lines[-1]
+    assert any(line.startswith("  It cost 0.") for line in done.view.result.lines)
+    assert all(step.brief for step in approval.steps)
+    assert approval.receipt is not None
+    assert {line.part for line in approval.receipt.lines} == {"give", "get", "wallet", "pay"}
+    assert approval.receipt.range is not None
+    assert 0 < approval.receipt.range.progress < 1
     after = int(node("eth_getTransactionCount", devnet.wallet, "latest"), 16)
     assert after - before == len(approval.steps)
     assert "Nothing is waiting under that hash" in desk.heard_last(Said).words

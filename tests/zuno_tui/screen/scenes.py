@@ -29,8 +29,13 @@ from zuno_tui.shown.views import (
     PlanView,
     PositionRow,
     PositionsView,
+    RangeView,
+    ReceiptLine,
+    ReceiptView,
     ResultView,
+    SentTransaction,
     StatusView,
+    StepProgress,
     StepView,
     Struck,
     TurnView,
@@ -242,12 +247,39 @@ APPROVAL = ApprovalView(
     hash="0x7f3a9c51d0e4b2a6f1c8e07d5b93a4c2e6f8091a2b3c4d5e6f708192a3b4c5d6",
     expires_at=NOW + 540,
     steps=(
-        StepView("exit", ("Burn position #7; receive at least 2.41 WETH and 4,402.10 USDC.",)),
+        StepView(
+            "exit", ("Burn position #7; receive at least 2.41 WETH and 4,402.10 USDC.",), "close #7"
+        ),
+        *(
+            StepView(
+                f"permit2-{token}",
+                (f"Allow the PositionManager to move at most {amount} {token} until then.",),
+                f"let PositionManager move {amount} {token} until 2026-01-12 09:39 UTC",
+            )
+            for token, amount in (("WETH", "2.4152"), ("USDC", "4,415.3"))
+        ),
         StepView(
             "enter",
             ("Mint a position in WETH/USDC 0.05% from 1,575.10 to 2,084.30 for your wallet.",),
+            "sell 0.412 WETH for at least 742.91 USDC, open 1,575.10 – 2,084.30",
         ),
     ),
+    receipt=ReceiptView(
+        (
+            ReceiptLine("give", "position #7, for at least 2.41112 WETH + 4,402.1 USDC", "$8,771"),
+            ReceiptLine("give", "to sell 0.412093 WETH", "$747"),
+            ReceiptLine("get", "for that at least 742.91 USDC", "$743"),
+            ReceiptLine(
+                "get",
+                "a position of at most 2.0031 WETH + 5,145.2 USDC",
+                "$8,776",
+            ),
+            ReceiptLine("wallet", "+0.0119822 WETH  +3.20114 USDC", "+$25"),
+            ReceiptLine("pay", "gas at most 0.0021 ETH", "$3.80"),
+        ),
+        RangeView("1,575.10", "2,084.30", "1,812.09", 0.47),
+    ),
+    seconds_left=540.0,
     outcome=("WETH −0.012 within 0.5%", "Gas at most 0.0021 ETH ($3.80)"),
     wallet="0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
     signs_with="keystore file",
@@ -264,7 +296,11 @@ APPROVAL = ApprovalView(
 )
 APPROVED = replace(PLAN, approval=APPROVAL)
 APPLYING = replace(
-    APPROVED, progress=("exit: sent 0x51…c2", "exit: included in block 31,204,118", "enter: sent")
+    APPROVED,
+    progress=(
+        StepProgress("exit: included in block 31,204,118", "done"),
+        StepProgress("permit2-WETH: sent"),
+    ),
 )
 APPLIED = replace(
     APPLYING,
@@ -274,11 +310,15 @@ APPLIED = replace(
         (
             "TOKEN    SHOWN  REALISED  DIFFERENCE",
             "WETH    −0.012   −0.0119     +0.0001",
-            "  Gas: 412,002 for 0.000835 ETH.",
-            "  The new position is #41.",
+            "  It cost 0.000835 ETH ($1.51): 412,002 gas.",
+            "  The new position is #41: #7 → #41.",
         ),
         41,
         done=True,
+        sent=(
+            SentTransaction("exit", "0x" + "51" * 32, "https://explorer.test/tx/0x" + "51" * 32),
+            SentTransaction("enter", "0x" + "c2" * 32, None),
+        ),
     ),
 )
 

@@ -99,26 +99,22 @@ async def test_the_card_follows_the_plan_from_choice_to_result() -> None:
         await play(pilot, PlanChanged(APPROVED))
         told = text_of(pilot, "#card")
         assert told.startswith("APPROVED  rebalance #7")
-        for words in (
-            "1. exit",
-            "Burn position #7",
-            APPROVAL.hash,
-            APPROVAL.wallet,
-            "14:22:20 UTC",
-        ):
-            # A hash longer than the line goes on under itself.
-            assert words in told or words in "".join(told.split())
+        for words in ("4 STEPS", "○ 1 close #7", "you give", "you pay", "14:22:20 UTC"):
+            assert words in told
+        assert APPROVAL.hash not in "".join(told.split()), "every byte stands where it is signed"
         assert "Nothing is signed yet." in told
 
         await play(pilot, PlanChanged(APPLYING))
         told = text_of(pilot, "#card")
-        assert told.startswith("APPLYING\n✓ exit: sent")
+        assert told.startswith("APPLYING\n✓ exit: included")
+        assert "⟳ permit2-WETH: sent" in told, "nothing is done before a block holds it"
         assert "Nothing is signed yet." not in told
 
         await play(pilot, PlanChanged(APPLIED))
         told = text_of(pilot, "#card")
         assert told.startswith("RESULT  included")
-        assert "The new position is #41." in told
+        assert "The new position is #41: #7 → #41." in told
+        assert "https://explorer.test/tx/0x5151" in "".join(told.split())
         await play(pilot, PlanChanged(None))
         assert "No plan yet" in text_of(pilot, "#card")
 

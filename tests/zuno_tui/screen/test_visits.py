@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app, play
 from tests.zuno_tui.screen.visit_scenes import DETAIL, POOLS, RECORDS, REPLAYED, SENT, SETTINGS
 from zuno_tui.commands.recommend import Recommend
@@ -23,13 +21,8 @@ from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.screens.replay import ReplayScreen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from textual.pilot import Pilot
-
     from zuno_tui.desk.events import Event
 
-SIZES = [(80, 24), (120, 36), (200, 50)]
 EVENTS: dict[str, Event] = {
     "position": DetailReady(DETAIL),
     "pools": PoolsReady(POOLS),
@@ -37,28 +30,6 @@ EVENTS: dict[str, Event] = {
     "outbox": OutboxReady(SENT),
     "settings": SettingsReady(SETTINGS, "~/.zuno/settings.toml"),
 }
-
-
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("name", EVENTS)
-def test_how_it_looks(snap_compare: Callable[..., bool], name: str, size: tuple[int, int]) -> None:
-    async def arrive(pilot: Pilot[None]) -> None:
-        await play(pilot, EVENTS[name])
-        await pilot.pause()
-
-    assert snap_compare(desk_app(), terminal_size=size, run_before=arrive)
-
-
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-def test_how_a_replay_looks(snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
-    async def arrive(pilot: Pilot[None]) -> None:
-        await play(pilot, EVENTS["records"])
-        await pilot.press("enter")
-        await play(pilot, DebateChanged(REPLAYED))
-        await pilot.press("end")
-        await pilot.pause()
-
-    assert snap_compare(desk_app(), terminal_size=size, run_before=arrive)
 
 
 async def test_a_position_leads_to_a_debate_or_to_the_prompt() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -10,10 +11,11 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from chain.base.clean_text import DROP
 from zuno_tui.screen.keys import MOVING, PLAN
+from zuno_tui.screen.links import can_link
 from zuno_tui.screen.panes.frame import ago, frame, heading, literal, pane_title
 from zuno_tui.screen.panes.plan_card import BRIEF, bulleted, comparison, reasons
+from zuno_tui.screen.panes.receipt import PROGRESS_MARKS, receipt_lines, sent_line, step_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from zuno_tui.shown.views import ApprovalView, OptionView, PlanView, ResultView
 
 PlanTopic = Literal["diff", "simulate"]
-_LABEL = 9
 
 
 def standing(plan: PlanView, width: int) -> Iterator[Content]:
@@ -34,8 +35,8 @@ def standing(plan: PlanView, width: int) -> Iterator[Content]:
         yield Content("")
     if plan.progress:
         yield heading("APPLYING" if plan.result is None else "STEPS")
-        for line in plan.progress:
-            yield from bulleted(line, width, "✓")
+        for step in plan.progress:
+            yield from bulleted(step.words, width, PROGRESS_MARKS[step.state])
         yield Content("")
     if plan.approval is not None and plan.result is None:
         yield from _approval(plan.approval, width, waits=not plan.progress)
@@ -62,33 +63,21 @@ def _result(result: ResultView, width: int) -> Iterator[Content]:
     for line in result.lines:
         style = "bold $success" if new is not None and new in line else ""
         yield from bulleted(line.strip(), width, " ", style)
+    for sent in result.sent:
+        yield sent_line(sent, links=can_link(os.environ))
 
 
 def _approval(approval: ApprovalView, width: int, *, waits: bool) -> Iterator[Content]:
-    """What comes of it first, then the bytes' own words, for who wants to check them here."""
+    """The receipt and the steps; every byte of them stands on the page that signs."""
     ends = datetime.fromtimestamp(approval.expires_at, UTC)
     yield heading(f"APPROVED  {approval.headline}")
     if waits and approval.can_sign:
-        yield literal("Nothing is signed yet. Type apply to see it once more.", "bold $accent")
-    for line in approval.outcome:
-        yield from bulleted(line, width, "→")
-    yield from _fact("expires", f"{ends:%H:%M:%S} UTC by the network's clock", width)
-    yield from _fact("key", approval.signs_with, width)
-    yield from _fact("wallet", approval.wallet, width)
-    yield from _fact("hash", approval.hash, width)
-    for place, step in enumerate(approval.steps, 1):
-        yield literal(f"{place}. {step.name}", "bold")
-        for sentence in step.sentences:
-            yield from bulleted(sentence, width - 2, "  ")
-
-
-def _fact(label: str, value: str, width: int) -> Iterator[Content]:
-    """A value under itself where it is longer than the line: an address must be read whole."""
-    room = max(8, width - _LABEL)
-    clean = value.translate(DROP)
-    for start in range(0, len(clean), room):
-        head = label if start == 0 else ""
-        yield Content.assemble((f"{head:<{_LABEL}}", "$quiet"), clean[start : start + room])
+        yield literal("Nothing is signed yet. Type apply to sign it.", "bold $accent")
+    yield Content("")
+    yield from receipt_lines(approval, width)
+    yield Content("")
+    yield from step_lines(approval, (), width)
+    yield literal(f"until {ends:%H:%M:%S} UTC by the network's clock", "$quiet")
 
 
 _NOTHING = "No plan yet. Press r on a position: it comes of what the agents argue."

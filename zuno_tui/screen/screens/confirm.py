@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding
@@ -15,13 +15,21 @@ from textual.widgets import Static
 
 from chain.base.units import ADDRESS
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, PlanChanged, Said
+from zuno_tui.screen.links import can_link
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.hidden_field import HiddenField
+from zuno_tui.screen.panes.receipt import (
+    countdown,
+    detail_lines,
+    receipt_lines,
+    sent_line,
+    step_lines,
+)
 from zuno_tui.screen.panes.typed_word import READING_SECONDS, TypedWord
 from zuno_tui.shown.words import NOBODY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
@@ -29,10 +37,11 @@ if TYPE_CHECKING:
     from chain.wallet.secrets import Passphrase
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
-    from zuno_tui.shown.views import ApprovalView, PlanView
+    from zuno_tui.shown.views import ApprovalView, PlanView, ResultView, StepProgress
 
 _WORD = re.compile(r"[a-z][a-z-]{3,15}", re.ASCII)
 _APPROVAL_SECONDS = 600.0
+_STACKED_UNDER = 100
 _LEAVES = "escape leaves, and nothing is signed"
 
 
@@ -43,6 +52,7 @@ class ConfirmScreen(Screen[None]):
         Binding("escape", "leave", "leave", id="confirm.leave"),
         Binding("pageup,up", "page(-1)", "up", id="confirm.up"),
         Binding("pagedown,down", "page(1)", "down", id="confirm.down"),
+        Binding("f2,ctrl+o", "details", "every byte", id="confirm.details"),
     ]
     CSS = """
     ConfirmScreen { background: $background; }
@@ -55,9 +65,19 @@ class ConfirmScreen(Screen[None]):
         border-title-color: $foreground; border-subtitle-color: $quiet;
         scrollbar-size-vertical: 1; scrollbar-color: $line; scrollbar-background: $background;
     }
-    .confirm-title { color: $primary; text-style: bold; }
-    .confirm-sentence { padding-left: 3; }
-    #confirm-progress { height: auto; max-height: 50%; padding: 0 2; display: none; }
+    #confirm-columns { height: auto; }
+    #confirm-receipt { width: 11fr; height: auto; margin: 0 2 0 0; }
+    #confirm-steps { width: 10fr; height: auto; }
+    ConfirmScreen.-narrow #confirm-columns { layout: vertical; }
+    ConfirmScreen.-narrow #confirm-receipt, ConfirmScreen.-narrow #confirm-steps {
+        width: 1fr; margin: 0;
+    }
+    #confirm-details { height: auto; display: none; }
+    ConfirmScreen.-details #confirm-details { display: block; }
+    ConfirmScreen.-details #confirm-columns { display: none; }
+    ConfirmScreen.-over #confirm-receipt { display: none; }
+    ConfirmScreen.-over #confirm-sheet { height: auto; max-height: 50%; }
+    #confirm-progress { height: auto; max-height: 60%; padding: 0 2; display: none; }
     #confirm-fields { height: auto; }
     .confirm-row { height: 1; padding: 0 2; }
     .confirm-row Static { width: 16; color: $quiet; }
@@ -81,17 +101,22 @@ class ConfirmScreen(Screen[None]):
         self._link = link
         self._approval = approval
         self._confirmed = False
+        self._progress: tuple[StepProgress, ...] = ()
+        self._ends_at = clock() + self._seconds_left()
         # What cannot be signed has no field to type into from the start.
         self._ended = not _can_confirm(approval)
 
     def compose(self) -> ComposeResult:
         authority = Static(self._authority(), markup=False, id="confirm-authority")
         authority.border_title = Content("Sign and send")
+        authority.border_subtitle = Content(countdown(self._seconds_left()))
         yield authority
         with VerticalScroll(id="confirm-sheet", can_focus=False) as sheet:
             sheet.border_title = literal(self._approval.headline)
-            sheet.border_subtitle = Content("pgup pgdn scroll")
-            yield from self._sheet()
+            with Horizontal(id="confirm-columns"):
+                yield Static("", markup=False, id="confirm-receipt")
+                yield Static("", markup=False, id="confirm-steps")
+            yield Static("", markup=False, id="confirm-details")
         yield Static("", markup=False, id="confirm-progress")
         if not self._ended:
             with Vertical(id="confirm-fields"):
@@ -104,10 +129,49 @@ class ConfirmScreen(Screen[None]):
             return
         self._say(f"Enter after the word signs and sends; {_LEAVES}.")
         self.set_timer(self._seconds_left(), self._expire)
+        self.set_interval(1.0, self._count_down)
         if self._approval.needs_passphrase:
             self.set_focus(self.query_one(HiddenField))
         else:
             self.set_focus(self.query_one(TypedWord))
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width < _STACKED_UNDER, "-narrow")
+        self.call_after_refresh(self._draw)
+
+    def _draw(self) -> None:
+        """The receipt, the steps and the details, each in the width that it has."""
+        parts: dict[str, Callable[[int], Iterator[Content]]] = {
+            "receipt": lambda width: receipt_lines(self._approval, width),
+            "steps": lambda width: step_lines(self._approval, self._progress, width),
+            "details": lambda width: detail_lines(self._approval, width),
+        }
+        heights = dict.fromkeys(parts, 0)
+        for name, lines in parts.items():
+            drawn = self.query_one(f"#confirm-{name}", Static)
+            if drawn.size.width:
+                told = list(lines(drawn.size.width))
+                heights[name] = len(told)
+                drawn.update(Content("\n").join(told))
+        self._show_overflow(heights)
+
+    def _show_overflow(self, heights: Mapping[str, int]) -> None:
+        """What is out of sight is said to be: nobody signs half a page unknowingly."""
+        columns = (heights["receipt"], heights["steps"])
+        if self.has_class("-details"):
+            rows, key = heights["details"], "f2 the receipt"
+        else:
+            rows = sum(columns) if self.has_class("-narrow") else max(columns)
+            key = "f2 every byte"
+        sheet = self.query_one("#confirm-sheet", VerticalScroll)
+        below = rows - (sheet.size.height - 2)
+        told = f"{below} lines more: pgdn · {key}" if below > 0 else key
+        sheet.border_subtitle = Content(told)
+
+    def _count_down(self) -> None:
+        if not self._ended and not self._confirmed:
+            left = self._ends_at - self._clock()
+            self.query_one("#confirm-authority").border_subtitle = Content(countdown(left))
 
     def on_screen_resume(self) -> None:
         self._keys_count_from = None
@@ -172,6 +236,11 @@ class ConfirmScreen(Screen[None]):
     def action_leave(self) -> None:
         self.dismiss()
 
+    def action_details(self) -> None:
+        self.toggle_class("-details")
+        self.query_one("#confirm-sheet", VerticalScroll).scroll_home(animate=False)
+        self.call_after_refresh(self._draw)
+
     def action_page(self, direction: int) -> None:
         sheet = self.query_one("#confirm-sheet", VerticalScroll)
         sheet.scroll_relative(y=direction * max(1, sheet.size.height - 1), animate=False)
@@ -190,11 +259,15 @@ class ConfirmScreen(Screen[None]):
             return
         if not plan.progress and plan.result is None:
             return
-        progress = self.query_one("#confirm-progress", Static)
-        progress.display = True
-        progress.update(Content("\n").join(_progress(plan)))
+        self._progress = plan.progress
+        self._draw()
         if plan.result is not None:
+            result = self.query_one("#confirm-progress", Static)
+            result.display = True
+            result.update(Content("\n").join(_result(plan.result)))
             self._ended = True
+            self.query_one("#confirm-authority").border_subtitle = Content("")
+            self.add_class("-over")
             if plan.result.done:
                 self._say("Done. escape goes back to the desk.", "bold $success")
             else:
@@ -203,8 +276,9 @@ class ConfirmScreen(Screen[None]):
             self._say("On its way. escape goes back to the desk; the sending goes on.")
 
     def _seconds_left(self) -> float:
-        """By our clock; a network whose clock is its own has the whole time from now."""
-        left = self._approval.expires_at - self._clock()
+        """By the network's clock as the desk told it, else by ours."""
+        told = self._approval.seconds_left
+        left = self._approval.expires_at - self._clock() if told is None else told
         return left if 0 < left <= _APPROVAL_SECONDS else _APPROVAL_SECONDS
 
     def _expire(self) -> None:
@@ -229,15 +303,11 @@ class ConfirmScreen(Screen[None]):
     def _authority(self) -> Content:
         """Drawn from checked fields alone, in a box of its own that nothing else is drawn in."""
         approval = self._approval
-        ends = datetime.fromtimestamp(approval.expires_at, UTC)
         recipients = " and ".join(map(_address, approval.recipients)) or NOBODY
         rows = (
             ("recipient", literal(recipients, "bold")),
             *([] if approval.recipients else [("wallet", literal(_address(approval.wallet)))]),
-            *((label, literal(words)) for label, words in approval.terms),
             ("key", literal(approval.signs_with)),
-            ("approval", literal(approval.hash)),
-            ("until", Content(f"{ends:%Y-%m-%d %H:%M:%S} UTC by the network's clock")),
         )
         lines = [Content.assemble((f"{label:<10}", "$quiet"), words) for label, words in rows]
         return Content("\n").join(lines)
@@ -250,14 +320,6 @@ class ConfirmScreen(Screen[None]):
         with Horizontal(classes="confirm-row"):
             yield Static(f"type {self._approval.word}", markup=False)
             yield TypedWord(id="confirm-word", counts=self._counts)
-
-    def _sheet(self) -> Iterator[Static]:
-        """What it comes to first, then every step that leads there."""
-        yield _title("What comes of it")
-        yield from map(_sentence, self._approval.outcome)
-        for place, step in enumerate(self._approval.steps, 1):
-            yield _title(f"{place}  {step.name}")
-            yield from map(_sentence, step.sentences)
 
 
 def _can_confirm(approval: ApprovalView) -> bool:
@@ -274,22 +336,14 @@ def _address(text: str) -> str:
     return text if ADDRESS.fullmatch(text) else "not an address"
 
 
-def _title(words: str) -> Static:
-    return Static(literal(words), markup=False, classes="confirm-title")
-
-
-def _sentence(words: str) -> Static:
-    return Static(literal(words), markup=False, classes="confirm-sentence")
-
-
-def _progress(plan: PlanView) -> Iterator[Content]:
-    for line in plan.progress:
-        yield literal(f"✓ {line}")
-    if plan.result is not None:
-        style = "bold $success" if plan.result.done else "bold $warning"
-        yield literal(plan.result.state, style)
-        for line in plan.result.lines:
-            yield literal(f"  {line}")
-        minted = plan.result.new_token_id
-        if minted is not None and not any(f"#{minted}" in line for line in plan.result.lines):
-            yield literal(f"  The new position is #{minted}.", "bold")
+def _result(result: ResultView) -> Iterator[Content]:
+    """What came of it: amounts, cost, the new position, and every transaction by its hash."""
+    yield literal(result.state, "bold $success" if result.done else "bold $warning")
+    for line in result.lines:
+        yield literal(f"  {line.strip()}" if line.startswith("  ") else f"  {line}")
+    minted = result.new_token_id
+    if minted is not None and not any(f"#{minted}" in line for line in result.lines):
+        yield literal(f"  The new position is #{minted}.", "bold")
+    links = can_link(os.environ)
+    for sent in result.sent:
+        yield sent_line(sent, links=links)

@@ -34,6 +34,19 @@ def _place(progress: float, inner: int) -> int:
     return _OUTSIDE + 1 + min(inner - 3, int(progress * (inner - 2)))
 
 
+def wide_gauge(progress: float, low: str, high: str, width: int) -> str:
+    """`2,893 ├──────●─────┤ 3,301` over all of a line, the price beyond an edge outside it."""
+    inner = max(5, width - len(low) - len(high) - 2 - 2 * _OUTSIDE)
+    cells = [" "] * _OUTSIDE + ["├", *"─" * (inner - 2), "┤"] + [" "] * _OUTSIDE
+    if progress < 0:
+        cells[0] = "●"
+    elif progress >= 1:
+        cells[-1] = "●"
+    else:
+        cells[_OUTSIDE + 1 + min(inner - 3, int(progress * (inner - 2)))] = "●"
+    return f"{low} {''.join(cells)} {high}"
+
+
 def survival_bar(part: float | None, cells: int) -> str:
     """`██████░░ 84%`: the chance to stay in range; a dash where there is no range."""
     return "–" if part is None else f"{bar(part, cells)} {percent(part):>5}"

@@ -1,0 +1,87 @@
+"""A screen as it stands in the terminal: its lines as text, and every pair of text and ground."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.color import Color
+    from textual.pilot import Pilot
+    from textual.strip import Strip
+
+KEPT = Path(__file__).parent / "looks"
+SIZES = ((80, 24), (120, 36), (200, 55))
+ENOUGH_CONTRAST = 4.5
+
+
+class Pair(NamedTuple):
+    """Text on its ground, in red, green and blue."""
+
+    text: tuple[int, int, int]
+    ground: tuple[int, int, int]
+
+    @property
+    def contrast(self) -> float:
+        """By WCAG 2."""
+        lighter, darker = sorted(map(_luminance, self), reverse=True)
+        return (lighter + 0.05) / (darker + 0.05)
+
+
+def lines_of(pilot: Pilot[None]) -> list[str]:
+    strips = pilot.app.screen._compositor.render_strips()
+    return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+
+
+def front_of(pilot: Pilot[None]) -> list[str]:
+    """What is in front: a question without the desk behind it, which is dimmed on purpose."""
+    return ["".join(segment.text for segment in strip).rstrip() for strip in _front(pilot)]
+
+
+def _front(pilot: Pilot[None]) -> list[Strip]:
+    screen = pilot.app.screen
+    region = screen.children[0].region if screen.is_modal else screen.region
+    strips = screen._compositor.render_strips()[region.y : region.bottom]
+    return [strip.crop(region.x, region.right) for strip in strips]
+
+
+def pairs_of(pilot: Pilot[None]) -> dict[Pair, str]:
+    """Each pair with some words drawn in it; colours that are the terminal's own are not ours."""
+    return dict(_pairs(pilot))
+
+
+def _pairs(pilot: Pilot[None]) -> Iterator[tuple[Pair, str]]:
+    for strip in _front(pilot):
+        for segment in strip:
+            style = segment.style
+            if style is None or not any(letter.isalnum() for letter in segment.text):
+                continue
+            text, ground = _triplet(style.color), _triplet(style.bgcolor)
+            if text is not None and ground is not None:
+                yield Pair(ground, text) if style.reverse else Pair(text, ground), segment.text
+
+
+def _triplet(color: Color | None) -> tuple[int, int, int] | None:
+    if color is None or color.triplet is None:
+        return None
+    return color.triplet.red, color.triplet.green, color.triplet.blue
+
+
+def _luminance(colour: tuple[int, int, int]) -> float:
+    linear = [
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
+        for part in (value / 255 for value in colour)
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def assert_looks(name: str, lines: list[str]) -> None:
+    """As it is kept beside the tests; ZUNO_KEEP_LOOKS=1 keeps what is drawn now instead."""
+    path, drawn = KEPT / f"{name}.txt", "\n".join(lines) + "\n"
+    if os.environ.get("ZUNO_KEEP_LOOKS"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(drawn, "utf-8")
+    assert path.read_text("utf-8") == drawn, f"{path.name}: look at it, then ZUNO_KEEP_LOOKS=1"

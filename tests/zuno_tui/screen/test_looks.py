@@ -1,0 +1,180 @@
+"""Every screen at three sizes, in every theme the same words, and words that can be read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from tests.zuno_tui.screen.looks import (
+    ENOUGH_CONTRAST,
+    SIZES,
+    assert_looks,
+    front_of,
+    lines_of,
+    pairs_of,
+)
+from tests.zuno_tui.screen.scenes import (
+    APPLIED,
+    APPROVAL,
+    APPROVED,
+    BUSY,
+    DEBATE,
+    MORNING,
+    POSITIONS,
+    desk_app,
+    play,
+)
+from tests.zuno_tui.screen.visit_scenes import DETAIL, POOLS, RECORDS, REPLAYED, SENT, SETTINGS
+from zuno_tui.desk.events import (
+    AlertsChanged,
+    ConfirmationAsked,
+    DebateChanged,
+    DetailReady,
+    OutboxReady,
+    PlanChanged,
+    PoolsReady,
+    PositionsChanged,
+    ProseHeard,
+    RecordsReady,
+    Said,
+    SettingsReady,
+    StatusChanged,
+)
+from zuno_tui.screen.panes.debate import FLUSH_SECONDS
+from zuno_tui.screen.screens.confirm import ConfirmScreen
+from zuno_tui.screen.themes import COLOURLESS, THEME_NAMES
+from zuno_tui.shown.views import AlertsView
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+    from zuno_tui.desk.events import Event
+
+KEYLESS = replace(APPROVAL, needs_passphrase=False)
+STALE = replace(POSITIONS, stale="the RPC does not answer; trying again in 30 s")
+SCENES: dict[str, tuple[tuple[Event, ...], tuple[str, ...]]] = {
+    "first second": ((), ()),
+    "morning": (MORNING, ()),
+    "without a plan": (MORNING[:3], ()),
+    "cursor elsewhere": (MORNING, ("j",)),
+    "alerts": (MORNING, ("2", "j")),
+    "debate": (
+        (
+            *MORNING[:3],
+            StatusChanged(BUSY),
+            DebateChanged(DEBATE),
+            ProseHeard("arbiter", "Both moves hold. I would take the wider one, since "),
+            Said("", twin="zuno recommend 7"),
+        ),
+        ("3",),
+    ),
+    "plan": (MORNING, ("4",)),
+    "whole plan": (MORNING, ("4", "w", "z")),
+    "approved": ((*MORNING, PlanChanged(APPROVED)), ("4",)),
+    "applied": ((*MORNING, PlanChanged(APPLIED)), ("4", "z")),
+    "confirmation": (
+        (*MORNING, PlanChanged(replace(APPROVED, approval=KEYLESS)), ConfirmationAsked(KEYLESS)),
+        ("a", "p"),
+    ),
+    "every byte": (
+        (*MORNING, PlanChanged(replace(APPROVED, approval=KEYLESS)), ConfirmationAsked(KEYLESS)),
+        ("f2",),
+    ),
+    "help": (MORNING, ("4", "question_mark")),
+    "leaving": (MORNING, ("q",)),
+    "trouble": (
+        (
+            StatusChanged(replace(BUSY, trouble="RPC down", jobs=())),
+            PositionsChanged(STALE),
+            AlertsChanged(AlertsView(trouble="alerts are not saved: the disk is full")),
+            Said("The RPC at localhost does not answer. Check it: zuno doctor", "bad"),
+        ),
+        (),
+    ),
+    "position": ((*MORNING, DetailReady(DETAIL)), ()),
+    "pools": ((*MORNING, PoolsReady(POOLS)), ()),
+    "records": ((*MORNING, RecordsReady(RECORDS)), ()),
+    "outbox": ((*MORNING, OutboxReady(SENT)), ()),
+    "settings": ((*MORNING, SettingsReady(SETTINGS, "~/.zuno/settings.toml")), ()),
+}
+
+OF_EVERY_COMMAND = ("help",)
+"""Screens that list all commands: what they must hold is tested with them."""
+
+
+async def _settled(pilot: Pilot[None]) -> None:
+    """Until two looks in a row are the same: widths, then words, then heights."""
+    before: list[str] = []
+    for _ in range(20):
+        await pilot.pause(FLUSH_SECONDS)
+        if (now := lines_of(pilot)) == before:
+            return
+        before = now
+
+
+@pytest.mark.parametrize("name", SCENES)
+async def test_how_it_looks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ConfirmScreen, "_count_down", lambda _: None)
+    events, keys = SCENES[name]
+    async with desk_app().run_test(size=SIZES[-1]) as pilot:
+        await play(pilot, *events)
+        await pilot.press(*keys)
+        for size in reversed(SIZES):
+            await pilot.resize_terminal(*size)
+            await _settled(pilot)
+            lines = lines_of(pilot)
+            assert max(map(len, lines)) <= size[0]
+            if name not in OF_EVERY_COMMAND:
+                assert_looks(f"{name} {size[0]}x{size[1]}", lines)
+            if size != SIZES[1]:
+                continue
+            front = front_of(pilot)
+            for theme in THEME_NAMES:
+                pilot.app.theme = theme
+                await pilot.pause()
+                assert front_of(pilot) == front, f"{theme} changes more than colours"
+                faint = {
+                    words: round(pair.contrast, 2)
+                    for pair, words in pairs_of(pilot).items()
+                    if pair.contrast < ENOUGH_CONTRAST
+                }
+                assert faint == {}, theme
+            pilot.app.theme = THEME_NAMES[0]
+
+
+async def test_how_a_replay_looks() -> None:
+    async with desk_app().run_test(size=SIZES[-1]) as pilot:
+        await play(pilot, RecordsReady(RECORDS))
+        await pilot.press("enter")
+        await play(pilot, DebateChanged(REPLAYED))
+        await pilot.press("end")
+        for width, height in reversed(SIZES):
+            await pilot.resize_terminal(width, height)
+            await _settled(pilot)
+            assert_looks(f"replay {width}x{height}", lines_of(pilot))
+
+
+async def test_plain_characters_alone() -> None:
+    async with desk_app(ascii_only=True).run_test(size=(120, 36)) as pilot:
+        await play(pilot, *MORNING)
+        await _settled(pilot)
+        lines = lines_of(pilot)
+        assert all(line.isascii() for line in lines)
+        assert_looks("plain characters 120x36", lines)
+
+
+async def test_no_colour_takes_away_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, *MORNING)
+        await _settled(pilot)
+        coloured = lines_of(pilot)
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = desk_app()
+    assert app.theme == COLOURLESS
+    async with app.run_test(size=(120, 36)) as pilot:
+        await play(pilot, *MORNING)
+        await _settled(pilot)
+        assert lines_of(pilot) == coloured
+        assert pairs_of(pilot) == {}, "no colour of ours is left"

@@ -1,0 +1,115 @@
+"""The receipt is read out of bytes: what is given, got and paid, in six digits and dollars."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chain.contracts import calldata as actions
+from chain.contracts.networks import all_networks, network_named, transaction_url
+from chain.contracts.pool_key import PoolKey
+from chain.execution.build.facts import PoolFacts
+from chain.execution.decode.decoder import decode
+from chain.execution.decode.words import names_on
+from chain.execution.transaction import UnsignedTransaction
+from chain.math.ticks import sqrt_price_at_tick
+from chain.tokens.token import Token
+from tests.chain.execution.made_up_plans import NETWORK
+from zuno_tui.screen.links import can_link
+from zuno_tui.shown.receipt import ReceiptFacts, receipt_of, step_brief
+
+WETH, USDC, YOU = (f"0x{digit * 40}" for digit in "124")
+TOKENS = {
+    WETH: Token(WETH, "WETH", 18, verified=True, suspicious=False),
+    USDC: Token(USDC, "USDC", 6, verified=True, suspicious=False),
+}
+POOL = PoolKey(WETH, USDC, 500, 10, "0x" + "00" * 20)
+AT = sqrt_price_at_tick(-196_000)
+HASH = "0x" + "ab" * 32
+
+
+def facts(data: bytes, *, priced: bool = True, tried: bool = True) -> ReceiptFacts:
+    manager = NETWORK.contracts.position_manager
+    step = decode(UnsignedTransaction(1, YOU, manager, 0, data, 1, 1, 1, 0, "enter"))
+    usd = {WETH: 3_000 / 10**18, USDC: 1 / 10**6}
+    return ReceiptFacts(
+        network=NETWORK,
+        names=names_on(NETWORK, YOU, TOKENS),
+        steps=(step,),
+        changes={WETH: -1_234_567_890_123_456_789, USDC: 43_902_417} if tried else None,
+        gas=2_335_000_000_000_000,
+        pool=PoolFacts(POOL, AT, 500),
+        usd_per_unit=usd if priced else {},
+        usd_per_wei=3_000 / 10**18 if priced else None,
+    )
+
+
+MOVE = actions.modify_liquidities(
+    [
+        actions.Burn(28, 2_835_830_852_989_993_027, 0),
+        actions.Mint(POOL, -196_600, -195_300, 77, 10**18, 2_000 * 10**6, YOU),
+        actions.CloseCurrency(WETH),
+        actions.CloseCurrency(USDC),
+    ],
+    1_768_180_500,
+)
+
+
+def test_a_move_gives_one_position_and_gets_another() -> None:
+    receipt = receipt_of(facts(MOVE))
+
+    assert [(line.part, line.words, line.dollars) for line in receipt.lines] == [
+        ("give", "position #28, for at least 2.83583 WETH", "$8,507"),
+        ("get", "a position of at most 1 WETH + 2,000 USDC", "$5,000"),
+        ("wallet", "−1.23456 WETH  +43.9024 USDC", "−$3,660"),
+        ("pay", "gas at most 0.002335 ETH", "$7.00"),
+    ]
+    assert receipt.range is not None
+    assert 0 < receipt.range.progress < 1
+    low, high = (float(edge.replace(",", "")) for edge in (receipt.range.low, receipt.range.high))
+    assert low < float(receipt.range.price.replace(",", "")) < high
+    assert step_brief(facts(MOVE).steps[0], facts(MOVE)) == (
+        f"close #28, open {receipt.range.low} – {receipt.range.high}"
+    )
+
+
+def test_no_figure_has_more_than_six_digits_and_none_is_made_up() -> None:
+    told = receipt_of(facts(MOVE, priced=False, tried=False))
+
+    assert {line.dollars for line in told.lines} == {""}
+    for line in told.lines:
+        figures = re.findall(r"(?<![#\w])[\d.,]*\d", line.words)
+        assert all(len(re.sub(r"^[0.,]+|[.,]", "", figure)) <= 6 for figure in figures)
+    wallet = next(line for line in told.lines if line.part == "wallet")
+    assert not re.search(r"\d", wallet.words)
+
+
+def test_transactions_are_shown_where_people_look_at_them() -> None:
+    for network in all_networks():
+        url = transaction_url(network, HASH)
+        if network.clock == "head":
+            assert url is None
+        else:
+            assert url is not None
+            assert url.startswith("https://")
+            assert url.endswith(f"/tx/{HASH}")
+    assert transaction_url(network_named("devnet"), HASH) is None
+
+
+@pytest.mark.parametrize(
+    ("environment", "opens"),
+    [
+        ({}, False),
+        ({"TERM": "xterm-256color"}, False),
+        ({"TERM": "xterm-kitty"}, True),
+        ({"TERM": "xterm-256color", "VTE_VERSION": "7600"}, True),
+        ({"TERM": "xterm-256color", "VTE_VERSION": "4800"}, False),
+        ({"TERM_PROGRAM": "WezTerm"}, True),
+        ({"TERM": "tmux-256color", "TMUX": "/tmp/x", "TERM_PROGRAM": "WezTerm"}, False),
+    ],
+)
+def test_a_link_is_drawn_where_the_terminal_opens_it(
+    environment: dict[str, str], opens: bool
+) -> None:
+    assert can_link(environment) is opens
