@@ -5,7 +5,7 @@ VENV := .venv$(SUFFIX)
 BIN := $(VENV)/bin
 STAMPS := .setup$(SUFFIX)
 
-.PHONY: run test tests check bench soak mutants screenshots sbom setup world lock clean
+.PHONY: run test tests check bench soak mutants screenshots sbom setup world token-list lock clean
 
 run: setup world  ## open the demo
 	$(BIN)/zuno demo
@@ -55,6 +55,9 @@ $(STAMPS)/contracts: $(STAMPS)/packages chain/devnet/world/contracts.lock.json
 
 world: setup  ## the demo's week of market history, made once per seed
 	$(BIN)/zuno devnet --build-only
+
+token-list: setup  ## pin Uniswap's default token list: make token-list VERSION=22.21.0
+	$(BIN)/python -m release.token_list $(VERSION)
 
 lock:  ## resolve pyproject.toml into requirements.lock; UPGRADE=--upgrade takes newer versions
 	$(BIN)/pip install --quiet --require-hashes -r requirements-uv.lock

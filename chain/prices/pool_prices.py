@@ -21,7 +21,7 @@ from chain.math.liquidity import Amounts
 from chain.pools.candidates import candidate_pools, plain_pools
 from chain.pools.depth import read_depths
 from chain.pools.state import PoolState, pool_state_slots, pool_states
-from chain.tokens.listed import listed_token, listed_tokens
+from chain.tokens.listed import listed_token
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolId, PoolKey
     from chain.read.block_reader import OneBlock
     from chain.rpc.records import Block
+    from chain.tokens import Token
 
 GOOD_SECONDS = 600.0
 MOST_MOVE_TICKS = 100
@@ -183,19 +184,15 @@ class _Market:
     ) -> None:
         self._network = network
         self._nearby = nearby
-        listed = [item.token for item in listed_tokens(network).tokens]
-        self._symbols = {token.address: token.symbol for token in listed}
-        self._decimals = {
-            token.address: token.decimals for token in listed if token.decimals is not None
-        }
         self._states = _believable(network, states)
         self._coin = self._deepest(NATIVE, {network.stable: _A_DOLLAR})
 
     def price(self, address: Address, block: Block) -> Quantity[Fraction]:
-        if address not in self._decimals:
+        token = _listed(self._network, address)
+        if token is None:
             return Unknown("pools price only listed tokens")
         if address == self._network.stable:
-            source = f"{self._symbols[address]} counts as one dollar"
+            source = f"{token.symbol} counts as one dollar"
             return Known(Fraction(1), source, block.number, float(block.timestamp))
         offer = self._offer(self._one(address))
         if offer is None:
@@ -220,8 +217,7 @@ class _Market:
         return best if best is not None and best.depth_usd >= LEAST_DEPTH_USD else None
 
     def _offered(self, state: PoolState, payment: _Offer, *, sells_currency0: bool) -> _Offer:
-        decimals0 = self._decimals[state.key.currency0]
-        decimals1 = self._decimals[state.key.currency1]
+        decimals0, decimals1 = map(self._decimals, (state.key.currency0, state.key.currency1))
         price = state.price(decimals0, decimals1)
         depth = self._nearby.get(state.pool_id, Amounts(0, 0))
         sides = Fraction(depth.amount0, 10**decimals0), Fraction(depth.amount1, 10**decimals1)
@@ -239,22 +235,32 @@ class _Market:
         """The coin and its wrapped form, which anyone may change into each other, as one."""
         return NATIVE if address == self._network.wrapped_native else address
 
+    def _decimals(self, address: Address) -> int:
+        token = _listed(self._network, address)
+        if token is None or token.decimals is None:
+            raise TypeError("Only pools of listed tokens are among those that tell a price.")
+        return token.decimals
+
     def _name(self, state: PoolState) -> str:
-        pair = f"{self._symbols[state.key.currency0]}/{self._symbols[state.key.currency1]}"
+        tokens = (_listed(self._network, one) for one in (state.key.currency0, state.key.currency1))
+        pair = "/".join("" if token is None else token.symbol for token in tokens)
         return f"{pair} {state.lp_fee / _PIPS_PER_CENT:g} %"
 
 
 def _believable(network: Network, states: Iterable[PoolState]) -> tuple[PoolState, ...]:
-    listed = {
-        item.token.address
-        for item in listed_tokens(network).tokens
-        if item.token.decimals is not None
-    }
     return tuple(
         state
         for state in states
-        if _keeps_the_market_price(state) and {state.key.currency0, state.key.currency1} <= listed
+        if _keeps_the_market_price(state)
+        and _listed(network, state.key.currency0) is not None
+        and _listed(network, state.key.currency1) is not None
     )
+
+
+def _listed(network: Network, address: Address) -> Token | None:
+    """The token where it is listed with its decimals."""
+    found = listed_token(network, address)
+    return None if found is None or found.token.decimals is None else found.token
 
 
 def _keeps_the_market_price(state: PoolState) -> bool:

@@ -6,6 +6,7 @@ from chain.tokens.listed import (
     TokenList,
     listed_token,
     listed_tokens,
+    named_tokens,
 )
 from chain.tokens.reading import (
     TokenQuestion,
@@ -29,6 +30,7 @@ __all__ = [
     "forget_token",
     "listed_token",
     "listed_tokens",
+    "named_tokens",
     "read_tokens",
     "remembered_tokens",
     "unlisted_token",

@@ -1,8 +1,13 @@
-"""The bundled list of tokens (`chain/data/tokens.toml`): all that a name's trust rests on."""
+"""The bundled lists of tokens: all that a name's trust rests on.
+
+Our own (`chain/data/tokens.toml`) knows what each token follows and what markets call it. Behind it
+stands Uniswap's default list, which vouches for addresses, symbols and decimals.
+"""
 
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
@@ -10,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.tokens.default_list import default_tokens
 from chain.tokens.token import Token
 
 if TYPE_CHECKING:
@@ -49,13 +55,55 @@ def listed_tokens(network: Network) -> TokenList:
 
 
 def listed_token(network: Network, address: Address) -> ListedToken | None:
-    return listed_tokens(network).find(address)
+    """By our own list, or else by Uniswap's."""
+    own = listed_tokens(network).find(address)
+    if own is not None:
+        return own
+    token = default_tokens(network.token_list).get(address)
+    return None if token is None else _by_default(token)
+
+
+@cache
+def named_tokens(network: Network) -> tuple[ListedToken, ...]:
+    """Every listed token that its symbol alone names: our own first, then Uniswap's by symbol."""
+    own = listed_tokens(network).tokens
+    default = default_tokens(network.token_list).values()
+    counts = Counter(token.symbol.lower() for token in default)
+    taken = {item.token.symbol.lower() for item in own} | {item.token.address for item in own}
+    others = sorted(
+        (
+            token
+            for token in default
+            if token.address not in taken
+            and token.symbol.lower() not in taken
+            and counts[token.symbol.lower()] == 1
+        ),
+        key=lambda token: token.symbol.lower(),
+    )
+    return (*own, *map(_by_default, others))
+
+
+@cache
+def listed_symbols(network: Network) -> frozenset[str]:
+    """All that a token of this network may pass for."""
+    own = (item.token.symbol for item in listed_tokens(network).tokens)
+    return frozenset((*own, *(one.symbol for one in default_tokens(network.token_list).values())))
 
 
 @cache
 def all_listed_symbols() -> frozenset[str]:
-    """The symbols of every network: a fake is a fake wherever it stands."""
+    """The symbols of our own list, of every network."""
     return frozenset(item.token.symbol for known in _lists().values() for item in known.tokens)
+
+
+def _by_default(token: Token) -> ListedToken:
+    return ListedToken(token, _kinds().get(token.symbol, TokenClass.OTHER), None)
+
+
+@cache
+def _kinds() -> dict[str, TokenClass]:
+    """What a listed symbol follows, by our own list of any network."""
+    return {item.token.symbol: item.kind for known in _lists().values() for item in known.tokens}
 
 
 @cache

@@ -15,7 +15,7 @@ from chain.base.clean_text import SYMBOL_LIMIT, clean_symbol
 from chain.contracts.abi import WORD, AbiError, decode, encode_call
 from chain.rpc.errors import Reverted, RpcRefused, TooLarge
 from chain.rpc.multicall import Call, CallOutcome, multicall
-from chain.tokens.listed import all_listed_symbols, listed_token
+from chain.tokens.listed import listed_symbols, listed_token
 from chain.tokens.lookalike import mixes_scripts, skeletons
 from chain.tokens.token import MOST_DECIMALS, Token
 
@@ -61,7 +61,9 @@ class TokenQuestion(Struct, frozen=True):
             symbol, decimals = outcomes[index * _CALLS_A_TOKEN : (index + 1) * _CALLS_A_TOKEN]
             raw_symbol = _raw_symbol(symbol)
             whole_decimals = _decimals(decimals)
-            tokens[address] = unlisted_token(address, raw_symbol or b"", whole_decimals)
+            tokens[address] = unlisted_token(
+                self.network, address, raw_symbol or b"", whole_decimals
+            )
             # A call may have failed for want of gas: only answers are facts.
             if raw_symbol is not None and whole_decimals is not None:
                 lasting[_key(self.network, address)] = {
@@ -87,7 +89,7 @@ def ask_tokens(
     if store is not None and unlisted:
         remembered = store.get_many(_REMEMBERED, (_key(network, address) for address in unlisted))
         for address in unlisted:
-            token = _recalled(address, remembered.get(_key(network, address)))
+            token = _recalled(network, address, remembered.get(_key(network, address)))
             if token is not None:
                 known[address] = token
     return TokenQuestion(network, known, tuple(a for a in wanted if a not in known))
@@ -118,7 +120,7 @@ def remembered_tokens(store: Store, network: Network) -> dict[Address, Token]:
     found = {}
     for key, value in store.items(_REMEMBERED).items():
         chain_id, _, address = key.partition(":")
-        token = _recalled(address, value) if chain_id == str(network.chain_id) else None
+        token = _recalled(network, address, value) if chain_id == str(network.chain_id) else None
         if token is not None:
             found[address] = token
     return found
@@ -129,10 +131,12 @@ def forget_token(store: Store, network: Network, address: Address) -> bool:
     return store.forget_key(_REMEMBERED, _key(network, address))
 
 
-def unlisted_token(address: Address, raw_symbol: bytes, decimals: int | None) -> Token:
-    """A token that no list vouches for, marked when its symbol passes for one of a list."""
+def unlisted_token(
+    network: Network, address: Address, raw_symbol: bytes, decimals: int | None
+) -> Token:
+    """A token that no list vouches for, marked when its symbol passes for one listed there."""
     symbol = clean_symbol(raw_symbol)
-    imitates = not skeletons(symbol.text).isdisjoint(_listed_skeletons())
+    imitates = not skeletons(symbol.text).isdisjoint(_listed_skeletons(network))
     return Token(
         address=address,
         symbol=symbol.text,
@@ -183,14 +187,14 @@ def _usable(decimals: object) -> int | None:
     return None
 
 
-def _recalled(address: Address, value: object) -> Token | None:
+def _recalled(network: Network, address: Address, value: object) -> Token | None:
     match value:
         case {"symbol": str(written), "decimals": int(decimals)}:
             try:
                 symbol = bytes.fromhex(written)
             except ValueError:
                 return None
-            return unlisted_token(address, symbol, _usable(decimals))
+            return unlisted_token(network, address, symbol, _usable(decimals))
     return None
 
 
@@ -199,5 +203,5 @@ def _key(network: Network, address: Address) -> str:
 
 
 @cache
-def _listed_skeletons() -> frozenset[str]:
-    return frozenset().union(*(skeletons(symbol) for symbol in all_listed_symbols()))
+def _listed_skeletons(network: Network) -> frozenset[str]:
+    return frozenset().union(*map(skeletons, listed_symbols(network)))

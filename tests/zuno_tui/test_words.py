@@ -3,6 +3,7 @@ from fractions import Fraction
 import pytest
 
 from chain.base.quantity import Known, Unknown
+from chain.contracts.networks import network_named
 from chain.prices.price import WorthUnit
 from chain.tokens import unlisted_token
 from zuno_tui.shown.drawing.pieces import WIDTH, range_gauge
@@ -54,7 +55,7 @@ def test_parts_of_a_cent_take_no_more_room_in_a_column_than_cents() -> None:
 
 
 def test_what_came_and_what_left_have_signs_and_nothing_has_none() -> None:
-    token = unlisted_token("0x" + "11" * 20, b"", 18)
+    token = unlisted_token(network_named("devnet"), "0x" + "11" * 20, b"", 18)
     amounts = (25 * 10**17, -(10**18), 0)
     assert [signed_amount(amount, token) for amount in amounts] == ["+2.5", "−1", "0"]
 

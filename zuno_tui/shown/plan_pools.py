@@ -56,4 +56,4 @@ def _plan_pool(facts: PlanPoolFacts, network: Network, store: Store | None) -> P
 def _token(address: str, decimals: int | None, network: Network, store: Store | None) -> Token:
     """By the list or the memory; a token neither knows is told by its address."""
     known = ask_tokens(network, [address], store).known
-    return known.get(address) or unlisted_token(address, b"", decimals)
+    return known.get(address) or unlisted_token(network, address, b"", decimals)

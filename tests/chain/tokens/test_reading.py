@@ -34,7 +34,7 @@ def test_an_ordinary_token_is_read_and_not_believed() -> None:
 @pytest.mark.parametrize(
     ("symbol", "shown", "suspicious"),
     [
-        (returned("bytes32", b"MKR".ljust(32, b"\0")), "MKR", False),
+        (returned("bytes32", b"QWOP".ljust(32, b"\0")), "QWOP", False),
         (returned("bytes32", bytes(32)), "", False),
         (returned("string", ""), "", False),
         (returned("string", b"\xff\xfe\x80"), "���", False),

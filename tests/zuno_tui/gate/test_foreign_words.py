@@ -13,6 +13,7 @@ from agents.monitor.deliver.telegram import Telegram, TelegramSettings
 from chain.base.clean_text import OWN_MARKS, QUOTE_LIMIT
 from chain.base.http import HttpAnswer
 from chain.contracts.abi import encode, selector
+from chain.contracts.networks import network_named
 from chain.devnet.world.deployment import WETH
 from chain.rpc.endpoint import endpoints_of
 from chain.rpc.requests import RequestLimits
@@ -129,7 +130,7 @@ def test_telegrams_words_are_quoted(status: int) -> None:
 
 @pytest.mark.parametrize("symbol", ["✓ USDC", "→ close 28", "$1000", "● in", "“USDC”", "!USDC"])
 def test_a_tokens_name_has_none_of_our_marks(symbol: str) -> None:
-    label = unlisted_token(WETH.address, symbol.encode(), 18).label
+    label = unlisted_token(network_named("devnet"), WETH.address, symbol.encode(), 18).label
 
     inside = label.removeprefix("?").replace("“", "").replace("”", "").partition(" 0x")[0]
     assert not any(ord(letter) in OWN_MARKS for letter in inside)

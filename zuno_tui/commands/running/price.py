@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from chain.base.quantity import Unknown
 from chain.prices.ladder import read_prices
-from chain.tokens import listed_tokens
+from chain.tokens import listed_tokens, named_tokens
 from zuno_tui.phrases.phrase_error import PhraseError
 from zuno_tui.phrases.pieces import listed
 from zuno_tui.phrases.spoken.sentence import names_symbol
@@ -46,7 +46,8 @@ async def token_price(session: Session, symbol: str) -> CommandAnswer:
 def token_called(network: Network, symbol: str) -> Token:
     """By its own symbol first, then by what people call it: BTC may be WBTC."""
     tokens = [item.token for item in listed_tokens(network).tokens]
-    exact = (token for token in tokens if token.symbol.upper() == symbol.upper())
+    named = [item.token for item in named_tokens(network)]
+    exact = (token for token in named if token.symbol.upper() == symbol.upper())
     called = (token for token in tokens if names_symbol(symbol, token.symbol))
     found = next(exact, None) or next(called, None)
     if found is None:

@@ -10,7 +10,7 @@ from chain.execution.build.requests import QuotedSwap, SwapRequest
 from chain.pools.candidates import plain_pools
 from chain.pools.quote import quote_at_most, quotes_across
 from chain.positions.overview import tokens_at
-from chain.tokens import listed_tokens
+from chain.tokens import listed_tokens, named_tokens
 from chain.tokens.token import amount_text
 from zuno_tui.gate.orders.order import Order, spendable_tokens
 from zuno_tui.gate.orders.swap_pool import SwapQuotes, read_pools
@@ -84,14 +84,14 @@ def token_named(network: Network, named: str) -> Address:
         return named.lower()
     if named.lower() == network.native_symbol.lower():
         return NATIVE
-    listed = [item.token for item in listed_tokens(network).tokens]
-    for token in listed:
+    for token in (item.token for item in named_tokens(network)):
         if token.symbol.lower() == named.lower():
             return token.address
+    listed = [item.token for item in listed_tokens(network).tokens]
     known = ", ".join(sorted({token.symbol for token in listed} | {network.native_symbol}))
     raise GateRefusedError(
-        f"{named!r} is no token that is vouched for on {network.title}. Known are {known}; "
-        "name any other by its address."
+        f"{named!r} is no token that is vouched for on {network.title}. Known are {known}"
+        " and what Uniswap lists; name any other by its address."
     )
 
 
