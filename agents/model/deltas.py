@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _MOST_TOKENS = 100_000_000  # what an endpoint may claim before we stop believing it
 _THOUGHTS = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
 _THOUGHT_BLOCKS = ("reasoning_details", "thinking_blocks")
+_TEXT_TYPES = frozenset(("text", "output_text", None))
+_THOUGHT_TYPES = frozenset(("thinking", "reasoning"))
+_CUT_OFF = frozenset(("length", "max_tokens", "max_output_tokens", "model_length"))
 _BLOCK_TEXTS = ("text", "summary", "thinking", "data")
 
 
@@ -43,13 +46,14 @@ def read_delta(chunk: object) -> Delta:
     choices = _field(chunk, "choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     part = _field(choice, "delta") or _field(choice, "message")
-    text, thought = _content(_field(part, "content"))
+    # The older completions have their text where others have a message.
+    text, thought = _content(_field(part, "content") if part else _field(choice, "text"))
     finish = _field(choice, "finish_reason")
     return Delta(
         text=text,
         thought=thought or _thought(part),
         calls=_calls(part),
-        finish=finish if isinstance(finish, str) else None,
+        finish=_finish(finish) if isinstance(finish, str) else None,
         refused=bool(_field(part, "refusal")),
     )
 
@@ -72,12 +76,21 @@ def _field(value: object, name: str) -> object:
     return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
 
 
+def _finish(word: str) -> str:
+    """Why a reply ended, in OpenAI's words where others have their own."""
+    return "length" if word.lower() in _CUT_OFF else word
+
+
 def _content(content: object) -> tuple[str, str]:
     if isinstance(content, str):
         return content, ""
     blocks = content if isinstance(content, list) else ()
-    thoughts = [block for block in blocks if _field(block, "type") == "thinking"]
-    texts = [_field(block, "text") for block in blocks if _field(block, "type") == "text"]
+    thoughts = [block for block in blocks if _field(block, "type") in _THOUGHT_TYPES]
+    texts = [
+        block if isinstance(block, str) else _field(block, "text")
+        for block in blocks
+        if _field(block, "type") in _TEXT_TYPES
+    ]
     return _joined(texts), _blocks_text(thoughts)
 
 

@@ -109,8 +109,11 @@ class ModelExchange:
             )
         faults.streaming = True
         try:
-            kind = stream.response.headers.get("content-type", "")
-            if kind.partition(";")[0].strip() == "application/json":
+            header = stream.response.headers.get("content-type", "")
+            kind = header.partition(";")[0].strip().lower()
+            if kind == "text/html":
+                raise faults.no_model_speaks()
+            if kind == "application/json":
                 # Asked for a stream, it answered in one piece.
                 async with _patience(call.settings.limits.total_seconds, "did not answer"):
                     body = json.loads(await stream.response.aread())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from agents.model.interface import ModelUnavailable, Unavailability
-from agents.model.refusal import read_refusal
+from agents.model.refusal import read_refusal, says_unknown_model
 from chain.base.http import seconds_asked
 
 if TYPE_CHECKING:
@@ -17,16 +18,34 @@ if TYPE_CHECKING:
     from agents.model.settings import ModelSettings
 
 _TOO_MANY = 429
+_NOT_FOUND = 404
+_NOT_READY = 503
+_LOADING_SECONDS = 5.0
+# Waiting does not fill an empty account.
+_NO_CREDIT = re.compile(r"insufficient_quota|credit balance|exceeded your current quota")
+_LOADING = re.compile(r"loading|starting up|warming up")
 _FIRST_SERVER_ERROR = 500
+_MOST_WORDS = 20_000
+_HINTS = {
+    **dict.fromkeys((301, 302, 303, 307, 308), "the URL"),
+    401: "the key",
+    402: "the account",
+    403: "the key",
+    404: "the model's name",
+}
 
 
 class TryLaterError(Exception):
     """The endpoint is busy; `seconds` is what it asked us to wait, if it did."""
 
-    def __init__(self, unavailable: ModelUnavailable, seconds: float | None) -> None:
+    def __init__(
+        self, unavailable: ModelUnavailable, seconds: float | None, *, loading: bool = False
+    ) -> None:
         super().__init__(str(unavailable))
         self.unavailable = unavailable
         self.seconds = seconds
+        self.loading = loading
+        """Whether it will answer once its model is in memory: worth all the time there is."""
 
 
 class RequestRefusedError(Exception):
@@ -74,6 +93,9 @@ class ModelFaults:
                     "What is set: zuno model",
                 )
             case openai.APIError():
+                # Of an error in the stream only what names a part of the request can be learned.
+                if (learnable := self.of_words(_FIRST_SERVER_ERROR, str(error.body))) is not None:
+                    return learnable
                 reason, sentence = (
                     Unavailability.SERVER_ERROR,
                     "The model's endpoint failed in the middle of its answer.",
@@ -99,34 +121,49 @@ class ModelFaults:
         return RequestRefusedError(refusal, self.refused(status, overflow=refusal.overflow))
 
     def _of_status(self, error: openai.APIStatusError) -> Exception:
-        status = error.status_code
-        if (learnable := self.of_words(status, _body(error))) is not None:
+        status, body = error.status_code, _body(error)
+        if (learnable := self.of_words(status, body)) is not None:
             return learnable
+        words = body[:_MOST_WORDS].lower()
+        loading = status == _NOT_READY and bool(_LOADING.search(words))
+        if status == _TOO_MANY and _NO_CREDIT.search(words):
+            return self.refused(status, hint="the account")
+        if status == _NOT_FOUND and not says_unknown_model(words):
+            return self.refused(
+                status, hint="the URL, which often ends in /v1, or the model's name"
+            )
         if status == _TOO_MANY:
             reason, sentence = Unavailability.RATE_LIMITED, "The model's endpoint asks us to wait."
+        elif loading:
+            reason, sentence = Unavailability.SERVER_ERROR, "The model is still being loaded."
         elif status >= _FIRST_SERVER_ERROR:
             reason = Unavailability.SERVER_ERROR
             sentence = f"The model's endpoint failed (HTTP {status})."
         else:
             return self.refused(status)
-        return TryLaterError(
-            ModelUnavailable(reason, sentence), _wait(error.response.headers, self._clock())
+        asked = _wait(error.response.headers, self._clock())
+        wait = _LOADING_SECONDS if loading and asked is None else asked
+        return TryLaterError(ModelUnavailable(reason, sentence), wait, loading=loading)
+
+    def no_model_speaks(self) -> ModelUnavailable:
+        """A web page came where a model's server would have answered."""
+        return ModelUnavailable(
+            Unavailability.MALFORMED,
+            f"{self._settings.host} answered with a web page. Is its URL right? See: zuno model",
         )
 
     @staticmethod
-    def refused(status: int, *, overflow: bool = False) -> ModelUnavailable:
+    def refused(status: int, *, overflow: bool = False, hint: str = "") -> ModelUnavailable:
         if overflow:
             return ModelUnavailable(
                 Unavailability.OVERFLOWED,
                 "The question does not fit into the model's context. Give it a larger one, "
                 "or name another model: zuno model",
             )
-        hint = {401: "the key", 402: "the account", 403: "the key", 404: "the model's name"}.get(
-            status, "the request"
-        )
+        named = hint or _HINTS.get(status, "the request")
         return ModelUnavailable(
             Unavailability.REJECTED,
-            f"The model's endpoint does not accept {hint} (HTTP {status}).",
+            f"The model's endpoint does not accept {named} (HTTP {status}). See: zuno model",
         )
 
     @staticmethod

@@ -19,13 +19,22 @@ _ELLIPSIS = "…"
 def object_in(text: str, model: type[BaseModel]) -> str:
     """The JSON object in a text that may hold words or a code fence around it.
 
-    The last one that has a field of the reply; the whole text where there is none.
+    The last one that has a field of the reply, if need be inside another that has none; the whole
+    text where there is none.
     """
     names = model.model_json_schema(by_alias=True).get("properties", {})
     found = text.strip()
     for start, end, value in objects_in(text):
         if names.keys() & value.keys():
             found = text[start:end]
+        elif any(isinstance(inner, dict) and names.keys() & inner for inner in value.values()):
+            inside = text[start + 1 : end]
+            wrapped = (
+                inside[first:last]
+                for first, last, inner in objects_in(inside)
+                if names.keys() & inner.keys()
+            )
+            found = next(wrapped, found)
     return found
 
 

@@ -108,7 +108,7 @@ class PendingQuestion:
                 self._learn_from(error, refused, question)
             except TryLaterError as error:
                 reservation.release()
-                attempt += 1
+                attempt += not error.loading
                 await self._pause(error, attempt, deadline)
             except ModelUnavailable as error:
                 if error.reason in _FREE:

@@ -73,6 +73,10 @@ def read_refusal(
     return RequestRefusal(named, most_tokens=most, vague=vague) if named or vague else None
 
 
+def says_unknown_model(words: str) -> bool:
+    return bool(_UNKNOWN_MODEL.search(words))
+
+
 def _most_tokens(words: str, asked: int) -> int | None:
     if not _TOO_MANY.search(words):
         return None
