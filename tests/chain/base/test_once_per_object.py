@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-
 from msgspec import Struct
 
 from chain.base.once_per_object import once_per_object
@@ -34,5 +32,3 @@ def test_an_object_in_the_place_of_one_that_is_gone_is_asked_for_itself() -> Non
 
     for number in range(1_000):
         assert doubled(_Source(number)) == number * 2
-        if number % 100 == 0:
-            gc.collect()
