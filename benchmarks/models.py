@@ -40,6 +40,7 @@ FIRST_SECONDS = 0.7
 TOKENS_A_SECOND = 80
 CHARACTERS = 4
 REQUEST = "req_benchmark"
+_WINDOW = json.dumps({"hours": 48})
 
 
 class OneReply(BaseModel):
@@ -68,21 +69,30 @@ class _Taken(Struct):
 
 
 def run() -> Iterator[str]:
+    # What the first debate loads is no part of any.
+    run_skipping(_debate(honest))
     accepted, prompts = run_skipping(_debate(honest))
+    looked, _ = run_skipping(_debate(honest, looks=2))
     argued, _ = run_skipping(_debate(sceptical))
     one = run_skipping(_one_call(prompts))
     yield f"one call                {one.words()}   baseline"
-    for name, taken in (("a debate that agrees", accepted), ("one that does not", argued)):
+    debates = (
+        ("a debate that agrees", accepted),
+        ("the same, Scout looks", looked),
+        ("one that does not", argued),
+    )
+    for name, taken in debates:
         tokens = (taken.tokens_in + taken.tokens_out) / (one.tokens_in + one.tokens_out)
         slower = taken.seconds / one.seconds
         yield f"{name:23} {taken.words()}   {tokens:.1f} × the tokens, {slower:.1f} × as long"
 
 
-async def _debate(answer: Callable[[ChatRequest], object]) -> tuple[_Taken, str]:
+async def _debate(answer: Callable[[ChatRequest], object], looks: int = 0) -> tuple[_Taken, str]:
+    """Scout's model calls so many tools, one after the other, before it speaks."""
     taken = _Taken()
     context = market_context("outside")
     async with (
-        model_endpoint(_speaks(answer, taken)) as endpoint,
+        model_endpoint(_speaks(answer, taken, looks)) as endpoint,
         ModelConnections() as connections,
     ):
         model = await _model(endpoint.url, connections)
@@ -135,21 +145,31 @@ async def _model(url: str, connections: ModelConnections) -> OpenAIModel:
     return OpenAIModel(RoleModels(settings), connections, budget, memory, clock=lambda: 0.0)
 
 
-def _speaks(answer: Callable[[ChatRequest], object], taken: _Taken) -> Conduct:
+def _speaks(answer: Callable[[ChatRequest], object], taken: _Taken, looks: int = 0) -> Conduct:
     async def conduct(request: ChatRequest, wire: Wire) -> None:
-        text = json.dumps(answer(request))
-        asked = json.dumps(request.body)
-        tokens_in, tokens_out = len(asked) // CHARACTERS, len(text) // CHARACTERS
+        looked = sum(one["role"] == "tool" for one in request.messages)
+        calls = "tools" in request.body and looked < looks
+        text = _WINDOW if calls else json.dumps(answer(request))
+        tokens_in = len(json.dumps(request.body)) // CHARACTERS
+        tokens_out = len(text) // CHARACTERS
         taken.calls += 1
         taken.tokens_in += tokens_in
         taken.tokens_out += tokens_out
         await wire.begin()
         await asyncio.sleep(FIRST_SECONDS)
         for start in range(0, len(text), 80):
-            await wire.delta(content=text[start : start + 80])
+            await _write(wire, text[start : start + 80], calls=calls)
             await asyncio.sleep(80 / CHARACTERS / TOKENS_A_SECOND)
-        await wire.delta(finish="stop")
+        await wire.delta(finish="tool_calls" if calls else "stop")
         await wire.usage(tokens_in, tokens_out)
         await wire.end()
 
     return conduct
+
+
+async def _write(wire: Wire, text: str, *, calls: bool) -> None:
+    if calls:
+        function = {"name": "volatility", "arguments": text}
+        await wire.delta(tool_calls=[{"index": 0, "id": "call", "function": function}])
+    else:
+        await wire.delta(content=text)

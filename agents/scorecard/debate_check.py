@@ -80,13 +80,21 @@ class CountedShare(Struct, frozen=True):
     def part(self) -> float | None:
         return self.count / self.of if self.of else None
 
+    @property
+    def rest(self) -> CountedShare:
+        return CountedShare(self.of - self.count, self.of)
+
 
 class DebateCheck(Struct, frozen=True):
     situations: int
     agreed: CountedShare
-    """Debates with the model that decided as the rules alone."""
+    """Debates with the model that would do what the rules alone would: hold, exit or move."""
+    agreed_exactly: CountedShare
+    """And, where it is a move, to the very range."""
     flipped: CountedShare
-    """Repeated debates that decided otherwise than the first about the same facts."""
+    """Repeated debates that would do something else than the first about the same facts."""
+    flipped_range: CountedShare
+    """Or move to another range."""
     silent: CountedShare
     """Debates in which no model answered anything."""
     better: dict[str, int]
@@ -125,12 +133,10 @@ def debate_check(situations: Sequence[CheckedSituation]) -> DebateCheck:
     costs = [run.nano_usd for run in runs]
     return DebateCheck(
         situations=len(situations),
-        agreed=CountedShare(
-            sum(run.decision == one.rules.decision for one, run in spoken), len(spoken)
-        ),
-        flipped=CountedShare(
-            sum(run.decision != first.decision for first, run in repeated), len(repeated)
-        ),
+        agreed=_same([(run, one.rules) for one, run in spoken], exactly=False),
+        agreed_exactly=_same([(run, one.rules) for one, run in spoken], exactly=True),
+        flipped=_same(repeated, exactly=False).rest,
+        flipped_range=_same(repeated, exactly=True).rest,
         silent=CountedShare(len(runs) - len(spoken), len(runs)),
         better={side.value: sides.count(side) for side in BetterSide},
         tokens=sum(run.tokens for run in runs),
@@ -139,6 +145,16 @@ def debate_check(situations: Sequence[CheckedSituation]) -> DebateCheck:
         rules_seconds=sum(one.rules.seconds for one in situations),
         debates=len(runs),
     )
+
+
+def _same(pairs: Sequence[tuple[DebateRun, DebateRun]], *, exactly: bool) -> CountedShare:
+    """How many of the pairs decided alike."""
+
+    def decided(run: DebateRun) -> PlanDecision | str | None:
+        decision = run.decision
+        return decision if exactly or decision is None else decision.kind
+
+    return CountedShare(sum(decided(one) == decided(other) for one, other in pairs), len(pairs))
 
 
 def _worth(situation: CheckedSituation, decision: PlanDecision) -> float | None:

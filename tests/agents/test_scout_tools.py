@@ -108,8 +108,11 @@ def test_depth_beside_the_price_is_of_one_token_and_beyond_what_was_read_it_is_s
     assert far is not None
     assert not far.whole
     assert band_depth(facts, exp(5) - 1, 0.1) is None
-    words = depth_answer(Brief(""), pool(), DepthArguments(width_percent=1))
-    assert words.count("[n") == 5
+    for center, numbers, side in ((0, 4, "present price"), (-2, 5, "below"), (3, 5, "above")):
+        asked = DepthArguments(width_percent=1, center_percent=center)
+        words = depth_answer(Brief(""), pool(), asked)
+        assert words.count("[n") == numbers
+        assert side in words
 
 
 def test_each_swap_is_told_with_what_it_paid() -> None:

@@ -47,9 +47,15 @@ def check_lines(
 ) -> Iterator[str]:
     rows = [_row(one, store) for one in situations]
     yield from table([OutputColumn(title) for title in _COLUMNS], rows)
-    yield f"agreement with the rules: {_share(check.agreed)}"
+    yield (
+        f"agreement with the rules: {_share(check.agreed)}; "
+        f"to the very range: {_share(check.agreed_exactly)}"
+    )
     again = "" if check.flipped.of else "; with --times 2 it is asked again"
-    yield f"flips, asked again about the same facts: {_share(check.flipped)}{again}"
+    yield (
+        f"flips, asked again about the same facts: {_share(check.flipped)}; "
+        f"to another range: {_share(check.flipped_range)}{again}"
+    )
     yield (
         f"who was right where they differ: model {check.better[BetterSide.MODEL]}, rules "
         f"{check.better[BetterSide.RULES]}, not known {check.better[BetterSide.UNKNOWN]}"
@@ -60,7 +66,7 @@ def check_lines(
         f"{_money(check.nano_usd)}, {check.seconds:.1f} s; each {check.tokens / debates:,.0f} "
         f"tokens and {check.seconds / debates:.1f} s"
     )
-    yield f"{check.situations} debates by the rules: {check.rules_seconds:.1f} s"
+    yield f"{check.situations} by the rules: no tokens, {check.rules_seconds:.1f} s"
 
 
 def check_remarks(
@@ -83,7 +89,9 @@ def check_document(
     return {
         "situations": [_situation(one) for one in situations],
         "agreement": _share_json(check.agreed),
+        "agreementToTheRange": _share_json(check.agreed_exactly),
         "flips": _share_json(check.flipped),
+        "flipsOfTheRange": _share_json(check.flipped_range),
         "silent": _share_json(check.silent),
         "right": dict(check.better),
         "debates": check.debates,

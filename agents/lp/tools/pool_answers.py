@@ -71,7 +71,7 @@ def volatility_answer(brief: Brief, observed: ObservedPool, asked: VolatilityArg
     short = "" if moved.hours == asked.hours else ", which is as far back as its swaps are known"
     return (
         f"Over the last {brief.number(moved.hours, Unit.HOURS)}{short}, volatility a day "
-        f"{brief.number(moved.daily_sigma, Unit.FRACTION)}; the price moved "
+        f"{brief.number(moved.daily_sigma, Unit.FRACTION)}; TOKEN0's price moved "
         f"{brief.number(moved.net, Unit.FRACTION)} in all, between "
         f"{brief.number(moved.lowest, Unit.FRACTION)} and "
         f"{brief.number(moved.highest, Unit.FRACTION)} of where it is now; path efficiency "
@@ -122,10 +122,13 @@ def depth_answer(brief: Brief, observed: ObservedPool, asked: DepthArguments) ->
         return "What lies that far from the price is not known."
     worth0 = _worth(found.amount0, observed.token0.usd_per_unit)
     worth1 = _worth(found.amount1, observed.token1.usd_per_unit)
-    within = (
-        f"Within {brief.number(width, Unit.FRACTION)} of a price "
-        f"{brief.number(center, Unit.FRACTION)} above the present one"
+    side = "below" if center < 0 else "above"
+    where = (
+        f"a price {brief.number(abs(center), Unit.FRACTION)} {side} the present one"
+        if center
+        else "the present price"
     )
+    within = f"Within {brief.number(width, Unit.FRACTION)} of {where} of TOKEN0"
     compared = (
         "unknown, since none is active at the price"
         if not observed.pool.liquidity
@@ -166,7 +169,7 @@ def _swap(brief: Brief, observed: ObservedPool, step: PathStep) -> str:
     fee = observed.pool.lp_fee / _FEE_PARTS
     volume = paid / fee if paid is not None and fee else None
     return (
-        f"{brief.number(round(step.age / _HOUR, 2), Unit.HOURS)} ago the price moved "
+        f"{brief.number(round(step.age / _HOUR, 2), Unit.HOURS)} ago TOKEN0's price moved "
         f"{brief.number(moved, Unit.FRACTION)}, fees {brief.number(paid, Unit.USD)}, volume about "
         f"{brief.number(volume, Unit.USD)}."
     )

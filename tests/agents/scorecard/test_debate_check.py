@@ -83,6 +83,12 @@ def test_who_was_right_is_known_of_options_that_were_judged(
     assert better_side(unjudged, checked.runs[0]) is (side if same else BetterSide.UNKNOWN)
 
 
+def test_what_to_do_and_the_very_range_are_told_apart() -> None:
+    check = debate_check([situation(MOVE, run(MOVE), run(ELSEWHERE), run(EXIT))])
+    assert (check.agreed.count, check.agreed_exactly.count, check.agreed.of) == (2, 1, 3)
+    assert (check.flipped.count, check.flipped_range.count, check.flipped.of) == (1, 2, 2)
+
+
 def test_silent_debates_are_in_no_share_and_in_every_bill() -> None:
     check = debate_check(
         [
