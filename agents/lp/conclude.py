@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     Context = MarketContext | CreateContext
 
 _NOTHING_TO_MOVE = "there is nothing in this position to move"
+_OWN_RANGE_ROUNDS = 2
+"""What the rules would have had to find a range of theirs, beside one a person named."""
 _ALL_VETOED = "every move was vetoed"
 _UNKNOWN = {AdviceReason.EDGE_UNKNOWN, AdviceReason.WORTH_UNKNOWN, AdviceReason.MOVE_UNKNOWN}
 
@@ -103,6 +105,7 @@ def plan_of(
         rules_move=alone.move,
         context_hash=debate.context_hash,
         sources=context.sources,
+        own_range=_is_own_range(debate),
     )
     return plan.model_copy(update={"plan_id": plan_identity(plan)})
 
@@ -116,9 +119,15 @@ class RulesOutcome(NamedTuple):
 
 def _rules_outcome(debate: Debate, judged: JudgedRound) -> RulesOutcome:
     """What the rules choose; known already where nobody but they have spoken."""
+    if _is_own_range(debate):
+        return rules_alone(debate.context, _OWN_RANGE_ROUNDS)
     if all(_is_by_rules(one) for one in debate.rounds):
         return outcome_by_rules(debate.context, judged)
     return rules_alone(debate.context, debate.max_rounds)
+
+
+def _is_own_range(debate: Debate) -> bool:
+    return any(one.shape and one.shape.own_range for one in debate.latest.candidates)
 
 
 def outcome_by_rules(context: Context, judged: JudgedRound) -> RulesOutcome:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from math import log
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from agents.lp.facts import CreateContext, MarketContext
-from agents.numbers.edges import TickRange, price_tick
+from agents.numbers.edges import TICK_LOG, TickRange, price_tick
 from agents.numbers.fees import full_range_value, others_liquidity
 from agents.numbers.outlook import PoolMarket, Stake
 from agents.numbers.regime import daily_ticks
 from agents.numbers.shapes import (
     Shape,
+    ShapeError,
     create_base,
     exposure_offset,
     rebalance_base,
@@ -24,6 +26,7 @@ from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import PoolKey
 from chain.math.fees import unpack_protocol_fee
 from chain.math.liquidity import Amounts
+from chain.math.ticks import nearest_usable_tick
 from chain.pools.depth import Depth
 from chain.pools.state import PoolState
 
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
         ObservedPool,
         ObservedPoolFacts,
     )
-    from agents.lp.plan import ShapeChoice
+    from agents.lp.plan import OwnRange, ShapeChoice
     from agents.numbers.swap import SwapTerms
 
 
@@ -96,12 +99,26 @@ class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
     def ticks(self, choice: ShapeChoice) -> TickRange:
         """The usable ticks nearest to a shape."""
         pool = self.observed.pool
+        if choice.own_range is not None:
+            return own_ticks(choice.own_range, pool)
         shape = Shape(choice.width_multiplier, choice.center_offset_ticks)
         half = self.base_half_width * choice.width_multiplier
         shift = exposure_offset(
             choice.exposure, half, capital_is_currency0=self.capital_is_currency0
         )
         return snapped_range(pool.tick + shift, shape, self.base_half_width, pool.tick_spacing)
+
+
+def own_ticks(own: OwnRange, pool: ObservedPoolFacts) -> TickRange:
+    """The usable ticks nearest to the prices a person named; ShapeError where they are one."""
+    direct = own.token == pool.currency0 or own.quote == pool.currency1
+    prices = (own.low, own.high) if direct else (1 / own.high, 1 / own.low)
+    lower, upper = (
+        nearest_usable_tick(round(log(price) / TICK_LOG), pool.tick_spacing) for price in prices
+    )
+    if lower >= upper:
+        raise ShapeError("The two prices lie on one tick of the pool: name a wider range.")
+    return TickRange(lower, upper)
 
 
 @once_per_object

@@ -5,10 +5,12 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
+from pydantic import Field
+
 from agents.bus.envelope import Registry, Role
 from agents.bus.payload import Measure, Payload, Units, wire_of
 from agents.lp.facts import NO_MEMORY, CreateContext, CreateGoal, DeskMemory, MarketContext
-from agents.lp.plan import Candidate, Plan
+from agents.lp.plan import Candidate, OwnRange, Plan
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.rules import Decision
 from chain.base.canonical import digest
@@ -43,6 +45,10 @@ class FlowStart(Payload):
     last_action_time: int | None = None
     """Of this desk on this position, or on the one it was made of."""
     memory: DeskMemory = NO_MEMORY
+    own_prices: tuple[str, str] | None = Field(default=None, exclude_if=lambda own: own is None)
+    """A range the person named, as typed."""
+    own_range: OwnRange | None = Field(default=None, exclude_if=lambda own: own is None)
+    """The same for the position's pool."""
 
 
 class FlowCreateStart(Payload):
@@ -55,6 +61,7 @@ class FlowCreateStart(Payload):
     allowed_hooks: tuple[str, ...] = ()
     """From the person's settings."""
     memory: DeskMemory = NO_MEMORY
+    own_range: OwnRange | None = Field(default=None, exclude_if=lambda own: own is None)
 
 
 class ContextObserved(Payload):
@@ -62,6 +69,7 @@ class ContextObserved(Payload):
     context_hash: str
     max_rounds: int
     memory: DeskMemory = NO_MEMORY
+    own_range: OwnRange | None = Field(default=None, exclude_if=lambda own: own is None)
 
 
 class Objection(Payload):

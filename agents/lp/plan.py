@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from fractions import Fraction
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
@@ -19,6 +20,34 @@ from chain.base.canonical import canonical, digest
 CandidateKind = Literal["hold", "exit", "tighten", "widen", "shift", "create"]
 
 
+class PricedToken(NamedTuple):
+    address: str
+    decimals: int
+
+
+class OwnRange(Payload):
+    """A range that a person named, in prices: units of one token for a unit of the other."""
+
+    token: str
+    """The one that is priced."""
+    quote: str
+    low: Measure
+    high: Measure
+
+    @classmethod
+    def of_prices(
+        cls, token: PricedToken, quote: PricedToken, low: Fraction, high: Fraction
+    ) -> OwnRange:
+        """From prices of whole tokens."""
+        scale = Fraction(10) ** (quote.decimals - token.decimals)
+        return cls(
+            token=token.address,
+            quote=quote.address,
+            low=float(low * scale),
+            high=float(high * scale),
+        )
+
+
 class ShapeChoice(Payload):
     """What a model may choose: a form within bounds, never a tick or an amount."""
 
@@ -26,6 +55,8 @@ class ShapeChoice(Payload):
     center_offset_ticks: int
     pool_index: int = 0
     exposure: ExposureBias = ExposureBias.NEUTRAL
+    own_range: OwnRange | None = Field(default=None, exclude_if=lambda own: own is None)
+    """Instead of a form: what the person named. No model can."""
 
 
 class PrepAction(Payload):
@@ -210,6 +241,8 @@ class Plan(Payload):
     """The move they would have chosen, which need not be among those that were argued about."""
     context_hash: str
     sources: dict[str, str]
+    own_range: bool = Field(default=False, exclude_if=lambda own: not own)
+    """Whether its one move is a range that the person named."""
 
 
 def plan_identity(plan: Plan) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from agents.lp.facts import MarketContext
     from agents.lp.payloads import DebateRound
+    from agents.lp.plan import OwnRange
 
     Context = MarketContext | CreateContext
 
@@ -61,6 +62,20 @@ def shapes_by_rules(context: Context, rounds: Sequence[DebateRound]) -> tuple[Sh
     return tuple(shapes)
 
 
+def own_shapes(context: Context, own: OwnRange) -> tuple[ShapeChoice, ...]:
+    """The range a person named, in every pool that was surveyed."""
+    pools = len(context.surveyed_pools) if isinstance(context, CreateContext) else 1
+    shapes = [
+        ShapeChoice(width_multiplier=1.0, center_offset_ticks=0, pool_index=index, own_range=own)
+        for index in range(pools)
+    ]
+    if not isinstance(context, CreateContext):
+        return tuple(shapes)
+    ranked = [(_rank(evaluation_of(context, one.pool_index), one), one) for one in shapes]
+    ranked.sort(key=lambda found: found[0])
+    return tuple(shape for _, shape in ranked[:_CREATE_CANDIDATES])
+
+
 def candidates_of(context: Context, shapes: Iterable[ShapeChoice]) -> tuple[Evaluated, ...]:
     """The distinct moves these shapes make, in order, at least two where two can be made.
 
@@ -69,7 +84,9 @@ def candidates_of(context: Context, shapes: Iterable[ShapeChoice]) -> tuple[Eval
     evaluations: dict[int, EvaluationContext] = {}
     found: list[Evaluated] = []
     taken = set()
-    for shape in (*shapes, *_spares(context)):
+    chosen = tuple(shapes)
+    spares = () if any(one.own_range for one in chosen) else tuple(_spares(context))
+    for shape in (*chosen, *spares):
         if len(found) >= MAX_CANDIDATES:
             break
         if shape.pool_index not in evaluations:
@@ -81,7 +98,7 @@ def candidates_of(context: Context, shapes: Iterable[ShapeChoice]) -> tuple[Eval
         place = (shape.pool_index, ticks)
         if place in taken or ticks == evaluation.current:
             continue
-        if len(found) >= MIN_CANDIDATES and shape not in shapes:
+        if len(found) >= MIN_CANDIDATES and shape not in chosen:
             break
         taken.add(place)
         try:

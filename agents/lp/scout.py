@@ -86,6 +86,7 @@ async def scout(
             context_hash=context_hash(whole),
             max_rounds=start.max_rounds,
             memory=start.memory,
+            own_range=start.own_range,
         ),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.bus.worker import Outgoing
+from agents.bus.worker import Outgoing, StageFailedError
 from agents.lp.briefing import asked_model, briefed
 from agents.lp.closing import stance_sentence
 from agents.lp.evaluation import exit_candidate, hold_candidate
@@ -20,13 +20,13 @@ from agents.lp.payloads import (
     DebateRound,
     Proposal,
 )
-from agents.lp.plan import ShapeChoice
-from agents.lp.propose import candidates_of, shapes_by_rules
+from agents.lp.plan import OwnRange, ShapeChoice
+from agents.lp.propose import candidates_of, own_shapes, shapes_by_rules
 from agents.lp.replies import StrategistReply
 from agents.lp.settled import settled
 from agents.lp.spoken_tables import listed, proposal_table
 from agents.model.speaking import ask, model_thought, thought
-from agents.numbers.shapes import ExposureBias
+from agents.numbers.shapes import ExposureBias, ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Sequence
@@ -46,16 +46,12 @@ async def strategist(
     envelope: Envelope, context: HandlerContext[DebateServices]
 ) -> AsyncGenerator[Outgoing, None]:
     heard = envelope.payload
+    if isinstance(heard, ContextObserved) and heard.own_range is not None:
+        for named in _as_named(heard, heard.own_range):
+            yield named
+        return
     if isinstance(heard, ContextObserved):
-        debate = Proposal(
-            context=heard.context,
-            context_hash=heard.context_hash,
-            max_rounds=heard.max_rounds,
-            hold=hold_candidate(heard.context),
-            exit=exit_candidate(heard.context),
-            rounds=(),
-            memory=heard.memory,
-        )
+        debate = _opened(heard)
     elif isinstance(heard, Critique):
         debate = Proposal.model_construct(**dict(heard))
     else:
@@ -105,6 +101,39 @@ async def strategist(
         CRITIC,
         debate.model_copy(update={"rounds": (*debate.rounds, this_round)}),
     )
+
+
+def _opened(heard: ContextObserved) -> Proposal:
+    return Proposal(
+        context=heard.context,
+        context_hash=heard.context_hash,
+        max_rounds=heard.max_rounds,
+        hold=hold_candidate(heard.context),
+        exit=exit_candidate(heard.context),
+        rounds=(),
+        memory=heard.memory,
+    )
+
+
+def _as_named(heard: ContextObserved, own: OwnRange) -> Iterator[Outgoing]:
+    """A range the person named is put on the table as it is, and nobody is asked for another."""
+    try:
+        moves = candidates_of(heard.context, own_shapes(heard.context, own))
+    except ShapeError as error:
+        raise StageFailedError(str(error)) from None
+    if not moves:
+        raise StageFailedError("There is nothing to put into that range, or it is held already.")
+    rationale = "The range that was named, and no other."
+    yield thought(1, "propose", rationale, table=proposal_table(heard.context, moves))
+    only = DebateRound(
+        number=1,
+        candidates=tuple(move.candidate for move in moves),
+        rationale=rationale,
+        answers=(),
+        proposed_by="rules",
+    )
+    debate = _opened(heard).model_copy(update={"rounds": (only,), "max_rounds": 1})
+    yield Outgoing(DebateKind.PROPOSAL, CRITIC, debate)
 
 
 def _chosen(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 from msgspec import Struct
 
@@ -33,6 +34,10 @@ class Numeral(Struct, frozen=True):
     text: str
     digits: int
     places: int
+
+    @property
+    def value(self) -> Fraction:
+        return self.digits * Fraction(10) ** -self.places
 
     def scaled(self, decimals: int) -> int | None:
         """The number times ten to the `decimals`; None when that is not whole."""

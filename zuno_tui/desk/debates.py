@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agents.lp.payloads import FlowCreateStart, FlowStart
     from agents.model.budget import BudgetReport
     from zuno_tui.commands.create import CreatePosition
+    from zuno_tui.commands.move import MovePosition
     from zuno_tui.commands.recommend import Recommend
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
@@ -48,6 +49,18 @@ class Debates:
         )
         self._begin(settings, start, f"position #{asked.token_id}", asked.twin)
 
+    def move(self, asked: MovePosition) -> None:
+        from agents.lp.payloads import FlowStart
+
+        settings = self._settings(None)
+        start = FlowStart(
+            token_id=asked.token_id,
+            profile=settings.profile,
+            max_rounds=1,
+            own_prices=(asked.low, asked.high),
+        )
+        self._begin(settings, start, f"position #{asked.token_id}", asked.twin)
+
     def create(self, asked: CreatePosition) -> None:
         from agents.lp.payloads import FlowCreateStart
         from zuno_tui.phrases.create_phrase import parse_create
@@ -70,6 +83,7 @@ class Debates:
             owner=self._desk_context.wallet,
             profile=settings.profile,
             max_rounds=settings.max_rounds,
+            own_range=phrase.own_range,
         )
         self._desk_context.tell(Said(f"Understood: {phrase.understood}"))
         self._begin(settings, start, "a new position", asked.twin)

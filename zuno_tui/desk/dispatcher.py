@@ -17,6 +17,7 @@ from zuno_tui.commands.diff import DiffPlan
 from zuno_tui.commands.explain import ExplainPlan
 from zuno_tui.commands.inspect import Inspect
 from zuno_tui.commands.market import SetMarketClock
+from zuno_tui.commands.move import MovePosition
 from zuno_tui.commands.outbox import OpenOutbox
 from zuno_tui.commands.plan import ShowPlan
 from zuno_tui.commands.pools import ListPools
@@ -76,6 +77,7 @@ class Dispatcher:
             Inspect: self._details.inspect,
             Recommend: self._debates.recommend,
             CreatePosition: self._debates.create,
+            MovePosition: self._debates.move,
             Replay: self._records.replay,
             ListPools: lambda _: self._pools.show(),
             Acknowledge: self._watching.acknowledge,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.lp.option_letters import option_index, option_letter
-from agents.numbers.rules import JudgmentVerdict
+from agents.numbers.rules import JudgmentVerdict, Rule
 from zuno_tui.gate.refusal import GateRefusedError
 
 if TYPE_CHECKING:
@@ -19,12 +19,20 @@ def chosen_candidate(plan: Plan, named: str | None) -> Candidate:
     _refuse_edited(plan)
     candidate = _recommended(plan) if named is None else _named(plan, named)
     judgment = candidate.judgment
-    if judgment is not None and judgment.verdict is JudgmentVerdict.VETO:
+    named_range = plan.own_range and named is not None and not _is_dangerous(candidate)
+    if judgment is not None and judgment.verdict is JudgmentVerdict.VETO and not named_range:
         raise GateRefusedError(
             f"Option {_letter(candidate)} of {plan.plan_id} was vetoed: {judgment.reason} "
             "Choose another: zuno plan"
         )
     return candidate
+
+
+def _is_dangerous(candidate: Candidate) -> bool:
+    """Whether what speaks against it is the pool itself, and not how the range is chosen."""
+    findings = () if candidate.judgment is None else candidate.judgment.findings
+    against = (one.rule for one in findings if one.verdict is JudgmentVerdict.VETO)
+    return any(rule in (Rule.HOOK, Rule.OWN_SWAP) for rule in against)
 
 
 def _refuse_edited(plan: Plan) -> None:

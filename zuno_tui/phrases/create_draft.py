@@ -10,7 +10,14 @@ from agents.numbers.profiles import RiskProfile
 from agents.numbers.shapes import ExposureBias
 from chain.base.numerals import Numeral, written
 from chain.contracts.networks import NATIVE
-from zuno_tui.phrases.create_parts import Exposure, Fee, Mention, NamedPair, Wrong
+from zuno_tui.phrases.create_parts import (
+    Exposure,
+    Fee,
+    Mention,
+    NamedPair,
+    PriceBounds,
+    Wrong,
+)
 from zuno_tui.phrases.create_words import known_symbols
 from zuno_tui.phrases.pieces import choose_one, listed
 from zuno_tui.shown.words import fee_text
@@ -125,6 +132,7 @@ class Draft(Struct, frozen=True):
     exposure: ExposureBias | None
     long_in: KnownToken | None
     fee: int | None
+    bounds: PriceBounds | None
     faults: tuple[str, ...]
     """Sentences; with any of them this draft is no goal."""
 
@@ -143,6 +151,7 @@ class Draft(Struct, frozen=True):
             self.profile.value if self.profile else "",
             self._told_exposure(),
             "" if self.fee is None else f"fee {fee_text(self.fee)}",
+            "" if self.bounds is None else _told_bounds(self.bounds),
             "" if network is None else f"on {network.title}",
         )
         return " · ".join(order for order in orders if order)
@@ -173,6 +182,8 @@ def read_draft(parts: Sequence[PhrasePart], network: Network) -> Draft:
     kept = _only("tokens to keep", named, lambda token: token.symbol, faults)
     fees = (part.pips for part in parts if isinstance(part, Fee))
     fee = _only("fees", fees, fee_text, faults)
+    ranges = (part for part in parts if isinstance(part, PriceBounds))
+    bounds = _only("ranges", ranges, _told_bounds, faults)
     capital = find_capital(parts)
     tokens = _tokens(parts, capital)
     faults += capital.problems
@@ -183,7 +194,22 @@ def read_draft(parts: Sequence[PhrasePart], network: Network) -> Draft:
     long_in = None
     if exposure is ExposureBias.LONG_TOKEN and not faults:
         long_in = _long_in(capital.holdings, kept, faults)
-    return Draft(capital.holdings, tokens, profile, exposure, long_in, fee, faults=tuple(faults))
+    if bounds is not None and len(tokens) != 2 and not faults:
+        faults.append("A range of your own needs both tokens, like 0.5 WETH/USDC.")
+    return Draft(
+        capital.holdings,
+        tokens,
+        profile,
+        exposure,
+        long_in,
+        fee=fee,
+        bounds=bounds,
+        faults=tuple(faults),
+    )
+
+
+def _told_bounds(bounds: PriceBounds) -> str:
+    return f"between {bounds.low.text} and {bounds.high.text}"
 
 
 def _only(kind: str, said: Iterable[T], told: Callable[[T], str], faults: list[str]) -> T | None:

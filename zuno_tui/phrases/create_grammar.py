@@ -15,6 +15,7 @@ from zuno_tui.phrases.create_parts import (
     Fee,
     Mention,
     NamedPair,
+    PriceBounds,
     Separator,
     UnknownToken,
     UnknownWord,
@@ -26,12 +27,14 @@ from zuno_tui.phrases.pieces import SEPARATOR, PieceKind, longest, past
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from chain.base.numerals import Numeral
     from chain.contracts.networks import Network
     from zuno_tui.phrases.create_parts import PhrasePart
     from zuno_tui.phrases.create_words import KnownToken, Meaning
     from zuno_tui.phrases.pieces import PhrasePiece
 
 _JOINS = ("/", "-")
+_BETWEEN_PRICES = frozenset(("and", "to", "-", "$", "usd", "the"))
 _MARKS_REFUSED = {
     "%": "'%' needs a number before it, like 0.3%.",
     "$": "'$' is no token: name the one you have, like 1,000 USDC.",
@@ -67,7 +70,8 @@ class _Reader:
             typed = " ".join(piece.text for piece in self._pieces[self._at : end])
             self._at = end
             if meaning is not Part.LINK:
-                parts.append(self._said(meaning, typed))
+                between = meaning is Part.BETWEEN
+                parts.append(self._between(typed) if between else self._said(meaning, typed))
                 partner = meaning is Part.PARTNER
         return parts
 
@@ -137,6 +141,22 @@ class _Reader:
         if self._word(place) in self._tokens or self._is_number(place):
             return self._stay_long()
         return Wrong(f"{typed!r} needs the token to keep after it, like keep my WETH.")
+
+    def _between(self, typed: str) -> PhrasePart:
+        """Two prices, as in `between 2900 and 3300`, `from 2900 to 3300` or `between 2.9k-3.3k`."""
+        refused = Wrong(f"{typed!r} needs two prices after it, like between 2900 and 3300.")
+        found: list[Numeral] = []
+        for _ in range(2):
+            self._at = past(self._pieces, self._at, _BETWEEN_PRICES)
+            if not self._is_number(self._at):
+                return refused
+            try:
+                found.append(read_numeral(self._pieces[self._at].text.lstrip("-")))
+            except NumeralError as error:
+                return Wrong(str(error))
+            self._at += 1
+        low, high = sorted(found, key=lambda one: one.value)
+        return refused if low.digits <= 0 else PriceBounds(low, high)
 
     def _stay_long(self) -> Exposure:
         """Staying long, in the token that follows if one does."""

@@ -43,6 +43,13 @@ class Fee(Struct, frozen=True):
     pips: int
 
 
+class PriceBounds(Struct, frozen=True):
+    """The two prices between which liquidity is to work."""
+
+    low: Numeral
+    high: Numeral
+
+
 class UnknownWord(Struct, frozen=True):
     text: str
 
@@ -66,6 +73,7 @@ PhrasePart = (
     | NamedPair
     | Exposure
     | Fee
+    | PriceBounds
     | RiskProfile
     | UnknownWord
     | UnknownToken

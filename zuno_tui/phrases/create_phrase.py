@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from agents.lp.facts import CreateGoal
+    from agents.lp.plan import OwnRange
     from agents.numbers.profiles import RiskProfile
     from chain.contracts.networks import Network
     from zuno_tui.phrases.create_draft import Draft
@@ -38,6 +39,8 @@ class CreatePhrase(Struct, frozen=True):
     profile: RiskProfile | None
     network: Network
     """The one the phrase names, else the one it was read on."""
+    own_range: OwnRange | None
+    """Where the person named the prices."""
     understood: str
     """The phrase in zuno's own words; read again, it means the same."""
 
@@ -60,7 +63,8 @@ def parse_create(text: str, network: Network) -> CreatePhrase:
         single = named.networks[0] if len(named.networks) == 1 else None
         said = " ".join(list(dict.fromkeys(sentences))[:_MOST_SENTENCES])
         raise PhraseError(said, draft.told(single))
-    return CreatePhrase(_goal(draft), draft.profile, read_on, draft.told(read_on))
+    own = own_range(draft)
+    return CreatePhrase(_goal(draft), draft.profile, read_on, own, draft.told(read_on))
 
 
 def _not_understood(parts: Sequence[PhrasePart], network: Network) -> Iterable[str]:
@@ -73,6 +77,23 @@ def _not_understood(parts: Sequence[PhrasePart], network: Network) -> Iterable[s
     words = [part.text for part in parts if isinstance(part, UnknownWord)]
     if words:
         yield f"zuno does not understand {unknown(words, vocabulary(network))}."
+
+
+def own_range(draft: Draft) -> OwnRange | None:
+    """The prices that were named, for the two tokens: of the first in the other, or in dollars."""
+    if draft.bounds is None:
+        return None
+    from agents.lp.plan import OwnRange, PricedToken
+
+    base, quote = draft.tokens
+    if base.stable and not quote.stable:
+        base, quote = quote, base
+    return OwnRange.of_prices(
+        PricedToken(base.address, base.decimals),
+        PricedToken(quote.address, quote.decimals),
+        draft.bounds.low.value,
+        draft.bounds.high.value,
+    )
 
 
 def _goal(draft: Draft) -> CreateGoal:

@@ -31,6 +31,8 @@ class Part(Enum):
     """The token to stay long in follows."""
     BASIS_POINTS = auto()
     """The number before it is a fee."""
+    BETWEEN = auto()
+    """The two prices of a range follow."""
 
 
 class Refusal(Struct, frozen=True):
@@ -62,6 +64,7 @@ _PHRASES: tuple[tuple[Meaning, Words], ...] = (
     (Part.LINK, ("a", "an", "of", "the", "my")),
     (Part.PARTNER, ("with", "against", "vs")),
     (Part.KEEP, ("keep", "hold")),
+    (Part.BETWEEN, ("between", "from")),
     (Part.BASIS_POINTS, ("bps", "bp", "bips", "basis points")),
     (_WIDTHS, ("stay in range", "wide", "wider", "narrow", "narrower", "tight", "tighter")),
     (_NUMBERS, ("half", "all", "everything", "max", "some")),

@@ -16,6 +16,7 @@ from chain.execution.outbox.receipts import minted_positions
 from chain.rpc import requests
 from chain.rpc.records import Block, Receipt
 from zuno_tui.gate.limits import gate_limits
+from zuno_tui.session.own_range import own_range_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +46,8 @@ async def with_desk_knowledge(
     if isinstance(start, FlowStart):
         known["last_action_time"] = await last_action_time(session, sources, start.token_id)
         earlier = tuple(_earlier_advice(session, sources, start.token_id))
+        if start.own_prices is not None:
+            known["own_range"] = await own_range_of(sources, start.token_id, start.own_prices)
     records = tuple(_records(sources, _KINDS if holding else _CREATE_KINDS))
     known["memory"] = DeskMemory(earlier_advice=earlier, advice_records=records)
     return start.model_copy(update=known)

@@ -315,3 +315,29 @@ def test_plans_and_records_are_private(desk: CommandLine, plan: dict[str, Any]) 
 
 def _record(desk: CommandLine, plan: dict[str, Any]) -> Path:
     return desk.home / "records" / f"{plan['requestId']}.jsonl"
+
+
+def test_a_range_of_ones_own_is_judged_beside_hold_and_exit(
+    desk: CommandLine, flags: tuple[str, ...], devnet: DevnetReady
+) -> None:
+    token_id = str(positions_by_state(devnet.url)["above its range"])
+    row = next(
+        one
+        for one in desk("positions", "--json", *flags).data["positions"]
+        if str(one["tokenId"]) == token_id
+    )
+    now = float(str(row["price"]).split()[0].replace(",", ""))
+
+    told = desk("move", token_id, f"{now * 0.8:.4f}", f"{now * 1.25:.4f}", "--json", *flags)
+
+    assert told.code == 0, told.words
+    assert len(told.data["candidates"]) == 1
+    assert told.data["rounds"] == 1
+    assert told.data["hold"] is not None
+    assert told.data["exit"] is not None
+
+
+def test_what_is_no_range_is_refused_before_anything_is_read(
+    desk: CommandLine, flags: tuple[str, ...]
+) -> None:
+    assert desk("move", "7", "cheap", "3300", *flags).code == 2

@@ -45,5 +45,6 @@ def run(arguments: Namespace) -> int:
         owner=session.address,
         profile=settings.profile,
         max_rounds=settings.max_rounds,
+        own_range=phrase.own_range,
     )
     return asyncio.run(argue(Arguing(session, settings, arguments.stream), start))

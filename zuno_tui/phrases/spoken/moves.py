@@ -202,11 +202,10 @@ def _own_range(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | No
         return None
     low, high = sorted(prices, key=float)
     meant = positions_meant(sentence, context)
-    said = for_each("recommend", meant, context)
-    return AskedBack(
-        f"{low} to {high} is yours to wish, and the agents' to propose; shall they look at it?",
-        said.phrases if isinstance(said, Rephrased) else (),
-    )
+    said = for_each("move", meant, context, after=f" {low} {high}")
+    if isinstance(said, Rephrased) and len(said.phrases) > 1:
+        return AskedBack("One position is moved at a time. Which?", said.phrases)
+    return said
 
 
 MOVE_RULES: tuple[SentenceRule, ...] = (_own_range, _fees, _more, _less)

@@ -1,0 +1,71 @@
+"""`zuno move ID LOW HIGH`: a plan that moves a position to a range of your own."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.commands.arguments import PROFILE, STREAM, TOKEN_ID
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.commands.possible import of_selected, with_positions
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from zuno_tui.phrases.remaining import ProfileName, Remaining
+
+_PRICE = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[kKmM]?", re.ASCII)
+
+
+class MovePosition(Intent, frozen=True):
+    command: ClassVar = ("move",)
+    arguments: ClassVar = (
+        TOKEN_ID,
+        Argument("low", "the lower price, as zuno inspect writes prices", metavar="LOW"),
+        Argument("high", "the upper price", metavar="HIGH"),
+        PROFILE,
+        STREAM,
+    )
+
+    token_id: int
+    low: str
+    high: str
+    profile: ProfileName | None = None
+    stream: bool = False
+
+
+def _run(arguments: Namespace) -> int:
+    from zuno_tui.commands.running.move import run
+
+    return run(arguments)
+
+
+def _read(said: Remaining) -> MovePosition:
+    token_id = said.leading_position()
+    example = f"move {token_id} 2900 3300"
+    low, high = _price(said, example), _price(said, example)
+    said.end("between", "range", "-", "and")
+    return MovePosition(token_id, low, high)
+
+
+def _price(said: Remaining, example: str) -> str:
+    from chain.base.numerals import NumeralError, read_numeral, spelled_out
+
+    typed = said.leading(_PRICE)
+    if typed is None:
+        said.refuse("between which two prices.", example)
+    try:
+        return spelled_out(read_numeral(typed.removeprefix("$")))
+    except NumeralError:
+        said.refuse(f"{typed}: commas group thousands, a point starts decimals.", example)
+
+
+COMMAND = Command(
+    name="move",
+    does="plan a range of your own for a position",
+    group=Group.POSITION,
+    intent=MovePosition,
+    run=_run,
+    verbs=(Verb("move", _read, "move ID LOW HIGH", names="positions", possible=with_positions),),
+    suggest=of_selected(lambda token_id: f"move {token_id} "),
+)
