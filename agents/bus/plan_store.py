@@ -44,9 +44,12 @@ class PlanStore:
         write_atomically(path, json.dumps(document, indent=2).encode() + b"\n")
         return path
 
-    def find(self, plan_id: str | None) -> PlanDocument:
-        """The plan of this id, or the newest when none is named; a damaged one is set aside."""
-        path = self._newest() if plan_id is None else self._named(plan_id)
+    def find(self, plan_id: str | None, flow: str | None = None) -> PlanDocument:
+        """The plan of this id, or the newest when none is named; a damaged one is set aside.
+
+        Of a flow that is named the newest is looked for among its own.
+        """
+        path = self._newest(flow) if plan_id is None else self._named(plan_id)
         document = _read(path)
         if document is None:
             aside = set_aside(path, now=self._clock())
@@ -55,6 +58,15 @@ class PlanStore:
                 "Ask for a new plan: zuno recommend ID"
             )
         return document
+
+    def flow_of(self, plan_id: str | None) -> str | None:
+        """Which flow the plan of this id, or the newest, comes of; only looked at."""
+        try:
+            path = self._newest(None) if plan_id is None else self._named(plan_id)
+        except NoSuchPlanError:
+            return None
+        found = (_read(path) or {}).get("flow")
+        return found if isinstance(found, str) else None
 
     def each(
         self, without: Container[str] = frozenset()
@@ -93,11 +105,15 @@ class PlanStore:
             raise NoSuchPlanError(f"There is no plan {plan_id!r}. See the latest: zuno plan")
         return path
 
-    def _newest(self) -> Path:
-        plans = self._by_age()
-        if not plans:
-            raise NoSuchPlanError("There is no plan yet. Ask for one: zuno recommend ID")
-        return plans[-1]
+    def _newest(self, flow: str | None) -> Path:
+        for path in reversed(self._by_age()):
+            if flow is None:
+                return path
+            document = _read(path)
+            # One that cannot be read is of whoever asks: it is set aside and named.
+            if document is None or document.get("flow", flow) == flow:
+                return path
+        raise NoSuchPlanError("There is no plan yet. Ask for one: zuno recommend ID")
 
     def _by_age(self) -> list[Path]:
         """The oldest first."""

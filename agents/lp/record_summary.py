@@ -30,9 +30,13 @@ def summarise(path: Path) -> RecordSummary:
             subject = f"position #{token_id}"
         case {"payload": {"goal": _}}:
             subject = A_NEW_POSITION
+        case {"payload": {"question": {"symbol": str(symbol)}}}:
+            subject = clean_text(symbol)
     match ends.last:
         case {"kind": DebateKind.PLAN_READY, "payload": {"plan": {"choice": {"kind": str(kind)}}}}:
             outcome = clean_text(kind)
+        case {"kind": "trade_plan_ready", "payload": {"plan": {"decision": str(decision)}}}:
+            outcome = clean_text(decision)
         case {"kind": Kind.FLOW_FAILED, "payload": {"reason": str(reason)}}:
             outcome = f"failed: {clean_text(reason)}"
     return RecordSummary(subject, outcome)

@@ -17,7 +17,7 @@ from agents.trade.triage import is_options_panic
 from chain.exchange.public.book_walk import walk_levels
 
 if TYPE_CHECKING:
-    from agents.trade.facts import ContextSection, DeskQuestion, DeskSettings
+    from agents.trade.facts import AccountFacts, ContextSection, DeskQuestion, DeskSettings
     from agents.trade.leverage_guard import GuardJudgment
     from agents.trade.payloads import DecisionDraft, RiskVerdict
     from agents.trade.plan import LadderStep, PlannedOrder
@@ -60,21 +60,22 @@ def judged_risk(case: DecisionDraft, sizing: Sizing) -> RiskJudgment:
     return judge_risk(sizing, facts, limits)
 
 
-def guard_facts(case: DecisionDraft) -> GuardFacts:
-    account = case.question.account
+def guard_facts(account: AccountFacts, least_notional: float) -> GuardFacts:
+    """Everything that is held and everything that may still open something."""
     held = [
         VenueExposure(one.venue, one.symbol, None if one.mark is None else one.quantity * one.mark)
         for one in account.positions
     ]
     waiting = [VenueExposure(one.venue, one.symbol, one.notional_usd) for one in account.waiting]
-    return GuardFacts(account.equity, (*held, *waiting), case.market.least_notional)
+    return GuardFacts(account.equity, (*held, *waiting), least_notional)
 
 
 def guarded(case: RiskVerdict) -> tuple[Sizing, GuardJudgment, LadderStep]:
     last = case.ladder[-1]
     sizing = Sizing(last.decision, last.allocation_pct, last.leverage)
     asked = last.notional_usd if sizing.decision.opens else 0.0
-    judged = guard(asked, guard_facts(case), desk_limits(case.question.settings))
+    facts = guard_facts(case.question.account, case.market.least_notional)
+    judged = guard(asked, facts, desk_limits(case.question.settings))
     after = sizing
     if sizing.decision.opens:
         shrunk = judged.notional / asked if asked > 0 else 0.0
@@ -120,8 +121,9 @@ def concluded(case: RiskVerdict) -> tuple[TradePlan, GuardJudgment]:
         reason=reason,
         missing=case.context.missing,
         mark=market.mark,
-        made_at=market.time,
-        expires_at=market.time + DeskLimits().plan_seconds,
+        market_time=market.time,
+        made_at=question.asked_at,
+        expires_at=question.asked_at + DeskLimits().plan_seconds,
         style=case.style,
         quantity=abs(coins),
         notional_usd=abs(coins) * market.mark,
@@ -165,8 +167,9 @@ def failed_plan(
             reason=reason,
             missing=tuple(one.name for one in sections if one.status != "ok"),
             mark=0.0,
-            made_at=now,
-            expires_at=now,
+            market_time=now,
+            made_at=question.asked_at,
+            expires_at=question.asked_at,
             style=ExecutionStyle.PASSIVE_MAKER,
             quantity=0.0,
             notional_usd=0.0,

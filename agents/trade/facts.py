@@ -188,6 +188,8 @@ class DeskSettings(Payload):
 class DeskQuestion(Payload):
     """What is asked, and everything that only the person's own home can tell."""
 
+    asked_at: int
+    """By the person's clock, which tells how old a plan is; a demo's venue may run faster."""
     symbol: str
     coin: str
     mode: TradeMode

@@ -133,8 +133,11 @@ class TradePlan(Payload):
     reason: str
     missing: tuple[SectionName, ...]
     mark: Measure
+    market_time: int
+    """By the venue's clock."""
     made_at: int
     expires_at: int
+    """Both by the person's clock."""
     style: ExecutionStyle
     quantity: Measure
     notional_usd: Measure

@@ -47,6 +47,16 @@ class Home(Struct, frozen=True):
         return self.root / "outbox.db"
 
     @property
+    def trades(self) -> Path:
+        """Trades that were approved, and orders that were sent to venues: this must last, too."""
+        return self.root / "trades.db"
+
+    @property
+    def paper(self) -> Path:
+        """The paper venue's account."""
+        return self.root / "paper.db"
+
+    @property
     def alerts(self) -> Path:
         return self.root / "alerts.json"
 

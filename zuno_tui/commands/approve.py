@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.context import PhraseContext
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import CommandAnswer
 
 
 class Approve(Intent, frozen=True):
@@ -26,12 +27,22 @@ class Approve(Intent, frozen=True):
     """A move's letter or number, or `exit`, instead of what is recommended."""
 
 
-def _order(session: Session, asked: Approve) -> OrderMaker:
+def _order(session: Session, asked: Approve) -> OrderMaker | None:
+    from zuno_tui.commands.running.plans import is_trade_plan
+
+    if is_trade_plan(session, asked.plan_id):
+        return None  # it is sent to a venue, not signed: approved by its answer
     from zuno_tui.commands.running.approve import order_of_candidate
     from zuno_tui.commands.running.plans import stored_plan
 
     plan = stored_plan(session, asked.plan_id).plan
     return order_of_candidate(session, plan, asked.candidate)
+
+
+async def _answer(session: Session, asked: Approve) -> CommandAnswer:
+    from zuno_tui.commands.running.trade import approved
+
+    return await approved(session, asked.plan_id)
 
 
 def _read(said: Remaining) -> Approve:
@@ -51,6 +62,7 @@ COMMAND = Command(
     group=Group.PLAN,
     intent=Approve,
     order=_order,
+    answer=_answer,
     verbs=(
         Verb(
             "approve",

@@ -42,6 +42,8 @@ def _places(home: Home) -> CommandAnswer:
         "settings": home.settings,
         "database": home.database,
         "outbox": home.outbox,
+        "trades": home.trades,
+        "paper": home.paper,
         "alerts": home.alerts,
         "plans": home.plans,
         "records": home.records,

@@ -22,7 +22,12 @@ class ShowPlan(Intent, frozen=True):
 
 
 async def _answer(session: Session, asked: ShowPlan) -> CommandAnswer:
-    from zuno_tui.commands.running.plans import stored_plan
+    from zuno_tui.commands.running.plans import is_trade_plan, stored_plan
+
+    if is_trade_plan(session, asked.plan_id):
+        from zuno_tui.commands.running.trade import shown
+
+        return shown(session, asked.plan_id)
     from zuno_tui.shown.plan_card import plan_answer
 
     argued = stored_plan(session, asked.plan_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from agents.lp.debate import DebateEnd
 from agents.lp.record_summary import summarise
 from zuno_tui.commands.running.replay import record_path
 from zuno_tui.desk.events import DebateChanged, RecordsReady, Said, ViewAsked
@@ -15,6 +16,7 @@ from zuno_tui.shown.views import DebateView, RecordRow
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agents.trade.flow import DeskEnd
     from zuno_tui.commands.replay import Replay
     from zuno_tui.desk.context import DeskContext
 
@@ -46,7 +48,7 @@ class Records:
         again = await replayed(session.home, path)
         words = f"{again.words} Its last hash is {again.judged.last_hash}."
         turns = () if again.ended is None else again.ended.transcript
-        ended = words if again.ended is None else f"{ending(again.ended)} {words}"
+        ended = words if again.ended is None else f"{_ending(again.ended)} {words}"
         subject = f"{summarise(path).subject}, again"
         shown = tuple(turn_view(turn) for turn in turns)
         self._desk_context.tell(
@@ -56,6 +58,14 @@ class Records:
         self._desk_context.tell(
             Said(again.words, "good" if again.judged.holds else "bad", asked.twin)
         )
+
+
+def _ending(ended: DebateEnd | DeskEnd) -> str:
+    if isinstance(ended, DebateEnd):
+        return ending(ended)
+    if ended.plan is None:
+        return "It ended without a plan."
+    return f"{ended.plan.plan_id} says {ended.plan.decision.value}."
 
 
 def record_rows(folder: Path) -> tuple[RecordRow, ...]:

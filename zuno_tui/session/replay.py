@@ -17,11 +17,13 @@ from agents.bus.replay import (
     read_record,
 )
 from agents.lp.debate import LP_FLOW, DebateEnd, replay_debate
+from agents.trade import FLOW as TRADE_FLOW_NAME
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.bus.replay import Record
+    from agents.trade.flow import DeskEnd
     from chain.base.home import Home
 
 
@@ -30,7 +32,7 @@ class Replayed(Struct, frozen=True):
     judged: ReplayJudgment
     report: ReplayReport | None
     """None where what is recorded is of a form that this version cannot run again."""
-    ended: DebateEnd | None
+    ended: DebateEnd | DeskEnd | None
 
     @property
     def words(self) -> str:
@@ -42,11 +44,12 @@ async def replayed(home: Home, path: Path) -> Replayed:
     """Read, run again with no model and no chain, and held against the plan that came of it."""
     record = read_record(path)
     planned = PlanStore(home.plans).record_hash(record.request_id)
-    running = running_versions(LP_FLOW.package)
+    trading = record.flow == TRADE_FLOW_NAME
+    running = running_versions("agents.trade" if trading else LP_FLOW.package)
     report: ReplayReport | None = None
-    ended: DebateEnd | None = None
+    ended: DebateEnd | DeskEnd | None = None
     try:
-        report, ended = await replay_debate(record)
+        report, ended = await (_desk_again(record) if trading else replay_debate(record))
     except (ValueError, TypeError, LookupError) as error:
         if dict(record.versions) == running:
             raise RecordBrokenError(
@@ -54,3 +57,9 @@ async def replayed(home: Home, path: Path) -> Replayed:
                 "never written by this version of zuno."
             ) from error
     return Replayed(record, judge_replay(record, report, planned, running), report, ended)
+
+
+async def _desk_again(record: Record) -> tuple[ReplayReport, DeskEnd]:
+    from agents.trade.flow import replay_desk
+
+    return await replay_desk(record)

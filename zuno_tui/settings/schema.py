@@ -42,6 +42,7 @@ OwnAddress = Annotated[
 Hooks = Annotated[tuple[AddressText, ...], Meta(description='a list of addresses, like ["0x…"]')]
 Positive = Annotated[float, Meta(gt=0, lt=2**53, description="a number above 0")]
 Amount = Annotated[float, Meta(ge=0, lt=2**53, description="a number of 0 or more")]
+Leverage = Annotated[float, Meta(gt=0, le=2, description="a number above 0, at most 2")]
 Share = Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")]
 Margin = Annotated[float, Meta(ge=0, le=0.25, description="a number from 0 to 0.25")]
 Interval = Annotated[float, Meta(ge=5, le=86_400, description="from 5 to 86400 seconds")]
@@ -266,6 +267,15 @@ class CoinGeckoTable(SettingsTable, frozen=True):
     key: Text | None = None
 
 
+class TradeTable(SettingsTable, frozen=True):
+    """The trade desk: where its market is read, and how much it may do."""
+
+    url: Url | None = None
+    paper_usd: Positive | None = None
+    order_usd: Positive | None = None
+    account_leverage: Leverage | None = None
+
+
 class RetentionSettings(SettingsTable, frozen=True):
     days: Days = 365
     """Of plans and records: a year of advice can be looked up and scored."""
@@ -286,6 +296,7 @@ class SharedTables(SettingsTable, frozen=True):
     monitor: MonitorTable = MonitorTable()
     telegram: TelegramTable = TelegramTable()
     webhook: WebhookTable = WebhookTable()
+    trade: TradeTable = TradeTable()
     screen: ScreenTable = ScreenTable()
     keys: dict[str, Text] = field(default_factory=dict)
     """By a key's id; which there are the screen knows."""

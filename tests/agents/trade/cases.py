@@ -103,6 +103,7 @@ def question(
     hedge: HedgeFacts | None = None,
 ) -> DeskQuestion:
     return DeskQuestion(
+        asked_at=NOW,
         symbol=ETH,
         coin="ETH",
         mode=mode,

@@ -11,6 +11,7 @@ from chain.rpc.errors import RpcError
 from chain.wallet.errors import WalletError
 from chain.wallet.keystore import open_signer
 from zuno_tui.commands.running.confirming import may_have_sent, require_typed
+from zuno_tui.commands.running.plans import is_trade_plan
 from zuno_tui.gate.apply import apply, unused_approval, waiting_of
 from zuno_tui.gate.judgment import judge_again
 from zuno_tui.gate.limits import gate_limits
@@ -47,7 +48,12 @@ async def say_news(sources: Sources, connections: Connections, outbox: Outbox) -
 
 
 def run(arguments: Namespace) -> int:
-    return asyncio.run(_apply(Session.start(arguments), arguments))
+    session = Session.start(arguments)
+    if is_trade_plan(session, arguments.plan_id):
+        from zuno_tui.commands.running.trade import apply_run
+
+        return apply_run(session, arguments)
+    return asyncio.run(_apply(session, arguments))
 
 
 async def _apply(session: Session, arguments: Namespace) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.bus.plan_store import PlanStore
+from agents.lp import FLOW
+from agents.trade import FLOW as TRADE_FLOW_NAME
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.shown.argued_plan import plan_of_document
 
@@ -16,7 +18,12 @@ if TYPE_CHECKING:
 
 def stored_plan(session: Session, named: str | None) -> ArguedPlan:
     """The plan of this id, or the newest."""
-    return plan_of_document(PlanStore(session.home.plans).find(named))
+    return plan_of_document(PlanStore(session.home.plans).find(named, FLOW))
+
+
+def is_trade_plan(session: Session, named: str | None) -> bool:
+    """Whether the plan that is meant, named or the newest, is one of the trade desk."""
+    return PlanStore(session.home.plans).flow_of(named) == TRADE_FLOW_NAME
 
 
 def same_network(session: Session, plan: Plan) -> None:

@@ -1,0 +1,45 @@
+"""`zuno hedge ID`: the trade desk argues how much of a position's coins to sell short."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.commands.arguments import TOKEN_ID
+from zuno_tui.commands.command import Command, Group, Intent, Verb
+from zuno_tui.commands.possible import with_positions
+from zuno_tui.commands.trade import MODE, ModeName
+
+if TYPE_CHECKING:
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import CommandAnswer
+
+
+class Hedge(Intent, frozen=True):
+    command: ClassVar = ("hedge",)
+    arguments: ClassVar = (TOKEN_ID, MODE)
+
+    token_id: int
+    mode: ModeName = "swing"
+
+
+async def _answer(session: Session, asked: Hedge) -> CommandAnswer:
+    from zuno_tui.commands.running.trade import hedged
+
+    return await hedged(session, asked.token_id, asked.mode)
+
+
+def _read(said: Remaining) -> Hedge:
+    token_id = said.position()
+    said.end("position", "delta", "of", "the")
+    return Hedge(token_id)
+
+
+COMMAND = Command(
+    name="hedge",
+    does="let the trade desk argue how much of a position to hedge",
+    group=Group.POSITION,
+    intent=Hedge,
+    answer=_answer,
+    verbs=(Verb("hedge", _read, "hedge ID", names="positions", possible=with_positions),),
+)

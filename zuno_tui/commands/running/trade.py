@@ -1,0 +1,227 @@
+"""The trade desk on the command line: argue, approve, apply, and tell how trades stand."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from agents.trade.terms import TradeMode
+from chain.positions.overview import read_one
+from zuno_tui.commands.running.confirming import may_have_sent, require_typed
+from zuno_tui.commands.running.inspect import MissingPositionError
+from zuno_tui.gate.trades import apply_trade, approve_trade, waiting_trade
+from zuno_tui.session.position_exposure import hedge_facts
+from zuno_tui.session.session import say
+from zuno_tui.session.trading import argue_trade, open_trading, stored_trade
+from zuno_tui.shown.answer import CommandAnswer, print_answer
+from zuno_tui.shown.exit_codes import DONE, FAILED
+from zuno_tui.shown.trade_card import order_words, trade_answer, trade_lines
+from zuno_tui.shown.transcript import wrapped
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from agents.trade.facts import HedgeFacts
+    from agents.trade.plan import TradePlan
+    from chain.exchange.order import OrderProgress
+    from zuno_tui.gate.trades import ApprovedTrade
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.output import Json
+
+_WORD = "trade"
+
+
+async def argued(
+    session: Session, coin: str, mode: str, hedge: HedgeFacts | None = None
+) -> CommandAnswer:
+    async with open_trading(session) as trading:
+        done = await argue_trade(session, trading, coin, TradeMode(mode), hedge)
+    if done.ended.plan is None or done.document is None:
+        failure = done.ended.failure
+        stage = "" if failure is None else failure.stage
+        reason = "" if failure is None else failure.reason
+        words = f"The desk ended at {stage}: {reason}"
+        return CommandAnswer((), {"stage": stage, "reason": reason}, remarks=(words,), code=FAILED)
+    return trade_answer(done.ended.plan, done.document)
+
+
+async def hedged(session: Session, token_id: int, mode: str) -> CommandAnswer:
+    async with session.sources() as sources:
+        one = await read_one(sources, token_id, session.settings.unit)
+    if one is None:
+        raise MissingPositionError(
+            f"{session.network.title} has no position #{token_id}, or it was burned."
+        )
+    facts = hedge_facts(session.network, one)
+    return await argued(session, facts.coin, mode, facts)
+
+
+def shown(session: Session, plan_id: str | None) -> CommandAnswer:
+    return trade_answer(*stored_trade(session, plan_id))
+
+
+async def approved(session: Session, plan_id: str | None) -> CommandAnswer:
+    plan, _ = stored_trade(session, plan_id)
+    async with open_trading(session) as trading:
+        waiting = await approve_trade(trading, plan)
+    return CommandAnswer(
+        lines=tuple(_waiting_lines(waiting)),
+        document=_waiting_document(waiting),
+        remarks=(
+            f"Approved for ten minutes; nothing is sent yet. To send it: zuno apply {plan.plan_id}",
+        ),
+    )
+
+
+def apply_run(session: Session, arguments: Namespace) -> int:
+    return asyncio.run(_applied(session, arguments))
+
+
+async def _applied(session: Session, arguments: Namespace) -> int:
+    plan, _ = stored_trade(session, arguments.plan_id)
+    async with open_trading(session) as trading:
+        waiting = await waiting_trade(trading, plan, arguments.confirm)
+        for line in _waiting_lines(waiting):
+            say(line)
+        if arguments.confirm is None:
+            require_typed(_WORD, f"Type {_WORD} to send this to {waiting.approval.venue}: ")
+            # A word takes its time, and the market does not wait for it.
+            waiting = await waiting_trade(trading, plan, None)
+        with may_have_sent():
+            sent = await apply_trade(trading, waiting)
+    refused = [one for one in sent if one.state.value == "refused"]
+    answer = CommandAnswer(
+        lines=tuple(_progress_words(one, plan.coin) for one in sent),
+        document={"planId": plan.plan_id, "orders": [_progress_document(one) for one in sent]},
+        remarks=("See how it stands: zuno trade status",),
+        code=FAILED if refused else DONE,
+    )
+    return print_answer(answer, as_json=session.as_json)
+
+
+async def status(session: Session) -> CommandAnswer:
+    async with open_trading(session) as trading:
+        account = await trading.venue.account()
+        seen = await trading.account()
+    marks = {one.symbol: one.mark for one in seen.positions}
+    lines = [
+        f"{account.venue}: ${account.equity:,.2f}, fees ${account.fees:,.2f}, "
+        f"funding ${account.funding:+,.2f}"
+    ]
+    lines += [
+        f"  {one.symbol} {one.quantity:+g} from {one.entry:,.2f}, "
+        f"${one.quantity * ((marks[one.symbol] or one.entry) - one.entry):+,.2f}"
+        for one in account.positions
+    ]
+    lines += [f"  waiting: {_progress_words(one, one.order.symbol)}" for one in account.open_orders]
+    if len(lines) == 1:
+        lines.append("  nothing is held, nothing waits")
+    return CommandAnswer(
+        lines=tuple(lines),
+        document={
+            "venue": account.venue,
+            "equity": account.equity,
+            "fees": account.fees,
+            "funding": account.funding,
+            "positions": [
+                {
+                    "symbol": one.symbol,
+                    "quantity": one.quantity,
+                    "entry": one.entry,
+                    "mark": marks[one.symbol],
+                }
+                for one in account.positions
+            ],
+            "openOrders": [_progress_document(one) for one in account.open_orders],
+        },
+    )
+
+
+def report(session: Session) -> CommandAnswer:
+    """The newest plan of the desk with everything that was said for it."""
+    plan, document = stored_trade(session, None)
+    turns = document.get("transcript")
+    said = [
+        wrapped(f"{turn.get('role')} · {turn.get('tag')}: {turn.get('text')}", indent=2)
+        for turn in (turns if isinstance(turns, list) else [])
+        if isinstance(turn, dict)
+    ]
+    answer = trade_answer(plan, document)
+    return CommandAnswer((*trade_lines(plan), "", *said), answer.document, remarks=answer.remarks)
+
+
+def why(session: Session) -> CommandAnswer:
+    """What spoke for the newest decision, and what against it."""
+    plan, _ = stored_trade(session, None)
+    reasoning, conflicts = plan.reasoning, plan.conflicts
+    lines = [f"{plan.plan_id} · {plan.decision.value}: {plan.reason}."]
+    document: dict[str, Json] = {
+        "planId": plan.plan_id,
+        "decision": plan.decision.value,
+        "reason": plan.reason,
+    }
+    if reasoning is not None:
+        parts = reasoning.model_dump(mode="json", by_alias=True)
+        lines += [wrapped(f"{name}: {words}", indent=2) for name, words in parts.items() if words]
+        document["reasoning"] = parts
+    if conflicts is not None:
+        lines += [
+            wrapped(
+                f"{one.between[0].value} against {one.between[1].value}: {one.tiebreaker}", indent=2
+            )
+            for one in conflicts.conflicts
+        ]
+        document["conflicts"] = conflicts.model_dump(mode="json", by_alias=True)
+    return CommandAnswer(tuple(lines), document)
+
+
+def _waiting_lines(waiting: ApprovedTrade) -> tuple[str, ...]:
+    plan: TradePlan = waiting.plan
+    return (
+        f"{plan.plan_id} · {plan.decision.value} {plan.quantity:g} {plan.coin} "
+        f"(${plan.notional_usd:,.2f}) on {waiting.approval.venue}",
+        *(
+            f"  {order_words(planned, plan.coin)} · {order.client_id}"
+            for planned, order in zip(plan.orders, waiting.orders, strict=True)
+        ),
+        f"  hash {waiting.approval.hash}",
+    )
+
+
+def _waiting_document(waiting: ApprovedTrade) -> dict[str, Json]:
+    return {
+        "planId": waiting.plan.plan_id,
+        "hash": waiting.approval.hash,
+        "venue": waiting.approval.venue,
+        "expiresAt": waiting.expires_at,
+        "orders": [order.client_id for order in waiting.orders],
+    }
+
+
+def _progress_words(one: OrderProgress, coin: str) -> str:
+    order = one.order
+    price = "" if order.price is None else f" at {order.price:,.2f}"
+    done = "" if one.average is None else f", {one.filled:g} at {one.average:,.2f}"
+    reason = f" ({one.reason})" if one.reason else ""
+    kind = order.type.value.replace("_", " ")
+    return (
+        f"{order.side.value} {order.quantity:g} {coin} {kind}{price}: "
+        f"{one.state.value}{done}{reason} · {order.client_id}"
+    )
+
+
+def _progress_document(one: OrderProgress) -> dict[str, Json]:
+    return {
+        "clientId": one.order.client_id,
+        "symbol": one.order.symbol,
+        "side": one.order.side.value,
+        "type": one.order.type.value,
+        "quantity": one.order.quantity,
+        "price": one.order.price,
+        "reduceOnly": one.order.reduce_only,
+        "state": one.state.value,
+        "filled": one.filled,
+        "average": one.average,
+        "fees": one.fees,
+        "reason": one.reason,
+    }

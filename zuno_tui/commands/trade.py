@@ -1,0 +1,77 @@
+"""`zuno trade SYMBOL`: the trade desk argues about a coin; status, report, memory and why."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+
+if TYPE_CHECKING:
+    from zuno_tui.phrases.remaining import Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import CommandAnswer
+
+ModeName = Literal["swing", "position"]
+ASKED = ("status", "report", "why")
+"""What may be asked of the desk instead of naming a coin."""
+MODE = Argument("--mode", "for how long", choices=("swing", "position"), default="swing")
+_COIN = re.compile(r"[A-Za-z0-9]{2,12}", re.ASCII)
+_MODES: dict[str, ModeName] = {"swing": "swing", "position": "position"}
+
+
+def read_subject(text: str) -> str:
+    if text.lower() in ASKED:
+        return text.lower()
+    if _COIN.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is no coin, like ETH, nor one of {', '.join(ASKED)}")
+    return text.upper()
+
+
+class Trade(Intent, frozen=True):
+    command: ClassVar = ("trade",)
+    arguments: ClassVar = (
+        Argument(
+            "subject",
+            f"a coin, like ETH; or {', '.join(ASKED)}",
+            metavar="SYMBOL",
+            read=read_subject,
+        ),
+        MODE,
+    )
+
+    subject: str
+    mode: ModeName = "swing"
+
+
+async def _answer(session: Session, asked: Trade) -> CommandAnswer:
+    from zuno_tui.commands.running import trade
+
+    match asked.subject:
+        case "status":
+            return await trade.status(session)
+        case "report":
+            return trade.report(session)
+        case "why":
+            return trade.why(session)
+        case coin:
+            return await trade.argued(session, coin, asked.mode)
+
+
+def _read(said: Remaining) -> Trade:
+    mode = said.one_of(_MODES)
+    subject = said.matching(_COIN)
+    if subject is None:
+        said.refuse("which coin.", "trade ETH")
+    said.end("about", "on", "the", "mode")
+    return Trade(read_subject(subject), mode or "swing")
+
+
+COMMAND = Command(
+    name="trade",
+    does="let the trade desk argue about a coin, or ask how its trades stand",
+    group=Group.PLAN,
+    intent=Trade,
+    answer=_answer,
+    verbs=(Verb("trade", _read, "trade SYMBOL|status|report|why"),),
+)

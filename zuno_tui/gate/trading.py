@@ -1,0 +1,62 @@
+"""What trades are made with: a market to read, a venue that takes orders, and the journal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from agents.trade.facts import AccountFacts, HeldContract, WaitingOrder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agents.trade.facts import DeskSettings
+    from chain.exchange.journal import TradeJournal
+    from chain.exchange.paper_account import PaperFees
+    from chain.exchange.public.binance import BinancePublic
+    from chain.exchange.venue import Venue
+
+
+class Trading(Struct, frozen=True):
+    """Open for as long as a command runs; what a crash left between is known by then."""
+
+    market: BinancePublic
+    venue: Venue
+    journal: TradeJournal
+    fees: PaperFees
+    settings: DeskSettings
+    clock: Callable[[], float]
+    """The person's, by which plans and approvals grow old."""
+
+    async def account(self) -> AccountFacts:
+        """Everything the person has on the venue, with marks of now."""
+        seen = await self.venue.account()
+        opening = [one for one in seen.open_orders if not one.order.reduce_only]
+        symbols = {one.symbol for one in seen.positions} | {one.order.symbol for one in opening}
+        marks = {symbol: (await self.market.funding(symbol)).mark for symbol in sorted(symbols)}
+        return AccountFacts(
+            venue=seen.venue,
+            time=int(seen.time),
+            equity=seen.equity,
+            positions=tuple(
+                HeldContract(
+                    venue=seen.venue,
+                    symbol=one.symbol,
+                    quantity=one.quantity,
+                    entry=one.entry,
+                    mark=marks[one.symbol],
+                )
+                for one in seen.positions
+            ),
+            waiting=tuple(
+                WaitingOrder(
+                    venue=seen.venue,
+                    symbol=one.order.symbol,
+                    notional_usd=one.left * (one.order.price or marks[one.order.symbol]),
+                )
+                for one in opening
+            ),
+            maker_fee=self.fees.maker,
+            taker_fee=self.fees.taker,
+        )

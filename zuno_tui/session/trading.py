@@ -1,0 +1,154 @@
+"""Opening the trade desk: its market, its venue and its journal; arguing, and keeping the plan."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from agents.bus.ambient import Ambient
+from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanStore
+from agents.bus.record import FileSink, RecordWriter, running_versions
+from agents.trade import FLOW
+from agents.trade.facts import DeskQuestion, DeskSettings, PastDecision
+from agents.trade.flow import TRADE_FLOW, hold_desk
+from agents.trade.limits import DeskLimits
+from agents.trade.observe.observer import MarketObserver
+from agents.trade.plan_document import trade_document, trade_plan_in
+from agents.trade.terms import Objective
+from chain.base.redaction import Redactor
+from chain.exchange.journal import TradeJournal
+from chain.exchange.paper_venue import PaperTerms, PaperVenue
+from chain.exchange.public.binance import BASE_URL, SOURCE, BinancePublic, ExchangeAddress
+from chain.exchange.public.market import contract_symbol
+from chain.exchange.venue import reconcile
+from zuno_tui.gate.trading import Trading
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from agents.bus.plan_store import PlanDocument
+    from agents.trade.facts import HedgeFacts
+    from agents.trade.flow import DeskEnd
+    from agents.trade.plan import TradePlan
+    from agents.trade.terms import TradeMode
+    from zuno_tui.session.session import Session
+
+EMBEDDED = "the demo's exchange"
+
+
+def exchange_address(session: Session) -> ExchangeAddress:
+    """The one that was set; on the embedded chain its own, else Binance."""
+    if session.settings.trade.url is not None:
+        return ExchangeAddress(session.settings.trade.url.strip(), "the exchange that is set")
+    if session.network.clock == "head":
+        return ExchangeAddress(session.endpoints[0], EMBEDDED)
+    return ExchangeAddress(BASE_URL, SOURCE)
+
+
+def sample_seconds(session: Session) -> float:
+    """Between two looks at a book; the embedded chain's moves with its blocks alone."""
+    return 0.0 if session.network.clock == "head" else 1.0
+
+
+def desk_settings(session: Session) -> DeskSettings:
+    limits, table = DeskLimits(), session.settings.trade
+    return DeskSettings(
+        binance_usd=table.order_usd or limits.binance_usd,
+        account_leverage=table.account_leverage or limits.account_leverage,
+    )
+
+
+@asynccontextmanager
+async def open_trading(session: Session) -> AsyncIterator[Trading]:
+    """Opens the venue, and asks it first about everything that was left between."""
+    session.home.prepare()
+    terms = PaperTerms(start_usd=session.settings.trade.paper_usd or PaperTerms().start_usd)
+    async with BinancePublic(exchange_address(session)) as market:
+        venue = PaperVenue(session.home.paper, market, terms)
+        try:
+            with TradeJournal.open(session.home.trades) as journal:
+                for entry in await reconcile(journal, venue):
+                    session.narrate(
+                        f"Order {entry.order.client_id} was cut off: it is {entry.state.value}."
+                    )
+                yield Trading(market, venue, journal, terms.fees, desk_settings(session), time.time)
+        finally:
+            venue.close()
+
+
+class ArguedTrade(Struct, frozen=True):
+    ended: DeskEnd
+    document: PlanDocument | None
+
+
+async def argue_trade(
+    session: Session,
+    trading: Trading,
+    coin: str,
+    mode: TradeMode,
+    hedge: HedgeFacts | None = None,
+) -> ArguedTrade:
+    """Argue on the record and keep the plan that comes of it."""
+    symbol = contract_symbol(coin)
+    question = DeskQuestion(
+        asked_at=int(time.time()),
+        symbol=symbol,
+        coin=symbol.removesuffix("USDT"),
+        mode=mode,
+        objective=Objective.TRADE if hedge is None else Objective.HEDGE,
+        account=await trading.account(),
+        settings=trading.settings,
+        hedge=hedge,
+        previous=last_decision(session, symbol),
+    )
+    request_id = f"req_{secrets.token_hex(8)}"
+    record = RecordWriter(
+        FileSink(session.home.records / f"{request_id}.jsonl"),
+        request_id,
+        running_versions(TRADE_FLOW.package),
+        Redactor(url for chosen in session.settings.endpoints.values() for url in chosen),
+        flow=TRADE_FLOW.name,
+    )
+    now = float(question.account.time)
+    try:
+        ended = await hold_desk(
+            question,
+            MarketObserver(trading.market, sample_seconds=sample_seconds(session)),
+            record,
+            ambient=Ambient(lambda: now, lambda: request_id),
+            request_id=request_id,
+        )
+    finally:
+        record.close()
+    if ended.plan is None:
+        return ArguedTrade(ended, None)
+    document = trade_document(ended, record.last_hash)
+    PlanStore(session.home.plans).keep(document)
+    return ArguedTrade(ended, document)
+
+
+def stored_trade(session: Session, plan_id: str | None) -> tuple[TradePlan, PlanDocument]:
+    """The trade plan of this id, or the newest."""
+    document = PlanStore(session.home.plans).find(plan_id, FLOW)
+    return trade_plan_in(document), document
+
+
+def last_decision(session: Session, symbol: str) -> PastDecision | None:
+    """The newest plan on this contract, for consistency; one that cannot be read is none."""
+    try:
+        plan, _ = stored_trade(session, None)
+    except (DamagedPlanError, NoSuchPlanError):
+        return None
+    if plan.symbol != symbol or plan.regime is None:
+        return None
+    return PastDecision(
+        plan_id=plan.plan_id,
+        time=plan.made_at,
+        decision=plan.decision,
+        regime=plan.regime.regime,
+        mark=plan.mark,
+    )
