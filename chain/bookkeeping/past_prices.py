@@ -1,4 +1,4 @@
-"""What tokens were worth at past blocks, by the pools that price them today."""
+"""What tokens were worth at past blocks, by the market of then and by the pools of then."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from chain.base.quantity import Known, Quantity, Unknown
 from chain.positions.archive import read_past_words
 from chain.prices.ladder import with_ether
 from chain.prices.pool_prices import DepthMemory, ask_pool_prices, prices_from_pools
+from chain.prices.price import DollarPrice
 from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
 from chain.rpc.records import Block
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from fractions import Fraction
 
     from chain.contracts.networks import Address
@@ -43,17 +44,45 @@ async def read_past_prices(
     memory = DepthMemory(sources.store, network, sources.clock())
     depths = await question.depths(now.words, here, memory)
     words = await read_past_words(sources.client, network, dict.fromkeys(moments, question.slots))
+    market = await _market(sources, question.wanted, moments)
     found: dict[int, Mapping[Address, Quantity[Fraction]]] = {}
     for block, time in moments.items():
         then = words[block]
+        pools: Mapping[Address, Quantity[Fraction]]
         if isinstance(then, Unknown):
-            found[block] = dict.fromkeys(question.wanted, then)
-            continue
-        states = question.believable(then.value)
-        at = Block(block, "", "", time, None, 0, 0)
-        prices = prices_from_pools(network, question.wanted, states, depths, at)
-        found[block] = {address: _dated(price, block) for address, price in prices.items()}
+            pools = dict.fromkeys(question.wanted, then)
+        else:
+            states = question.believable(then.value)
+            at = Block(block, "", "", time, None, 0, 0)
+            told = prices_from_pools(network, question.wanted, states, depths, at)
+            pools = {address: _dated(price, block) for address, price in told.items()}
+        found[block] = {
+            address: price_of_then(market.get(time, {}).get(address), price)
+            for address, price in pools.items()
+        }
     return found
+
+
+async def _market(
+    sources: Sources, tokens: Sequence[Address], moments: Mapping[int, int]
+) -> Mapping[int, Mapping[Address, Quantity[Fraction]]]:
+    """By time, where the network's tokens are traded anywhere but on itself."""
+    second = None if sources.coingecko is None else sources.coingecko.second
+    if second is None:
+        return {}
+    return await second.usd_at(sources.network, tokens, moments.values())
+
+
+def price_of_then(
+    market: Quantity[Fraction] | None, pools: Quantity[Fraction]
+) -> Quantity[Fraction]:
+    """The market's; where the pools say otherwise the source tells both."""
+    if market is None or isinstance(market, Unknown):
+        return pools
+    if isinstance(pools, Unknown) or not DollarPrice(market, pools).disputed:
+        return market
+    said = f"disputed: {market.source} ${float(market.value):,.6g}, {pools.source}"
+    return Known(market.value, f"{said} ${float(pools.value):,.6g}", pools.block, market.time)
 
 
 def _dated(price: Quantity[Fraction], block: int) -> Quantity[Fraction]:

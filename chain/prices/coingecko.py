@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
-from fractions import Fraction
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
@@ -15,30 +13,23 @@ from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.secret_struct import SecretStruct
 from chain.base.units import HOUR
 from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
+from chain.prices.market_values import AHEAD_SECONDS, KEPT_SECONDS, OLDEST_SECONDS, checked_dollars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from fractions import Fraction
     from types import TracebackType
 
     from chain.base.http import HttpLimits
     from chain.contracts.networks import Address
+    from chain.prices.defillama import DefiLlama
 
 SOURCE = "CoinGecko"
-OLDEST_SECONDS = 1800.0
-"""A market price older than this is not the market any more."""
-AHEAD_SECONDS = 300.0
-"""How far a server's clock may run ahead of ours."""
-KEPT_SECONDS = 60.0
-"""How long an answer is used again: CoinGecko itself renews prices about once a minute."""
-
 CONTRACTS_A_REQUEST = 30
 CONTRACTS_A_FREE_REQUEST = 1
 """Without a key CoinGecko prices one contract a request, and refuses more."""
 MOST_CONTRACT_REQUESTS = 5
 """A wallet full of strangers' gifts must not use up the requests of an hour."""
-
-_MOST_DOLLARS = 1e12
-_LEAST_DOLLARS = 1e-24
 
 
 class CoinGeckoSettings(SecretStruct, frozen=True):
@@ -72,8 +63,11 @@ class CoinGecko:
         settings: CoinGeckoSettings | None = None,
         *,
         clock: Callable[[], float] = time.time,
+        second: DefiLlama | None = None,
     ) -> None:
         settings = settings or CoinGeckoSettings()
+        self.second = second
+        """Who is asked for prices beside it, and closed with it."""
         self._keyed = bool(settings.api_key)
         self._http = MarketHttp(
             settings.base_url, _key_header(settings), name=SOURCE, limits=settings.limits
@@ -91,6 +85,8 @@ class CoinGecko:
         trace: TracebackType | None,
     ) -> None:
         await self._http.close()
+        if self.second is not None:
+            await self.second.close()
 
     async def usd_by_coin(self, coins: Iterable[str]) -> dict[str, Quantity[Fraction]]:
         """Dollars for one of each coin, by CoinGecko's ids."""
@@ -150,7 +146,7 @@ class CoinGecko:
             return Unknown(f"{SOURCE} has no price for it")
         if not isinstance(entry, dict):
             return Unknown(f"{SOURCE}'s price for it is wrong")
-        usd = _dollars(entry.get("usd"))
+        usd = checked_dollars(entry.get("usd"))
         updated = entry.get("last_updated_at")
         if usd is None or not isinstance(updated, int) or isinstance(updated, bool):
             return Unknown(f"{SOURCE}'s price for it is wrong")
@@ -170,7 +166,7 @@ def _points(answer: object, latest: float) -> tuple[MarketPoint, ...]:
     for row in rows:
         match row:
             case [int() | float() as milliseconds, int() | float() as price]:
-                usd = _dollars(price)
+                usd = checked_dollars(price)
                 moment = milliseconds / 1000
                 if usd is None or isinstance(milliseconds, bool) or not 0 < moment <= latest:
                     raise MarketError(f"{SOURCE}'s price series is wrong")
@@ -178,15 +174,6 @@ def _points(answer: object, latest: float) -> tuple[MarketPoint, ...]:
             case _:
                 raise MarketError(f"{SOURCE}'s price series is wrong")
     return tuple(points[moment] for moment in sorted(points))
-
-
-def _dollars(value: object) -> Fraction | None:
-    """The price as an exact decimal, or None for what no price can be."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    if not math.isfinite(value) or not _LEAST_DOLLARS <= value <= _MOST_DOLLARS:
-        return None
-    return Fraction(repr(value))
 
 
 def _key_header(settings: CoinGeckoSettings) -> dict[str, str]:

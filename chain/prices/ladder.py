@@ -6,9 +6,11 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from chain.base.quantity import Quantity, Unknown
+from chain.prices.coingecko import SOURCE as COINGECKO
+from chain.prices.defillama import SOURCE as DEFILLAMA
 from chain.prices.market_http import MarketError
 from chain.prices.pool_prices import ask_pool_prices
-from chain.prices.price import DollarPrice, PriceBook
+from chain.prices.price import DollarPrice, PriceBook, PricedTwice
 from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
 from chain.tokens.listed import TokenClass, listed_token, listed_tokens
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from chain.prices.pool_prices import PoolPriceQuestion
     from chain.rpc.client import RpcClient
     from chain.rpc.records import BlockRef
+
+MARKETS = frozenset((COINGECKO, DEFILLAMA, f"{COINGECKO} and {DEFILLAMA}"))
+"""What a price's source may be called when the market told it."""
 
 _NO_ETHER = Unknown("no ether is listed on this network")
 
@@ -42,10 +47,25 @@ def ether_address(network: Network) -> Address | None:
 async def market_prices(
     coingecko: CoinGecko | None, network: Network, wanted: Iterable[Address]
 ) -> dict[Address, Quantity[Fraction]]:
-    """What the market says of each token; never raises, an unreachable market is a reason."""
+    """What the market says of each token; never raises, an unreachable market is a reason.
+
+    Where two markets answer it is their median.
+    """
     asked = tuple(dict.fromkeys(wanted))
     if coingecko is None:
         return dict.fromkeys(asked, Unknown("market data is switched off"))
+    if coingecko.second is None:
+        return await _coingecko_prices(coingecko, network, asked)
+    first, second = await asyncio.gather(
+        _coingecko_prices(coingecko, network, asked),
+        coingecko.second.usd_by_address(network, asked),
+    )
+    return {address: _median(first[address], second[address]) for address in asked}
+
+
+async def _coingecko_prices(
+    coingecko: CoinGecko, network: Network, asked: tuple[Address, ...]
+) -> dict[Address, Quantity[Fraction]]:
     coins: dict[Address, str] = {}
     contracts: list[Address] = []
     platform = listed_tokens(network).platform
@@ -123,9 +143,36 @@ async def _or_reason(
         return dict.fromkeys(names, Unknown(str(error)))
 
 
+def _median(one: Quantity[Fraction], other: Quantity[Fraction]) -> Quantity[Fraction]:
+    if isinstance(one, Unknown):
+        return Unknown(f"{one.reason}; {other.reason}") if isinstance(other, Unknown) else other
+    if isinstance(other, Unknown):
+        return one
+    times = [known.time for known in (one, other) if known.time is not None]
+    return PricedTwice(
+        (one.value + other.value) / 2,
+        f"{one.source} and {other.source}",
+        time=min(times, default=None),
+        said=(one, other),
+    )
+
+
 def _laddered(market: Quantity[Fraction], pools: Quantity[Fraction]) -> DollarPrice:
+    if isinstance(market, PricedTwice):
+        return _of_several(market, pools)
     if isinstance(market, Unknown):
         if isinstance(pools, Unknown):
             return DollarPrice(Unknown(f"{market.reason}; {pools.reason}"), None)
         return DollarPrice(pools, None)
     return DollarPrice(market, None if isinstance(pools, Unknown) else pools)
+
+
+def _of_several(market: PricedTwice, pools: Quantity[Fraction]) -> DollarPrice:
+    """Where two markets disagree and the pools tell a price, the one in the middle."""
+    if isinstance(pools, Unknown):
+        return DollarPrice(market, market.said[1], market.said)
+    said = (*market.said, pools)
+    two = DollarPrice(market.said[0], market.said[1])
+    if not two.disputed:
+        return DollarPrice(market, pools, said)
+    return DollarPrice(sorted(said, key=lambda one: one.value)[1], pools, said)

@@ -27,6 +27,12 @@ class WorthUnit(StrEnum):
     ETH = "ETH"
 
 
+class PricedTwice(Known[Fraction], frozen=True):
+    """The median of what two markets say, and what each of them says."""
+
+    said: tuple[Known[Fraction], ...] = ()
+
+
 class DollarPrice(Struct, frozen=True):
     """US dollars for one whole token."""
 
@@ -34,14 +40,26 @@ class DollarPrice(Struct, frozen=True):
     """By the best source that answered."""
     beside: Known[Fraction] | None
     """What a second source says, where one answered too."""
+    said: tuple[Known[Fraction], ...] = ()
+    """What each source says, where the first is of several."""
 
     @property
     def difference(self) -> Fraction | None:
-        """How far the two sources are apart, in parts of the larger; None without a second."""
-        if isinstance(self.usd, Unknown) or self.beside is None:
-            return None
-        larger = max(self.usd.value, self.beside.value)
-        return abs(self.usd.value - self.beside.value) / larger
+        """How far the sources are apart, in parts of the larger; None without a second."""
+        values = [one.value for one in self.sources]
+        return (max(values) - min(values)) / max(values) if len(values) > 1 else None
+
+    @property
+    def sources(self) -> tuple[Known[Fraction], ...]:
+        """Everybody who told a price."""
+        if isinstance(self.usd, Unknown):
+            return ()
+        return self.said or (self.usd, *(() if self.beside is None else (self.beside,)))
+
+    @property
+    def highest(self) -> Quantity[Fraction]:
+        """What the token may be worth at most, for limits that must hold whoever is right."""
+        return max(self.sources, key=lambda one: one.value, default=self.usd)
 
     @property
     def disputed(self) -> bool:
@@ -80,3 +98,15 @@ class PriceBook(Struct, frozen=True):
     def disputed(self) -> tuple[Address, ...]:
         """The tokens whose sources disagree."""
         return tuple(address for address, entry in self.prices.items() if entry.disputed)
+
+    def dispute_words(self, tokens: Mapping[Address, Token]) -> tuple[str, ...]:
+        """A sentence for each of these tokens whose sources disagree, with what each says."""
+        return tuple(
+            f"The price of {tokens[address].label} is disputed: {said_words(self.prices[address])}"
+            for address in self.disputed
+            if address in tokens
+        )
+
+
+def said_words(price: DollarPrice) -> str:
+    return ", ".join(f"{one.source} ${float(one.value):,.6g}" for one in price.sources)

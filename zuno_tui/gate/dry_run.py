@@ -43,7 +43,7 @@ class DryRun(Struct, frozen=True):
     words: tuple[tuple[str, tuple[str, ...]], ...]
     """Each step with its sentences, drawn from its own bytes."""
     warnings: tuple[str, ...]
-    """What does not arrive of what leaves a position, and who keeps it."""
+    """What does not arrive of what leaves a position and who keeps it, and disputed prices."""
     private_host: str | None
     """The endpoint that alone would be sent through; None for the usual ones."""
     agreement: Agreement
@@ -92,7 +92,8 @@ async def make_dry_run(
     names = names_on(sources.network, wallet, tokens)
     words = tuple((step.transaction.step, describe(step, names)) for step in prepared.steps)
     positions = order.subject.positions
-    warnings = shortfall_words(prepared.steps, prepared.simulation, positions, names)
+    short = shortfall_words(prepared.steps, prepared.simulation, positions, names)
+    warnings = (*short, *order.disputes)
     private_host = connections.route.private_host
     return DryRun(prepared, tokens, words, warnings, private_host, agreement)
 

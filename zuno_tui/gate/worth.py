@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from chain.base.quantity import Unknown
+from chain.base.quantity import Quantity, Unknown
 from chain.base.units import MICRO
 from chain.contracts.networks import NATIVE
 from chain.positions.overview import tokens_at
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from chain.contracts.networks import Address
     from chain.positions.overview import Sources
+    from chain.prices.price import PriceBook
     from chain.rpc.records import Block
     from chain.tokens import Token
 
@@ -25,8 +26,8 @@ class OrderWorth(NamedTuple):
     usd_per_unit: dict[Address, float]
     """Of those whose worth is known."""
     usd_per_wei: float | None
-    disputed: tuple[Address, ...] = ()
-    """Tokens of which market and pools say different prices."""
+    disputes: tuple[str, ...] = ()
+    """A sentence for each token whose sources say different prices; the highest of them counts."""
 
     @property
     def micro_dollars(self) -> dict[Address, Fraction]:
@@ -44,10 +45,30 @@ async def read_worth(sources: Sources, tokens: tuple[Address, ...], block: Block
     book = await read_prices(
         sources.client, sources.network, wanted, coingecko=sources.coingecko, at=block.hash
     )
-    units = {address: book.value(token, 1) for address, token in known.items()}
+    return order_worth(known, book)
+
+
+def order_worth(tokens: Mapping[Address, Token], book: PriceBook) -> OrderWorth:
+    """By these prices; of one that is disputed the highest, and a sentence that says so."""
+    units = {address: _at_most(book, token) for address, token in tokens.items()}
     usd = {
         address: float(value.value)
         for address, value in units.items()
         if not isinstance(value, Unknown)
     }
-    return OrderWorth(known, usd, usd.get(NATIVE), book.disputed)
+    disputes = tuple(
+        f"{words}. What is told here in dollars, and every limit, counts the highest."
+        for words in book.dispute_words(tokens)
+    )
+    return OrderWorth(tokens, usd, usd.get(NATIVE), disputes)
+
+
+def _at_most(book: PriceBook, token: Token) -> Quantity[Fraction]:
+    """Of one unit: a limit must hold whichever source is right."""
+    price = book.prices.get(token.address)
+    if price is None or not price.disputed:
+        return book.value(token, 1)
+    if token.decimals is None:
+        return Unknown(f"{token.label} gives no usable decimals")
+    unit = Fraction(1, 10**token.decimals)
+    return price.highest.map(lambda usd: usd * unit)

@@ -107,12 +107,14 @@ class Session(Struct, frozen=True):
     async def market(self) -> AsyncIterator[CoinGecko | None]:
         """Market data, where the network's tokens are traded anywhere but on itself."""
         from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
+        from chain.prices.defillama import DefiLlama, DefiLlamaSettings
 
         if self.network.testnet:
             yield None
             return
         chosen = CoinGeckoSettings(self.settings.coingecko_url, self.settings.coingecko_key)
-        async with CoinGecko(chosen) as coingecko:
+        second = DefiLlama(DefiLlamaSettings(self.settings.defillama_url))
+        async with CoinGecko(chosen, second=second) as coingecko:
             yield coingecko
 
     def connections(self, sources: Sources) -> AbstractAsyncContextManager[Connections]:

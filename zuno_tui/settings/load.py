@@ -104,6 +104,7 @@ class Settings(SharedTables, frozen=True):
     """By network the one endpoint that signed transactions go through, where one is named."""
     coingecko_url: str = "https://api.coingecko.com/api/v3"
     coingecko_key: str | None = None
+    defillama_url: str = "https://coins.llama.fi"
 
     def chosen_network(self) -> Network:
         try:
@@ -166,6 +167,7 @@ def _from_file(written: Mapping[str, object]) -> Settings:
         sends={_network("send", name): url.strip() for name, url in file.send.items()},
         coingecko_url=(file.coingecko.url or default.coingecko_url).strip(),
         coingecko_key=file.coingecko.key,
+        defillama_url=(file.defillama.url or default.defillama_url).strip(),
         **{name: getattr(file, name) for name in SharedTables.__struct_fields__},
     )
 
@@ -190,6 +192,8 @@ def _from_environment(settings: Settings, environment: Mapping[str, str]) -> Set
         settings = replace(settings, coingecko_url=checked_url(url, "ZUNO_COINGECKO_URL"))
     if key := environment.get("ZUNO_COINGECKO_KEY"):
         settings = replace(settings, coingecko_key=key)
+    if url := environment.get("ZUNO_DEFILLAMA_URL"):
+        settings = replace(settings, defillama_url=checked_url(url, "ZUNO_DEFILLAMA_URL"))
     if rpc := environment.get("ZUNO_RPC"):
         settings = _with_endpoint(settings, rpc, "ZUNO_RPC")
     if private := environment.get("ZUNO_SEND_RPC"):

@@ -276,6 +276,10 @@ class TradeTable(SettingsTable, frozen=True):
     account_leverage: Leverage | None = None
 
 
+class DefiLlamaTable(SettingsTable, frozen=True):
+    url: Url | None = None
+
+
 class RetentionSettings(SettingsTable, frozen=True):
     days: Days = 365
     """Of plans and records: a year of advice can be looked up and scored."""
@@ -310,6 +314,7 @@ class SettingsFile(SharedTables, frozen=True):
     rpc: dict[str, Urls] = field(default_factory=dict)
     send: dict[str, Url] = field(default_factory=dict)
     coingecko: CoinGeckoTable = CoinGeckoTable()
+    defillama: DefiLlamaTable = DefiLlamaTable()
 
 
 def network_called(name: str, place: str) -> str:

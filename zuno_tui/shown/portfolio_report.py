@@ -98,23 +98,11 @@ def _disputes(whole: WholePortfolio) -> Iterator[str]:
     for entry in whole.entries:
         if entry.worth is None:
             continue
-        for sentence in disputed_prices(entry.worth):
+        overview = entry.worth.overview
+        for sentence in overview.prices.dispute_words(overview.tokens):
             if (entry.network.name, sentence) not in told:
                 told.add((entry.network.name, sentence))
                 yield f"{sentence} on {entry.network.name}"
-
-
-def disputed_prices(worth: WalletWorth) -> Iterator[str]:
-    overview = worth.overview
-    for address in overview.prices.disputed:
-        token, price = overview.tokens.get(address), overview.prices.prices[address]
-        if token is None or isinstance(price.usd, Unknown) or price.beside is None:
-            continue
-        yield (
-            f"The price of {token.label} is disputed: {price.usd.source} says"
-            f" ${float(price.usd.value):,.6g}, {price.beside.source}"
-            f" ${float(price.beside.value):,.6g}"
-        )
 
 
 def _entry_document(entry: PortfolioEntry) -> dict[str, Json]:
@@ -135,7 +123,7 @@ def _entry_document(entry: PortfolioEntry) -> dict[str, Json]:
         "inWallet": round(float(worth.idle_value), _PLACES),
         "idle": [_idle_document(one) for one in worth.idle],
         "tokens": [_token_document(worth, address) for address in worth.overview.tokens],
-        "disputed": list(disputed_prices(worth)),
+        "disputed": list(worth.overview.prices.dispute_words(worth.overview.tokens)),
         "positions": wallet_document(entry.network, worth.overview, None),
     }
 

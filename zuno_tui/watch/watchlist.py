@@ -15,6 +15,7 @@ from chain.base.store import Store, StoreError
 from chain.contracts.networks import network_named
 from chain.positions.overview import Sources
 from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
+from chain.prices.defillama import DefiLlama, DefiLlamaSettings
 from chain.rpc.client import RpcClient
 from chain.wallet.address_book import read_book
 from chain.wallet.errors import WalletError
@@ -229,7 +230,9 @@ class HomeWatchlist:
     async def _connect(self) -> Watcher:
         settings = self._wanted.settings
         store = self._open.enter_context(self._store())
-        market = CoinGecko(CoinGeckoSettings(settings.coingecko_url, settings.coingecko_key))
+        second = DefiLlama(DefiLlamaSettings(settings.defillama_url))
+        chosen = CoinGeckoSettings(settings.coingecko_url, settings.coingecko_key)
+        market = CoinGecko(chosen, second=second)
         await self._open.enter_async_context(market)
         watches = []
         for target in self._wanted.targets:

@@ -19,7 +19,7 @@ from chain.contracts.pool_key import PoolKey
 from chain.math.fees import ProtocolFee, unpack_protocol_fee
 from chain.pools.depth import Depth
 from chain.pools.state import PoolState
-from chain.prices.coingecko import SOURCE as COINGECKO
+from chain.prices.ladder import MARKETS
 from chain.tokens import TokenClass, listed_token
 
 if TYPE_CHECKING:
@@ -64,12 +64,14 @@ def usd_per_unit(
         if listed_token(network, address) is None:
             return Unknown("the market does not price it, and pools price only listed tokens")
         return Unknown("neither the market nor a pool that is deep enough prices it")
-    if price.source == COINGECKO:
-        source = COINGECKO
+    if price.source in MARKETS:
+        source = price.source
     elif address == network.stable:
         source = "counted as one dollar"
     else:
         source = "plain pools of the network"
+    if address in prices.disputed:
+        source = f"{source}, disputed"
     return Known(price.value / 10**decimals, source, price.block, price.time)
 
 

@@ -12,8 +12,9 @@ import pytest
 
 from chain.base.http import HttpLimits
 from chain.base.quantity import Known, Unknown
-from chain.prices.coingecko import KEPT_SECONDS, CoinGecko, CoinGeckoSettings
+from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
 from chain.prices.market_http import MarketError
+from chain.prices.market_values import KEPT_SECONDS
 from tests.fakes.coingecko import Answer, CoinGeckoDouble
 
 if TYPE_CHECKING:

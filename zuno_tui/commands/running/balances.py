@@ -42,7 +42,11 @@ async def wallet_balances(session: Session) -> CommandAnswer:
     nothing = "Nothing is held of the tokens this network is known for."
     rows = [_row(token, balances.held[token.address], prices, session) for token in shown]
     return CommandAnswer(
-        heading=(f"{where} · {shortened(balances.owner)}", *(() if rows else (nothing,))),
+        heading=(
+            f"{where} · {shortened(balances.owner)}",
+            *(() if rows else (nothing,)),
+            *prices.dispute_words(tokens),
+        ),
         lines=tuple(table(_COLUMNS, rows)) if rows else (),
         document=_document(session, balances, shown, prices),
     )

@@ -87,6 +87,7 @@ def _headline(session: Session, overview: Overview) -> tuple[str, ...]:
     lines += [
         f"Not in the sum: {one.token.label} ({one.reason})" for one in overview.portfolio.unpriced
     ]
+    lines += overview.prices.dispute_words(overview.tokens)
     lines += [
         f"Anyone at {shortened(operator)} may move every position of this wallet."
         for operator in wallet.operators

@@ -27,9 +27,11 @@ async def token_price(session: Session, symbol: str) -> CommandAnswer:
         prices = await read_prices(client, session.network, [token.address], coingecko=coingecko)
     price = prices.price(token.address, unit)
     unknown = isinstance(price, Unknown)
+    disputes = prices.dispute_words({token.address: token})
     source = price.reason if isinstance(price, Unknown) else price.source
     return CommandAnswer(
         lines=(f"{token.label} {worth(price, unit)} on {session.network.title} ({source})",),
+        remarks=disputes,
         document={
             "network": session.network.name,
             "chainId": session.network.chain_id,
@@ -38,6 +40,7 @@ async def token_price(session: Session, symbol: str) -> CommandAnswer:
             "unit": unit.value,
             "price": number(price),
             "source": source,
+            "disputed": list(disputes),
         },
         code=FAILED if unknown else DONE,
     )

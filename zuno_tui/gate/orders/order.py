@@ -41,6 +41,8 @@ class Order(Struct, frozen=True):
     """Of the swap in the request, where there is one."""
     scaled_by: Mapping[Address, Token] = field(default_factory=dict)
     """The tokens whose decimals turned an amount that was typed into units."""
+    disputes: tuple[str, ...] = ()
+    """What is said of prices that its dollars rest on and sources disagree about."""
 
     @property
     def worth(self) -> dict[Address, Fraction]:

@@ -69,6 +69,7 @@ async def order_to_open(
         worth.usd_per_unit,
         worth.usd_per_wei,
         quotes,
+        disputes=worth.disputes,
     )
 
 
@@ -189,6 +190,7 @@ async def _order_to_change(
         pair_of(key),
         worth.usd_per_unit,
         worth.usd_per_wei,
+        disputes=worth.disputes,
     )
     if candidate.kind == "exit":
         return order

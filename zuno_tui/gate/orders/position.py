@@ -61,6 +61,7 @@ class HeldPosition(Struct, frozen=True):
             self.worth.usd_per_unit,
             self.worth.usd_per_wei,
             scaled_by=self.worth.tokens,
+            disputes=self.worth.disputes,
         )
 
 

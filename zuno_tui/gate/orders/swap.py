@@ -75,6 +75,7 @@ async def order_to_swap(sources: Sources, amount: Numeral, sold: str, bought: st
         worth.usd_per_wei,
         quotes,
         scaled_by=tokens,
+        disputes=worth.disputes,
     )
 
 

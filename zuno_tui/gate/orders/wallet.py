@@ -46,6 +46,7 @@ async def order_to_revoke(sources: Sources, given: Sequence[GivenAllowance]) -> 
         subject,
         tokens,
         usd_per_wei=worth.usd_per_wei,
+        disputes=worth.disputes,
     )
 
 
@@ -67,4 +68,5 @@ async def _order_to_turn(sources: Sources, amount: Numeral, verb: str) -> Order:
         subject,
         tokens,
         usd_per_wei=worth.usd_per_wei,
+        disputes=worth.disputes,
     )
