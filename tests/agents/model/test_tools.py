@@ -15,17 +15,19 @@ from agents.lp.facts import PastChange, PositionPast
 from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST
 from agents.model.abilities import AbilityMemory
 from agents.model.settings import ModelLimits, ModelSettings
-from agents.model.tool_questions import TOOL_FACT
+from agents.model.tool_questions import LOOKING_SECONDS, TOOL_FACT
 from agents.model.tools import MOST_CALLS
 from tests.agents.made_up_markets import create_context, market_context
-from tests.agents.model_table import MODEL, Table, assert_kept_well, plan_of_the_rules
+from tests.agents.model_table import KEY, MODEL, Table, assert_kept_well, plan_of_the_rules
 from tests.fakes.model_endpoint import never_answers, says
 from tests.fakes.model_servers import hosted, local
 from tests.fakes.model_servers.shapes import THINKING
 from tests.fakes.model_servers.tools import (
+    gemini_with_signatures,
     gives_no_ids,
     looks_up,
     never_has_enough,
+    takes_its_time,
     told,
     wants_its_thoughts_back,
     without_tools,
@@ -106,6 +108,7 @@ def test_scout_looks_closer_and_cites_what_it_found(table: Table) -> None:
         (writes_calls_as_words, ["volatility"]),
         (gives_no_ids, ["hook", "depth"]),
         (wants_its_thoughts_back, ["volatility"]),
+        (gemini_with_signatures, ["hook", "depth"]),
     ],
 )
 def test_tools_work_in_whichever_way_a_server_speaks_of_them(
@@ -182,6 +185,32 @@ def test_no_more_is_looked_up_than_is_allowed(table: Table) -> None:
         # What was found stands in the question that offers no tools any more.
         assert answers[0] in held.requests[2].prompt
         assert held.silences == []
+        await assert_kept_well(held, "")
+
+    run_skipping(debates())
+
+
+def test_nothing_more_is_looked_up_when_the_time_for_it_is_over(table: Table) -> None:
+    async def debates() -> None:
+        held = await table.hold(takes_its_time(LOOKING_SECONDS * 0.6))
+        assert len(looked_up(held)) == 2
+        assert ["tools" in request.body for request in held.requests] == [
+            *(True, True, False, False, False)
+        ]
+        assert held.silences == []
+        # A replay takes no time, and yet ends its looking where this one did.
+        await assert_kept_well(held, "")
+
+    run_skipping(debates())
+
+
+def test_what_a_model_puts_into_a_call_is_cleaned_before_it_is_kept(table: Table) -> None:
+    async def debates() -> None:
+        call: Call = ("volatility", {"hours": 48, "note": f"\x1b[2J\u202e{KEY}"})
+        held = await table.hold(looks_up((call,)))
+        (answered,) = looked_up(held)
+        assert answered["arguments"].isprintable()
+        assert "note" in answered["arguments"]
         await assert_kept_well(held, "")
 
     run_skipping(debates())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from typing import TYPE_CHECKING
@@ -83,6 +84,40 @@ async def wants_its_thoughts_back(request: ChatRequest, wire: Wire) -> None:
         await wire.status(400, bad_request(words))
     else:
         await looks_up((("volatility", {"hours": 48}),))(request, wire)
+
+
+async def gemini_with_signatures(request: ChatRequest, wire: Wire) -> None:
+    """Streams two whole calls under one index, and wants each one's signature back."""
+    if "tools" not in request.body:
+        await streamed(request, wire, answer_of(request))
+        return
+    signed = {"extra_content": {"google": {"thought_signature": "c2lnbmVk"}}}
+    asked = [one for one in request.messages if one["role"] == "assistant"]
+    if not asked:
+        await wire.begin()
+        for number, (name, arguments) in enumerate((("hook", "{}"), ("depth", json.dumps(_WIDE)))):
+            function = {"name": name, "arguments": arguments}
+            call = {"index": 0, "id": f"call_{number}", "type": "function", "function": function}
+            await wire.delta(tool_calls=[{**call, **signed}])
+        await wire.delta(finish="stop")
+        await wire.usage()
+        await wire.end()
+    elif all(signed.items() <= call.items() for call in asked[0]["tool_calls"]):  # type: ignore[attr-defined]
+        await streamed(request, wire, _citing(request))
+    else:
+        words = "Function call is missing a thought_signature in functionCall parts."
+        await wire.status(400, [{"error": {"code": 400, "message": words}}])
+
+
+def takes_its_time(seconds: float) -> Conduct:
+    """Reads for so long before every reply, and would look up one thing after the other."""
+
+    async def conduct(request: ChatRequest, wire: Wire) -> None:
+        if request.reply_name == "ScoutReply":
+            await asyncio.sleep(seconds)
+        await looks_up(*[(("hook", {}),)] * 9)(request, wire)
+
+    return conduct
 
 
 async def never_has_enough(request: ChatRequest, wire: Wire) -> None:

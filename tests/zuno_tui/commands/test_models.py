@@ -11,6 +11,7 @@ import pytest
 from tests import node_rpc
 from tests.agents.honest_model import honest, sceptical
 from tests.fakes.model_endpoint import ends_early, fails, model_endpoint, says
+from tests.fakes.model_servers.tools import looks_up
 
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
@@ -153,6 +154,20 @@ async def test_a_phrase_is_argued_about_within_its_budget(desk: Desk) -> None:
     assert [request.reply_name for request in requests][:2] == ["ScoutReply", "StrategistReply"]
     assert _silences(spoken.data) == []
     assert spoken.data["kind"] == "create"
+
+
+async def test_scout_looks_closer_on_the_chain_and_a_replay_needs_none(
+    desk: Desk, edge: str
+) -> None:
+    looks = looks_up((("volatility", {"hours": 48}), ("last_swaps", {}), ("position_past", {})))
+    spoken, _ = await desk.run(looks, "recommend", edge, "--json")
+
+    assert spoken.code == 0, spoken.words
+    tools = [turn["text"] for turn in spoken.data["transcript"] if turn["tag"] == "tool"]
+    assert len(tools) == 3
+    assert not any(text.startswith("Could not") for text in tools)
+    assert spoken.data["claims"]["struck"] == 0
+    assert desk.offline("replay", spoken.data["requestId"], "--json").data["matches"] is True
 
 
 async def test_a_setting_that_cannot_be_used_is_a_usage_error(desk: Desk, edge: str) -> None:
