@@ -23,6 +23,9 @@ for _size in ("COLUMNS", "LINES"):
 # Nobody's prices are asked for over the network: a second market is there where a test brings one.
 os.environ.setdefault("ZUNO_DEFILLAMA_URL", "http://127.0.0.1:9")
 
+# A debate is shown to a test as it comes, not at a reader's pace.
+os.environ["ZUNO_READING_PACE"] = "0"
+
 # How long one example takes says more about the machine than about the code.
 settings.register_profile("zuno", deadline=None)
 settings.load_profile("zuno")

@@ -32,6 +32,7 @@ def turn_view(turn: SpokenTurn) -> TurnView:
         struck=_struck(moved),
         sourced="" if said == text else said,
         sourced_struck=_struck(flags),
+        table=thought.table,
     )
 
 

@@ -54,6 +54,7 @@ ALERTS = (
     _key("alerts.mute-day", "M", "mute(86400)", "mute 1 d", "Say nothing more of it for a day"),
 )
 DEBATE = (
+    _key("debate.skip", "space,enter", "skip", "", "Show at once what is still to be read"),
     _key("debate.sources", "s", "sources", "sources", "Show where each number comes from"),
     _key("debate.fold", "f", "fold", "fold", "Show only each turn's first line, or all of it"),
     _key("debate.search", "slash", "search", "search", "Find a word in the debate"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from zuno_tui.settings import SettingsError
+from zuno_tui.settings.schema import ScreenTable
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -20,6 +21,8 @@ class Look(Struct, frozen=True):
     bell: bool = True
     theme: str | None = None
     keymap: Mapping[str, str] = field(default_factory=dict)
+    reading_pace: int = ScreenTable().reading_pace
+    """Words a minute at which a debate is shown; 0 shows it as it comes."""
 
 
 def read_look(settings: Settings, environment: Mapping[str, str], arguments: Namespace) -> Look:
@@ -35,7 +38,18 @@ def read_look(settings: Settings, environment: Mapping[str, str], arguments: Nam
         bell=not arguments.no_bell and settings.screen.bell,
         theme=None if theme is None else _theme(theme),
         keymap=keymap,
+        reading_pace=_pace(environment.get("ZUNO_READING_PACE"), settings.screen.reading_pace),
     )
+
+
+def _pace(told: str | None, written: int) -> int:
+    if told is None:
+        return written
+    if not told.isascii() or not told.isdigit():
+        raise SettingsError(
+            f"ZUNO_READING_PACE is {told!r}, and should be words a minute, or 0 for no pause."
+        )
+    return int(told)
 
 
 def _theme(name: str) -> str:

@@ -50,6 +50,9 @@ Count = Annotated[int, Meta(ge=1, description="a whole number of 1 or more")]
 Rounds = Annotated[
     int, Meta(ge=1, le=MOST_ROUNDS, description=f"a whole number from 1 to {MOST_ROUNDS}")
 ]
+WordsAMinute = Annotated[
+    int, Meta(ge=0, le=10_000, description="words a minute, or 0 for no pause between turns")
+]
 Tokens = Annotated[int, Meta(ge=0, description="a whole number of tokens")]
 Dollars = Annotated[float, Meta(ge=0, lt=2**53, description="an amount of dollars")]
 TokenPrice = Annotated[
@@ -260,6 +263,7 @@ class ScreenTable(SettingsTable, frozen=True):
     theme: Text | None = None
     ascii: Switch = False
     bell: Switch = True
+    reading_pace: WordsAMinute = 450
 
 
 class CoinGeckoTable(SettingsTable, frozen=True):

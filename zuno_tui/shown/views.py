@@ -9,6 +9,8 @@ from msgspec import Struct, field
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from agents.bus.payload import SpokenTable
+
 Standing = Literal["in range", "near edge", "out of range", "empty"]
 Tone = Literal["plain", "good", "warn", "bad", "dim"]
 
@@ -91,6 +93,7 @@ class TurnView(Struct, frozen=True):
     """The same words with the ids of their numbers, for who wants to see the sources."""
     sourced_struck: tuple[Struck, ...] = ()
     """What is struck in those."""
+    table: SpokenTable | None = None
 
 
 class DebateView(Struct, frozen=True):

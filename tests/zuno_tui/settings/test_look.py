@@ -33,6 +33,14 @@ def test_the_last_word_wins() -> None:
     assert flagged.theme == "zuno-dark"
 
 
+def test_a_debate_is_shown_at_the_pace_that_was_chosen() -> None:
+    settings = Settings(screen=ScreenTable(reading_pace=200))
+    assert read_look(settings, {}, _flags()).reading_pace == 200
+    assert read_look(settings, {"ZUNO_READING_PACE": "0"}, _flags()).reading_pace == 0
+    with pytest.raises(SettingsError, match="ZUNO_READING_PACE"):
+        read_look(settings, {"ZUNO_READING_PACE": "slow"}, _flags())
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

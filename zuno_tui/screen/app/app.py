@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.phrases.history import PhraseHistory
+    from zuno_tui.screen.panes.reading_pace import ReadingPace
     from zuno_tui.shown.views import AlertRow
 
 
@@ -135,6 +136,7 @@ class ZunoApp(SafeApp[None]):
         clock: Callable[[], float] = time.time,
         after_first_paint: Callable[[], None] | None = None,
         history: PhraseHistory | None = None,
+        pace: ReadingPace | None = None,
     ) -> None:
         chosen = fitting_theme(theme, os.environ)
         # Textual asks for its filters while it is being made: later is black on black.
@@ -147,6 +149,7 @@ class ZunoApp(SafeApp[None]):
         self._clock = clock
         self._after_first_paint = after_first_paint
         self._history = history
+        self._pace = pace
         self._gates: list[LineFilter] = [ControlGuard()]
         if ascii_only:
             self._gates.append(AsciiOnly())
@@ -167,7 +170,9 @@ class ZunoApp(SafeApp[None]):
         return _KEY_NAMES.get(binding.key) or super().get_key_display(binding)
 
     def get_default_screen(self) -> DeskScreen:
-        return DeskScreen(self.link, self.told, self._clock, self._history, self.size)
+        return DeskScreen(
+            self.link, self.told, self._clock, self._history, self.size, pace=self._pace
+        )
 
     def action_command_palette(self) -> None:
         # What it lists is the desk's; above a confirmation there is nothing to choose.

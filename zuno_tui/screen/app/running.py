@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, TypeAlias
 
 from zuno_tui.desk.thread import DeskThread
 from zuno_tui.phrases.history import open_history
 from zuno_tui.screen.app.app import ZunoApp
 from zuno_tui.screen.app.log import close_log, open_log
+from zuno_tui.screen.panes.reading_pace import ReadingPace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,6 +69,7 @@ def run_desk(
         theme=look.theme,
         keymap=look.keymap,
         history=open_history(home.history),
+        pace=ReadingPace(look.reading_pace, time.monotonic),
         after_first_paint=begin,
     )
     app.log_path = home.log if log is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical, VerticalScroll
@@ -10,6 +11,7 @@ from textual.widgets import Input, Static
 
 from zuno_tui.screen.keys import DEBATE, MOVING, SEARCH
 from zuno_tui.screen.panes.frame import frame, joined, literal, pane_title
+from zuno_tui.screen.panes.reading_pace import ReadingPace
 from zuno_tui.screen.panes.turn import Speakers, TurnBlock
 
 if TYPE_CHECKING:
@@ -55,8 +57,13 @@ _NOTHING = "Nobody is arguing. Press r on a position and four agents will."
 class DebatePane(VerticalScroll, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [*MOVING, *DEBATE]
 
-    def __init__(self) -> None:
+    class Read(Message):
+        """All of a debate that was shown as it went could be read."""
+
+    def __init__(self, pace: ReadingPace | None = None) -> None:
         super().__init__(id="debate", classes="pane")
+        self._pace = pace or ReadingPace(0, time.monotonic)
+        self._reading: Timer | None = None
         self._view: DebateView | None = None
         self._blocks: list[TurnBlock] = []
         self._turns_ended = 0
@@ -83,6 +90,10 @@ class DebatePane(VerticalScroll, can_focus=True):
         return self.query_one("#turns", Vertical)
 
     @property
+    def is_being_read(self) -> bool:
+        return bool(self._pace.waiting or self._pace.seconds_left)
+
+    @property
     def blocks(self) -> Sequence[TurnBlock]:
         return self._blocks
 
@@ -99,8 +110,10 @@ class DebatePane(VerticalScroll, can_focus=True):
         if view.ended is not None:
             self._drop_live()
         for turn in view.turns[self._turns_ended :]:
-            self.end_turn(turn)
-        self._end(view.ended)
+            # What comes all together is no debate that goes on: it is read from its record.
+            self._turns_ended += 1
+            self._show_turn(turn)
+        self._end_when_read()
         self._retitle()
 
     def hear_prose(self, role: str, text: str) -> None:
@@ -112,9 +125,15 @@ class DebatePane(VerticalScroll, can_focus=True):
         self._block_of(role).think(seconds)
 
     def end_turn(self, turn: TurnView) -> None:
-        """The whole turn takes the place of what was heard of it."""
+        """The whole turn takes the place of what was heard of it, once it is its time."""
         self._turns_ended += 1
         self._unheard.pop(turn.role, None)
+        for due in self._pace.hear(turn, read_already=turn.role in self._live):
+            self._show_turn(due)
+        self._read_on_later()
+        self._retitle()
+
+    def _show_turn(self, turn: TurnView) -> None:
         block = self._live.pop(turn.role, None)
         if block is None:
             block = TurnBlock(turn.role, self._speakers.of(turn.role), turn.round)
@@ -122,6 +141,29 @@ class DebatePane(VerticalScroll, can_focus=True):
         block.finish(turn)
         self._draw(block)
         self._retitle()
+
+    def read_on(self) -> None:
+        """Show what is due; once nothing waits and the last turn could be read, say so."""
+        self._reading = None
+        for turn in self._pace.due():
+            self._show_turn(turn)
+        if self.is_being_read:
+            self._read_on_later()
+        else:
+            self._end_when_read()
+            self.post_message(self.Read())
+        self._retitle()
+
+    def _read_on_later(self) -> None:
+        if self._reading is None and self._pace.seconds_left:
+            self._reading = self.set_timer(self._pace.seconds_left, self.read_on)
+
+    def action_skip(self) -> None:
+        for turn in self._pace.all_at_once():
+            self._show_turn(turn)
+        if self._reading is not None:
+            self._reading.stop()
+            self.read_on()
 
     def action_sources(self) -> None:
         self._sourced = not self._sourced
@@ -182,6 +224,7 @@ class DebatePane(VerticalScroll, can_focus=True):
         self.scroll_home(animate=False)
 
     def action_last(self) -> None:
+        self.action_skip()
         self.anchor()
 
     def _follow_at_the_end(self) -> None:
@@ -190,6 +233,10 @@ class DebatePane(VerticalScroll, can_focus=True):
 
     def _flush(self) -> None:
         self._flushing = None
+        if self._pace.waiting:
+            # Words of a turn that goes on stand under those of turns that have ended.
+            self._flushing = self.set_timer(FLUSH_SECONDS, self._flush)
+            return
         unheard, self._unheard = self._unheard, {}
         for role, text in unheard.items():
             self._block_of(role).grow(text, folded=self._folded)
@@ -219,6 +266,10 @@ class DebatePane(VerticalScroll, can_focus=True):
         self._live.clear()
 
     def _clear(self) -> None:
+        self._pace.forget()
+        if self._reading is not None:
+            self._reading.stop()
+            self._reading = None
         self._speakers = Speakers()
         self._unheard.clear()
         self._blocks.clear()
@@ -227,6 +278,10 @@ class DebatePane(VerticalScroll, can_focus=True):
         self._needle, self._found = "", -1
         self._turns.remove_children()
         self.anchor()
+
+    def _end_when_read(self) -> None:
+        view = self._view
+        self._end(None if view is None or self._pace.waiting else view.ended)
 
     def _end(self, words: str | None) -> None:
         self.query(".ending").remove()
@@ -244,9 +299,10 @@ class DebatePane(VerticalScroll, can_focus=True):
         view = self._view
         if view is None:
             return
-        state = "speaking" if view.ended is None else "ended"
+        state = "speaking" if view.ended is None or self._pace.waiting else "ended"
+        more = f"{self._pace.waiting} more · space shows them" if self._pace.waiting else ""
         frame(
             self,
             pane_title("3 Debate", view.subject, state),
-            joined(found, "with sources" if self._sourced else ""),
+            joined(found, "with sources" if self._sourced else "", more),
         )

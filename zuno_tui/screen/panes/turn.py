@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual.content import Content
 from textual.widgets import Static
 
 from zuno_tui.screen.panes.frame import literal
+from zuno_tui.shown.spoken_table import FAILED, PASSED, table_lines
 
 if TYPE_CHECKING:
     from zuno_tui.shown.views import TurnView
@@ -56,9 +57,29 @@ def turn_text(turn: TurnView, *, sourced: bool = False) -> Content:
     return Content("").join([*pieces, prose(text[at:])])
 
 
+def turn_table(turn: TurnView, width: int) -> list[Content]:
+    """The table under a turn's words; its marks are signs before they are colours."""
+    if turn.table is None:
+        return []
+    return [
+        literal(line)
+        .highlight_regex(f"{PASSED}", style="$success")
+        .highlight_regex(f"{FAILED}", style="$error")
+        for line in table_lines(turn.table, width or None)
+    ]
+
+
 def prose(text: str) -> Content:
     """Words that may run over several lines, each of them literal."""
     return Content("\n").join(literal(line) for line in text.split("\n"))
+
+
+class _Drawing(NamedTuple):
+    """How a turn was drawn last."""
+
+    sourced: bool = False
+    folded: bool = False
+    needle: str = ""
 
 
 class TurnBlock(Static):
@@ -72,6 +93,8 @@ class TurnBlock(Static):
         self._turn: TurnView | None = None
         self._heard = ""
         self._doing = "speaking…"
+        self._drawn_width = 0
+        self._drawing = _Drawing()
 
     @property
     def live(self) -> bool:
@@ -79,7 +102,11 @@ class TurnBlock(Static):
 
     @property
     def words(self) -> str:
-        return self._heard if self._turn is None else self._turn.text
+        if self._turn is None:
+            return self._heard
+        table = self._turn.table
+        lines = () if table is None else table_lines(table, None)
+        return "\n".join((self._turn.text, *lines))
 
     def think(self, seconds: int) -> None:
         self._doing = f"thinking … {seconds} s"
@@ -93,7 +120,14 @@ class TurnBlock(Static):
     def finish(self, turn: TurnView) -> None:
         self._turn, self._heard, self._round = turn, "", turn.round
 
+    def on_resize(self) -> None:
+        """A table is drawn for the width there is."""
+        if self._turn is not None and self._turn.table and self.size.width != self._drawn_width:
+            drawing = self._drawing
+            self.draw(sourced=drawing.sourced, folded=drawing.folded, needle=drawing.needle)
+
     def draw(self, *, sourced: bool, folded: bool, needle: str) -> None:
+        self._drawn_width, self._drawing = self.size.width, _Drawing(sourced, folded, needle)
         doing = self._doing if self.live else ""
         head = turn_head(self.role, self._speaker, self._round, doing=doing)
         body = prose(self._heard) if self._turn is None else turn_text(self._turn, sourced=sourced)
@@ -102,7 +136,8 @@ class TurnBlock(Static):
             cut = f"{line[:_FOLDED]}…" if len(line) > _FOLDED else line
             self.update(Content("  ").join([head, literal(cut, "$quiet")]))
             return
-        self.update(Content("\n").join([head, _marked(body, needle)]))
+        table = [] if self._turn is None else turn_table(self._turn, self._drawn_width)
+        self.update(Content("\n").join([head, _marked(body, needle), *table]))
 
 
 def _marked(body: Content, needle: str) -> Content:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.phrases.history import PhraseHistory
     from zuno_tui.screen.last_seen import LastSeen
+    from zuno_tui.screen.panes.reading_pace import ReadingPace
     from zuno_tui.screen.panes.row_table import RowTable
 
 PaneName = Literal["positions", "alerts", "debate", "plan"]
@@ -74,6 +75,8 @@ class DeskScreen(Asking):
         clock: Callable[[], float],
         history: PhraseHistory | None = None,
         size: Size = Size(80, 24),  # noqa: B008 - frozen
+        *,
+        pace: ReadingPace | None = None,
     ) -> None:
         # Textual would find its breakpoints after a first layout, and so paint twice.
         super().__init__(
@@ -91,6 +94,9 @@ class DeskScreen(Asking):
         self._clock = clock
         self.context = PhraseContext()
         self.front: PaneName = "positions"
+        self._pace = pace
+        self._after_reading: PaneName | None = None
+        """What comes to the front once the debate that hides it could be read."""
         self._pointed_at: int | None = None
 
     def compose(self) -> ComposeResult:
@@ -101,7 +107,7 @@ class DeskScreen(Asking):
                 yield AlertsPane()
             with Vertical(id="thinking", classes="column"):
                 yield PlanPane()
-                yield DebatePane()
+                yield DebatePane(self._pace)
         hint = HintLine(id="hint")
         hint.display = False
         yield hint
@@ -234,8 +240,18 @@ class DeskScreen(Asking):
     def on_resize(self) -> None:
         self.call_after_refresh(self._show_keys)
 
+    def on_debate_pane_read(self) -> None:
+        name, self._after_reading = self._after_reading, None
+        if name is not None and self.front == "debate":
+            self._come_forward(name)
+
     def _come_forward(self, name: PaneName) -> None:
         """The desk has something to show there; whoever is typing is not interrupted."""
+        debate = self.query_one(DebatePane)
+        hidden = not self.pane(name).is_on_screen
+        if self.front == "debate" and name != "debate" and debate.is_being_read and hidden:
+            self._after_reading = name
+            return
         if self.query_one(PromptPane).value:
             self._mark_front(name)
         else:
