@@ -18,7 +18,7 @@ from chain.prices.ladder import read_prices
 from chain.read.block_reader import OneBlock
 from chain.rpc import requests
 from chain.rpc.multicall import CallOutcome
-from chain.tokens import listed_token, listed_tokens
+from chain.tokens import every_listed_token, listed_token
 from chain.tokens.balances import balance_call, balance_of
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ async def read_worths(
     wallets = await Discovery(sources.client, network, sources.memory, watch=watch).read_all(owners)
     block = wallets[0].block
     identities = [one.identity for wallet in wallets for one in wallet.positions]
-    listed = (item.token.address for item in listed_tokens(network).tokens)
+    listed = (item.token.address for item in every_listed_token(network))
     addresses = tuple(dict.fromkeys((*listed, *currencies(identities))))
     held = await _read_balances(sources, wallets, addresses)
     wanted = tuple(dict.fromkeys((*_present(held), *currencies(identities))))

@@ -64,6 +64,15 @@ def listed_token(network: Network, address: Address) -> ListedToken | None:
 
 
 @cache
+def every_listed_token(network: Network) -> tuple[ListedToken, ...]:
+    """Our own list first, then whatever Uniswap's adds to it."""
+    own = listed_tokens(network).tokens
+    known = {item.token.address for item in own}
+    default = default_tokens(network.token_list).values()
+    return (*own, *(_by_default(token) for token in default if token.address not in known))
+
+
+@cache
 def named_tokens(network: Network) -> tuple[ListedToken, ...]:
     """Every listed token that its symbol alone names: our own first, then Uniswap's by symbol."""
     own = listed_tokens(network).tokens

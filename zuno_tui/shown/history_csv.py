@@ -74,10 +74,8 @@ COINTRACKING_COLUMNS = (
     "Tx-ID",
 )
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+# Koinly sets its tags for liquidity itself and takes none, and its pool tags are not for liquidity.
 _KOINLY_LABELS = {
-    EntryKind.MINT: "liquidity in",
-    EntryKind.INCREASE: "liquidity in",
-    EntryKind.DECREASE: "liquidity out",
     EntryKind.COLLECT: "reward",
     EntryKind.WRAP: "swap",
     EntryKind.GAS: "cost",

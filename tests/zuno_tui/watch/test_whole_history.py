@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import defaultdict
+from contextlib import closing
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
@@ -12,12 +13,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.monitor.alerts.alert import AlertKind, AlertSubject
+from agents.monitor.alerts.lifecycle import Raised
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.alerts.store_page import Poll, WatchCursor, WatchPlace
 from chain.base.home import Home
 from chain.base.quantity import Known
 from chain.bookkeeping.entry import EntryKind
 from chain.devnet.world.accounts import DEMO_WALLET, MEDIUM_PROVIDER, NEIGHBOUR
 from chain.devnet.world.deployment import ETHER, USDC, USDT, WBTC, WETH
 from chain.wallet.address_book import AddressBook, KeyStorage, Wallet, change_book
+from tests.agents.monitor.made_up_alerts import finding
 from tests.embedded_chain import embedded_chain
 from zuno_tui.session.session import Session
 from zuno_tui.settings import Flags, load_settings
@@ -160,6 +166,21 @@ async def test_a_network_that_cannot_be_read_is_an_entry_that_says_so(
     assert not history.whole
     positions = {row.entry.position for row in history_rows(history)}
     assert positions == {27}
+
+
+async def test_alerts_of_every_wallet_stand_in_one_list(home: Home, devnet: DevnetReady) -> None:
+    wanted = [(31337, DEMO_WALLET.address), (31337, NEIGHBOUR.address)]
+    foreign = [(OTHER_CHAIN, DEMO_WALLET.address), (31337, "0x" + "ab" * 20)]
+    with closing(AlertStore.open(home, now=1.0)) as store:
+        for chain_id, wallet in (*wanted, *foreign):
+            subject = AlertSubject(chain_id, wallet, 27, AlertKind.OUT_OF_RANGE)
+            change = Raised(subject, "devnet", finding(), 1, 1.0)
+            cursor = WatchCursor(1, f"0x{1:064x}", 1)
+            store.apply((Poll(WatchPlace(chain_id, wallet), (change,), cursor),), 1.0)
+
+    portfolio = await read_portfolio(_session(home, devnet=devnet.url))
+
+    assert {(one.chain_id, one.wallet_address) for one in portfolio.alerts} == {*wanted}
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from chain.base.quantity import Quantity, Unknown
 from chain.contracts.checksum import shortened
 from chain.prices.ladder import read_prices
-from chain.tokens import Token, listed_tokens
+from chain.tokens import Token, every_listed_token
 from chain.tokens.balances import read_balances
 from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.output import Json, OutputColumn, table
@@ -31,13 +31,14 @@ _COLUMNS = (
 
 
 async def wallet_balances(session: Session) -> CommandAnswer:
-    tokens = {item.token.address: item.token for item in listed_tokens(session.network).tokens}
+    tokens = {item.token.address: item.token for item in every_listed_token(session.network)}
     async with session.connect() as client, session.market() as coingecko:
         balances = await read_balances(client, session.network, session.address, tokens)
+        shown = [token for token in tokens.values() if _is_shown(balances.held[token.address])]
+        wanted = [token.address for token in shown]
         prices = await read_prices(
-            client, session.network, tokens, coingecko=coingecko, at=balances.block.hash
+            client, session.network, wanted, coingecko=coingecko, at=balances.block.hash
         )
-    shown = [token for token in tokens.values() if _is_shown(balances.held[token.address])]
     where = f"{session.network.title} · block {balances.block.number:,}"
     nothing = "Nothing is held of the tokens this network is known for."
     rows = [_row(token, balances.held[token.address], prices, session) for token in shown]
