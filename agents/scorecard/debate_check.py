@@ -43,8 +43,10 @@ class DebateRun(Struct, frozen=True):
     tokens: int = 0
     nano_usd: int | None = 0
     """None where a price is unknown."""
+    questions: int = 0
+    """Put to a model; none where the rule had decided before anybody argued."""
     answers: int = 0
-    """Questions that a model answered usably."""
+    """Those that it answered usably."""
     silences: tuple[str, ...] = ()
     """Why it did not answer the others."""
 
@@ -95,8 +97,10 @@ class DebateCheck(Struct, frozen=True):
     """Repeated debates that would do something else than the first about the same facts."""
     flipped_range: CountedShare
     """Or move to another range."""
+    settled: CountedShare
+    """Debates that the rule had decided before a model would have been asked."""
     silent: CountedShare
-    """Debates in which no model answered anything."""
+    """Debates in which no model answered anything that it was asked."""
     better: dict[str, int]
     tokens: int
     nano_usd: int | None
@@ -127,6 +131,7 @@ def better_side(situation: CheckedSituation, run: DebateRun) -> BetterSide:
 
 def debate_check(situations: Sequence[CheckedSituation]) -> DebateCheck:
     runs = [run for one in situations for run in one.runs]
+    asked = [run for run in runs if run.questions]
     spoken = [(one, run) for one in situations for run in one.spoken]
     repeated = [(one.spoken[0], run) for one in situations for run in one.spoken[1:]]
     sides = [better_side(one, run) for one, run in spoken]
@@ -137,7 +142,8 @@ def debate_check(situations: Sequence[CheckedSituation]) -> DebateCheck:
         agreed_exactly=_same([(run, one.rules) for one, run in spoken], exactly=True),
         flipped=_same(repeated, exactly=False).rest,
         flipped_range=_same(repeated, exactly=True).rest,
-        silent=CountedShare(len(runs) - len(spoken), len(runs)),
+        settled=CountedShare(len(runs) - len(asked), len(runs)),
+        silent=CountedShare(len(asked) - len(spoken), len(asked)),
         better={side.value: sides.count(side) for side in BetterSide},
         tokens=sum(run.tokens for run in runs),
         nano_usd=None if None in costs else sum(cost or 0 for cost in costs),

@@ -44,21 +44,23 @@ async def argued_anew(
     if budget is None:
         return DebateRun(ended.plan, seconds, silences=said)
     spent = budget.report().debate
+    replies = _replies(sink.lines)
     return DebateRun(
         ended.plan,
         seconds,
         spent.tokens,
         None if spent.unpriced_tokens else spent.nano_usd,
-        _answers(sink.lines),
+        len(replies),
+        sum(replies),
         said,
     )
 
 
-def _answers(lines: Sequence[bytes]) -> int:
-    """Replies of a model that could be used."""
+def _replies(lines: Sequence[bytes]) -> list[bool]:
+    """Of each question to a model, whether its reply could be used."""
     bodies = (line.body for line in check_lines(lines).lines)
-    return sum(
+    return [
         body["payload"]["raw"] is not None  # type: ignore[index]
         for body in bodies
         if body.get("kind") == Kind.MODEL_REPLY
-    )
+    ]

@@ -74,12 +74,17 @@ def check_remarks(
 ) -> Iterator[str]:
     for one in skipped:
         yield f"{one.name} was left out: {one.reason}"
+    if check.settled.count:
+        yield (
+            f"In {check.settled.count} of {check.settled.of} debates the rule had decided before "
+            "anybody argued: no model is asked then, and they are counted in no share."
+        )
     if check.silent.count:
         reasons = [why for one in situations for run in one.runs for why in run.silences[:1]]
         first = f" The first reason: {reasons[0]}" if reasons else ""
         yield (
-            f"In {check.silent.count} of {check.silent.of} debates no model answered: they are "
-            f"counted in no share.{first}"
+            f"In {check.silent.count} of {check.silent.of} debates no model answered what it was "
+            f"asked: they are counted in no share.{first}"
         )
 
 
@@ -92,6 +97,7 @@ def check_document(
         "agreementToTheRange": _share_json(check.agreed_exactly),
         "flips": _share_json(check.flipped),
         "flipsOfTheRange": _share_json(check.flipped_range),
+        "settled": _share_json(check.settled),
         "silent": _share_json(check.silent),
         "right": dict(check.better),
         "debates": check.debates,
@@ -111,7 +117,7 @@ def _row(one: CheckedSituation, store: Store) -> tuple[str, ...]:
         one.request_id,
         one.subject,
         decision_words(one.rules.plan, store),
-        "; ".join(decided) or "no answer",
+        "; ".join(decided) or ("no answer" if any(run.questions for run in one.runs) else "–"),
         ", ".join(sides) or "–",
         f"{sum(run.tokens for run in one.runs):,}",
         f"{sum(run.seconds for run in one.runs):.1f}",
@@ -135,6 +141,7 @@ def _run(one: CheckedSituation, run: DebateRun) -> Json:
         "decision": _decision(run.decision),
         "agrees": run.decision == one.rules.decision if run.answers else None,
         "right": better_side(one, run).value if run.answers else None,
+        "questions": run.questions,
         "answers": run.answers,
         "silences": list(run.silences),
         "tokens": run.tokens,

@@ -44,8 +44,10 @@ BY_RULES = MOVE.model_copy(update={"recommended": MOVE.candidates[1]})
 ELSEWHERE = MOVE.model_copy(update={"recommended": MOVE.candidates[2]})
 
 
-def run(plan: Plan | None, *, answers: int = 3, nano_usd: int | None = 1_000) -> DebateRun:
-    return DebateRun(plan, 2.0, 500, nano_usd, answers)
+def run(
+    plan: Plan | None, *, questions: int = 3, answers: int = 3, nano_usd: int | None = 1_000
+) -> DebateRun:
+    return DebateRun(plan, 2.0, 500, nano_usd, questions, answers)
 
 
 def situation(rules: Plan, *runs: DebateRun) -> CheckedSituation:
@@ -94,12 +96,14 @@ def test_silent_debates_are_in_no_share_and_in_every_bill() -> None:
         [
             situation(HOLD, run(HOLD), run(MOVE), run(HOLD)),
             situation(EXIT, run(None, answers=0), run(EXIT), run(EXIT, nano_usd=None)),
+            situation(HOLD, run(HOLD, questions=0, answers=0)),
         ]
     )
     assert (check.agreed.count, check.agreed.of) == (4, 5)
     # Against the first that spoke of the same facts.
     assert (check.flipped.count, check.flipped.of) == (1, 3)
     assert (check.silent.count, check.silent.of) == (1, 6)
-    assert (check.tokens, check.nano_usd, check.debates) == (3_000, None, 6)
+    assert (check.settled.count, check.settled.of) == (1, 7)
+    assert (check.tokens, check.nano_usd, check.debates) == (3_500, None, 7)
     assert check.better == {"model": 0, "rules": 1, "same": 4, "unknown": 0}
     assert debate_check(()).agreed.part is None

@@ -160,6 +160,16 @@ def test_a_model_that_changes_its_mind_is_found_out_and_a_judged_plan_says_who_w
     assert situation["runs"][1]["right"] == "rules"
 
 
+def test_where_the_rule_decides_first_no_model_is_asked_and_none_is_called_silent(
+    zuno: Zuno, home: Home
+) -> None:
+    recorded(home.records, "first", market_context("hooked"))
+    with model_in_a_thread(says(honest, size=SIZE)) as environment:
+        code, told, words = zuno("--times", "1", **environment)
+    assert code == DONE, words
+    assert (told["settled"]["count"], told["silent"]["of"], told["tokens"]) == (1, 0, 0)
+
+
 def test_a_model_that_never_answers_decides_nothing(zuno: Zuno, home: Home) -> None:
     recorded(home.records, "first", market_context("outside"))
 
