@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.commands.arguments import DETERMINISTIC, PROFILE, STREAM
@@ -38,6 +39,8 @@ def _read(said: Remaining) -> CreatePosition:
     first, *others = said.text.lower().split() or ("",)
     if first in ("to", "into", "in") or (not others and first.removeprefix("#").isdigit()):
         said.refuse("what is to be opened.", "create 0.5 WETH with USDC, conservative")
+    if re.search(r"\$ ?[0-9]", said.text) and " between " not in f" {said.text.lower()} ":
+        said.refuse("of which token: a dollar is none.", "create 1,000 USDC with WETH")
     if not any(character.isdigit() for character in said.text):
         said.refuse("how much of what.", "create 0.5 WETH with USDC, conservative")
     return CreatePosition(said.text)

@@ -35,7 +35,7 @@ COMMAND = Command(
             "help",
             _read,
             "help [VERB]",
-            spoken=("?", "hi", "hello", "hey", "gm", "yo", "what can i do", "what can you do"),
+            spoken=("?", "hi", "hello", "hey", "gm", "what can i do", "what can you do"),
         ),
     ),
     key="desk.help",

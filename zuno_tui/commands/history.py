@@ -51,9 +51,10 @@ async def _answer(session: Session, asked: ShowHistory) -> CommandAnswer:
 
 
 def _read(said: Remaining) -> ShowHistory:
+    csv = bool(said.one_of({"csv": True}))
     token_id = said.position() if said else None
     said.end("all", "my", "whole", "life", "of", "position")
-    return ShowHistory(token_id)
+    return ShowHistory(token_id, csv=csv)
 
 
 COMMAND = Command(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,11 @@ PHRASES: list[dict[str, Any]] = tomllib.loads(
 )["phrase"]
 LEAST_SHARE = 0.95
 HELD = (
-    SpokenPosition(26, "WETH/USDC", "0.05%", "in range"),
-    SpokenPosition(27, "ETH/USDC", "0.3%", "out of range"),
-    SpokenPosition(28, "WETH/USDC", "0.3%", "near edge"),
-    SpokenPosition(33, "WBTC/USDC", "0.3%", "in range"),
-    SpokenPosition(38, "USDC/USDT", "0.01%", "in range"),
+    SpokenPosition(26, "WETH/USDC", "0.05%", "in range", *map(Fraction, (9000, 50, 10))),
+    SpokenPosition(27, "ETH/USDC", "0.3%", "out of range", *map(Fraction, (5000, 20, 5))),
+    SpokenPosition(28, "WETH/USDC", "0.3%", "near edge", *map(Fraction, (4000, 10, -40))),
+    SpokenPosition(33, "WBTC/USDC", "0.3%", "in range", *map(Fraction, (3000, 60, 90))),
+    SpokenPosition(38, "USDC/USDT", "0.01%", "in range", *map(Fraction, (2000, 70, 20))),
 )
 DESK = PhraseContext(
     positions=tuple(one.token_id for one in HELD),

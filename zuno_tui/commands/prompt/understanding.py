@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 _COURTESIES = (
     ("please",),
+    ("hi",),
+    ("hey",),
+    ("hello",),
+    ("yo",),
     ("zuno",),
     ("ok",),
     ("okay",),
@@ -216,7 +220,7 @@ def _refused(text: str, words: tuple[str, ...]) -> Misunderstood | None:
 def _without_courtesies(words: tuple[str, ...]) -> tuple[str, ...]:
     lowered = tuple(word.lower() for word in words)
     for courtesy in _COURTESIES:
-        if lowered[: len(courtesy)] == courtesy:
+        if lowered[: len(courtesy)] == courtesy and len(words) > len(courtesy):
             return _without_courtesies(words[len(courtesy) :])
     return words
 

@@ -41,9 +41,14 @@ def _recommend(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | No
     if not sentence.has(*_ADVICE):
         return None
     meant = _on_cursor(sentence, context)
-    if not meant.said and sentence.has(Topic.SHOULD) and "anything" in sentence.words:
+    named = positions_meant(sentence, context).said
+    if not named and sentence.first is Topic.WHAT and "which" in sentence.words:
+        return Rephrased(("positions",))
+    if not named and sentence.has(Topic.SHOULD) and "anything" in sentence.words:
         return Rephrased(("alerts",))
-    profile = f" {sentence.profile}" if sentence.profile else ""
+    # "Is it safe to move 26?" asks about safety; it does not choose a profile.
+    chosen = None if sentence.first is Topic.WHETHER else sentence.profile
+    profile = f" {chosen}" if chosen else ""
     return for_each("recommend", meant, context, after=profile)
 
 
@@ -58,6 +63,13 @@ def _on_cursor(sentence: Sentence, context: PhraseContext) -> PositionsMeant:
 
 
 def _inspect(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    counted = sentence.percents or sentence.amounts or sentence.dollars or sentence.prices
+    if counted and sentence.first is not Topic.WHETHER:
+        return (
+            AskedBack("What is to be done with that? Like: decrease 7 25%")
+            if (sentence.ids)
+            else None
+        )
     looking = sentence.has(Topic.SHOW, Topic.WHAT, Topic.HOW, Topic.WHETHER, Topic.TELL)
     if sentence.unknown and not looking:
         return None

@@ -29,7 +29,9 @@ _CHANGES: tuple[SentenceRule, ...] = (*OPENING_RULES, *MOVE_RULES)
 _ASKING = (*FIRST_RULES, *ALERT_RULES, *QUESTION_RULES)
 _ENDING = (*ADVICE_RULES, *LAST_RULES[:-1], *INSPECTION_RULES, *LAST_RULES[-1:])
 _SIGNING = ("cancel transaction", "speed up", "revoke")
-_QUESTIONS = frozenset((Topic.SHOULD, Topic.WHAT, Topic.HOW, Topic.WHETHER, Topic.WHY))
+_QUESTIONS = frozenset(
+    (Topic.SHOULD, Topic.WHAT, Topic.HOW, Topic.WHETHER, Topic.WHY, Topic.WHAT_IF)
+)
 _DEEDS = frozenset(
     (
         *(Topic.COLLECT, Topic.COMPOUND, Topic.LEAVE, Topic.TAKE, Topic.LESS, Topic.MORE),

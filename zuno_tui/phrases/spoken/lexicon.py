@@ -8,7 +8,8 @@ from zuno_tui.phrases.spoken.topics import Topic
 
 _FORMS: dict[Topic, str] = {
     Topic.COLLECT: (
-        "collect, collecting, claim, claiming, harvest, harvesting, skim, reap, gather, grab, sweep"
+        "collect, collecting, claim, claiming, harvest, harvesting, skim, reap, gather, "
+        "grab, sweep, bank, pocket, pick up, reaping, cash in"
     ),
     Topic.COMPOUND: (
         "compound, compounding, recompound, re-compound, reinvest, re-invest, restake, "
@@ -17,12 +18,12 @@ _FORMS: dict[Topic, str] = {
     Topic.LEAVE: (
         "close, closing, close out, close down, exit, exiting, unwind, liquidate, kill, "
         "nuke, bail, bail out, dump, terminate, shut, shut down, get out, getting out, "
-        "get rid, pull out, pull plug, cash out, cash in, wind down, eject, burn, i want "
-        "out, want out, end, abandon, scrap, ditch"
+        "get rid, pull out, pull plug, cash out, wind down, eject, burn, i want out, want "
+        "out, abandon, scrap, ditch, zero out, stop lping, stop providing, close up, "
+        "drain"
     ),
     Topic.TAKE: (
-        "withdraw, withdrawing, take, taking, pull, pulling, take out, draw, redeem, "
-        "free, free up, extract"
+        "withdraw, withdrawing, take, taking, pull, pulling, take out, redeem, yank, rip, rip out"
     ),
     Topic.LESS: (
         "decrease, reduce, reducing, cut, trim, lower, shrink, shave, lighten, downsize, "
@@ -31,21 +32,22 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.MORE: (
         "add, increase, supply, invest, boost, inject, throw, feed, zap, top up, top-up, "
-        "topup, top, scale up, beef up, size up, contribute, grow, fund, deposit"
+        "topup, top, scale up, beef up, size up, contribute, grow, fund, deposit, bump, "
+        "load, fill, top off, all in, max out, buff, raise"
     ),
     Topic.PUT: "put, stick, park, place",
     Topic.DOUBLE: "double, double down, triple",
     Topic.OPEN: (
         "open, opening, create, creating, mint, provide, providing, start, deploy, "
-        "launch, lp, set up a position, set up position, make a position, make position, "
-        "enter"
+        "launch, set up a position, set up position, make a position, make position, "
+        "enter, lping, start lping, lp into, to lp, go lp"
     ),
     Topic.NEW: "new, fresh, another position",
     Topic.MOVE: (
-        "rebalance, rebalancing, rebalanced, re-balance, recenter, recentre, re-center, "
-        "re-centre, re-range, rerange, move, moving, shift, reposition, adjust, readjust, "
-        "optimise, optimize, optimizing, fix, fixing, realign, tune, roll, back in range, "
-        "back into range, relocate, slide, center, centre"
+        "rebalance, rebalancing, re-balance, recenter, recentre, re-center, re-centre, "
+        "re-range, rerange, move, moving, shift, reposition, adjust, readjust, optimise, "
+        "optimize, optimizing, fix, fixing, realign, tune, roll, back in range, back into "
+        "range, relocate, slide, center, centre"
     ),
     Topic.WIDTH: (
         "widen, narrow, tighten, broaden, wider, narrower, tighter, widening, expand, "
@@ -63,7 +65,8 @@ _FORMS: dict[Topic, str] = {
     Topic.UNWRAP: "unwrap",
     Topic.ALERT: (
         "alert, notify, warn, ping, remind, message, text, buzz, wake, wake up, let know, "
-        "heads up, shout, alarm, notification when, set alarm"
+        "heads up, shout, alarm, notification when, set alarm, email, sms, telegram, dm, "
+        "mail, let us know"
     ),
     Topic.TELL: "tell, say",
     Topic.MUTE: (
@@ -77,7 +80,8 @@ _FORMS: dict[Topic, str] = {
         "show, list, display, see, view, give, print, check, get, inspect, look, look at, "
         "look into, details, detail, info, information, status, state, overview, summary, "
         "pull up, describe, bring up, examine, find, open up, report, breakdown, "
-        "statement"
+        "statement, take look, have look, a look, list view, screen, chart, table, "
+        "watchlist"
     ),
     Topic.KEEP: "hold, keep, leave, do nothing, do not touch, sit tight, stay",
     Topic.UNDO: "undo, revert, rollback, roll back, take back, reverse",
@@ -95,12 +99,16 @@ _FORMS: dict[Topic, str] = {
     Topic.APPLY: "apply, applying",
     Topic.APPROVE: "approve, approving, approve of",
     Topic.QUIT: "quit, leave the desk, log out, logout",
-    Topic.FEES: "fee, fees, rewards, reward, yield, interest",
+    Topic.FEES: (
+        "fee, fees, rewards, reward, yield, interest, earnings, income, proceeds, winnings"
+    ),
     Topic.POSITIONS: (
         "positions, lps, what i have, what i have got, what have i got, what i got, "
         "portfolio, holdings, bags, nfts, ranges"
     ),
-    Topic.POSITION: "position, pos, lp position, nft, positon, bag, stake, number, id",
+    Topic.POSITION: (
+        "position, pos, lp position, nft, positon, bag, stake, number, id, lp, lps position"
+    ),
     Topic.LIQUIDITY: "liquidity, funds, money, capital, tokens, liq",
     Topic.RANGE: "range, price range, bounds, edges, width, ticks",
     Topic.POOLS: "pools, pool list, best pool, top pool",
@@ -112,7 +120,7 @@ _FORMS: dict[Topic, str] = {
     Topic.WALLET: "wallet, balance, balances, tokens do i have, coins",
     Topic.GAS: (
         "gas, gwei, base fee, network fee, network fees, gas price, gas prices, gas fee, "
-        "gas fees, transaction cost, tx cost"
+        "gas fees, transaction cost, tx cost, transact, to transact"
     ),
     Topic.PRICE: "price, prices, rate, quote, trading, trades, cost, costs",
     Topic.WORTH: "worth, value, tvl, net worth, total value, size",
@@ -121,18 +129,26 @@ _FORMS: dict[Topic, str] = {
         "did we make, have i made, am i making, making, profit, profits, profitable, pnl, "
         "p&l, p/l, return, returns, gain, gained, gains, income, revenue, roi, "
         "performance, lost, lose, losses, won, result, results, up or down, making money, "
-        "losing money overall, apr, apy, in profit, in the green overall"
+        "losing money overall, apr, apy, in profit, in the green overall, did i do, how "
+        "did i do, how did we do, have i done, did we do, since i started, i lost, i "
+        "earned, i made"
     ),
-    Topic.HISTORY: "history, records, past debates, debates",
-    Topic.TAXES: "csv, tax, taxes, tax report, export",
+    Topic.HISTORY: (
+        "history, everything that happened, activity, past activity, what happened so far, ledger"
+    ),
+    Topic.TAXES: "csv, tax, taxes, tax report, export, spreadsheet, excel, accountant",
     Topic.SENT: (
         "transaction, transactions, tx, txs, txn, txns, outbox, did i send, pending, go "
         "through, went through, confirmed yet"
     ),
-    Topic.PLAN: "plan, proposal, options, alternatives",
+    Topic.PLAN: (
+        "plan, proposal, options, alternatives, did you recommend, did you say, you "
+        "recommended, did you suggest, your recommendation, steps"
+    ),
     Topic.NETWORK: "network, networks, chain, chains",
     Topic.ALLOWANCES: (
-        "approvals, allowances, allowance, permissions, spend my tokens, spend tokens, revoke"
+        "approvals, allowances, allowance, permissions, spend my tokens, spend tokens, "
+        "revoke, who can move, can move my tokens, move my tokens, can spend"
     ),
     Topic.DRILL: "exit drill, drill, if i have to",
     Topic.CONNECTION: "rpc, endpoint, connection, node",
@@ -140,9 +156,13 @@ _FORMS: dict[Topic, str] = {
         "track record, scorecard, your advice, you right, was right, how good are you"
     ),
     Topic.THEME: "theme, dark mode, light mode, colours, colors",
-    Topic.TROUBLE: ("wrong, problem, problems, attention, issue, issues, anything new, warning"),
+    Topic.TROUBLE: (
+        "wrong, problem, problems, attention, issue, issues, anything new, warning, "
+        "everything ok, is everything, everything fine, all good, all ok, happening, "
+        "should know, need to know, going on here"
+    ),
     Topic.ALL: ("all, everything, every, each, both, any of them, whole lot, all of them, the lot"),
-    Topic.IT: "it, this, that, selected, current, this one, that one, here",
+    Topic.IT: "it, this, that, selected, current, this one, that one",
     Topic.ONE: "one",
     Topic.ONES: "ones, them",
     Topic.EXCEPT: (
@@ -218,11 +238,13 @@ _FORMS: dict[Topic, str] = {
     Topic.LATER: (
         "tomorrow, later, tonight, until, till, daily, hourly, every day, every week, "
         "every hour, each day, each week, automatically, next week, next month, after, "
-        "before, at night, morning, evening, every time, always, soon, weekly basis"
+        "before, at night, morning, evening, every time, always, weekly basis, whenever, "
+        "someday, eventually"
     ),
     Topic.WHAT_IF: (
         "what if, what happens if, what would happen if, what happens, suppose, imagine, "
-        "assume, assuming, simulate, how would, what would, stress test, stress"
+        "assume, assuming, simulate, how would, what would, stress test, stress, model, "
+        "pretend"
     ),
     Topic.WHAT: ("what, what is, what are, which, who, where, where is, wtf is, whos, what was"),
     Topic.HOW: (
@@ -241,9 +263,10 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.WHETHER: (
         "is, are, am i, am, do i, does, did, did i, has, have i, will, was, do, can, are "
-        "we, have, do we, did we, could"
+        "we, have, do we, did we, could, closed, exited, collected, claimed, compounded, "
+        "withdrew, removed, added, moved, opened, swapped, rebalanced, withdrawn"
     ),
-    Topic.WHY: "why, how come, reason, reasons",
+    Topic.WHY: "why, how come, reason, reasons, reasoning, rationale, arguments",
     Topic.MEANS: (
         "means, mean, meaning, definition, define, explain, stand for, stands for, "
         "explained, tell me about, wtf is, glossary"
@@ -251,9 +274,9 @@ _FORMS: dict[Topic, str] = {
     Topic.INTO: "into, in, onto, on, to my, inside",
     Topic.FOR: "for",
     Topic.FILLING: (
-        "the, a, an, help, my, our, me, us, mine, please, of, from, with, by, to, and, i, we, "
-        "you, your, about, off, out, its, their, be, pool, pair, tier, more, also, then, "
-        "than, as, so, too, another, have got, got, i have, waiting, available, "
+        "the, a, an, help, my, our, me, us, mine, please, of, from, with, by, to, and, i, "
+        "we, you, your, about, off, out, its, their, be, pool, pair, tier, more, also, "
+        "then, than, as, so, too, another, have got, got, i have, waiting, available, "
         "uncollected, unclaimed, pending fees, owed, accrued, currently, now, rn, "
         "today's, again, back, work, to work, side, end up, happens, happen, total, "
         "current, open ones, open positions, usd, in usd, much, many, doing, looking, "
@@ -270,7 +293,12 @@ _FORMS: dict[Topic, str] = {
         "thank, thx, ty, cheers, hello, well, uh, um, hmm, actually, basically, kindly, "
         "pls, plz, last time, position's, itself, themselves, whats up, how's, new ones, "
         "own, between the, that's, time, times, ago, since, entry, days, day, hours, "
-        "recently, lately"
+        "recently, lately, been, easy, rest, these days"
+    ),
+    Topic.DEBATES: "past debates, old debates, records, transcripts",
+    Topic.PORTFOLIO: (
+        "all wallets, every wallet, across wallets, all networks, all chains, every "
+        "network, across networks, total net worth"
     ),
 }
 

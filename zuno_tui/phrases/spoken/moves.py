@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.sentence import Sentence, SpokenAmount
 
 _WHOLE = 100
-_TAKING = (Topic.TAKE, Topic.LEAVE, Topic.LESS, Topic.REMOVE, Topic.SWAP)
+_TAKING = (Topic.TAKE, Topic.LEAVE, Topic.LESS, Topic.REMOVE, Topic.SWAP, Topic.EMPTY)
+_OUTWARDS = frozenset(("out", "from", "withdraw", "withdrawing", "redeem", "all", "everything"))
 _COINS = {"ETH": "WETH", "BNB": "WBNB", "POL": "WPOL"}
 """A network's own coin and what wraps it."""
 
@@ -28,12 +29,19 @@ _COINS = {"ETH": "WETH", "BNB": "WBNB", "POL": "WPOL"}
 def _fees(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     if sentence.has(Topic.COMPOUND) or _put_back(sentence):
         return _for_fees("compound", sentence, context)
-    fetched = sentence.has(Topic.TAKE, Topic.LEAVE, Topic.REMOVE) or {"get", "out"} <= set(
-        sentence.words
-    )
+    fetched = sentence.has(Topic.TAKE, Topic.LEAVE, Topic.REMOVE) or sentence.words[:1] == ("get",)
+    if sentence.has(Topic.EARNED) and fetched and not sentence.has(Topic.FEES):
+        return _profits(sentence, context)
     if sentence.has(Topic.COLLECT) or (sentence.has(Topic.FEES) and fetched):
         return _for_fees("collect", sentence, context)
     return None
+
+
+def _profits(sentence: Sentence, context: PhraseContext) -> SpokenMeaning:
+    """What a position won is its fees, or a part of its worth: never all of it."""
+    said = for_each("collect", positions_meant(sentence, context), context)
+    choices = said.phrases if isinstance(said, Rephrased) else ()
+    return AskedBack("Its fees? Or a part of it, in percent, like: decrease 7 10%", choices)
 
 
 def _put_back(sentence: Sentence) -> bool:
@@ -48,7 +56,8 @@ def _for_fees(verb: str, sentence: Sentence, context: PhraseContext) -> SpokenMe
 
 
 def _less(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
-    if not sentence.has(*_TAKING) or (sentence.has(Topic.SWAP) and sentence.amounts):
+    keeping = sentence.has(Topic.KEEP) and bool(sentence.percents)
+    if not (sentence.has(*_TAKING) or keeping) or (sentence.has(Topic.SWAP) and sentence.amounts):
         return None
     if len(sentence.percents) == 1:
         return _part(sentence, sentence.percents[0], context)
@@ -59,16 +68,32 @@ def _less(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     partly = sentence.has(Topic.LIQUIDITY) and not sentence.has(Topic.ALL, Topic.WHOLE)
     if partly and not sentence.has(Topic.LEAVE):
         return _how_much_less(sentence, context, whole=True)
-    leaving = sentence.has(Topic.LEAVE, Topic.TAKE, Topic.REMOVE)
-    return _leave(sentence, context) if leaving else None
+    return _leave(sentence, context)
 
 
 def _leave(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    if sentence.has(Topic.SHOW):
+        return None
+    outwards = sentence.has(Topic.TAKE) and bool(_OUTWARDS & set(sentence.words) or sentence.mended)
+    leaving = sentence.has(Topic.LEAVE, Topic.REMOVE) or outwards
+    some = sentence.has(Topic.POSITIONS) and not sentence.has(Topic.ALL) and not sentence.ids
+    if not leaving or (some and not sentence.has(Topic.LEAVE)):
+        return _perhaps_leave(sentence)
     if sentence.numbers or sentence.prices or sentence.seconds:
         return AskedBack("Leaving happens at once, or not at all. Of which position, and now?")
     meant = positions_meant(sentence, context)
     named = meant.said or sentence.has(Topic.POSITION)
     return for_each("close", meant, context) if named else None
+
+
+def _perhaps_leave(sentence: Sentence) -> SpokenMeaning | None:
+    """`sell 27`, `empty 27`: leaving it may be meant, and is asked."""
+    if not sentence.has(Topic.SWAP, Topic.EMPTY) or sentence.symbols:
+        return None
+    if sentence.ids:
+        return AskedBack("To leave it whole?", tuple(f"close {one}" for one in sentence.ids))
+    named = sentence.has(Topic.POSITION, Topic.POSITIONS, Topic.ALL)
+    return AskedBack("Of which position? To leave one: close 7") if named else None
 
 
 def _part(sentence: Sentence, percent: Fraction, context: PhraseContext) -> SpokenMeaning:
@@ -93,7 +118,7 @@ def _part(sentence: Sentence, percent: Fraction, context: PhraseContext) -> Spok
 
 def _stays(sentence: Sentence) -> bool:
     """Whether the part that is named is what is left: `reduce 26 to 75%`."""
-    words = sentence.words
+    words = tuple(word for word in sentence.words if word not in ("only", "just", "about"))
     before = {"to", "keep", "leave", "leaving", "keeping"}
     return any(
         word in before and words[place + 1 : place + 2] and _begins_part(words[place + 1])

@@ -22,6 +22,7 @@ _PERIODS = (
     ("week", r"week|weekly|(?:7|seven) days|7 d"),
     ("month", r"month|monthly|(?:30|thirty) days|30 d|4 weeks"),
     ("other", r"yesterday|years?|yearly|quarter|[0-9]+ days|[0-9]+ weeks|[0-9]+ months|weekend"),
+    ("whole", r"since|so far|ever|lifetime|all time|in total|overall"),
 )
 _COMMON_NAMES = {"ETHER": "ETH", "ETHEREUM": "ETH", "BITCOIN": "BTC"}
 _ASKING_WORDS = frozenset(
@@ -31,6 +32,7 @@ _ASKING_WORDS = frozenset(
         *("explained", "meant", "was", "which", "word", "term", "how", "work", "works", "whats"),
     )
 )
+_DEEDS = (Topic.LEAVE, Topic.TAKE, Topic.COLLECT, Topic.MORE, Topic.LESS, Topic.MOVE)
 _HOW_TO = (
     (Topic.COLLECT, "collect"),
     (Topic.COMPOUND, "compound"),
@@ -48,6 +50,8 @@ _HOW_TO = (
 def _what_if(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     supposing = sentence.has(Topic.WHAT_IF) or sentence.first is Topic.IF
     token = next(iter((*sentence.tokens, *(one.upper() for one in sentence.unknown))), None)
+    portrayed = sentence.has(Topic.POSITIONS) and bool(sentence.numbers or sentence.dollars)
+    supposing = supposing or (portrayed and sentence.has(Topic.REACHES) and bool(sentence.symbols))
     bare = len(sentence.words) <= 3 and sentence.percents and sentence.symbols
     if token is None or sentence.ids or not (supposing or bare):
         return None
@@ -92,7 +96,8 @@ def _earned(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None
             "What was earned is told of today, of a week, of a month, or of all days.",
             ("earned today", "earned week", "earned month", "earned all"),
         )
-    return Rephrased((f"earned {period or 'all'}",))
+    named = "all" if period in (None, "whole") else period
+    return Rephrased((f"earned {named}",))
 
 
 def _period(sentence: Sentence) -> str | None:
@@ -223,8 +228,17 @@ def _about(*topics: Topic, phrase: str) -> SentenceRule:
 
 
 def _alerts(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    asked = sentence.has(Topic.ALERTS) or (sentence.has(Topic.TROUBLE) and not sentence.ids)
+    troubled = sentence.has(Topic.TROUBLE) and not sentence.ids
+    asked = sentence.has(Topic.ALERTS) or (troubled and not sentence.has(*_DEEDS))
     return Rephrased(("alerts",)) if asked else None
+
+
+def _history(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    if not sentence.has(Topic.HISTORY, Topic.TAXES):
+        return None
+    named = f" {sentence.ids[0]}" if len(sentence.ids) == 1 else ""
+    csv = " csv" if sentence.has(Topic.TAXES) else ""
+    return Rephrased((f"history{named}{csv}",))
 
 
 def _pools(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
@@ -234,7 +248,8 @@ def _pools(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
 
 
 def _why(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    return Rephrased(("why",)) if sentence.first is Topic.WHY and not sentence.ids else None
+    asked = sentence.has(Topic.WHY) and sentence.first in (Topic.WHY, Topic.SHOW)
+    return Rephrased(("why",)) if asked and not sentence.ids else None
 
 
 def _positions(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
@@ -262,7 +277,9 @@ QUESTION_RULES: tuple[SentenceRule, ...] = (
     _price,
     _send,
     _about(Topic.ALLOWANCES, phrase="revoke"),
-    _about(Topic.HISTORY, Topic.TAXES, phrase="records"),
+    _history,
+    _about(Topic.DEBATES, phrase="records"),
+    _about(Topic.PORTFOLIO, phrase="portfolio"),
     _about(Topic.PLAN, phrase="plan"),
     _network,
 )

@@ -168,6 +168,10 @@ class _Reader:
         self._part = False
 
     def read(self) -> Sentence:
+        if {"get", "out"} <= set(self._words):
+            self._topics.append(Topic.TAKE)
+        if self._words[:1] == ("lp",):
+            self._topics.append(Topic.OPEN)
         while self._at < len(self._words):
             taken = (
                 self._part_word()
@@ -215,6 +219,10 @@ class _Reader:
         word = self._word()
         if (named := _ID.fullmatch(word)) is not None:
             self._ids.append(int(named[1]))
+            return 1
+        if word in _TIMES and self._word(-1) == "for":
+            # Articles are gone by now: "for a day" came as "for day".
+            self._seconds = _TIMES[word]
             return 1
         if word in _WORDED and self._word(1) in (*_PERCENT, *_TIMES):
             word = str(_WORDED[word])

@@ -58,6 +58,8 @@ class Topic(Enum):
     WORTH = auto()
     EARNED = auto()
     HISTORY = auto()
+    DEBATES = auto()
+    PORTFOLIO = auto()
     TAXES = auto()
     SENT = auto()
     PLAN = auto()
