@@ -17,18 +17,26 @@ from chain.rpc.errors import RpcError
 from chain.rpc.records import Block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from chain.contracts.networks import Network
     from chain.history.events import ModifyLiquidityEvent
     from chain.positions.change_memory import ChangeMemory
-    from chain.positions.circumstances import ChangeCircumstances, LiquidityChange
+    from chain.positions.circumstances import ChangeCircumstances, Event, LiquidityChange
     from chain.positions.identity import PositionIdentity
     from chain.positions.memory import PositionMemory
     from chain.positions.snapshot import PositionSnapshot
+    from chain.read.logs import ScannedRange
     from chain.rpc.client import RpcClient
+    from chain.rpc.records import Log
 
 Seen: TypeAlias = "tuple[ModifyLiquidityEvent, ChangeCircumstances]"
+
+_SAVED_EVERY = 50
+"""Ranges of logs; what is cut off goes on from there."""
+
+_MOST_CALLS = 15_000
+"""For the logs of a life: a quarter of an hour of them."""
 
 
 class ChangeReader:
@@ -73,11 +81,11 @@ class ChangeReader:
         identities = tuple(liquidity)
         past, final = await self._still_valid(identities)
         minted = self._positions.minted(one.token_id for one in identities)
-        seen = await self._changes_of(identities, until, past, minted)
+        seen = await self._changes_of(identities, until, past, minted, final)
         astray = [one for one in identities if not _adds_up(liquidity[one], seen[one.token_id])]
         if any(one.token_id in past or one.token_id in minted for one in astray):
             # What was remembered is of another history: read theirs from the beginning.
-            seen |= await self._changes_of(astray, until, {}, {})
+            seen |= await self._changes_of(astray, until, {}, {}, final)
         if final is not None:
             self._changes_memory.save(self._final(seen, past, final))
         return {one.token_id: accounted(one, seen[one.token_id]) for one in identities}
@@ -102,9 +110,8 @@ class ChangeReader:
             for token_id, one in past.items()
             if hashes.get(one.through) == one.block_hash
         }
-        return await self._asked_again(valid, identities), final if isinstance(
-            final, Block
-        ) else None
+        told = await self._asked_again(valid, identities)
+        return told, final if isinstance(final, Block) else None
 
     async def _asked_again(
         self, past: Mapping[int, PastChanges], positions: Sequence[PositionIdentity]
@@ -140,42 +147,54 @@ class ChangeReader:
         until: int,
         past: Mapping[int, PastChanges],
         minted: Mapping[int, int],
+        final: Block | None,
     ) -> dict[int, list[Seen]]:
-        """Those remembered, and after them those the logs tell."""
+        """Those remembered, and after them those the logs tell, saved on the way."""
         starts = {
             one.token_id: past[one.token_id].through + 1
             if one.token_id in past
             else minted.get(one.token_id, self._network.first_block)
             for one in identities
         }
-        events = await self._scan(identities, starts, until)
-        flat = [(one, event) for one in identities for event in events[one.token_id]]
-        found = iter(await read_circumstances(self._client, self._network, flat) if flat else ())
-        return {
+        seen = {
             one.token_id: [
-                *(seen for seen in _events(past, one) if seen[0].place.block_number <= until),
-                *((event, next(found)) for event in events[one.token_id]),
+                known for known in _events(past, one) if known[0].place.block_number <= until
             ]
             for one in identities
         }
+        found: list[Event] = []
+        parts, first = 0, min(starts.values())
+        async for scanned in self._scanned(identities, first, until):
+            found += _own(scanned.logs, identities, starts)
+            parts += 1
+            settled = final is not None and scanned.last.number <= final.number
+            if settled and parts % _SAVED_EVERY == 0:
+                await self._tell_all(found, seen)
+                self._changes_memory.save(self._final(seen, past, scanned.last))
+            known = len(found) + sum(map(len, seen.values()))
+            self._watch(ScanProgress(first, until, scanned.last.number, known))
+        await self._tell_all(found, seen)
+        return seen
 
-    async def _scan(
-        self, identities: Sequence[PositionIdentity], starts: Mapping[int, int], last: int
-    ) -> dict[int, list[ModifyLiquidityEvent]]:
-        """The changes from each position's start on; one pass over the logs serves them all."""
-        found: dict[int, list[ModifyLiquidityEvent]] = {one.token_id: [] for one in identities}
+    def _scanned(
+        self, identities: Sequence[PositionIdentity], first: int, last: int
+    ) -> AsyncIterator[ScannedRange]:
+        """The changes of their pools; one pass over the logs serves them all."""
         contracts = self._network.contracts
         pools = tuple(sorted({one.pool_id for one in identities}))
         sender = "0x" + "00" * 12 + contracts.position_manager.removeprefix("0x")
         topics = (MODIFY_LIQUIDITY, pools, sender)
-        first = min(starts.values())
-        async for scanned in scan_logs(self._client, contracts.pool_manager, [topics], first, last):
-            for event in map(modify_liquidity_event, scanned.logs):
-                if event.salt in found and event.place.block_number >= starts[event.salt]:
-                    found[event.salt].append(event)
-            known = sum(map(len, found.values()))
-            self._watch(ScanProgress(first, last, scanned.last.number, known))
-        return found
+        return scan_logs(
+            self._client, contracts.pool_manager, [topics], first, last, most_calls=_MOST_CALLS
+        )
+
+    async def _tell_all(self, found: list[Event], seen: Mapping[int, list[Seen]]) -> None:
+        """Add what was found to what was seen, with its circumstances."""
+        if found:
+            told = await read_circumstances(self._client, self._network, found)
+            for (identity, event), circumstances in zip(found, told, strict=True):
+                seen[identity.token_id].append((event, circumstances))
+            found.clear()
 
     def _final(
         self, seen: Mapping[int, Sequence[Seen]], past: Mapping[int, PastChanges], final: Block
@@ -195,6 +214,18 @@ class ChangeReader:
                     asked_at, asked = before.asked_at, before.asked
             found[token_id] = PastChanges(final.number, final.hash, settled, asked_at, asked)
         return found
+
+
+def _own(
+    logs: Sequence[Log], identities: Sequence[PositionIdentity], starts: Mapping[int, int]
+) -> list[Event]:
+    """The changes of these positions, each from its start on."""
+    by_id = {one.token_id: one for one in identities}
+    return [
+        (by_id[event.salt], event)
+        for event in map(modify_liquidity_event, logs)
+        if event.salt in by_id and event.place.block_number >= starts[event.salt]
+    ]
 
 
 def _events(past: Mapping[int, PastChanges], identity: PositionIdentity) -> tuple[Seen, ...]:

@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from zuno_tui.gate.basis import Basis
     from zuno_tui.gate.connections import Connections
     from zuno_tui.gate.limits import GateLimits
+    from zuno_tui.gate.orders.target import OrderTarget
+
+_LOOKS_AGAIN = (0.0, 0.0, 0.2, 0.4, 0.6, 0.8)
+"""Seconds before each further look at a chain that is lower than when a plan was approved."""
 
 
 class SigningJudgment(Struct, frozen=True):
@@ -77,7 +81,7 @@ async def judge_again(
     parties = parties_of(steps)
     refuse_strangers(network, parties)
     fresh = sources.without_memory()
-    subject = await read_subject(fresh, approval.about)
+    subject = await _subject_since(fresh, approval, dispatch)
     if subject is None:
         raise changed(approval, [Drift(str(approval.about), "there", "gone")])
     block = subject.block
@@ -125,6 +129,22 @@ async def judge_again(
     sources.store.absorb(fresh.store, now=sources.clock())
     gas = await gas_bill(sources.client, network, question.transactions, block.hash)
     return SigningJudgment(now, steps, parties, basis, agreement, gas)
+
+
+async def _subject_since(
+    sources: Sources, approval: Approval, dispatch: Dispatch
+) -> OrderTarget | None:
+    """What the order is about, at a block no older than the one it was approved on.
+
+    A machine that has not got that block yet is waited for a little.
+    """
+    subject = await read_subject(sources, approval.about)
+    for seconds in _LOOKS_AGAIN:
+        if subject is None or subject.block.number >= dispatch.anchor.number:
+            break
+        await sources.client.sleep(seconds)
+        subject = await read_subject(sources, approval.about)
+    return subject
 
 
 async def judge_transactions(

@@ -11,6 +11,7 @@ from chain.contracts.networks import NATIVE
 from chain.execution.outbox.receipts import (
     all_together,
     contradicts,
+    once_there,
     read_held_changes,
     read_realised,
 )
@@ -299,7 +300,7 @@ async def _effect(
 
 async def _tells_so(reads: Reader, step: PlanStep, inclusion: Inclusion) -> bool:
     try:
-        receipt = await reads.ask(requests.receipt(inclusion.transaction_hash))
+        receipt = await once_there(reads, requests.receipt(inclusion.transaction_hash))
     except RpcError:
         return False
     if receipt is None or receipt.block_hash != inclusion.block_hash:

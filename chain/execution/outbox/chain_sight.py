@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 REORG_DEPTH = 8
 """Blocks that a live network may take back, or an endpoint be behind, without being odd."""
 STALE_SECONDS = 60.0
+_LOOKS_AGAIN = 8
 
 
 class ChainState(StrEnum):
@@ -79,6 +80,8 @@ async def sight_chain(
     chain = Genesis(chain_id, genesis)
     highest = outbox.highest_head(chain)
     state = ChainState.KNOWN
+    if evidence.embedded:
+        head = await newest_of(reader, head, _known_height(outbox, chain))
     if highest is not None and evidence.embedded:
         state = await _embedded_state(reader, head, highest)
     elif highest is not None and head.number + REORG_DEPTH < highest.number:
@@ -86,6 +89,30 @@ async def sight_chain(
         is_old = now - head.timestamp > STALE_SECONDS
         state = ChainState.LAGGING if is_old else ChainState.KNOWN
     return ChainSight(chain, head, highest, state, evidence.embedded)
+
+
+def _known_height(outbox: Outbox, chain: Genesis) -> int:
+    """How high the chain was at least, by the heads seen and by what was approved on it."""
+    highest = outbox.highest_head(chain)
+    unused = (
+        one.anchor.number
+        for one in outbox.dispatches()
+        if one.chain_id == chain.chain_id and one.consumed_at is None and one.ended is None
+    )
+    return max((0 if highest is None else highest.number), *unused, 0)
+
+
+async def newest_of(reads: Reader, head: Block, known_height: int) -> Block:
+    """The head, asked for again while the chain is lower than it is known to be.
+
+    One of several machines behind an address may lack the newest block.
+    """
+    looks = 0
+    while head.number < known_height and looks < _LOOKS_AGAIN:
+        looks += 1
+        found = await reads.ask(requests.block("latest"))
+        head = head if found is None or found.number < head.number else found
+    return head
 
 
 def keep_sight(outbox: Outbox, sight: ChainSight, *, now: float) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from chain.execution.outbox.records import Dispatch, PlanStep
     from chain.rpc.reader import Reader
 
+_LOOKS_AGAIN = 6
 FINAL_DEPTH = 64
 """How many blocks on top make one final where the network does not say so itself."""
 
@@ -103,15 +104,10 @@ async def look_up(
     receipt = _receipt(receipts)
     final_nonce = 0
     if receipt is None and nonce > step.transaction.nonce:
-        # The block may have come between two answers of one batch: ask by hash once more, of a
-        # back-end that has at least the block the nonce was counted at.
-        there, *again = await reads.settle(
-            [requests.block(head.hash), *(requests.receipt(item) for item in hashes)]
-        )
-        receipt = _receipt(again)
+        receipt, there = await _look_again(reads, head, hashes)
         [counted] = await reads.settle([requests.transaction_count(sender, final_number)])
         final_nonce = counted if isinstance(counted, int) else 0
-        if receipt is None and not isinstance(there, Block):
+        if receipt is None and not there:
             nonce = final_nonce
     if receipt is not None and receipt.block_number <= final_number:
         final_number = await _confirmed(reads, receipt, final_number)
@@ -124,6 +120,26 @@ async def look_up(
         nonce=nonce,
         final_nonce=final_nonce,
     )
+
+
+async def _look_again(
+    reads: Reader, head: Block, hashes: Sequence[str]
+) -> tuple[Receipt | None, bool]:
+    """The receipt of a nonce that was used, and whether who was asked has the head of that nonce.
+
+    The block may have come between two answers of one batch, or a machine that lacks it have been
+    asked for the receipt.
+    """
+    there = False
+    for _ in range(_LOOKS_AGAIN):
+        block, *receipts = await reads.settle(
+            [requests.block(head.hash), *(requests.receipt(item) for item in hashes)]
+        )
+        there = there or isinstance(block, Block)
+        receipt = _receipt(receipts)
+        if receipt is not None:
+            return receipt, there
+    return None, there
 
 
 async def _confirmed(reads: Reader, receipt: Receipt, final_number: int) -> int:

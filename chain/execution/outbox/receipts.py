@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
@@ -18,10 +19,17 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network
     from chain.rpc.reader import Reader
     from chain.rpc.records import Log, Receipt
+    from chain.rpc.requests import Request
+
+T = TypeVar("T")
 
 _TRANSFER = abi.topic("Transfer(address,address,uint256)")
 _DEPOSIT = abi.topic("Deposit(address,uint256)")
 _WITHDRAWAL = abi.topic("Withdrawal(address,uint256)")
+
+
+_LOOKS_AGAIN = (0.0, 0.0, 0.4, 0.8, 1.2, 1.6)
+"""Seconds before each further look for what one of several machines may not have got yet."""
 
 
 class NativeChange(Struct, frozen=True):
@@ -53,10 +61,21 @@ async def read_realised(
     reads: Reader, transaction_hash: str, wallet: Address, network: Network
 ) -> tuple[Receipt, Realised]:
     """What an included transaction did to the wallet."""
-    receipt = await reads.ask(requests.receipt(transaction_hash))
+    receipt = await once_there(reads, requests.receipt(transaction_hash))
     if receipt is None:
         raise NotIncludedError(f"{transaction_hash} is in no block. See it: zuno outbox")
     return receipt, realised(receipt, wallet, network, await _native(reads, receipt, wallet))
+
+
+async def once_there(reads: Reader, request: Request[T | None]) -> T | None:
+    """The answer about what is known to have been in a block, waited for a little."""
+    found = await reads.ask(request)
+    for seconds in _LOOKS_AGAIN:
+        if found is not None:
+            break
+        await asyncio.sleep(seconds)
+        found = await reads.ask(request)
+    return found
 
 
 def realised(receipt: Receipt, wallet: Address, network: Network, native: NativeChange) -> Realised:
@@ -90,7 +109,7 @@ async def read_held_changes(
 
     Tokens that do not tell, or no longer, are left out.
     """
-    block = await reads.ask(requests.block(receipt.block_hash))
+    block = await once_there(reads, requests.block(receipt.block_hash))
     asked = [token for token in dict.fromkeys(tokens) if token != NATIVE]
     if block is None or not asked:
         return {}
@@ -142,7 +161,7 @@ def all_together(parts: Sequence[Realised]) -> Realised:
 async def _native(reads: Reader, receipt: Receipt, wallet: Address) -> NativeChange:
     """The balance after its block less the balance before it, gas given back."""
     try:
-        block = await reads.ask(requests.block(receipt.block_hash))
+        block = await once_there(reads, requests.block(receipt.block_hash))
         if block is None:
             return NativeChange(None, "its block is no longer part of the chain")
         before, after, first, last = await reads.together(

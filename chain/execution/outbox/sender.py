@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
-from chain.execution.outbox.chain_sight import note_seen, require_same_chain
+from chain.execution.outbox.chain_sight import newest_of, note_seen, require_same_chain
 from chain.execution.outbox.delivery import Handing, deliver, observe
 from chain.execution.outbox.evidence import ONE_ENDPOINT
 from chain.execution.outbox.journal import OutboxError
@@ -307,7 +307,14 @@ class Sender(Struct, frozen=True):
         following.differs(step.position, unagreed, now)
         if following.chain is None:
             return
-        note_seen(self.outbox, self.evidence, following.chain, observed.seen.head, now=now)
+        head = observed.seen.head
+        if self.evidence.embedded:
+            try:
+                highest = self.outbox.highest_head(following.chain)
+                head = await newest_of(self.reads, head, 0 if highest is None else highest.number)
+            except RpcError:
+                return
+        note_seen(self.outbox, self.evidence, following.chain, head, now=now)
         missing = observed.standing is NonceState.MISSING and moved.state is not StepState.DROPPED
         if missing and following.resend_due(step.position, now, self.patience.resend_seconds):
             over = self.outbox.dispatch(dispatch.hash).ended

@@ -11,12 +11,12 @@ from chain.base.http import HttpAnswer
 from chain.rpc.client import RpcClient
 from chain.rpc.errors import TimedOut
 from tests.fakes.honest_node import NodeRefusalError
+from tests.fakes.providers.clock import VirtualClock
 
 if TYPE_CHECKING:
     from chain.base.store import Store
     from chain.contracts.networks import Network
     from chain.rpc.endpoint import Endpoint
-    from tests.fakes.providers.clock import VirtualClock
     from tests.fakes.providers.profile import Profile, Refusal
 
 _GAS_A_KILOBYTE = 20_000
@@ -30,18 +30,23 @@ class ChainBehind(Protocol):
     def answer(self, method: str, params: list[object], behind: int) -> object: ...
 
 
+class ProviderClock(Protocol):
+    now: float
+
+
 @dataclass
 class Provider:
     profile: Profile
     chain: ChainBehind
-    clock: VirtualClock
+    clock: ProviderClock
+    seed: int = 7
     requests: int = 0
     calls: int = 0
     refused: list[str] = field(default_factory=list)
     methods: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._random = Random(7)
+        self._random = Random(self.seed)
         self._tokens = self.profile.rate.burst if self.profile.rate else 0.0
         self._filled_at = self.clock.now
 
@@ -126,7 +131,8 @@ class Provider:
             result = self.chain.answer(call["method"], call["params"], behind)
         except NodeRefusalError as error:
             self.refused.append(error.message)
-            return {**told, "error": {"code": error.code, "message": error.message}}, 200
+            data = {} if error.data is None else {"data": error.data}
+            return {**told, "error": {"code": error.code, "message": error.message, **data}}, 200
         most = self.profile.most_logs
         if call["method"] == "eth_getLogs" and most is not None and len(list(result)) > most:  # type: ignore[call-overload]
             return {**told, "error": self._error(self.profile.too_many_logs, most=most)}, 200
@@ -203,6 +209,7 @@ class ProviderTransport:
 def client_through(network: Network, *providers: Provider, store: Store | None = None) -> RpcClient:
     """A client that reaches these providers, and lives by their clock."""
     clock = providers[0].clock
+    assert isinstance(clock, VirtualClock)
     transport = ProviderTransport(*providers)
     return RpcClient(
         network,

@@ -1,0 +1,1 @@
+"""Whole commands and the desk's reading, through the habits of providers."""

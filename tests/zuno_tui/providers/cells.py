@@ -1,0 +1,172 @@
+"""What a provider is asked for by each thing people do, on a virtual chain of two years."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from agents.bus.worker import StageFailedError
+from agents.lp.observe import ChainObserver
+from agents.monitor.alerts.store import AlertStore
+from agents.monitor.poll import Watch, poll_once
+from agents.monitor.rules.thresholds import WatchSettings
+from agents.numbers.profiles import RiskProfile
+from chain.base.home import Home
+from chain.base.store import Store
+from chain.base.units import DAY, HOUR
+from chain.contracts.networks import network_named
+from chain.positions.overview import Sources, read_overview
+from chain.prices.price import WorthUnit
+from chain.rpc.errors import RpcError
+from tests.fakes.providers.clock import VirtualClock
+from tests.fakes.providers.provider import Provider, client_through
+from tests.fakes.providers.virtual_chain import VirtualChain
+from zuno_tui.desk.context import DeskContext, DeskOpening
+from zuno_tui.desk.jobs import Jobs
+from zuno_tui.desk.reading import LIVE, PositionReader
+from zuno_tui.desk.status import StatusBoard
+from zuno_tui.session.session import Session
+from zuno_tui.settings import Settings
+from zuno_tui.shown.views import StatusView
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from pathlib import Path
+
+    from agents.lp.facts import MarketContext
+    from tests.fakes.providers.profile import Profile
+
+HOLDER = "0x" + "11" * 20
+YEARS = 730.0
+"""Days, of which every chain has so many behind it."""
+IDS = 1_500_000
+"""Positions that were ever opened on it, by anybody."""
+
+
+class CellCost(Struct, frozen=True):
+    requests: int
+    calls: int
+    seconds: float
+    waited: float
+    sentence: str | None = None
+    """What was said instead of an answer."""
+
+    @property
+    def text(self) -> str:
+        waited = f", {self.waited:.0f} waited" if self.waited >= 1 else ""
+        said = "" if self.sentence is None else " (says what to do)"
+        return f"{self.requests}/{self.calls} {self.seconds:.1f} s{waited}{said}"
+
+
+class ProviderWalk:
+    """One wallet on one chain behind one provider, with one memory."""
+
+    def __init__(self, profile: Profile, ages: Sequence[float], swaps_a_day: int = 0) -> None:
+        """`ages` are days since each of the wallet's positions was opened."""
+        network = network_named(profile.network)
+        self.clock = VirtualClock()
+        head = network.first_block + int(YEARS * DAY / network.block_seconds)
+        self.chain = VirtualChain(network, head, IDS + 1, self.clock, swaps_a_day=swaps_a_day)
+        for place, days in enumerate(ages):
+            token_id = IDS - int(days / YEARS * (IDS - 100)) - place
+            self.chain.give(token_id, HOLDER, head - int(days * DAY / network.block_seconds))
+        self.network = network
+        self.provider = Provider(profile, self.chain, self.clock)
+        self.store = Store.in_memory()
+        self.owned = self.chain.owned(HOLDER, head)
+
+    @asynccontextmanager
+    async def sources(self) -> AsyncIterator[Sources]:
+        """As a process of its own would open them: nothing is known but what the store holds."""
+        async with client_through(self.network, self.provider, store=self.store) as client:
+            yield Sources(client, self.network, self.store, None, self.clock.read)
+
+    async def cost(self, action: Callable[[], Awaitable[object]]) -> CellCost:
+        self.provider.forget_counts()
+        began, waited, sentence = self.clock.now, self.clock.waited, None
+        try:
+            await action()
+        except RpcError as error:
+            sentence = f"{error.sentence} {error.next_step}"
+        except StageFailedError as error:
+            sentence = str(error)
+        return CellCost(
+            self.provider.requests,
+            self.provider.calls,
+            self.clock.now - began,
+            self.clock.waited - waited,
+            sentence,
+        )
+
+    async def look(self) -> None:
+        """`zuno positions`, which must find everything."""
+        async with self.sources() as sources:
+            found = await read_overview(sources, HOLDER, WorthUnit.USD)
+        assert found.wallet.complete
+        assert {one.token_id for one in found.wallet.positions} == self.owned
+
+    async def recommend(self) -> MarketContext:
+        """All that `zuno recommend` asks the chain for."""
+        async with self.sources() as sources:
+            observer = ChainObserver(sources)
+            seen = await observer.observe_position(min(self.owned), RiskProfile.BALANCED)
+        path = seen.observed.week_path
+        swaps = self.chain.swaps_a_day * 7
+        # The week ends at a full hour of the calendar.
+        assert path is not None
+        assert swaps * 167 / 168 - 2 <= path.swaps <= swaps
+        return seen
+
+    async def desk_hour(self, folder: Path) -> None:
+        """What an open desk reads in an hour, polling, from its first look on."""
+        async with self.sources() as sources:
+            reader = PositionReader(_context(self, sources, folder), LIVE)
+            until = self.clock.now + HOUR
+            while self.clock.now < until:
+                await reader.read()
+                await _others_done()
+                assert reader.view.stale is None, reader.view.stale
+                self.clock.now += LIVE.between_reads
+            assert {row.token_id for row in reader.view.rows} == self.owned
+            assert all(row.net_a_day is not None for row in reader.view.rows)
+
+    async def watch_hour(self, folder: Path) -> None:
+        """What the monitor reads beside it."""
+        book = AlertStore.open(_home(folder), now=self.clock.now)
+        settings = WatchSettings()
+        try:
+            async with self.sources() as sources:
+                watch, until = Watch(sources, [HOLDER]), self.clock.now + HOUR
+                while self.clock.now < until:
+                    [report] = await poll_once(watch, settings, book, self.clock.now)
+                    assert report.trouble is None, report.trouble
+                    self.clock.now += settings.interval_seconds
+        finally:
+            book.close()
+
+
+def _home(folder: Path) -> Home:
+    home = Home.locate({}, folder)
+    home.prepare()
+    return home
+
+
+def _context(walk: ProviderWalk, sources: Sources, folder: Path) -> DeskContext:
+    settings = Settings(network=walk.network.name, address=HOLDER)
+    session = Session(_home(folder), settings, walk.network, as_json=False)
+
+    def tell(_event: object) -> None:
+        """Nobody looks."""
+
+    status = StatusBoard(StatusView(network=walk.network.title, wallet=HOLDER), tell)
+    opening = DeskOpening(session, clock=walk.clock.read)
+    return DeskContext(opening, session, HOLDER, sources, tell, Jobs(tell, status.working), status)
+
+
+async def _others_done() -> None:
+    """Until whatever was begun beside is over."""
+    me = asyncio.current_task()
+    await asyncio.gather(*(one for one in asyncio.all_tasks() if one is not me))
