@@ -53,7 +53,8 @@ CENT = Fraction(1, 100)
 
 @pytest.fixture(scope="module")
 def other_devnet() -> Iterator[DevnetReady]:
-    with embedded_chain(chain_id=OTHER_CHAIN) as ready:
+    """Another market on another chain, so that nothing of one can pass for the other's."""
+    with embedded_chain(seed=8, chain_id=OTHER_CHAIN) as ready:
         yield ready
 
 
