@@ -61,7 +61,7 @@ token-list: setup  ## pin Uniswap's default token list: make token-list VERSION=
 
 lock:  ## resolve pyproject.toml into requirements.lock; UPGRADE=--upgrade takes newer versions
 	$(BIN)/pip install --quiet --require-hashes -r requirements-uv.lock
-	$(BIN)/uv pip compile pyproject.toml --extra dev --extra demo --extra charts --universal --python-version 3.11 --generate-hashes --no-header --quiet $(UPGRADE) --output-file requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra dev --extra demo --extra charts --extra mesh --universal --python-version 3.11 --generate-hashes --no-header --quiet $(UPGRADE) --output-file requirements.lock
 
 clean:
 	rm -rf .venv .venv-* .setup .setup-* .mypy_cache .ruff_cache .pytest_cache

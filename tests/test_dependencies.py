@@ -18,7 +18,11 @@ from zuno_tui.shown.exit_codes import FAILED
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("zuno_tui", "agents", "chain")
-EXTRAS = {"demo": ROOT / "chain" / "devnet", "charts": ROOT / "zuno_tui" / "charts"}
+EXTRAS = {
+    "demo": ROOT / "chain" / "devnet",
+    "charts": ROOT / "zuno_tui" / "charts",
+    "mesh": ROOT / "agents" / "mesh",
+}
 """What only one folder imports is an extra of its own."""
 
 HELD_BACK = {"pyunormalize"}

@@ -42,6 +42,7 @@ class Bus(Generic[Services]):
         *,
         ambient: Ambient,
         remote: Iterable[Role] = (),
+        about: str = "",
         limits: BusLimits | None = None,
         on_crash: Callable[[Role, Exception], None] | None = None,
     ) -> None:
@@ -52,6 +53,7 @@ class Bus(Generic[Services]):
         self._transport = transport
         self._ambient = ambient
         self._remote = tuple(remote)
+        self._about = about
         self._limits = limits or BusLimits()
         self._on_crash = on_crash
         self._flows: dict[str, Flow[Services]] = {}
@@ -145,6 +147,7 @@ class Bus(Generic[Services]):
             seconds=seconds + self._limits.reading_seconds,
             quiet_seconds=self._limits.quiet_seconds,
             tokens=tokens,
+            about=self._about,
         )
         try:
             for role in self._remote:
@@ -305,7 +308,8 @@ class Bus(Generic[Services]):
 
     async def _record_remote(self, flow: Flow[Services]) -> None:
         """Record what arrives as what is said here is recorded, and pass it on, in one order."""
-        while True:
+        # What comes after the end was said too late, even if it is here already.
+        while flow.request_id in self._flows:
             envelope = await flow.remote_queue.get()
             async with flow.speaking:
                 self._observe(flow, envelope)

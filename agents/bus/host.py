@@ -1,8 +1,4 @@
-"""One role outside the desk's process: what it says goes to the desk, which records and passes it.
-
-An agent's transport takes everything to the desk, whoever it is for, so that a message is recorded
-before anybody can answer it.
-"""
+"""One role outside the desk's process, over any transport that lets the desk hear all it says."""
 
 from __future__ import annotations
 
@@ -26,7 +22,15 @@ from agents.bus.payload import (
     FlowTerms,
 )
 from agents.bus.transport import TransportError
-from agents.bus.worker import Counters, FlowOverError, HandlerContext, Outgoing, Services, Worker
+from agents.bus.worker import (
+    Counters,
+    FlowOverError,
+    HandlerContext,
+    Outgoing,
+    Services,
+    StageFailedError,
+    Worker,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -36,8 +40,8 @@ if TYPE_CHECKING:
     from agents.bus.spec import FlowSpec
     from agents.bus.transport import EnvelopeTransport
 
-_BEATS_PER_QUIET = 3
-"""Two signs of life may be lost before an agent is taken for lost."""
+_BEATS_PER_QUIET = 6
+"""Five signs of life may be lost before an agent is taken for lost."""
 _PROSE_SECONDS = 0.1
 _REMEMBERED = 1024
 """Requests that are over, so that a late message does not open one again."""
@@ -166,6 +170,9 @@ class AgentHost(Generic[Services]):
             return None
         try:
             services = self._services(request_id, terms)
+        except StageFailedError as error:
+            self.fail(request_id, self._role, error.cause, str(error))
+            return None
         except Exception as error:  # a factory reads settings and connects: anything can happen
             self.crashed(self._role, error)
             reason = f"{self._role} could not begin: {type(error).__name__}."

@@ -180,6 +180,8 @@ class FlowTerms(Payload):
     """An agent that is not heard of for so long is taken for lost."""
     tokens: int | None
     """What models may use; None leaves it open."""
+    about: str = ""
+    """What the services elsewhere are made for, as the network of a debate."""
 
 
 class FlowOver(Payload):

@@ -62,6 +62,8 @@ class RemoteAgents(Struct, frozen=True):
 
     roles: tuple[Role, ...]
     transport: EnvelopeTransport
+    about: str = ""
+    """What their services are made for, as the network of a debate."""
 
 
 async def run_flow(
@@ -88,6 +90,7 @@ async def run_flow(
         QueueTransport(spec.registry.roles) if remote is None else remote.transport,
         ambient=ambient,
         remote=() if remote is None else remote.roles,
+        about="" if remote is None else remote.about,
         limits=limits,
         on_crash=on_crash,
     )

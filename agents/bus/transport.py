@@ -20,8 +20,9 @@ class TransportError(Exception):
 class EnvelopeTransport(Protocol):
     """A way for envelopes to travel; it may lose, repeat and reorder them, never alter them.
 
-    Between processes everything goes through the desk: whatever an agent elsewhere sends is
-    received as `cli`, whoever it is for, and the bus there records it and sends it on.
+    Between processes the desk hears everything: whatever an agent elsewhere sends is received as
+    `cli`, whoever it is for, after all that it answers; the bus there records it and sends it on,
+    unless it went to its recipient by itself.
     """
 
     async def send(self, envelope: Envelope, *, droppable: bool) -> bool:

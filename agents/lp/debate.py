@@ -29,11 +29,11 @@ from agents.lp.payloads import (
     PlanReady,
 )
 from agents.lp.scout import scout
-from agents.lp.services import MODEL_INPUT, DebateServices, recorded_services
+from agents.lp.services import MODEL_INPUT, PLACES_INPUT, DebateServices, recorded_services
 from agents.lp.strategist import strategist
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from agents.bus.ambient import Ambient, BusLimits
     from agents.bus.envelope import Role
@@ -78,6 +78,7 @@ async def hold_debate(
     limits: BusLimits | None = None,
     tokens: int | None = None,
     remote: RemoteAgents | None = None,
+    places: Mapping[str, str] | None = None,
     listener: Listener | None = None,
     on_crash: Callable[[Role, Exception], None] | None = None,
 ) -> DebateEnd:
@@ -89,7 +90,11 @@ async def hold_debate(
         record,
         ambient=ambient,
         request_id=request_id,
-        inputs={MODEL_INPUT: model is not None},
+        # Agents elsewhere may ask models of their own.
+        inputs={
+            MODEL_INPUT: model is not None or remote is not None,
+            **({PLACES_INPUT: dict(places)} if places else {}),
+        },
         limits=limits,
         tokens=tokens,
         remote=remote,

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MODEL_INPUT = "model"
 """Whether a model was asked, as the record says it."""
+PLACES_INPUT = "agents"
+"""Who of the mesh played which role, as the record says it."""
 _OBSERVATION = "observation"
 _PAST = "position_past"
 

@@ -86,7 +86,12 @@ def demo_opening(arguments: Namespace) -> Opening:
                 genesis = await asyncio.to_thread(genesis_at, devnet.url)
                 place = DemoPlace(os.getpid(), devnet.url, genesis or "", devnet.wallet, str(home))
                 with registered_demo(place, _homes(arguments)):
-                    yield DeskOpening(session, demo=True, deterministic=arguments.deterministic)
+                    yield DeskOpening(
+                        session,
+                        demo=True,
+                        deterministic=arguments.deterministic,
+                        transport=arguments.transport,
+                    )
 
     return opening
 

@@ -51,7 +51,12 @@ def _opening(arguments: Namespace) -> Opening:
 
         # Read here, since the first run may have written them a moment ago.
         session = Session.start(arguments)
-        yield DeskOpening(session, deterministic=arguments.deterministic, flags=flags_of(arguments))
+        yield DeskOpening(
+            session,
+            deterministic=arguments.deterministic,
+            transport=arguments.transport,
+            flags=flags_of(arguments),
+        )
 
     return opening
 

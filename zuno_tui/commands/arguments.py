@@ -86,6 +86,12 @@ STREAM = Argument("--stream", "print the debate as it runs", switch=True, defaul
 DETERMINISTIC = Argument(
     "--deterministic", "ask no model", switch=True, default=False, inherited=True
 )
+TRANSPORT = Argument(
+    "--transport",
+    "where the agents run: on the mesh, in this process, or the first that can be had",
+    choices=("auto", "mesh", "local"),
+    inherited=True,
+)
 DESK_FLAGS = (
     Argument("--theme", "zuno-dark, zuno-light, … or colourless", metavar="NAME", inherited=True),
     Argument(
@@ -95,4 +101,5 @@ DESK_FLAGS = (
         "--no-bell", "no bell for critical alerts", switch=True, default=False, inherited=True
     ),
     DETERMINISTIC,
+    TRANSPORT,
 )

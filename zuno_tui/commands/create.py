@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.arguments import DETERMINISTIC, PROFILE, STREAM
+from zuno_tui.commands.arguments import DETERMINISTIC, PROFILE, STREAM, TRANSPORT
 from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 
 if TYPE_CHECKING:
@@ -21,12 +21,14 @@ class CreatePosition(Intent, frozen=True):
         PROFILE,
         STREAM,
         DETERMINISTIC,
+        TRANSPORT,
     )
 
     phrase: str
     profile: ProfileName | None = None
     stream: bool = False
     deterministic: bool = False
+    transport: str | None = None
 
 
 def _run(arguments: Namespace) -> int:

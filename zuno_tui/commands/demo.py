@@ -20,6 +20,7 @@ class OpenDemo(Intent, frozen=True):
     ascii: bool = False
     no_bell: bool = False
     deterministic: bool = False
+    transport: str | None = None
 
 
 COMMAND = Command(

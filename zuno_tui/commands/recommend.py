@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from zuno_tui.commands.arguments import DETERMINISTIC, PROFILE, STREAM, TOKEN_ID
+from zuno_tui.commands.arguments import DETERMINISTIC, PROFILE, STREAM, TOKEN_ID, TRANSPORT
 from zuno_tui.commands.command import Command, Group, Intent, Verb
 from zuno_tui.commands.possible import of_selected, with_positions
 
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 class Recommend(Intent, frozen=True):
     command: ClassVar = ("recommend",)
-    arguments: ClassVar = (TOKEN_ID, PROFILE, STREAM, DETERMINISTIC)
+    arguments: ClassVar = (TOKEN_ID, PROFILE, STREAM, DETERMINISTIC, TRANSPORT)
 
     token_id: int
     profile: ProfileName | None = None
     stream: bool = False
     deterministic: bool = False
+    transport: str | None = None
 
 
 def _run(arguments: Namespace) -> int:

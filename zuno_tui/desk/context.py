@@ -39,6 +39,8 @@ class DeskOpening(SecretStruct, frozen=True):
     """Whether the guide speaks and the market can be paused."""
     deterministic: bool = False
     """Whether the rules speak alone, key or no key."""
+    transport: str | None = None
+    """Where the agents are wanted for this run; None leaves it to the settings."""
     flags: Flags | None = None
     """What the monitor watches by, beside the settings; None for this network and wallet alone."""
     clock: Callable[[], float] = time.time

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from zuno_tui.commands.recommend import Recommend
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
+    from zuno_tui.session.agents_elsewhere import AgentPlaces
     from zuno_tui.settings.debates import DebateSettings
     from zuno_tui.shown.argued_plan import ArguedPlan
 
@@ -97,6 +98,7 @@ class Debates:
             opening.environment,
             profile=profile,
             deterministic=opening.deterministic,
+            transport=opening.transport,
         )
         self._desk_context.status.thinking(_model_words(settings, None))
         return settings
@@ -134,7 +136,14 @@ class Debates:
         listener = Listener(
             on_turn=hearing.on_turn, on_prose=hearing.on_prose, on_thinking=hearing.on_thinking
         )
-        debating = Debating(desk_context.session, settings, request_id, listener, hearing.on_crash)
+        debating = Debating(
+            desk_context.session,
+            settings,
+            request_id,
+            listener,
+            hearing.on_crash,
+            hearing.on_places,
+        )
         began = desk_context.clock()
         desk_context.bring("debate", began)
         try:
@@ -198,6 +207,14 @@ class _Hearing:
         self._desk_context.tell(TurnEnded(view))
         if turn.thought.tag == SILENCE:
             self._desk_context.tell(Said(turn.thought.text, "warn"))
+
+    def on_places(self, places: AgentPlaces) -> None:
+        if places.peers or places.reason:
+            self._view = replace(self._view, place=places.words)
+        self._desk_context.status.meshed(places.summary, self._desk_context.clock())
+        self._desk_context.tell(DebateChanged(self._view))
+        if places.reason:
+            self._desk_context.tell(Said(f"The agents run {places.words}", "warn"))
 
     def on_crash(self, role: Role, error: Exception) -> None:
         self._desk_context.tell(Said(f"{role} stopped with {type(error).__name__}.", "bad"))

@@ -60,6 +60,10 @@ class StatusBoard:
     def thinking(self, words: str) -> None:
         self._show(replace(self._view, model=words))
 
+    def meshed(self, words: str, at: float) -> None:
+        """How the mesh was found; nothing where there is none."""
+        self._show(replace(self._view, mesh=words, mesh_at=at if words else None))
+
     def _show(self, view: StatusView) -> None:
         if view != self._view:
             self._view = view

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from agents.bus.ambient import Ambient, BusLimits
+from agents.bus.payload import FailureCause
 from agents.bus.plan_store import PlanStore
 from agents.bus.record import FileSink, RecordWriter, running_versions
 from agents.lp.debate import LP_FLOW, hold_debate
@@ -19,10 +20,17 @@ from agents.lp.plan_document import plan_document
 from agents.model.budget import Budget, DebateBudget
 from agents.model.settings import RoleModels
 from chain.base.redaction import Redactor
+from zuno_tui.session.agents_elsewhere import (
+    AgentPlaces,
+    Gathering,
+    gathered_agents,
+)
 from zuno_tui.session.desk_knowledge import with_desk_knowledge
+from zuno_tui.session.plans_from_elsewhere import judged_here, seen_here
 from zuno_tui.session.reading_progress import reading_progress
 from zuno_tui.session.retention import let_go_when_due
 from zuno_tui.settings import SettingsError
+from zuno_tui.settings.transport import TransportChoice
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
     from agents.bus.plan_store import PlanDocument
     from agents.bus.run import Listener
     from agents.lp.debate import DebateEnd
+    from agents.lp.facts import MarketContext
     from agents.lp.payloads import FlowCreateStart, FlowStart
     from agents.model.budget import BudgetReport
     from agents.model.interface import Model
@@ -42,6 +51,8 @@ if TYPE_CHECKING:
 
 _READING_SECONDS = 300.0
 _FINISHING_SECONDS = 30.0
+_QUIET_ELSEWHERE = 4.0
+"""An agent of the mesh that died is noticed within twice this."""
 
 
 class Debating(Struct, frozen=True):
@@ -52,6 +63,8 @@ class Debating(Struct, frozen=True):
     request_id: str
     listener: Listener
     on_crash: Callable[[Role, Exception], None]
+    on_places: Callable[[AgentPlaces], None] = lambda _: None
+    """Told where the agents run, and again where they were begun anew."""
 
 
 class Debated(Struct, frozen=True):
@@ -66,11 +79,57 @@ async def debate(
     debating: Debating, sources: Sources, start: FlowStart | FlowCreateStart
 ) -> Debated:
     """Argue on the record and keep the plan that comes of it."""
+    start = await with_desk_knowledge(debating.session, sources, start)
+    choice = debating.settings.transport
+    async with gathered_agents(debating.session, choice) as gathering:
+        debating.on_places(gathering.places)
+        if gathering.remote is None:
+            return await _debate(debating, sources, start, gathering)
+        debated = await _debate_elsewhere(debating, sources, start, gathering)
+    failure = debated.ended.failure
+    if choice is not TransportChoice.AUTO or failure is None or not never_began(debated.ended):
+        return debated
+    here = Gathering(None, AgentPlaces(reason=failure.reason))
+    debating.on_places(here.places)
+    again = replace(debating, request_id=f"{debating.request_id}-here")
+    return await _debate(again, sources, start, here)
+
+
+def never_began(ended: DebateEnd) -> bool:
+    """Whether a debate failed before any agent had said a word, and nobody wanted it to."""
+    failure = ended.failure
+    wanted = (FailureCause.CANCELLED, FailureCause.UNREADABLE, FailureCause.UNRECORDED)
+    return failure is not None and failure.cause not in wanted and not ended.transcript
+
+
+async def _debate_elsewhere(
+    debating: Debating,
+    sources: Sources,
+    start: FlowStart | FlowCreateStart,
+    gathering: Gathering,
+) -> Debated:
+    """Listen to agents elsewhere, and read the chain meanwhile to judge what they come to."""
+    seeing = asyncio.create_task(seen_here(sources, start), name="see for oneself")
+    try:
+        return await _debate(debating, sources, start, gathering, seeing)
+    finally:
+        seeing.cancel()
+
+
+async def _debate(
+    debating: Debating,
+    sources: Sources,
+    start: FlowStart | FlowCreateStart,
+    gathering: Gathering,
+    seeing: asyncio.Task[MarketContext | None] | None = None,
+) -> Debated:
     session, request_id = debating.session, debating.request_id
-    retention = session.settings.retention
-    model = await with_keys(debating.settings.model)
+    remote = gathering.remote
+    # Whoever is elsewhere asks a model of its own, or none.
+    model = None if remote is not None else await with_keys(debating.settings.model)
+    path = session.home.records / f"{request_id}.jsonl"
     record = RecordWriter(
-        FileSink(session.home.records / f"{request_id}.jsonl"),
+        FileSink(path),
         request_id,
         running_versions(LP_FLOW.package),
         Redactor(_secrets(session, model)),
@@ -80,32 +139,40 @@ async def debate(
         settings = replace(debating.settings, model=model)
         async with live_model(settings, sources.store, debating.listener) as (asked, budget):
             ended = await hold_debate(
-                await with_desk_knowledge(session, sources, start),
+                start,
                 ChainObserver(sources, reading_progress(session.narrate)),
                 asked,
                 record,
                 ambient=Ambient(sources.clock, lambda: request_id),
                 request_id=request_id,
-                limits=debate_limits(settings),
+                limits=debate_limits(settings, elsewhere=remote is not None),
+                tokens=settings.limits.debate_tokens,
+                remote=remote,
+                places=gathering.places.peers,
                 listener=debating.listener,
                 on_crash=debating.on_crash,
             )
             spent = None if budget is None else budget.report()
     finally:
         await asyncio.to_thread(record.close)
+    if seeing is not None:
+        ended = await judged_here(ended, path, start, session.network.chain_id, seeing)
     if ended.plan is None:
         return Debated(ended, None, spent)
     document = plan_document(ended, spent, record.last_hash)
     PlanStore(session.home.plans).keep(document)
+    retention = session.settings.retention
     told = let_go_when_due(session.home, sources.store, retention, now=sources.clock())
     if told is not None:
         session.narrate(told)
     return Debated(ended, document, spent)
 
 
-def debate_limits(settings: DebateSettings) -> BusLimits:
+def debate_limits(settings: DebateSettings, *, elsewhere: bool = False) -> BusLimits:
     """The clock starts when the chain was read, and the rules have time to finish behind it."""
+    usual = BusLimits()
     return BusLimits(
+        quiet_seconds=_QUIET_ELSEWHERE if elsewhere else usual.quiet_seconds,
         deadline_seconds=settings.seconds + _FINISHING_SECONDS,
         reading_seconds=_READING_SECONDS,
         finishing_seconds=_FINISHING_SECONDS,

@@ -15,6 +15,7 @@ from agents.numbers.profiles import RiskProfile
 from zuno_tui.settings.check import SettingsError, checked
 from zuno_tui.settings.models import model_choices, role_models
 from zuno_tui.settings.schema import Rounds
+from zuno_tui.settings.transport import TransportChoice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,10 +37,16 @@ class DebateSettings(Struct, frozen=True):
     """What models have for a whole debate."""
     limits: BudgetLimits
     prices: Mapping[str, TokenRate]
+    transport: TransportChoice = TransportChoice.AUTO
 
 
 def debate_settings(
-    settings: Settings, environment: Mapping[str, str], *, profile: str | None, deterministic: bool
+    settings: Settings,
+    environment: Mapping[str, str],
+    *,
+    profile: str | None,
+    deterministic: bool,
+    transport: str | None = None,
 ) -> DebateSettings:
     table = settings.debate
     chosen = profile or environment.get("ZUNO_RISK_PROFILE") or table.profile
@@ -66,6 +73,7 @@ def debate_settings(
         seconds=settings.model.debate_seconds or DEBATE_SECONDS,
         limits=limits,
         prices=prices,
+        transport=_transport(transport or environment.get("ZUNO_TRANSPORT") or table.transport),
     )
 
 
@@ -87,6 +95,14 @@ def _refuse_blind_limits(
                 f"model.budget limits dollars, but nobody said what {name!r} costs. "
                 f'Add it under [model.prices], like: "{name}" = [0.15, 0.6], or limit tokens.'
             )
+
+
+def _transport(value: str | None) -> TransportChoice:
+    try:
+        return TransportChoice(value or TransportChoice.AUTO)
+    except ValueError:
+        known = ", ".join(TransportChoice)
+        raise SettingsError(f"The transport is {value!r}, but it may be {known}.") from None
 
 
 def _profile(value: object) -> RiskProfile:

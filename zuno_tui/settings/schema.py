@@ -98,6 +98,7 @@ Profile = Annotated[
     Literal["conservative", "balanced", "aggressive"],
     Meta(description="conservative, balanced or aggressive"),
 ]
+Transport = Annotated[Literal["auto", "mesh", "local"], Meta(description="auto, mesh or local")]
 LeastSeverity = Annotated[
     Literal["info", "warning", "critical"], Meta(description="info, warning or critical")
 ]
@@ -138,6 +139,7 @@ class DebateTable(SettingsTable, frozen=True):
     profile: Profile | None = None
     rounds: Rounds | None = None
     deterministic: Switch = False
+    transport: Transport | None = None
 
 
 class BudgetTable(SettingsTable, frozen=True):

@@ -30,6 +30,8 @@ _FORESEEN = (
     "DecodingError",
     "FactsUnknownError",
     "InterruptedApplyError",
+    "MeshFileError",
+    "MeshKeyError",
     "MissingPositionError",
     "NotIncludedError",
     "UnknownAlertError",
@@ -42,7 +44,13 @@ _REFUSALS = (
     "OutboxError",
     "PlanOverError",
 )
-_UNREAD = ("ChainUnreadableError", "GasUnknownError", "NotSentError")
+_UNREAD = (
+    "ChainUnreadableError",
+    "EngineError",
+    "GasUnknownError",
+    "MeshUnavailableError",
+    "NotSentError",
+)
 
 
 def explain(error: Exception) -> tuple[int, str]:

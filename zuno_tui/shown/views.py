@@ -102,6 +102,8 @@ class DebateView(Struct, frozen=True):
     turns: tuple[TurnView, ...] = ()
     ended: str | None = None
     """How it ended, in a sentence; None while it runs."""
+    place: str = ""
+    """Where the agents run, and who speaks from where."""
 
 
 class OptionView(Struct, frozen=True):
@@ -239,6 +241,9 @@ class StatusView(Struct, frozen=True):
     seen_at: float | None = None
     model: str = "rules"
     """The model's name with its budget, or that the rules speak alone."""
+    mesh: str = ""
+    """How the last debate found the mesh; empty where none is set up."""
+    mesh_at: float | None = None
     market: str | None = None
     """The embedded chain's clock in words; None on a real network."""
     market_paused: bool = False

@@ -39,6 +39,7 @@ def run(arguments: Namespace) -> int:
         os.environ,
         profile=named or arguments.profile,
         deterministic=arguments.deterministic,
+        transport=arguments.transport,
     )
     start = FlowCreateStart(
         goal=phrase.goal,

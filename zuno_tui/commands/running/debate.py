@@ -22,6 +22,7 @@ from zuno_tui.shown.transcript import LiveTranscript
 if TYPE_CHECKING:
     from agents.bus.envelope import Role
     from agents.lp.payloads import FlowCreateStart, FlowStart
+    from zuno_tui.session.agents_elsewhere import AgentPlaces
     from zuno_tui.session.session import Session
     from zuno_tui.settings.debates import DebateSettings
 
@@ -37,7 +38,9 @@ async def argue(arguing: Arguing, start: FlowStart | FlowCreateStart) -> int:
     session = arguing.session
     request_id = f"req_{secrets.token_hex(8)}"
     async with session.sources() as sources:
-        debating = Debating(session, arguing.settings, request_id, _listener(arguing), _tell_crash)
+        debating = Debating(
+            session, arguing.settings, request_id, _listener(arguing), _tell_crash, _tell_places
+        )
         debated = await debate(debating, sources, start)
         answer = (
             None
@@ -61,6 +64,11 @@ def _listener(arguing: Arguing) -> Listener:
         return Listener()
     live = LiveTranscript()
     return Listener(on_turn=live.on_turn, on_prose=live.on_prose, on_thinking=live.on_thinking)
+
+
+def _tell_places(places: AgentPlaces) -> None:
+    if places.reason or places.peers:
+        say(f"The agents run {places.words}")
 
 
 def _tell_crash(role: Role, error: Exception) -> None:

@@ -22,6 +22,7 @@ def run(arguments: Namespace) -> int:
         os.environ,
         profile=arguments.profile,
         deterministic=arguments.deterministic,
+        transport=arguments.transport,
     )
     start = FlowStart(
         token_id=arguments.token_id, profile=settings.profile, max_rounds=settings.max_rounds

@@ -304,5 +304,5 @@ class DebatePane(VerticalScroll, can_focus=True):
         frame(
             self,
             pane_title("3 Debate", view.subject, state),
-            joined(found, "with sources" if self._sourced else "", more),
+            joined(found, "with sources" if self._sourced else "", more, view.place),
         )

@@ -76,9 +76,15 @@ class StatusLine(TextLine):
                 block,
                 _SUBSCRIPTIONS[view.subscription],
                 view.model,
+                _mesh_words(view, now),
                 view.market or "",
             )
         )
+
+
+def _mesh_words(view: StatusView, now: float) -> str:
+    age = "" if view.mesh_at is None else coarse_age(now - view.mesh_at)
+    return f"{view.mesh} {age}".strip()
 
 
 class KeyLine(TextLine):

@@ -1,0 +1,1 @@
+"""Agents as peers on a network: signed messages that arrive once, over AXL or NATS."""

@@ -1,0 +1,366 @@
+"""One peer on the mesh: greets, signs, acknowledges, tries again, and drops what is not right."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from agents.mesh.engine import EngineError
+from agents.mesh.frame import (
+    DropCause,
+    DroppedError,
+    FrameHeader,
+    FrameKind,
+    open_frame,
+    seal_frame,
+)
+from agents.mesh.introduction import PeerSight, new_boot, read_versions
+from agents.mesh.link import Link, Pending, Unsent, retry_wait
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+    from types import TracebackType
+
+    from agents.mesh.engine import MessageEngine
+    from agents.mesh.frame import Frame
+    from agents.mesh.peers import Peer, PeerBook
+    from agents.mesh.signing import SigningKey
+
+_TICK = 0.05
+_IN_FLIGHT = 16
+"""Unacknowledged at once: five peers together stay under the queue of a node."""
+_MOST_WAITING = 1_024
+_LONGEST_HELLO_WAIT = 2.0
+_HELLOS_KEPT = 32
+_AT_ONCE = 4
+"""Messages handed to the engine side by side."""
+STRUCTURAL_ATTEMPTS = 60
+THOUGHT_ATTEMPTS = 12
+
+
+class MeshEndpoint:
+    """Use as `async with`; what it takes is handed to `on_frame`, which raises to refuse it."""
+
+    def __init__(
+        self,
+        key: SigningKey,
+        book: PeerBook,
+        engine: MessageEngine,
+        *,
+        versions: Mapping[str, str],
+        boot: str = "",
+    ) -> None:
+        self.dropped: Counter[DropCause] = Counter()
+        self.trouble = ""
+        """What the engine could not do last."""
+        self.on_frame: Callable[[Frame], None] = _refuse
+        self.on_boot: Callable[[Peer, bool], None] = lambda _peer, _first: None
+        """Told that a process of a peer was met, and whether it is the first."""
+        self.versions = dict(versions)
+        self.book = book
+        self._key = key
+        self._engine = engine
+        self._boot = boot or new_boot()
+        self._links = {peer.key: Link(peer) for peer in book.peers if peer.key != key.name}
+        self._tasks: set[asyncio.Task[None]] = set()
+        # Of its own for each peer: dialling one that is gone holds nobody else up.
+        self._places = {name: asyncio.Semaphore(_AT_ONCE) for name in self._links}
+        self._moved = asyncio.Event()
+
+    @property
+    def me(self) -> str:
+        return self._key.name
+
+    async def __aenter__(self) -> MeshEndpoint:
+        await self._engine.open()
+        self._start(self._receive())
+        self._start(self._repeat())
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._engine.close()
+
+    def greet(self, peer: Peer) -> None:
+        """Ask whether it is there, and measure how long the answer takes."""
+        link = self._links[peer.key]
+        seq = link.take_seq()
+        link.greeted[seq] = _now()
+        link.hellos += 1
+        while len(link.greeted) > _HELLOS_KEPT:
+            link.greeted.pop(next(iter(link.greeted)))
+        header = FrameHeader(FrameKind.HELLO, peer.key, self._boot, seq)
+        self._hand_over(link, header, self._told_versions())
+
+    async def met(self, peers: tuple[Peer, ...], seconds: float) -> tuple[Peer, ...]:
+        """Greet these, and those of them who answered before so long had passed."""
+        links = [self._links[peer.key] for peer in peers]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while unseen := [link for link in links if link.heard_at is None]:
+                    for link in unseen:
+                        self._greet_when_due(link)
+                    self._moved.clear()
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._moved.wait(), _TICK)
+        return tuple(link.peer for link in links if link.heard_at is not None)
+
+    async def answered(self, peers: tuple[Peer, ...], seconds: float) -> None:
+        """Wait until every greeting of these was answered, or so long has passed."""
+        links = [self._links[peer.key] for peer in peers]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while any(link.greeted for link in links):
+                    self._moved.clear()
+                    await self._moved.wait()
+
+    async def drained(self, seconds: float) -> bool:
+        """Whether all that was sent is acknowledged before so long has passed."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while any(link.unanswered for link in self._links.values()):
+                    self._moved.clear()
+                    await self._moved.wait()
+        return not any(link.unanswered for link in self._links.values())
+
+    def versions_of(self, peer: Peer) -> dict[str, str]:
+        """As it told them last; empty before it did."""
+        return self._links[peer.key].versions
+
+    def sight(self, peer: Peer) -> PeerSight:
+        link = self._links[peer.key]
+        times = sorted(link.round_trips)
+        return PeerSight(
+            peer,
+            link.versions,
+            times[len(times) // 2] if times else None,
+            None if link.heard_at is None else _now() - link.heard_at,
+            len(link.greeted) / max(1, link.hellos),
+            link.resent,
+            link.seen.missing,
+        )
+
+    async def send(
+        self, peer: Peer, header: FrameHeader, payload: bytes, *, attempts: int, droppable: bool
+    ) -> bool:
+        """Send until it is acknowledged, or so often; a droppable one is left where many wait."""
+        link = self._links[peer.key]
+        message = Unsent(header, payload, attempts, keep=not droppable)
+        while len(link.waiting) >= _MOST_WAITING:
+            if droppable:
+                return False
+            self._moved.clear()
+            await self._moved.wait()
+        link.waiting.append(message)
+        self._push(link)
+        return True
+
+    def send_once(self, peer: Peer, header: FrameHeader, payload: bytes) -> bool:
+        """Send with no word of its arrival; False where nobody is known to listen."""
+        link = self._links[peer.key]
+        if not link.boot:
+            return False
+        self._hand_over(link, self._addressed(link, header, wants_ack=False), payload)
+        return True
+
+    def forget(self, request_id: str) -> None:
+        """Try nothing of a request that is over again."""
+        for link in self._links.values():
+            for seq in [
+                seq for seq, one in link.pending.items() if one.message.header.request == request_id
+            ]:
+                del link.pending[seq]
+            kept = [one for one in link.waiting if one.header.request != request_id]
+            link.waiting.clear()
+            link.waiting.extend(kept)
+        self._moved.set()
+
+    async def _receive(self) -> None:
+        while True:
+            # All that has come is taken before anybody thinks about it.
+            for data in await self._engine.receive():
+                try:
+                    self._take(open_frame(data, self.book, self.me))
+                except DroppedError as error:
+                    self.dropped[error.cause] += 1
+            self._acknowledge()
+
+    def _take(self, frame: Frame) -> None:
+        header = frame.header
+        link = self._links.get(frame.sender.key)
+        if link is None:
+            raise DroppedError(DropCause.WRONG_ROLE)
+        if header.kind is FrameKind.HELLO:
+            self._answer_hello(link, frame)
+            return
+        self._refuse_old(link, header)
+        link.heard_at = _now()
+        match header.kind:
+            case FrameKind.WELCOME:
+                self._welcomed(link, frame)
+            case FrameKind.READY:
+                link.versions = read_versions(frame.payload)
+            case FrameKind.ACK:
+                self._acknowledged(link, header.acks)
+            case _:
+                self.on_frame(frame)
+        link.seen.add(header.seq)
+        if header.wants_ack:
+            link.acks.append(header.seq)
+        self._moved.set()
+
+    def _refuse_old(self, link: Link, header: FrameHeader) -> None:
+        """Refuse what was meant for or sent by another process, and what has come before."""
+        if header.to_boot != self._boot:
+            if header.kind is FrameKind.DATA and header.boot > link.boot:
+                self._greet_when_due(link)
+            raise DroppedError(DropCause.STALE)
+        if header.boot < link.boot:
+            raise DroppedError(DropCause.STALE)
+        if header.boot != link.boot:
+            # Whoever names this very process is alive, and no later one has answered.
+            self._meet(link, header.boot)
+        if not link.seen.is_new(header.seq):
+            if header.wants_ack:
+                link.acks.append(header.seq)
+            raise DroppedError(DropCause.REPLAYED)
+
+    def _answer_hello(self, link: Link, frame: Frame) -> None:
+        header = frame.header
+        if header.boot < link.boot:
+            raise DroppedError(DropCause.STALE)
+        if header.boot == link.boot:
+            if not link.seen.is_new(header.seq):
+                raise DroppedError(DropCause.REPLAYED)
+            link.seen.add(header.seq)
+        answer = FrameHeader(
+            FrameKind.WELCOME,
+            link.peer.key,
+            self._boot,
+            link.take_seq(),
+            to_boot=header.boot,
+            acks=(header.seq,),
+        )
+        self._hand_over(link, answer, self._told_versions())
+
+    def _welcomed(self, link: Link, frame: Frame) -> None:
+        link.versions = read_versions(frame.payload)
+        for seq in frame.header.acks:
+            if (began := link.greeted.pop(seq, None)) is not None:
+                link.round_trips.append(_now() - began)
+        ready = FrameHeader(FrameKind.READY, link.peer.key, self._boot, link.take_seq())
+        self._hand_over(link, replace(ready, to_boot=link.boot), self._told_versions())
+        self._push(link)
+
+    def _meet(self, link: Link, boot: str) -> None:
+        first = not link.boot
+        link.meet(boot)
+        self.on_boot(link.peer, first)
+        self._push(link)
+
+    def _acknowledged(self, link: Link, numbers: tuple[int, ...]) -> None:
+        for number in numbers:
+            link.pending.pop(number, None)
+        self._push(link)
+
+    def _acknowledge(self) -> None:
+        for link in self._links.values():
+            if link.acks:
+                numbers, link.acks = tuple(link.acks), []
+                header = FrameHeader(FrameKind.ACK, link.peer.key, self._boot, 0, acks=numbers)
+                self._hand_over(link, self._addressed(link, header, wants_ack=False), b"")
+
+    def _push(self, link: Link) -> None:
+        """Send what waits, as much as may be under way at once."""
+        if not link.boot:
+            if link.waiting:
+                self._greet_when_due(link)
+            return
+        while link.waiting and len(link.pending) < _IN_FLIGHT:
+            message = link.waiting.popleft()
+            header = self._addressed(link, message.header, wants_ack=True)
+            sealed = Unsent(header, message.payload, message.attempts, message.keep)
+            link.pending[header.seq] = Pending(sealed, 1, _now() + retry_wait(1))
+            self._hand_over(link, header, message.payload, keep=message.keep)
+        self._moved.set()
+
+    async def _repeat(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK)
+            for link in self._links.values():
+                self._repeat_to(link)
+
+    def _repeat_to(self, link: Link) -> None:
+        now = _now()
+        for seq, one in tuple(link.pending.items()):
+            if one.due > now:
+                continue
+            if one.tried >= one.message.attempts:
+                del link.pending[seq]
+                continue
+            one.tried += 1
+            one.due = now + retry_wait(one.tried)
+            link.resent += 1
+            self._hand_over(link, one.message.header, one.message.payload, keep=one.message.keep)
+        if link.pending and any(one.tried > 2 for one in link.pending.values()):
+            # The peer may have been started anew, and drop what is sealed for its earlier process.
+            self._greet_when_due(link)
+        self._push(link)
+
+    def _greet_when_due(self, link: Link) -> None:
+        now = _now()
+        if now >= link.next_hello:
+            answered = not link.greeted
+            link.hello_wait = (
+                retry_wait(1) if answered else min(_LONGEST_HELLO_WAIT, link.hello_wait * 1.6)
+            )
+            link.next_hello = now + link.hello_wait
+            self.greet(link.peer)
+
+    def _addressed(self, link: Link, header: FrameHeader, *, wants_ack: bool) -> FrameHeader:
+        return replace(
+            header, boot=self._boot, to_boot=link.boot, seq=link.take_seq(), wants_ack=wants_ack
+        )
+
+    def _hand_over(
+        self, link: Link, header: FrameHeader, payload: bytes, *, keep: bool = False
+    ) -> None:
+        data = seal_frame(self._key, header, payload)
+        self._start(self._give(link.peer, data, keep=keep))
+
+    async def _give(self, peer: Peer, data: bytes, *, keep: bool) -> None:
+        async with self._places[peer.key]:
+            try:
+                await self._engine.send(peer, data, keep=keep)
+            except EngineError as error:
+                self.trouble = str(error)
+            else:
+                self.trouble = ""
+
+    def _told_versions(self) -> bytes:
+        return msgspec.json.encode(self.versions)
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work, name="mesh")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _refuse(_: Frame) -> None:
+    raise DroppedError(DropCause.WRONG_REQUEST)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

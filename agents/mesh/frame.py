@@ -1,0 +1,139 @@
+"""One signed message on the wire: whose key, a signature over all the rest, a header, a payload.
+
+Nothing is parsed before the signature of a known peer was found to hold.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from agents.bus.envelope import MOST_BYTES as MOST_ENVELOPE
+from agents.mesh.signing import KEY_BYTES, SIGNATURE_BYTES, is_signed_by
+
+if TYPE_CHECKING:
+    from agents.mesh.peers import Peer, PeerBook
+    from agents.mesh.signing import SigningKey
+
+MAGIC = b"zuno-mesh 1\n"
+"""It opens every message; it is no JSON, so that no router of a node takes it for its own."""
+_FAMILY = b"zuno-mesh "
+_MOST_HEADER = 16_384
+MOST_FRAME = 1 << 20
+"""A NATS server takes no more."""
+_KEY_END = len(MAGIC) + KEY_BYTES
+_HEAD_END = _KEY_END + SIGNATURE_BYTES
+LARGEST_PAYLOAD = MOST_FRAME - _HEAD_END - 4_096
+
+
+class FrameKind(StrEnum):
+    HELLO = "hello"
+    """Who is there; the answer tells its boot and its version."""
+    WELCOME = "welcome"
+    READY = "ready"
+    """Shows that the one who said hello is alive now."""
+    DATA = "data"
+    ACK = "ack"
+    TOOK = "took"
+    """Tells the desk in which order an agent took what others sent it."""
+
+
+class DropCause(StrEnum):
+    """Why a message went by without effect."""
+
+    MALFORMED = "malformed"
+    OVERSIZE = "oversize"
+    OTHER_VERSION = "other version"
+    STRANGER = "stranger"
+    FORGED = "forged"
+    WRONG_RECIPIENT = "wrong recipient"
+    WRONG_ROLE = "wrong role"
+    WRONG_REQUEST = "wrong request"
+    REPLAYED = "replayed"
+    STALE = "stale"
+    """Meant for an earlier life of this process, or from an earlier one of its sender."""
+    EARLY = "early"
+    """Of a request that was not announced yet; it is sent again."""
+    LATE = "late"
+
+
+class DroppedError(Exception):
+    """A message that is not taken."""
+
+    def __init__(self, cause: DropCause) -> None:
+        super().__init__(cause.value)
+        self.cause = cause
+
+
+class FlowStamp(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a message stands in its request, so that the desk can record it after its causes."""
+
+    number: int
+    """Of all that its sender has on the record, counted from 0."""
+    structural: int
+    """How many of those up to it, itself included, may not be lost."""
+    after: dict[str, int] = {}
+    """By role how many of its messages the sender builds on."""
+
+
+class FrameHeader(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    kind: FrameKind
+    to: str
+    """The recipient's key."""
+    boot: str
+    """Of the sender's process; a later one is greater."""
+    seq: int
+    """Counts what this process sent to this recipient."""
+    to_boot: str = ""
+    """Of the recipient's process, where it is known; all but a hello name it."""
+    wants_ack: bool = False
+    acks: tuple[int, ...] = ()
+    request: str = ""
+    stamp: FlowStamp | None = None
+    routes: dict[str, str] | None = None
+    """With a request's terms: by role the key of the peer who plays it."""
+
+
+class Frame(NamedTuple):
+    sender: Peer
+    header: FrameHeader
+    payload: bytes
+
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(FrameHeader)
+
+
+def seal_frame(key: SigningKey, header: FrameHeader, payload: bytes = b"") -> bytes:
+    body = _ENCODER.encode(header) + b"\n" + payload
+    return MAGIC + key.public + key.sign(MAGIC + body) + body
+
+
+def open_frame(data: bytes, book: PeerBook, me: str) -> Frame:
+    """A message of a known peer to this one, or DroppedError."""
+    if len(data) > MOST_FRAME:
+        raise DroppedError(DropCause.OVERSIZE)
+    if not data.startswith(MAGIC):
+        other = data.startswith(_FAMILY)
+        raise DroppedError(DropCause.OTHER_VERSION if other else DropCause.MALFORMED)
+    if len(data) <= _HEAD_END:
+        raise DroppedError(DropCause.MALFORMED)
+    sender = book.by_key(data[len(MAGIC) : _KEY_END])
+    if sender is None:
+        raise DroppedError(DropCause.STRANGER)
+    body = data[_HEAD_END:]
+    if not is_signed_by(sender.public, data[_KEY_END:_HEAD_END], MAGIC + body):
+        raise DroppedError(DropCause.FORGED)
+    head, _, payload = body.partition(b"\n")
+    if len(head) > _MOST_HEADER or len(payload) > MOST_ENVELOPE:
+        raise DroppedError(DropCause.OVERSIZE)
+    try:
+        header = _DECODER.decode(head)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise DroppedError(DropCause.MALFORMED) from None
+    if header.to != me:
+        raise DroppedError(DropCause.WRONG_RECIPIENT)
+    return Frame(sender, header, payload)

@@ -1,0 +1,125 @@
+"""Who is on the mesh: each key is bound to one role, and nobody else is heard."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from agents.bus.envelope import CLI, Role
+from chain.base.clean_text import clean_text
+from chain.base.secret_struct import SecretStruct
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PEER_FILE = "peers.json"
+MEMBER_FILE = "member.json"
+KEY_FILE = "key.pem"
+_HEX_KEY = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
+_NAME = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
+_MOST_BYTES = 1 << 20
+
+
+class Engine(StrEnum):
+    AXL = "axl"
+    NATS = "nats"
+
+
+class MeshFileError(Exception):
+    """A file of the mesh that cannot be used; the message says what to do."""
+
+
+class Peer(Struct, frozen=True, forbid_unknown_fields=True):
+    name: _NAME
+    role: Annotated[str, Meta(pattern=r"^[a-z][a-z_]{0,19}$")]
+    key: _HEX_KEY
+    """It signs with this key, and may speak as its role alone."""
+    node: _HEX_KEY | None = None
+    """The id of its AXL node: where bytes go, and no proof of who speaks."""
+    owner: str = ""
+    """Whose machine it is, in a word; two opinions are worth two when it differs."""
+
+    @property
+    def as_role(self) -> Role:
+        return Role(self.role)
+
+    @property
+    def public(self) -> bytes:
+        return bytes.fromhex(self.key)
+
+
+class PeerBook(Struct, frozen=True, forbid_unknown_fields=True):
+    """Everybody on one mesh."""
+
+    mesh: _NAME
+    peers: tuple[Peer, ...]
+
+    def by_key(self, public: bytes) -> Peer | None:
+        key = public.hex()
+        return next((peer for peer in self.peers if peer.key == key), None)
+
+    def of_role(self, role: Role) -> tuple[Peer, ...]:
+        return tuple(peer for peer in self.peers if peer.role == role)
+
+    def named(self, name: str) -> Peer | None:
+        return next((peer for peer in self.peers if peer.name == name), None)
+
+    @property
+    def desks(self) -> tuple[Peer, ...]:
+        return self.of_role(CLI)
+
+
+class Member(SecretStruct, frozen=True, forbid_unknown_fields=True):
+    """How one peer reaches the others."""
+
+    name: _NAME
+    engine: Engine
+    url: Annotated[str, Meta(pattern=r"^(http|https|nats|tls)://\S+$")]
+    """Of the local AXL node's API, or of the NATS server; it may hold a password."""
+    credentials: str | None = None
+    """A NATS credentials file."""
+    authority: str | None = None
+    """A file with the certificates that a NATS server over TLS is trusted by."""
+
+
+def checked_book(book: PeerBook) -> PeerBook:
+    """Refuse a book in which a key or a name stands for two."""
+    for field in ("key", "name", "node"):
+        values = [value for peer in book.peers if (value := getattr(peer, field)) is not None]
+        if len(set(values)) < len(values):
+            raise MeshFileError(f"Two peers have the same {field}. Every peer has its own.")
+    return book
+
+
+def read_book(folder: Path) -> PeerBook:
+    return checked_book(_read(folder / PEER_FILE, PeerBook))
+
+
+def read_member(folder: Path) -> Member:
+    return _read(folder / MEMBER_FILE, Member)
+
+
+def short_key(key: str) -> str:
+    return f"{key[:8]}…"
+
+
+Document = TypeVar("Document", PeerBook, Member)
+
+
+def _read(path: Path, kind: type[Document]) -> Document:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise MeshFileError(
+            f"{path} cannot be read: {error.strerror}. Make a mesh: zuno mesh init"
+        ) from error
+    if len(data) > _MOST_BYTES:
+        raise MeshFileError(f"{path} has more than {_MOST_BYTES:,} bytes.")
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.DecodeError as error:
+        told = clean_text(str(error), limit=200)
+        raise MeshFileError(f"{path} is not as it should be: {told}") from None

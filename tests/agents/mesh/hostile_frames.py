@@ -1,0 +1,79 @@
+"""Messages an attacker could send: from what was overheard, and with the keys of a lesser peer."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from agents.bus.envelope import CLI, Kind
+from agents.bus.payload import FailureCause, FlowFailed
+from agents.mesh.frame import FlowStamp, FrameHeader, FrameKind, seal_frame
+from agents.mesh.signing import new_key
+from tests.fakes.jury import JUDGE, JURY, JuryKind, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.fakes.mesh_wire import Members
+
+LIE = Verdict(total=666, heard=())
+
+
+def hostile_frames(
+    overheard: list[bytes], members: Members, boots: dict[str, str], desk_boot: str, request: str
+) -> Iterator[bytes]:
+    """Endlessly: replays, changes, forgeries, and lies of a peer whose own key is good."""
+    chance = random.Random(7)
+    desk = members.keys["desk"].name
+    numbers = itertools.count(100_000)
+
+    def header(sender: str, *, to: str = desk, asked: str = request) -> FrameHeader:
+        stamp = FlowStamp(next(numbers), 0)
+        boot = boots[sender]
+        return FrameHeader(
+            FrameKind.DATA, to, boot, next(numbers), to_boot=desk_boot, request=asked, stamp=stamp
+        )
+
+    def lie(sender: str, kind: str, payload: object, asked: str = request) -> bytes:
+        return JURY.registry.seal(
+            asked,
+            sender=sender,
+            recipient=CLI,
+            kind=kind,
+            payload=payload,
+            ts=1,  # type: ignore[arg-type]
+        ).wire
+
+    failed = FlowFailed(stage="judge", cause=FailureCause.LOST, reason="")
+    verdict = lie(JUDGE, JuryKind.VERDICT, LIE)
+    stranger, news = new_key(), members.keys["news"]
+    while True:
+        whole = chance.choice(overheard)
+        place = chance.randrange(len(whole))
+        yield whole
+        yield (
+            whole[:place] + bytes([whole[place] ^ (1 << chance.randrange(8))]) + whole[place + 1 :]
+        )
+        yield whole[:place]
+        yield chance.randbytes(200)
+        # Nobody's key, and another's name with no key for it.
+        yield seal_frame(stranger, header("judge"), verdict)
+        forged = seal_frame(stranger, header("judge"), verdict)
+        yield forged[:12] + members.keys["judge"].public + forged[44:]
+        # A peer with a key of its own speaks as another, elsewhere, or to another.
+        yield seal_frame(news, header("news"), verdict)
+        yield seal_frame(news, header("news"), lie(JUDGE, Kind.FLOW_FAILED, failed))
+        yield seal_frame(news, header("news"), lie(CLI, Kind.FLOW_FAILED, failed))
+        yield seal_frame(news, header("news", asked="req_other"), verdict)
+        other = lie("news", Kind.FLOW_FAILED, failed, asked="req_other")
+        yield seal_frame(news, header("news"), other)
+        yield seal_frame(news, header("news", to=members.keys["judge"].name), verdict)
+        # A process that is no more.
+        yield seal_frame(news, replace(header("news"), to_boot="0"), verdict)
+        yield seal_frame(members.keys["judge"], replace(header("judge"), boot="0"), verdict)
+        yield seal_frame(news, header("news"), verdict[:-3])
+        yield seal_frame(news, header("news"), b"[" * 5_000)
+        yield seal_frame(news, header("news"), b"x" * (1 << 20))

@@ -1,0 +1,110 @@
+"""Nothing is read before a pinned key's signature holds, and each message is taken once."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from agents.bus.envelope import CLI
+from agents.mesh.frame import (
+    MAGIC,
+    MOST_FRAME,
+    DropCause,
+    DroppedError,
+    FrameHeader,
+    FrameKind,
+    open_frame,
+    seal_frame,
+)
+from agents.mesh.link import SeenNumbers
+from agents.mesh.peers import MeshFileError, Peer, PeerBook, checked_book, read_book, read_member
+from agents.mesh.signing import MeshKeyError, new_key, read_key, write_key
+from tests.fakes.mesh_wire import new_members
+from tests.fakes.small_debate import CRITIC, SCOUT
+
+MEMBERS = new_members((SCOUT, CRITIC))
+DESK = MEMBERS.keys["desk"]
+HEADER = FrameHeader(FrameKind.DATA, DESK.name, "1", 0, to_boot="2", request="req_1")
+WHOLE = seal_frame(MEMBERS.keys["scout"], HEADER, b"{}")
+
+
+def cause(data: bytes) -> DropCause:
+    with pytest.raises(DroppedError) as refused:
+        open_frame(data, MEMBERS.book, DESK.name)
+    return refused.value.cause
+
+
+def test_a_whole_message_says_who_sent_it() -> None:
+    frame = open_frame(WHOLE, MEMBERS.book, DESK.name)
+    assert (frame.sender.name, frame.header, frame.payload) == ("scout", HEADER, b"{}")
+
+
+def test_every_changed_bit_is_noticed() -> None:
+    for place in range(len(WHOLE)):
+        changed = WHOLE[:place] + bytes([WHOLE[place] ^ 1]) + WHOLE[place + 1 :]
+        assert cause(changed) in (
+            *(DropCause.FORGED, DropCause.STRANGER),
+            *(DropCause.MALFORMED, DropCause.OTHER_VERSION),
+        )
+
+
+def test_what_is_not_right_is_named() -> None:
+    scout = MEMBERS.keys["scout"]
+    assert cause(b"") is DropCause.MALFORMED
+    assert cause(b'{"service": "x"}') is DropCause.MALFORMED
+    assert cause(MAGIC + b"x" * 50) is DropCause.MALFORMED
+    assert cause(b"zuno-mesh 2\n" + WHOLE[len(MAGIC) :]) is DropCause.OTHER_VERSION
+    assert cause(WHOLE + b"x" * MOST_FRAME) is DropCause.OVERSIZE
+    assert cause(seal_frame(new_key(), HEADER)) is DropCause.STRANGER
+    assert cause(WHOLE[:44] + bytes(64) + WHOLE[108:]) is DropCause.FORGED
+    other = replace(HEADER, to=MEMBERS.keys["critic"].name)
+    assert cause(seal_frame(scout, other)) is DropCause.WRONG_RECIPIENT
+    body = b'{"kind": "data", "unknown": 1}\n'
+    signed = MAGIC + scout.public + scout.sign(MAGIC + body) + body
+    assert cause(signed) is DropCause.MALFORMED
+
+
+def test_each_number_is_new_once_and_old_ones_never_again() -> None:
+    seen = SeenNumbers()
+    for number in (5, 3, 9_000):
+        assert seen.is_new(number)
+        seen.add(number)
+        assert not seen.is_new(number)
+    assert not seen.is_new(4)
+    assert not seen.is_new(-1)
+    assert seen.is_new(8_999)
+
+
+def test_a_key_file_is_private_and_never_replaced(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path, key = tmp_path / "key.pem", new_key()
+    write_key(path, key)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert read_key(path).name == key.name
+    with pytest.raises(FileExistsError):
+        write_key(path, new_key())
+    path.chmod(0o644)
+    with pytest.raises(MeshKeyError):
+        read_key(path)
+    (tmp_path / "broken.pem").write_text("nothing")
+    (tmp_path / "broken.pem").chmod(0o600)
+    with pytest.raises(MeshKeyError):
+        read_key(tmp_path / "broken.pem")
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"mesh": "zuno", "peers": [{"name": "x"}]}'])
+def test_a_broken_peer_file_is_refused_in_words(tmp_path, text: str) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "peers.json").write_text(text)
+    (tmp_path / "member.json").write_text(text)
+    with pytest.raises(MeshFileError):
+        read_book(tmp_path)
+    with pytest.raises(MeshFileError):
+        read_member(tmp_path)
+    with pytest.raises(MeshFileError):
+        read_book(tmp_path / "nowhere")
+
+
+def test_a_key_stands_for_one_peer_alone() -> None:
+    key = new_key().name
+    twice = PeerBook("zuno", (Peer("desk", CLI, key), Peer("scout", SCOUT, key)))
+    with pytest.raises(MeshFileError):
+        checked_book(twice)
