@@ -195,6 +195,9 @@ class MeshEndpoint:
                     self._take(open_frame(data, self.book, self.me))
                 except DroppedError as error:
                     self.dropped[error.cause] += 1
+                except Exception as error:  # one bad message may not make this peer deaf
+                    self.dropped[DropCause.MALFORMED] += 1
+                    self.trouble = f"A message could not be taken ({type(error).__name__})."
             self._acknowledge()
 
     def _take(self, frame: Frame) -> None:

@@ -1,0 +1,269 @@
+"""A whole mesh in processes of its own: nodes or a server, four agents, and a desk in this one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agents.bus.run import Listener
+from agents.lp.debate import LP_FLOW
+from agents.lp.payloads import CRITIC, FlowStart
+from agents.mesh.layout import DESK, MeshPlan, lay_out, planned_members
+from agents.mesh.peers import Engine
+from agents.numbers.profiles import RiskProfile
+from chain.base.canonical import canonical
+from chain.base.home import Home
+from chain.contracts.networks import network_named
+from tests.fork_server import fork_server
+from zuno_tui.session.debate import Debating, debate
+from zuno_tui.session.session import Session
+from zuno_tui.settings import Settings
+from zuno_tui.settings.debates import debate_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agents.bus.payload import FlowFailed
+    from chain.devnet.launch import DevnetReady
+    from tests.fork_server import ForkedProcess
+    from zuno_tui.session.agents_elsewhere import AgentPlaces
+    from zuno_tui.session.debate import Debated
+
+_PATIENCE = 60.0
+
+
+def nats_program() -> str | None:
+    """A real server: on the path, where one is named, or where `go install` puts it."""
+    for one in (os.environ.get("ZUNO_NATS_SERVER"), shutil.which("nats-server")):
+        if one:
+            return one
+    installed = Path.home() / "go" / "bin" / "nats-server"
+    return str(installed) if installed.exists() else None
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+@dataclass
+class Mesh:
+    """The processes of a mesh, by the names of its members."""
+
+    folder: Path
+    engine: Engine
+    devnet: DevnetReady
+    critics: int = 1
+    agents: dict[str, ForkedProcess] = field(default_factory=dict)
+    nodes: dict[str, ForkedProcess] = field(default_factory=dict)
+    server: subprocess.Popen[bytes] | None = None
+    server_port: int = 0
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def home(self) -> Home:
+        return Home(self.folder / "home", self.folder / "cache")
+
+    def member_folder(self, name: str) -> Path:
+        return self.home.root / "mesh" if name == DESK else self.folder / "members" / name
+
+    def lay_out(self) -> None:
+        members = planned_members(LP_FLOW.handlers, {}, critics=self.critics, critic=CRITIC)
+        [self.server_port] = free_ports(1)
+        server = f"nats://127.0.0.1:{self.server_port}"
+        plan = MeshPlan("zuno", self.engine, members, 9600, server)
+        folders = {member.name: self.member_folder(member.name) for member in members}
+        self.home.prepare()
+        lay_out(plan, folders)
+        if self.engine is Engine.AXL:
+            self._choose_ports([member.name for member in members])
+        self.names = [member.name for member in members if member.name != DESK]
+        self.roles = {member.name: str(member.role) for member in members}
+
+    def _choose_ports(self, names: list[str]) -> None:
+        ports = free_ports(2 * len(names))
+        listens = [f"tls://127.0.0.1:{port}" for port in ports[len(names) :]]
+        for index, name in enumerate(names):
+            folder = self.member_folder(name)
+            config = json.loads((folder / "node.json").read_bytes())
+            config |= {"api_port": ports[index], "Listen": [listens[index]]}
+            config["Peers"] = listens[:index]
+            (folder / "node.json").write_text(json.dumps(config))
+            member = json.loads((folder / "member.json").read_bytes())
+            member["url"] = f"http://127.0.0.1:{ports[index]}"
+            (folder / "member.json").write_text(json.dumps(member))
+
+    def start_node(self, name: str) -> None:
+        config = str(self.member_folder(name) / "node.json")
+        self.nodes[name] = self._start(name, "tests.fakes.axl.node", "-config", config)
+
+    def start_agent(self, name: str, *options: str) -> None:
+        folder = str(self.member_folder(name))
+        arguments = ("agent", self.roles[name], "--home", folder, *options)
+        self.agents[name] = self._start(name, "zuno_tui", *arguments)
+
+    def start_server(self) -> None:
+        program = nats_program()
+        assert program is not None
+        store = self.folder / "nats"
+        place = ("-a", "127.0.0.1", "-p", str(self.server_port))
+        self.server = subprocess.Popen(
+            [program, *place, "-js", "-sd", str(store)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        ends = time.monotonic() + _PATIENCE
+        while time.monotonic() < ends:
+            try:
+                with socket.create_connection(("127.0.0.1", self.server_port), 1):
+                    return
+            except OSError:
+                time.sleep(0.02)
+        raise TimeoutError("the NATS server does not listen")
+
+    def stop_server(self) -> None:
+        if self.server is not None:
+            self.server.terminate()
+            self.server.wait(10)
+
+    def start(self) -> None:
+        if self.engine is Engine.AXL:
+            for name in (DESK, *self.names):
+                self.start_node(name)
+        else:
+            self.start_server()
+        for name in self.names:
+            self.start_agent(name)
+        for name in self.names:
+            self.wait_until_ready(name)
+
+    def wait_until_ready(self, name: str, times: int = 1) -> None:
+        ends = time.monotonic() + _PATIENCE
+        while self.log(name).count('"event":"ready"') < times:
+            assert time.monotonic() < ends, self.log(name)
+            time.sleep(0.02)
+
+    def log(self, name: str) -> str:
+        path = self.folder / f"{name}.log"
+        return path.read_text() if path.exists() else ""
+
+    def kill_agent(self, name: str) -> None:
+        self.agents[name].kill()
+        self.agents[name].ended(5)
+
+    def spoil(self, **faults: float) -> None:
+        """Make the way bad at every node."""
+        for name in self.nodes:
+            config = json.loads((self.member_folder(name) / "node.json").read_bytes())
+            url = f"http://127.0.0.1:{config['api_port']}/faults"
+            request = urllib.request.Request(url, json.dumps(faults).encode(), method="POST")
+            urllib.request.urlopen(request, timeout=5).close()
+
+    def stop(self) -> None:
+        for process in (*self.agents.values(), *self.nodes.values()):
+            if process.ended(0) is None:
+                process.kill()
+        if self.server is not None and self.server.poll() is None:
+            self.server.kill()
+            self.server.wait(5)
+
+    def _start(self, name: str, module: str, *arguments: str) -> ForkedProcess:
+        environment = {
+            "PATH": os.environ.get("PATH", ""),
+            "HOME": str(self.folder),
+            "ZUNO_RPC": self.devnet.url,
+            "ZUNO_NETWORK": "devnet",
+            "ZUNO_DETERMINISTIC": "true",
+            **self.environment,
+        }
+        with ExitStack() as stack:
+            stdin = stack.enter_context(Path(os.devnull).open())
+            log = stack.enter_context((self.folder / f"{name}.log").open("ab"))
+            files = [stdin.fileno(), log.fileno(), log.fileno()]
+            return fork_server().start(module, *arguments, environment=environment, files=files)
+
+
+@contextmanager
+def running_mesh(
+    folder: Path, engine: Engine, devnet: DevnetReady, *, critics: int = 1
+) -> Iterator[Mesh]:
+    mesh = Mesh(folder, engine, devnet, critics)
+    mesh.lay_out()
+    try:
+        mesh.start()
+        yield mesh
+    finally:
+        mesh.stop()
+
+
+def session_on(home: Home, devnet: DevnetReady, told: list[str] | None = None) -> Session:
+    network = network_named("devnet")
+    settings = Settings(
+        network="devnet", address=devnet.wallet, endpoints={network.name: (devnet.url,)}
+    )
+    said = [] if told is None else told
+    return Session(home, settings, network, as_json=False, narrate=said.append)
+
+
+@dataclass(frozen=True)
+class Held:
+    debated: Debated
+    places: list[AgentPlaces]
+    prose: list[tuple[str, str]]
+
+    @property
+    def plan_bytes(self) -> bytes:
+        plan = self.debated.ended.plan
+        assert plan is not None, self.debated.ended.failure
+        return canonical(plan.model_dump(mode="json", by_alias=True))
+
+    @property
+    def transcript(self) -> list[tuple[str, str]]:
+        return [(turn.role, turn.thought.text) for turn in self.debated.ended.transcript]
+
+    @property
+    def failure(self) -> FlowFailed | None:
+        return self.debated.ended.failure
+
+
+async def hold(
+    session: Session,
+    token_id: int,
+    transport: str,
+    request_id: str,
+    *,
+    profile: RiskProfile = RiskProfile.BALANCED,
+) -> Held:
+    """One debate about a position, on the record in the session's home."""
+    settings = debate_settings(
+        session.settings, {}, profile=profile.value, deterministic=True, transport=transport
+    )
+    places: list[AgentPlaces] = []
+    prose: list[tuple[str, str]] = []
+    listener = Listener(on_prose=lambda role, text: prose.append((role, text)))
+    debating = Debating(
+        session, settings, request_id, listener, lambda _role, _error: None, places.append
+    )
+    start = FlowStart(token_id=token_id, profile=profile, max_rounds=settings.max_rounds)
+    async with session.sources() as sources:
+        return Held(await debate(debating, sources, start), places, prose)
+
+
+def terminate(process: ForkedProcess) -> int | None:
+    os.kill(process.pid, signal.SIGTERM)
+    return process.ended(10)
