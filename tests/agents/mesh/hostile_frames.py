@@ -12,11 +12,13 @@ from agents.bus.envelope import CLI, Kind
 from agents.bus.payload import FailureCause, FlowFailed
 from agents.mesh.frame import FlowStamp, FrameHeader, FrameKind, seal_frame
 from agents.mesh.signing import new_key
-from tests.fakes.jury import JUDGE, JURY, JuryKind, Verdict
+from tests.fakes.jury import EXPERTS, JUDGE, JURY, JuryKind, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agents.bus.envelope import Role
+    from agents.bus.payload import Payload
     from tests.fakes.mesh_wire import Members
 
 LIE = Verdict(total=666, heard=())
@@ -37,14 +39,14 @@ def hostile_frames(
             FrameKind.DATA, to, boot, next(numbers), to_boot=desk_boot, request=asked, stamp=stamp
         )
 
-    def lie(sender: str, kind: str, payload: object, asked: str = request) -> bytes:
+    def lie(sender: Role, kind: str, payload: Payload, asked: str = request) -> bytes:
         return JURY.registry.seal(
             asked,
             sender=sender,
             recipient=CLI,
             kind=kind,
             payload=payload,
-            ts=1,  # type: ignore[arg-type]
+            ts=1,
         ).wire
 
     failed = FlowFailed(stage="judge", cause=FailureCause.LOST, reason="")
@@ -68,7 +70,7 @@ def hostile_frames(
         yield seal_frame(news, header("news"), lie(JUDGE, Kind.FLOW_FAILED, failed))
         yield seal_frame(news, header("news"), lie(CLI, Kind.FLOW_FAILED, failed))
         yield seal_frame(news, header("news", asked="req_other"), verdict)
-        other = lie("news", Kind.FLOW_FAILED, failed, asked="req_other")
+        other = lie(EXPERTS[0], Kind.FLOW_FAILED, failed, asked="req_other")
         yield seal_frame(news, header("news"), other)
         yield seal_frame(news, header("news", to=members.keys["judge"].name), verdict)
         # A process that is no more.

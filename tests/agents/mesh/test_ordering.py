@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 
-from agents.bus.envelope import CLI, Kind
+from agents.bus.envelope import CLI, Kind, Role
 from agents.bus.payload import Thought
 from agents.mesh.frame import FlowStamp
 from agents.mesh.ordering import Copy, RequestOrder, Taken
@@ -14,7 +14,13 @@ from tests.fakes.small_debate import CRITIC, REGISTRY, SCOUT, STRATEGIST, SmallK
 TURN = Turn(position=7, rounds=1, round=0)
 
 
-def copy(sender, number, structural, to=CLI, after=None):  # type: ignore[no-untyped-def]
+def copy(
+    sender: Role,
+    number: int,
+    structural: int,
+    to: Role = CLI,
+    after: dict[str, int] | None = None,
+) -> Copy:
     """A thought to the desk, or a structural message to another agent."""
     thinks = to == CLI
     envelope = REGISTRY.seal(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from agents.bus.payload import FlowTerms
-    from agents.lp.facts import CreateContext, CreateGoal, MarketContext
+    from agents.lp.facts import CreateContext, CreateGoal, MarketContext, PositionPast
     from agents.lp.services import Eyes
     from agents.model.interface import Model
     from agents.numbers.profiles import RiskProfile
@@ -84,6 +84,12 @@ class AgentEyes:
 
         async with self._sources() as sources:
             return await ChainObserver(sources).survey(goal, owner, profile)
+
+    async def position_past(self, token_id: int) -> PositionPast:
+        from agents.lp.observe import ChainObserver
+
+        async with self._sources() as sources:
+            return await ChainObserver(sources).position_past(token_id)
 
     @asynccontextmanager
     async def _sources(self) -> AsyncIterator[Sources]:
