@@ -5,7 +5,7 @@ VENV := .venv$(SUFFIX)
 BIN := $(VENV)/bin
 STAMPS := .setup$(SUFFIX)
 
-.PHONY: run test tests check bench soak mutants screenshots sbom setup world token-list lock clean
+.PHONY: run test tests check bench soak mutants screenshots nats-server sbom setup world token-list lock clean
 
 run: setup world  ## open the demo
 	$(BIN)/zuno demo
@@ -35,6 +35,9 @@ mutants: setup  ## lines changed on purpose, in a seeded sample, and which of th
 
 screenshots: setup world  ## the README's pictures, taken from the running commands
 	$(BIN)/python -m zuno_tui.screen.pictures
+
+nats-server:  ## a real NATS server for the tests of the mesh, in the cache; a minute with Go
+	GOBIN=$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/zuno/bin go install github.com/nats-io/nats-server/v2@v2.15.2
 
 sbom: setup  ## the software bill of materials, CycloneDX, from the lock files alone
 	$(BIN)/python -m release.sbom dist/zuno-tui.cdx.json

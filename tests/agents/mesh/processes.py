@@ -22,7 +22,7 @@ from agents.mesh.layout import DESK, MeshPlan, lay_out, planned_members
 from agents.mesh.peers import Engine
 from agents.numbers.profiles import RiskProfile
 from chain.base.canonical import canonical
-from chain.base.home import Home
+from chain.base.home import Home, cache_folder
 from chain.contracts.networks import network_named
 from tests.fork_server import fork_server
 from zuno_tui.session.debate import Debating, debate
@@ -43,11 +43,11 @@ _PATIENCE = 60.0
 
 
 def nats_program() -> str | None:
-    """A real server: on the path, where one is named, or where `go install` puts it."""
+    """A real server: where one is named, on the path, or where `make nats-server` puts it."""
     for one in (os.environ.get("ZUNO_NATS_SERVER"), shutil.which("nats-server")):
         if one:
             return one
-    installed = Path.home() / "go" / "bin" / "nats-server"
+    installed = cache_folder(os.environ) / "bin" / "nats-server"
     return str(installed) if installed.exists() else None
 
 

@@ -34,7 +34,7 @@ ENGINES = [
         Engine.NATS,
         marks=pytest.mark.skipif(
             nats_program() is None,
-            reason="no nats-server: apt install nats-server, or name one in ZUNO_NATS_SERVER",
+            reason="no nats-server: make nats-server, or apt install nats-server",
         ),
     ),
 ]
@@ -85,13 +85,10 @@ async def test_an_agent_that_is_killed_is_told_of_and_comes_back(
     session = session_on(mesh.home, devnet)
     token_id = min(positions_by_state(devnet.url).values())
     mesh.kill_agent("critic")
-    began = time.monotonic()
     held = await hold(session, token_id, "auto", f"killed-{mesh.engine}")
-    took = time.monotonic() - began
     assert held.places[-1].transport == "local"
     assert "critic" in held.places[-1].reason
     assert held.debated.ended.plan is not None
-    assert took < 10, took
     mesh.start_agent("critic")
     mesh.wait_until_ready("critic", 2)
     again = await hold(session, token_id, "mesh", f"again-{mesh.engine}")
