@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agents.bus.worker import StageFailedError
+from agents.lp.observe import ChainObserver
 from agents.lp.services import DebateServices
 from agents.model.budget import Budget
+from agents.model.connection import ModelConnections
 from chain.base.store import Store
 from chain.contracts.networks import UnknownNetworkError, network_named
+from chain.positions.overview import Sources
+from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
+from chain.rpc.client import RpcClient
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -24,7 +29,6 @@ if TYPE_CHECKING:
     from agents.numbers.profiles import RiskProfile
     from chain.base.home import Home
     from chain.contracts.networks import Network
-    from chain.positions.overview import Sources
     from zuno_tui.settings import Settings
     from zuno_tui.settings.debates import DebateSettings
 
@@ -34,8 +38,6 @@ async def agent_services(
     home: Home, settings: Settings, debates: DebateSettings
 ) -> AsyncIterator[Callable[[str, FlowTerms], DebateServices]]:
     """Makes what a request is worked on with, for as long as the block lasts."""
-    from agents.model.connection import ModelConnections
-
     home.prepare()
     store, _ = Store.open(home.database, now=time.time())
     with store:
@@ -74,29 +76,19 @@ class AgentEyes:
         self._store = store
 
     async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
-        from agents.lp.observe import ChainObserver
-
         async with self._sources() as sources:
             return await ChainObserver(sources).observe_position(token_id, profile)
 
     async def survey(self, goal: CreateGoal, owner: str, profile: RiskProfile) -> CreateContext:
-        from agents.lp.observe import ChainObserver
-
         async with self._sources() as sources:
             return await ChainObserver(sources).survey(goal, owner, profile)
 
     async def position_past(self, token_id: int) -> PositionPast:
-        from agents.lp.observe import ChainObserver
-
         async with self._sources() as sources:
             return await ChainObserver(sources).position_past(token_id)
 
     @asynccontextmanager
     async def _sources(self) -> AsyncIterator[Sources]:
-        from chain.positions.overview import Sources
-        from chain.prices.coingecko import CoinGecko, CoinGeckoSettings
-        from chain.rpc.client import RpcClient
-
         settings, network = self._settings, self._network
         endpoints = settings.endpoints_for(network)
         if not endpoints:
