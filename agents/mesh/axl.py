@@ -18,7 +18,8 @@ _DONE = 200
 _BAD_ID = 400
 _MOST_AT_ONCE = 100
 """What a node's queue holds; older messages it drops by itself."""
-_SHORTEST_WAIT, _LONGEST_WAIT = 0.004, 0.1
+_SHORTEST_WAIT, _LONGEST_WAIT = 0.02, 0.25
+"""Between two looks into the queue: short while there is talk, long when there is none."""
 _BROKEN_WAIT = 0.5
 _LIMITS = HttpLimits(connect_seconds=2, answer_seconds=5, most_bytes=MOST_FRAME + 1)
 
@@ -60,7 +61,7 @@ class AxlEngine:
                 self._wait = _SHORTEST_WAIT
                 return found
             await asyncio.sleep(_BROKEN_WAIT if self.broken else self._wait)
-            self._wait = min(self._wait * 1.3, _LONGEST_WAIT)
+            self._wait = min(self._wait * 1.5, _LONGEST_WAIT)
 
     async def known_nodes(self) -> frozenset[str]:
         """Every node that this one knows of: `peers` would be its direct links alone."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agents.mesh.endpoint import MeshEndpoint
     from agents.mesh.peers import Peer
 
-GATHER_SECONDS = 3.0
+GATHER_SECONDS = 4.0
 
 
 class Gathered(Struct, frozen=True):
@@ -35,13 +35,13 @@ async def gather_roles(
     endpoint: MeshEndpoint,
     roles: Iterable[Role],
     *,
-    seconds: float = GATHER_SECONDS,
+    seconds: float | None = None,
     twice: Role | None = None,
 ) -> Gathered:
     """Greet everybody who plays one of these roles, and choose among those who answer."""
     wanted = tuple(role for role in roles if role != CLI)
     peers = tuple(peer for role in wanted for peer in endpoint.book.of_role(role))
-    met = await endpoint.met(peers, seconds)
+    met = await endpoint.met(peers, GATHER_SECONDS if seconds is None else seconds)
     fit = [peer for peer in met if endpoint.versions_of(peer) == endpoint.versions]
     routes: dict[Role, Peer] = {}
     missing = []

@@ -40,6 +40,13 @@ ENGINES = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that does much else is slow to answer, and that is not what is tried here."""
+    monkeypatch.setattr("agents.mesh.gathering.GATHER_SECONDS", 40.0)
+    monkeypatch.setattr("zuno_tui.session.debate._QUIET_ELSEWHERE", 30.0)
+
+
 @pytest.fixture(params=ENGINES, scope="module")
 def mesh(
     request: pytest.FixtureRequest, devnet: DevnetReady, tmp_path_factory: pytest.TempPathFactory
@@ -80,17 +87,19 @@ async def test_twenty_debates_over_the_mesh_give_the_same_plans(
 
 
 async def test_an_agent_that_is_killed_is_told_of_and_comes_back(
-    mesh: Mesh, devnet: DevnetReady
+    mesh: Mesh, devnet: DevnetReady, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = session_on(mesh.home, devnet)
     token_id = min(positions_by_state(devnet.url).values())
     mesh.kill_agent("critic")
+    monkeypatch.setattr("agents.mesh.gathering.GATHER_SECONDS", 2.0)
     held = await hold(session, token_id, "auto", f"killed-{mesh.engine}")
     assert held.places[-1].transport == "local"
     assert "critic" in held.places[-1].reason
     assert held.debated.ended.plan is not None
     mesh.start_agent("critic")
     mesh.wait_until_ready("critic", 2)
+    monkeypatch.setattr("agents.mesh.gathering.GATHER_SECONDS", 40.0)
     again = await hold(session, token_id, "mesh", f"again-{mesh.engine}")
     assert again.plan_bytes == held.plan_bytes
 
