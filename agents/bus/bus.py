@@ -181,7 +181,7 @@ class Bus(Generic[Services]):
         return HandlerContext(
             request_id,
             role,
-            flow.services,
+            self._spec.services_of(flow.services, role),
             say=lambda outgoing: self.post(request_id, role, outgoing),
             prose=lambda text: self._spoken(flow, role, text),
             board=Board(self._registry.roles),

@@ -64,6 +64,8 @@ class RemoteAgents(Struct, frozen=True):
     transport: EnvelopeTransport
     about: str = ""
     """What their services are made for, as the network of a debate."""
+    asking: tuple[Role, ...] = ()
+    """Those of them who ask a model."""
 
 
 async def run_flow(

@@ -30,3 +30,5 @@ class FlowSpec(Struct, Generic[Services], frozen=True):
     """The kinds it may begin with."""
     recorded_services: Callable[[Record], Services]
     """What its handlers work with when a record is run again: no model, no chain."""
+    services_of: Callable[[Services, Role], Services] = lambda services, _: services
+    """What of them one role works with, where not all have the same."""

@@ -55,6 +55,7 @@ LP_FLOW = FlowSpec(
     first=SCOUT,
     starts=(DebateKind.FLOW_START, DebateKind.FLOW_CREATE_START),
     recorded_services=recorded_services,
+    services_of=DebateServices.of_role,
 )
 
 
@@ -90,9 +91,8 @@ async def hold_debate(
         record,
         ambient=ambient,
         request_id=request_id,
-        # Agents elsewhere may ask models of their own.
         inputs={
-            MODEL_INPUT: model is not None or remote is not None,
+            MODEL_INPUT: model is not None if remote is None else _asking(remote),
             **({PLACES_INPUT: dict(places)} if places else {}),
         },
         limits=limits,
@@ -102,6 +102,11 @@ async def hold_debate(
         on_crash=on_crash,
     )
     return _ended(outcome)
+
+
+def _asking(remote: RemoteAgents) -> list[str] | bool:
+    """Who of the agents elsewhere asks a model; False where nobody does."""
+    return sorted(remote.asking) or False
 
 
 async def replay_debate(record: Record) -> tuple[ReplayReport, DebateEnd]:

@@ -14,13 +14,14 @@ from agents.lp.payloads import SCOUT
 from agents.model.recorded import RecordedModel
 
 if TYPE_CHECKING:
+    from agents.bus.envelope import Role
     from agents.bus.replay import Record
     from agents.lp.facts import CreateGoal
     from agents.model.interface import Model
     from agents.numbers.profiles import RiskProfile
 
 MODEL_INPUT = "model"
-"""Whether a model was asked, as the record says it."""
+"""Whether a model was asked, as the record says it; of agents elsewhere which of them asked one."""
 PLACES_INPUT = "agents"
 """Who of the mesh played which role, as the record says it."""
 _OBSERVATION = "observation"
@@ -44,6 +45,13 @@ class DebateServices(Struct, frozen=True):
 
     eyes: Eyes
     model: Model | None
+    asking: frozenset[str] | None = None
+    """Who asks the model, where not everybody does."""
+
+    def of_role(self, role: Role) -> DebateServices:
+        if self.asking is None or role in self.asking:
+            return self
+        return DebateServices(self.eyes, None)
 
 
 def observation(seen: MarketContext | CreateContext) -> Outgoing:
@@ -68,7 +76,9 @@ def past_fact(past: PositionPast | None) -> Outgoing:
 
 def recorded_services(record: Record) -> DebateServices:
     asked = record.inputs().get(MODEL_INPUT)
-    return DebateServices(RecordedEyes(record), RecordedModel(record.replies()) if asked else None)
+    model = RecordedModel(record.replies()) if asked else None
+    asking = frozenset(map(str, asked)) if isinstance(asked, list) else None
+    return DebateServices(RecordedEyes(record), model, asking)
 
 
 class RecordedEyes:

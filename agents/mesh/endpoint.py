@@ -19,7 +19,7 @@ from agents.mesh.frame import (
     open_frame,
     seal_frame,
 )
-from agents.mesh.introduction import PeerSight, new_boot, read_versions
+from agents.mesh.introduction import Introduction, PeerSight, new_boot, read_introduction
 from agents.mesh.link import Link, Pending, Unsent, retry_wait
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class MeshEndpoint:
         engine: MessageEngine,
         *,
         versions: Mapping[str, str],
+        asks: str = "",
         boot: str = "",
     ) -> None:
         self.dropped: Counter[DropCause] = Counter()
@@ -62,6 +63,7 @@ class MeshEndpoint:
         self.on_boot: Callable[[Peer, bool], None] = lambda _peer, _first: None
         """Told that a process of a peer was met, and whether it is the first."""
         self.versions = dict(versions)
+        self._asks = asks
         self.book = book
         self._key = key
         self._engine = engine
@@ -102,7 +104,7 @@ class MeshEndpoint:
         while len(link.greeted) > _HELLOS_KEPT:
             link.greeted.pop(next(iter(link.greeted)))
         header = FrameHeader(FrameKind.HELLO, peer.key, self._boot, seq)
-        self._hand_over(link, header, self._told_versions())
+        self._hand_over(link, header, self._introduced())
 
     async def met(self, peers: tuple[Peer, ...], seconds: float) -> tuple[Peer, ...]:
         """Greet these, and those of them who answered before so long had passed."""
@@ -137,14 +139,18 @@ class MeshEndpoint:
 
     def versions_of(self, peer: Peer) -> dict[str, str]:
         """As it told them last; empty before it did."""
-        return self._links[peer.key].versions
+        return self._links[peer.key].introduction.versions
+
+    def asks(self, peer: Peer) -> str:
+        """The model it asks, by its own word; empty where it asks none."""
+        return self._links[peer.key].introduction.asks
 
     def sight(self, peer: Peer) -> PeerSight:
         link = self._links[peer.key]
         times = sorted(link.round_trips)
         return PeerSight(
             peer,
-            link.versions,
+            link.introduction,
             times[len(times) // 2] if times else None,
             None if link.heard_at is None else _now() - link.heard_at,
             len(link.greeted) / max(1, link.hellos),
@@ -214,7 +220,7 @@ class MeshEndpoint:
             case FrameKind.WELCOME:
                 self._welcomed(link, frame)
             case FrameKind.READY:
-                link.versions = read_versions(frame.payload)
+                link.introduction = read_introduction(frame.payload)
             case FrameKind.ACK:
                 self._acknowledged(link, header.acks)
             case _:
@@ -256,15 +262,15 @@ class MeshEndpoint:
             to_boot=header.boot,
             acks=(header.seq,),
         )
-        self._hand_over(link, answer, self._told_versions())
+        self._hand_over(link, answer, self._introduced())
 
     def _welcomed(self, link: Link, frame: Frame) -> None:
-        link.versions = read_versions(frame.payload)
+        link.introduction = read_introduction(frame.payload)
         for seq in frame.header.acks:
             if (began := link.greeted.pop(seq, None)) is not None:
                 link.round_trips.append(_now() - began)
         ready = FrameHeader(FrameKind.READY, link.peer.key, self._boot, link.take_seq())
-        self._hand_over(link, replace(ready, to_boot=link.boot), self._told_versions())
+        self._hand_over(link, replace(ready, to_boot=link.boot), self._introduced())
         self._push(link)
 
     def _meet(self, link: Link, boot: str) -> None:
@@ -352,8 +358,8 @@ class MeshEndpoint:
             else:
                 self.trouble = ""
 
-    def _told_versions(self) -> bytes:
-        return msgspec.json.encode(self.versions)
+    def _introduced(self) -> bytes:
+        return msgspec.json.encode(Introduction(self.versions, self._asks))
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work, name="mesh")

@@ -10,21 +10,30 @@ import msgspec
 from msgspec import Struct
 
 from agents.mesh.frame import DropCause, DroppedError
+from chain.base.clean_text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from agents.mesh.peers import Peer
 
-_VERSIONS = msgspec.json.Decoder(dict[str, str])
-_MOST_VERSION_BYTES = 1_024
+_MOST_BYTES = 1_024
+
+
+class Introduction(Struct, frozen=True):
+    """What a process tells of itself."""
+
+    versions: dict[str, str] = {}
+    asks: str = ""
+    """The model it asks; empty where it asks none."""
+
+
+_INTRODUCTION = msgspec.json.Decoder(Introduction)
 
 
 class PeerSight(Struct, frozen=True):
     """How a peer is seen from here."""
 
     peer: Peer
-    versions: Mapping[str, str]
+    introduction: Introduction
     """Empty where it has not answered."""
     round_trip: float | None
     """The median in seconds."""
@@ -47,10 +56,15 @@ def new_boot() -> str:
     return f"{time.time_ns():020d}-{secrets.token_hex(8)}"
 
 
-def read_versions(payload: bytes) -> dict[str, str]:
-    if len(payload) > _MOST_VERSION_BYTES:
+def read_introduction(payload: bytes) -> Introduction:
+    if len(payload) > _MOST_BYTES:
         raise DroppedError(DropCause.OVERSIZE)
     try:
-        return _VERSIONS.decode(payload)
+        told = _INTRODUCTION.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise DroppedError(DropCause.MALFORMED) from None
+    versions = {
+        clean_text(name, limit=40): clean_text(value, limit=40)
+        for name, value in told.versions.items()
+    }
+    return Introduction(versions, clean_text(told.asks, limit=80))

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from agents.mesh.peers import Member, Peer
 
 
-def joined(folder: Path, versions: Mapping[str, str]) -> tuple[MeshEndpoint, Peer, Member]:
+def joined(
+    folder: Path, versions: Mapping[str, str], *, asks: str = ""
+) -> tuple[MeshEndpoint, Peer, Member]:
     """The endpoint of the member whose folder this is; it is opened as `async with`."""
     member, book = read_member(folder), read_book(folder)
     key = read_key(folder / KEY_FILE)
@@ -35,4 +37,4 @@ def joined(folder: Path, versions: Mapping[str, str]) -> tuple[MeshEndpoint, Pee
             "Copy the peer file of the mesh here."
         )
     engine = AxlEngine(member.url) if member.engine is Engine.AXL else NatsEngine(member, book, me)
-    return MeshEndpoint(key, book, engine, versions=versions), me, member
+    return MeshEndpoint(key, book, engine, versions=versions, asks=asks), me, member

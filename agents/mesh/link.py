@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from agents.mesh.introduction import Introduction
+
 if TYPE_CHECKING:
     from agents.mesh.frame import FrameHeader
     from agents.mesh.peers import Peer
@@ -64,7 +66,7 @@ class Link(Struct):
     peer: Peer
     boot: str = ""
     """Of the process that answered last; empty before it did."""
-    versions: dict[str, str] = field(default_factory=dict)
+    introduction: Introduction = Introduction()
     seen: SeenNumbers = field(default_factory=SeenNumbers)
     next_seq: int = 0
     waiting: deque[Unsent] = field(default_factory=deque)

@@ -30,10 +30,6 @@ class RecordedModel:
         self._replies = replies
         self._steps: Counter[Role] = Counter()
 
-    def was_asked_by(self, role: Role) -> bool:
-        """Over a mesh some roles may have had a model and others none."""
-        return any(asker == role for asker, _ in self._replies)
-
     async def ask(
         self,
         role: Role,

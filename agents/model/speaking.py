@@ -13,7 +13,6 @@ from agents.bus.envelope import CLI, Kind
 from agents.bus.payload import ModelReply, StruckClaim, Thought
 from agents.bus.worker import Outgoing
 from agents.model.interface import ModelUnavailable, Unavailability
-from agents.model.recorded import RecordedModel
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -43,7 +42,7 @@ async def ask(
     context: HandlerContext[Services], model: Model | None, brief: Brief, schema: type[Reply]
 ) -> Spoken[Reply]:
     """The model's reply to a brief; without one the rules speak."""
-    if model is None or (isinstance(model, RecordedModel) and not model.was_asked_by(context.role)):
+    if model is None:
         return Spoken(None)
     try:
         answer = await ask_on_record(context, model, brief.prompt, schema)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agents.bus.run import RemoteAgents
+    from agents.mesh.endpoint import MeshEndpoint
     from agents.mesh.peers import Peer
     from chain.base.home import Home
     from zuno_tui.session.session import Session
@@ -123,7 +124,13 @@ async def _on_the_mesh(session: Session, folder: Path) -> AsyncIterator[Gatherin
             return
         routes = gathered.routes
         transport = DeskTransport(endpoint, LP_FLOW.registry, routes, clock=time.time)
-        peers = {str(role): peer_words(peer) for role, peer in routes.items()}
-        remote = RemoteAgents(tuple(routes), transport, session.network.name)
+        peers = {str(role): _played_by(endpoint, peer) for role, peer in routes.items()}
+        asking = tuple(role for role, peer in routes.items() if endpoint.asks(peer))
+        remote = RemoteAgents(tuple(routes), transport, session.network.name, asking)
         yield Gathering(remote, AgentPlaces(str(member.engine), peers))
         await endpoint.drained(_FAREWELL_SECONDS)
+
+
+def _played_by(endpoint: MeshEndpoint, peer: Peer) -> str:
+    model = endpoint.asks(peer)
+    return f"{peer_words(peer)} with {model}" if model else peer_words(peer)

@@ -13,6 +13,7 @@ from agents.bus.replay import read_record
 from agents.lp.debate import replay_debate
 from agents.mesh.peers import Engine
 from agents.numbers.profiles import RiskProfile
+from chain.base.home import Home
 from tests.agents.conftest import positions_by_state
 from tests.agents.mesh.processes import (
     Mesh,
@@ -58,11 +59,15 @@ def mesh(
 
 async def compare(mesh: Mesh, devnet: DevnetReady, count: int) -> None:
     session = session_on(mesh.home, devnet)
+    # What was advised earlier is remembered in the home, and so part of what is argued from.
+    alone = Home(mesh.folder / "alone", mesh.folder / "cache")
+    alone.prepare()
+    local = session_on(alone, devnet)
     tokens = sorted(positions_by_state(devnet.url).values())
     asked = itertools.islice(itertools.cycle(itertools.product(tokens, RiskProfile)), count)
     for number, (token_id, profile) in enumerate(asked):
         name = f"{mesh.engine}{number}-{time.time_ns()}"
-        here = await hold(session, token_id, "local", f"here-{name}", profile=profile)
+        here = await hold(local, token_id, "local", f"here-{name}", profile=profile)
         there = await hold(session, token_id, "mesh", f"there-{name}", profile=profile)
         [places] = there.places
         assert places.transport == mesh.engine

@@ -78,7 +78,8 @@ def run(arguments: Namespace) -> int:
 
 async def _play(role: Role, home: Home, settings: Settings, debates: DebateSettings) -> int:
     versions = running_versions(LP_FLOW.package)
-    endpoint, me, member = joined(home.root, versions)
+    asks = "" if debates.model is None else debates.model.of(role).model
+    endpoint, me, member = joined(home.root, versions, asks=asks)
     if me.role != role:
         raise MeshFileError(
             f"The key in {home.root} is bound to {me.role}, not to {role}. "

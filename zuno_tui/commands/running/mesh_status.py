@@ -89,10 +89,12 @@ def _line(sight: PeerSight, ours: dict[str, str]) -> str:
     start = f"  {peer.name:12} {peer.key[:8]}  "
     if not sight.visible:
         return f"{start}does not answer"
-    if dict(sight.versions) != ours:
-        return f"{start}runs {version_words(sight.versions)}, this is {version_words(ours)}"
+    if sight.introduction.versions != ours:
+        theirs = version_words(sight.introduction.versions)
+        return f"{start}runs {theirs}, this is {version_words(ours)}"
     trip = "unknown" if sight.round_trip is None else f"{sight.round_trip * 1000:.0f} ms"
-    return f"{start}round trip {trip}, {sight.lost:.0%} lost"
+    model = f", asks {sight.introduction.asks}" if sight.introduction.asks else ""
+    return f"{start}round trip {trip}, {sight.lost:.0%} lost{model}"
 
 
 def _document(sight: PeerSight, ours: dict[str, str]) -> Json:
@@ -100,11 +102,12 @@ def _document(sight: PeerSight, ours: dict[str, str]) -> Json:
         "name": sight.peer.name,
         "role": sight.peer.role,
         "key": sight.peer.key,
+        "model": sight.introduction.asks or None,
         "owner": sight.peer.owner or None,
         "visible": sight.visible,
         "roundTripSeconds": sight.round_trip,
         "lost": sight.lost,
         "ageSeconds": sight.age,
-        "versions": {**sight.versions},
-        "sameVersion": dict(sight.versions) == ours if sight.visible else None,
+        "versions": {**sight.introduction.versions},
+        "sameVersion": sight.introduction.versions == ours if sight.visible else None,
     }
