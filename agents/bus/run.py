@@ -64,8 +64,8 @@ class RemoteAgents(Struct, frozen=True):
     transport: EnvelopeTransport
     about: str = ""
     """What their services are made for, as the network of a debate."""
-    asking: tuple[Role, ...] = ()
-    """Those of them who ask a model."""
+    asking: tuple[Role, ...] | None = None
+    """Those of them who ask a model; None where they do as those here do."""
 
 
 async def run_flow(

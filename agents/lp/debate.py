@@ -92,7 +92,7 @@ async def hold_debate(
         ambient=ambient,
         request_id=request_id,
         inputs={
-            MODEL_INPUT: model is not None if remote is None else _asking(remote),
+            MODEL_INPUT: _asking(model, remote),
             **({PLACES_INPUT: dict(places)} if places else {}),
         },
         limits=limits,
@@ -104,9 +104,12 @@ async def hold_debate(
     return _ended(outcome)
 
 
-def _asking(remote: RemoteAgents) -> list[str] | bool:
-    """Who of the agents elsewhere asks a model; False where nobody does."""
-    return sorted(remote.asking) or False
+def _asking(model: Model | None, remote: RemoteAgents | None) -> list[str] | bool:
+    """Whether models are asked, or by whom, where not all agents do alike."""
+    if remote is None or remote.asking is None:
+        return model is not None
+    here = () if model is None else (role for role in HANDLERS if role not in remote.roles)
+    return sorted((*remote.asking, *here)) or False
 
 
 async def replay_debate(record: Record) -> tuple[ReplayReport, DebateEnd]:
