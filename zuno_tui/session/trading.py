@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -17,12 +18,16 @@ from agents.trade.facts import DeskQuestion, DeskSettings, PastDecision
 from agents.trade.flow import TRADE_FLOW, hold_desk
 from agents.trade.limits import DeskLimits
 from agents.trade.observe.observer import MarketObserver
+from agents.trade.observe.outside import FearGreedReader, MacroReader, OptionsReader
 from agents.trade.plan_document import trade_document, trade_plan_in
-from agents.trade.terms import Objective
+from agents.trade.terms import Objective, SectionName
 from chain.base.redaction import Redactor
 from chain.exchange.journal import TradeJournal
 from chain.exchange.paper_venue import PaperTerms, PaperVenue
 from chain.exchange.public.binance import BASE_URL, SOURCE, BinancePublic, ExchangeAddress
+from chain.exchange.public.deribit import DeribitPublic
+from chain.exchange.public.fear_greed import FearGreedIndex
+from chain.exchange.public.fred import Fred
 from chain.exchange.public.market import contract_symbol
 from chain.exchange.venue import reconcile
 from zuno_tui.gate.trading import Trading
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
     from agents.bus.plan_store import PlanDocument
     from agents.trade.facts import HedgeFacts
     from agents.trade.flow import DeskEnd
+    from agents.trade.observe.sections import SectionReader
     from agents.trade.plan import TradePlan
     from agents.trade.terms import TradeMode
     from zuno_tui.session.session import Session
@@ -47,6 +53,33 @@ def exchange_address(session: Session) -> ExchangeAddress:
     if session.network.clock == "head":
         return ExchangeAddress(session.endpoints[0], EMBEDDED)
     return ExchangeAddress(BASE_URL, SOURCE)
+
+
+@asynccontextmanager
+async def outside_readers(session: Session) -> AsyncIterator[dict[SectionName, SectionReader]]:
+    """Sources beside the venue; the embedded chain's world has none, and asks nobody."""
+    if session.network.clock == "head":
+        yield {}
+        return
+    key = _fred_key(session)
+    async with AsyncExitStack() as closing:
+        options, fear = DeribitPublic(), FearGreedIndex()
+        closing.push_async_callback(options.close)
+        closing.push_async_callback(fear.close)
+        readers: dict[SectionName, SectionReader] = {
+            SectionName.OPTIONS: OptionsReader(options, time.time),
+            SectionName.FEAR_GREED: FearGreedReader(fear, time.time),
+        }
+        if key is not None:
+            macro = Fred(key)
+            closing.push_async_callback(macro.close)
+            readers[SectionName.MACRO] = MacroReader(macro, time.time)
+        yield readers
+
+
+def _fred_key(session: Session) -> str | None:
+    place = session.settings.trade.fred_key
+    return None if place is None else os.environ.get(place.removeprefix("env:")) or None
 
 
 def sample_seconds(session: Session) -> float:
@@ -110,18 +143,19 @@ async def argue_trade(
         FileSink(session.home.records / f"{request_id}.jsonl"),
         request_id,
         running_versions(TRADE_FLOW.package),
-        Redactor(url for chosen in session.settings.endpoints.values() for url in chosen),
+        Redactor(_secrets(session)),
         flow=TRADE_FLOW.name,
     )
     now = float(question.account.time)
     try:
-        ended = await hold_desk(
-            question,
-            MarketObserver(trading.market, sample_seconds=sample_seconds(session)),
-            record,
-            ambient=Ambient(lambda: now, lambda: request_id),
-            request_id=request_id,
-        )
+        async with outside_readers(session) as readers:
+            ended = await hold_desk(
+                question,
+                MarketObserver(trading.market, readers, sample_seconds=sample_seconds(session)),
+                record,
+                ambient=Ambient(lambda: now, lambda: request_id),
+                request_id=request_id,
+            )
     finally:
         record.close()
     if ended.plan is None:
@@ -129,6 +163,12 @@ async def argue_trade(
     document = trade_document(ended, record.last_hash)
     PlanStore(session.home.plans).keep(document)
     return ArguedTrade(ended, document)
+
+
+def _secrets(session: Session) -> tuple[str, ...]:
+    """Everything known to be secret, so that none of it can reach the record."""
+    urls = [url for chosen in session.settings.endpoints.values() for url in chosen]
+    return tuple(secret for secret in (*urls, _fred_key(session)) if secret)
 
 
 def stored_trade(session: Session, plan_id: str | None) -> tuple[TradePlan, PlanDocument]:

@@ -86,6 +86,13 @@ KeyPlace = Annotated[
         description='"keyring", or "env:" and the name of a variable; the key itself is never here',
     ),
 ]
+KeyVariable = Annotated[
+    str,
+    Meta(
+        pattern=rf"^{KEY_VARIABLE.pattern}$",
+        description='"env:" and the name of a variable; the key itself is never here',
+    ),
+]
 Temperature = Annotated[float, Meta(ge=0, le=2, description="a number from 0 to 2")]
 ReplyTokens = Annotated[
     int, Meta(ge=200, le=200_000, description="a whole number from 200 to 200000")
@@ -280,6 +287,7 @@ class TradeTable(SettingsTable, frozen=True):
     paper_usd: Positive | None = None
     order_usd: Positive | None = None
     account_leverage: Leverage | None = None
+    fred_key: KeyVariable | None = None
 
 
 class DefiLlamaTable(SettingsTable, frozen=True):

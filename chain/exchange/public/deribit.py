@@ -1,0 +1,174 @@
+"""Deribit's options as far as they are public: implied volatility, term, skew, puts to calls.
+
+An option's expiry and strike are read from its name, like ETH-27DEC26-3000-C: it ends at 08:00 UTC.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from math import erf, log, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from chain.base.units import DAY, HOUR
+from chain.exchange.public.fields import VenueAnswer
+from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SOURCE = "Deribit"
+BASE_URL = "https://www.deribit.com"
+_YEAR = 365 * DAY
+_EXPIRES_AT_HOUR = 8
+_NAME = re.compile(r"([A-Z]+)-([0-9]{1,2})([A-Z]{3})([0-9]{2})-([0-9]+)-([CP])")
+_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+_INDEX_HOURS = 30 * 24
+_NEAREST = 0.6
+"""Of a term: an expiry that is further off stands for another term."""
+_DELTA = 0.25
+_SKEW_DAYS = 30
+
+
+class OptionQuote(NamedTuple):
+    expires_at: int
+    strike: float
+    is_call: bool
+    open_interest: float
+    volatility: float
+    """Implied by its mark, a fraction a year."""
+    underlying: float
+
+
+class VolatilityIndex(Struct, frozen=True):
+    """DVOL by the hour, in percent a year, the oldest first."""
+
+    time: float
+    closes: tuple[float, ...]
+
+
+class DeribitPublic:
+    """Each question raises `MarketError`, with a phrase that can stand after "unknown:"."""
+
+    def __init__(self, base_url: str = BASE_URL) -> None:
+        self._http = MarketHttp(base_url, {}, name=SOURCE, limits=MARKET_LIMITS)
+        self._read = VenueAnswer(SOURCE)
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def volatility_index(self, coin: str, now: float) -> VolatilityIndex:
+        """The hours of the last 30 days."""
+        result = await self._result(
+            "get_volatility_index_data",
+            now,
+            currency=coin,
+            start_timestamp=str(int(now - _INDEX_HOURS * HOUR) * 1000),
+            end_timestamp=str(int(now) * 1000),
+            resolution="3600",
+        )
+        rows = self._read.rows(self._read.mapping(result, "index").get("data"), "index")
+        found = []
+        for row in rows:
+            fields = self._read.rows(row, "index")
+            if len(fields) != 5:
+                raise self._read.wrong("index")
+            time = self._read.seconds(fields[0], "index")
+            found.append((time, self._read.positive(fields[4], "index")))
+        if not found:
+            raise MarketError(f"{SOURCE} has no volatility index of {coin}")
+        found.sort()
+        return VolatilityIndex(found[-1][0], tuple(close for _, close in found))
+
+    async def options(self, coin: str, now: float) -> tuple[OptionQuote, ...]:
+        """Every option that has not ended; one whose name cannot be read is passed over."""
+        result = await self._result(
+            "get_book_summary_by_currency", now, currency=coin, kind="option"
+        )
+        found = []
+        for row in self._read.rows(result, "options"):
+            entry = self._read.mapping(row, "option")
+            named = _named(entry.get("instrument_name"))
+            volatility, underlying = entry.get("mark_iv"), entry.get("underlying_price")
+            if named is None or volatility is None or underlying is None or named[0] <= now:
+                continue
+            found.append(
+                OptionQuote(
+                    *named,
+                    self._read.amount(entry.get("open_interest"), "option"),
+                    self._read.amount(volatility, "option") / 100,
+                    self._read.positive(underlying, "option"),
+                )
+            )
+        return tuple(found)
+
+    async def _result(self, method: str, now: float, **parameters: str) -> object:
+        answer = await self._http.get(f"/api/v2/public/{method}", parameters, now=now)
+        return self._read.mapping(answer, "answer").get("result")
+
+
+def put_call_ratio(options: Sequence[OptionQuote]) -> float | None:
+    """Open puts over open calls."""
+    calls = sum(one.open_interest for one in options if one.is_call)
+    puts = sum(one.open_interest for one in options if not one.is_call)
+    return puts / calls if calls else None
+
+
+def term_volatility(options: Sequence[OptionQuote], days: float, now: float) -> float | None:
+    """Implied at the money by the expiry nearest to this term; None where none is near."""
+    chosen = _expiry_near(options, days, now)
+    if not chosen:
+        return None
+    strike = min(chosen, key=lambda one: abs(one.strike - one.underlying)).strike
+    found = [one.volatility for one in chosen if one.strike == strike and one.volatility > 0]
+    return sum(found) / len(found) if found else None
+
+
+def skew_25_delta(options: Sequence[OptionQuote], now: float) -> float | None:
+    """What puts of a quarter delta imply more than such calls, about a month ahead."""
+    chosen = [one for one in _expiry_near(options, _SKEW_DAYS, now) if one.volatility > 0]
+    puts = [one for one in chosen if not one.is_call]
+    calls = [one for one in chosen if one.is_call]
+    if not puts or not calls:
+        return None
+    put = min(puts, key=lambda one: abs(option_delta(one, now) + _DELTA))
+    call = min(calls, key=lambda one: abs(option_delta(one, now) - _DELTA))
+    return put.volatility - call.volatility
+
+
+def option_delta(option: OptionQuote, now: float) -> float:
+    """By Black and Scholes without interest."""
+    years = max(option.expires_at - now, 1.0) / _YEAR
+    spread = option.volatility * sqrt(years)
+    reach = log(option.underlying / option.strike) / spread + spread / 2
+    share = (1 + erf(reach / sqrt(2))) / 2
+    return share if option.is_call else share - 1
+
+
+def _expiry_near(options: Sequence[OptionQuote], days: float, now: float) -> list[OptionQuote]:
+    expiries = {one.expires_at for one in options}
+    nearest = min(expiries, key=lambda end: abs(end - now - days * DAY), default=None)
+    if nearest is None or abs(nearest - now - days * DAY) > _NEAREST * days * DAY:
+        return []
+    return [one for one in options if one.expires_at == nearest]
+
+
+def _named(name: object) -> tuple[int, float, bool] | None:
+    """Expiry, strike and whether it is a call."""
+    found = _NAME.fullmatch(name) if isinstance(name, str) else None
+    if found is None or found[3] not in _MONTHS:
+        return None
+    try:
+        end = datetime(
+            2000 + int(found[4]),
+            _MONTHS.index(found[3]) + 1,
+            int(found[2]),
+            _EXPIRES_AT_HOUR,
+            tzinfo=UTC,
+        )
+    except ValueError:
+        return None
+    strike = float(found[5])
+    return None if strike <= 0 else (int(end.timestamp()), strike, found[6] == "C")
