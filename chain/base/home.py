@@ -57,6 +57,11 @@ class Home(Struct, frozen=True):
         return self.root / "paper.db"
 
     @property
+    def memory(self) -> Path:
+        """What ended trades have taught."""
+        return self.root / "memory"
+
+    @property
     def alerts(self) -> Path:
         return self.root / "alerts.json"
 

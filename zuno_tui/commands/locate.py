@@ -44,6 +44,7 @@ def _places(home: Home) -> CommandAnswer:
         "outbox": home.outbox,
         "trades": home.trades,
         "paper": home.paper,
+        "memory": home.memory,
         "alerts": home.alerts,
         "plans": home.plans,
         "records": home.records,

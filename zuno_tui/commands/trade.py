@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from zuno_tui.shown.answer import CommandAnswer
 
 ModeName = Literal["swing", "position"]
-ASKED = ("status", "report", "why")
+ASKED = ("status", "report", "memory", "why")
 """What may be asked of the desk instead of naming a coin."""
 MODE = Argument("--mode", "for how long", choices=("swing", "position"), default="swing")
 _COIN = re.compile(r"[A-Za-z0-9]{2,12}", re.ASCII)
@@ -52,6 +52,8 @@ async def _answer(session: Session, asked: Trade) -> CommandAnswer:
             return await trade.status(session)
         case "report":
             return trade.report(session)
+        case "memory":
+            return await trade.memory(session)
         case "why":
             return trade.why(session)
         case coin:
@@ -73,5 +75,5 @@ COMMAND = Command(
     group=Group.PLAN,
     intent=Trade,
     answer=_answer,
-    verbs=(Verb("trade", _read, "trade SYMBOL|status|report|why"),),
+    verbs=(Verb("trade", _read, "trade SYMBOL|status|report|memory|why"),),
 )

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from agents.bus.ambient import Ambient
-from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError, PlanStore
+from agents.bus.plan_store import PlanStore
 from agents.bus.record import FileSink, RecordWriter, running_versions
-from agents.trade import FLOW
-from agents.trade.facts import DeskQuestion, DeskSettings, PastDecision
+from agents.trade.facts import DeskQuestion, DeskSettings
 from agents.trade.flow import TRADE_FLOW, hold_desk
 from agents.trade.limits import DeskLimits
 from agents.trade.observe.observer import MarketObserver
 from agents.trade.observe.outside import FearGreedReader, MacroReader, OptionsReader
-from agents.trade.plan_document import trade_document, trade_plan_in
+from agents.trade.plan_document import trade_document
 from agents.trade.terms import Objective, SectionName
 from chain.base.redaction import Redactor
 from chain.exchange.journal import TradeJournal
@@ -31,6 +30,8 @@ from chain.exchange.public.fred import Fred
 from chain.exchange.public.market import contract_symbol
 from chain.exchange.venue import reconcile
 from zuno_tui.gate.trading import Trading
+from zuno_tui.session.lessons import desk_record, learn, recalled, trade_memory
+from zuno_tui.session.trade_plans import last_decision
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from agents.trade.facts import HedgeFacts
     from agents.trade.flow import DeskEnd
     from agents.trade.observe.sections import SectionReader
-    from agents.trade.plan import TradePlan
     from agents.trade.terms import TradeMode
     from zuno_tui.session.session import Session
 
@@ -127,16 +127,25 @@ async def argue_trade(
 ) -> ArguedTrade:
     """Argue on the record and keep the plan that comes of it."""
     symbol = contract_symbol(coin)
+    previous = last_decision(session, symbol)
+    objective = Objective.TRADE if hedge is None else Objective.HEDGE
+    with trade_memory(session) as memory:
+        await learn(session, trading, memory)
+        regime = "" if previous is None else previous.regime.value
+        lessons = recalled(memory, symbol, f"{symbol} {mode.value} {objective.value} {regime}")
+        record_so_far = desk_record(memory.all())
     question = DeskQuestion(
         asked_at=int(time.time()),
         symbol=symbol,
         coin=symbol.removesuffix("USDT"),
         mode=mode,
-        objective=Objective.TRADE if hedge is None else Objective.HEDGE,
+        objective=objective,
         account=await trading.account(),
         settings=trading.settings,
         hedge=hedge,
-        previous=last_decision(session, symbol),
+        previous=previous,
+        lessons=lessons,
+        record=record_so_far,
     )
     request_id = f"req_{secrets.token_hex(8)}"
     record = RecordWriter(
@@ -169,26 +178,3 @@ def _secrets(session: Session) -> tuple[str, ...]:
     """Everything known to be secret, so that none of it can reach the record."""
     urls = [url for chosen in session.settings.endpoints.values() for url in chosen]
     return tuple(secret for secret in (*urls, _fred_key(session)) if secret)
-
-
-def stored_trade(session: Session, plan_id: str | None) -> tuple[TradePlan, PlanDocument]:
-    """The trade plan of this id, or the newest."""
-    document = PlanStore(session.home.plans).find(plan_id, FLOW)
-    return trade_plan_in(document), document
-
-
-def last_decision(session: Session, symbol: str) -> PastDecision | None:
-    """The newest plan on this contract, for consistency; one that cannot be read is none."""
-    try:
-        plan, _ = stored_trade(session, None)
-    except (DamagedPlanError, NoSuchPlanError):
-        return None
-    if plan.symbol != symbol or plan.regime is None:
-        return None
-    return PastDecision(
-        plan_id=plan.plan_id,
-        time=plan.made_at,
-        decision=plan.decision,
-        regime=plan.regime.regime,
-        mark=plan.mark,
-    )

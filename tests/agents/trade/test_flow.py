@@ -12,7 +12,14 @@ from agents.bus.replay import read_record
 from agents.trade.flow import replay_desk
 from agents.trade.payloads import TradeKind
 from agents.trade.plan import TradePlan, trade_plan_identity
-from agents.trade.terms import ExpertName, Objective, SectionName, TradeDecision, TradeMode
+from agents.trade.terms import (
+    ExpertName,
+    Objective,
+    SectionName,
+    SectionStatus,
+    TradeDecision,
+    TradeMode,
+)
 from tests.agents.trade.cases import HEDGED, account, question
 from tests.agents.trade.desks import Argued, Seen, argue, observer
 from tests.fakes.exchange import ExchangeDouble, Refusal
@@ -71,6 +78,41 @@ async def test_every_stage_speaks_in_its_place_and_every_expert_is_heard() -> No
     chart = said.index(("chart", TradeKind.CHART_READY, "vlm_geometry"))
     assert chart < said.index(("vlm_geometry", TradeKind.EXPERT_FINDING, "synthesis"))
     assert not any(turn[1] == "model_reply" for turn in said)
+
+
+async def test_what_is_seen_has_its_units_its_source_and_its_time() -> None:
+    found = await seen(question())
+    market = found.market
+    assert market is not None
+    about = {one.name: one for one in found.sections}
+
+    assert [one.interval for one in (market.hours, market.slow)] == ["1h", "4h"]
+    assert len(market.hours.rows) >= 160
+    assert abs(about[SectionName.FUNDING].numbers["rate"]) <= 0.00075
+    day = market.hours.candles[-24:]
+    delta = sum(2 * candle.taker_buy - candle.volume for candle in day)
+    assert about[SectionName.CVD].numbers["cvd_24h"] == pytest.approx(
+        delta, abs=4
+    )  # rows have six digits
+    assert {"spread_bips", "imbalance5", "imbalance20", "buy_slippage_bips"} <= set(
+        about[SectionName.MICROSTRUCTURE].numbers
+    )
+    assert market.book is not None
+    assert len(market.book.samples) == 3
+    for one in found.sections:
+        assert (one.as_of is None) is (one.status is SectionStatus.UNAVAILABLE)
+
+
+async def test_every_expert_is_told_what_triage_found() -> None:
+    one = await argued(question())
+    bodies = [json.loads(line)["body"] for line in one.lines]
+    told = {
+        body["to"]: body["payload"]["triage"]["anomalies"]
+        for body in bodies
+        if body.get("kind") in (TradeKind.TRIAGE_DONE, TradeKind.CHART_READY)
+    }
+
+    assert {"liquidity", "microstructure", "macro", "vlm_geometry"} <= set(told)
 
 
 async def test_the_ladder_only_descends_and_the_plan_is_its_own_hash() -> None:

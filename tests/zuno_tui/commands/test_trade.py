@@ -103,3 +103,9 @@ def test_subjects_are_coins_or_questions() -> None:
     assert Trade("ETH", "position").twin == "zuno trade ETH --mode position"
     with pytest.raises(ValueError, match="coin"):
         read_subject("../etc")
+
+
+def test_what_the_desk_remembers_is_empty_before_a_trade_has_ended(desk: Desk) -> None:
+    code, remembered = desk.run("trade", "memory")
+
+    assert (code, list(remembered)) == (DONE, [])

@@ -10,9 +10,11 @@ from chain.positions.overview import read_one
 from zuno_tui.commands.running.confirming import may_have_sent, require_typed
 from zuno_tui.commands.running.inspect import MissingPositionError
 from zuno_tui.gate.trades import apply_trade, approve_trade, waiting_trade
+from zuno_tui.session.lessons import learn, trade_memory
 from zuno_tui.session.position_exposure import hedge_facts
 from zuno_tui.session.session import say
-from zuno_tui.session.trading import argue_trade, open_trading, stored_trade
+from zuno_tui.session.trade_plans import stored_trade
+from zuno_tui.session.trading import argue_trade, open_trading
 from zuno_tui.shown.answer import CommandAnswer, print_answer
 from zuno_tui.shown.exit_codes import DONE, FAILED
 from zuno_tui.shown.trade_card import order_words, trade_answer, trade_lines
@@ -134,6 +136,34 @@ async def status(session: Session) -> CommandAnswer:
             ],
             "openOrders": [_progress_document(one) for one in account.open_orders],
         },
+    )
+
+
+async def memory(session: Session) -> CommandAnswer:
+    """Every trade that has ended and what it taught, the newest first."""
+    with trade_memory(session) as kept:
+        async with open_trading(session) as trading:
+            await learn(session, trading, kept)
+        ended = sorted(kept.all(), key=lambda one: one.time, reverse=True)
+    return CommandAnswer(
+        lines=tuple(
+            wrapped(f"{one.memory_id} {one.setup}: {one.outcome}. {one.constraint}.", indent=2)
+            for one in ended
+        )
+        or ("No trade of this desk has ended yet.",),
+        document=[
+            {
+                "memoryId": one.memory_id,
+                "time": one.time,
+                "symbol": one.symbol,
+                "setup": one.setup,
+                "outcome": one.outcome,
+                "constraint": one.constraint,
+                "won": one.won,
+                "pnlPct": one.pnl_pct,
+            }
+            for one in ended
+        ],
     )
 
 

@@ -1,0 +1,1 @@
+"""What ended trades have taught: post-mortems in a file of lines and in an index to search."""

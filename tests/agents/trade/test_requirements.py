@@ -1,0 +1,36 @@
+"""The table of requirements names every one of them once, and only tests that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent.parent
+_SPAN = re.compile(r"F(\d+)(?:–F(\d+))?")
+
+
+def _rows() -> list[list[str]]:
+    page = (ROOT / "docs" / "trade-desk.md").read_text("utf-8").partition("## What is held")[2]
+    lines = [line for line in page.splitlines() if line.startswith("| F")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_every_requirement_is_named_once() -> None:
+    named: list[int] = []
+    for row in _rows():
+        for first, last in _SPAN.findall(row[0]):
+            named += range(int(first), int(last or first) + 1)
+
+    assert sorted(named) == list(range(1, 154))
+
+
+def test_every_test_that_is_named_exists() -> None:
+    sources = "".join(
+        path.read_text("utf-8")
+        for folder in ("agents/trade", "agents/memory", "chain/exchange", "zuno_tui/commands")
+        for path in (ROOT / "tests" / folder).glob("test_*.py")
+    )
+    named = {name for row in _rows() for name in re.findall(r"`(test_\w+)`", row[1])}
+
+    assert named
+    assert not {name for name in named if f"def {name}(" not in sources}

@@ -1,0 +1,113 @@
+"""What ended trades teach: written down when they end, and handed to the next question."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError
+from agents.memory.memory import TradeMemory
+from agents.memory.post_mortem import EndedTrade, TradeSetup, written
+from agents.trade.facts import DeskRecord, Lesson
+from chain.exchange.closing import PlanOrders, closings
+from chain.exchange.order import OrderType
+from zuno_tui.session.trade_plans import stored_trade
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agents.memory.post_mortem import ExitKind, PostMortem
+    from agents.trade.plan import TradePlan
+    from chain.exchange.closing import TradeClosing
+    from zuno_tui.gate.trading import Trading
+    from zuno_tui.session.session import Session
+
+_HOW: dict[OrderType, ExitKind] = {
+    OrderType.STOP: "stop",
+    OrderType.TAKE_PROFIT: "take_profit",
+}
+
+
+@contextmanager
+def trade_memory(session: Session) -> Iterator[TradeMemory]:
+    memory = TradeMemory(session.home.memory)
+    try:
+        yield memory
+    finally:
+        memory.close()
+
+
+async def learn(session: Session, trading: Trading, memory: TradeMemory) -> int:
+    """Write a post-mortem of every trade that has ended since; how many were new."""
+    orders: dict[str, list[str]] = {}
+    for entry in trading.journal.entries():
+        orders.setdefault(entry.plan_id, []).append(entry.order.client_id)
+    plans = []
+    for plan_id, names in orders.items():
+        found = [await trading.venue.find(name) for name in names]
+        plans.append(PlanOrders(plan_id, tuple(one for one in found if one is not None)))
+    known = {one.memory_id for one in memory.all()}
+    new = 0
+    for closing in closings(plans):
+        if closing.plan_id in known:
+            continue
+        plan = _plan(session, closing.plan_id)
+        if plan is not None:
+            new += memory.keep(written(setup_of(plan), ended_of(closing)))
+    return new
+
+
+def setup_of(plan: TradePlan) -> TradeSetup:
+    return TradeSetup(
+        plan.plan_id,
+        plan.symbol,
+        plan.mode.value,
+        plan.objective.value,
+        plan.decision.value,
+        "" if plan.regime is None else plan.regime.regime.value,
+        tuple(one.value for one in plan.anomalies),
+        tuple(f"{one.expert.value} {one.bias.value}" for one in plan.findings),
+        None if plan.odds is None else plan.odds.win_pct,
+    )
+
+
+def ended_of(closing: TradeClosing) -> EndedTrade:
+    opened = closing.entry * closing.quantity
+    return EndedTrade(
+        int(closing.closed_at),
+        closing.entry,
+        closing.exit,
+        _HOW.get(closing.exit_type, "close"),
+        closing.pnl_usd,
+        closing.pnl_usd / opened * 100 if opened else 0.0,
+    )
+
+
+def recalled(memory: TradeMemory, symbol: str, setup: str) -> tuple[Lesson, ...]:
+    return tuple(
+        Lesson(
+            memory_id=one.post_mortem.memory_id,
+            time=one.post_mortem.time,
+            symbol=one.post_mortem.symbol,
+            setup=one.post_mortem.setup,
+            outcome=one.post_mortem.outcome,
+            constraint=one.post_mortem.constraint,
+            score=one.score or 0.0,
+        )
+        for one in memory.similar(symbol, setup)
+    )
+
+
+def desk_record(ended: list[PostMortem]) -> DeskRecord:
+    """How often trades with odds won, and how far the odds were off."""
+    told = [(one.win_pct / 100, one.won) for one in ended if one.win_pct is not None]
+    brier = sum((odds - won) ** 2 for odds, won in told) / len(told) if told else None
+    return DeskRecord(resolved=len(told), won=sum(won for _, won in told), brier=brier)
+
+
+def _plan(session: Session, plan_id: str) -> TradePlan | None:
+    """A plan that was let go of or changed teaches nothing."""
+    try:
+        return stored_trade(session, plan_id)[0]
+    except (DamagedPlanError, NoSuchPlanError):
+        return None
