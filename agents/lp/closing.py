@@ -11,6 +11,7 @@ from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import MarketContext
 from agents.lp.option_letters import option_letter
 from agents.lp.price_words import range_prices
+from agents.lp.settled import settled
 from agents.lp.spoken_tables import listed
 from agents.numbers.advice import (
     ENTER_OVER,
@@ -87,6 +88,8 @@ def closing_sentence(context: Context, plan: Plan, judged: JudgedRound) -> str:
     """What the plan is, and the rule that made it so, where others spoke for something else."""
     choice = plan.choice
     reason = choice.reasons[0].removeprefix("the move wins: ").removeprefix("HOLD wins: ")
+    if choice.codes[0] is AdviceReason.DANGER:
+        reason = f"its hook is dangerous, {reason[:1].lower()}{reason[1:]}"
     what = _plan_words(context, plan)
     accepted = [
         option_letter(index)
@@ -94,7 +97,7 @@ def closing_sentence(context: Context, plan: Plan, judged: JudgedRound) -> str:
         if move.judgment.verdict is JudgmentVerdict.ACCEPT
     ]
     though = ""
-    if choice.kind != "move" and accepted:
+    if choice.kind != "move" and accepted and settled(context) is None:
         keeps = "keeps" if len(accepted) == 1 else "keep"
         though = f", though {listed(accepted)} {keeps} every floor"
     return f"The plan is {what}{though}: {reason.rstrip('.')}."

@@ -105,7 +105,7 @@ def _findings(seen: MarketContext | CreateContext) -> Iterator[Outgoing]:
         words = f"Block {seen.block:,}: {told} this capital; {gas}."
         yield thought(0, "market", words, table=pools_table(seen))
         for index, observed in enumerate(seen.surveyed_pools):
-            yield from _hook(observed, f"Pool {index}: ")
+            yield from _hook(observed, f"Pool {index}: its")
         return
     market = seen.observed.market
     assumed = ", assumed" if market.sigma_assumed else ""
@@ -116,7 +116,7 @@ def _findings(seen: MarketContext | CreateContext) -> Iterator[Outgoing]:
         f"({market.sigma_source}{assumed}), the pool's fees of 24 h are "
         f"{usd(market.fees_24h_usd)}, {gas}.",
     )
-    yield from _hook(seen.observed, "")
+    yield from _hook(seen.observed, "The")
 
 
 def _place(seen: MarketContext) -> str:
@@ -132,7 +132,7 @@ def _hook(observed: ObservedPool, where: str) -> Iterator[Outgoing]:
     if observed.pool.hook_danger != "none":
         powers = " ".join(observed.pool.hook_powers)
         yield thought(
-            0, "hook", f"{where}the hook's passport says {observed.pool.hook_danger}: {powers}"
+            0, "hook", f"{where} hook's passport says {observed.pool.hook_danger}: {powers}"
         )
 
 
@@ -146,8 +146,8 @@ def _summary(seen: MarketContext | CreateContext) -> str:
         return f"{many} {line} its risk, from where on a pool is entered."
     observed, position = seen.observed, seen.position
     inside = position.tick_lower <= observed.pool.tick < position.tick_upper
-    state = "inside its range" if inside else "outside its range, where it earns nothing"
-    if not position.liquidity:
-        state = "beside the point, for the position is empty"
+    place = "inside its range" if inside else "outside its range, where it earns nothing"
+    state = f"The price is {place}." if position.liquidity else "The position is empty."
     reason = observed.regime_reason.rstrip(".")
-    return f"The market is {observed.regime.value}: {reason}. The price is {state}."
+    reason = f"{reason[:1].lower()}{reason[1:]}"
+    return f"The market is {observed.regime.value}: {reason}. {state}"

@@ -13,12 +13,17 @@ PASSED, FAILED = "✓", "✗"
 
 
 def table_lines(spoken: SpokenTable, width: int | None) -> list[str]:
-    """The table in at most this many cells where it can be; None is as wide as it likes."""
-    columns = [OutputColumn(""), *(OutputColumn(name) for name in spoken.columns)]
+    """The table in at most this many cells where it can be; None is as wide as it likes.
+
+    Too wide, it is turned over; too wide even then, each row becomes a line that can be broken.
+    """
     rows = [[row.name, *(_marked(cell) for cell in row.cells)] for row in spoken.rows]
-    lines = table(columns, rows)
-    if width is None or max(map(cell_width, lines), default=0) <= width:
-        return lines
+    upright = [["", *spoken.columns], *rows]
+    turned = [list(column) for column in zip(*upright, strict=True)]
+    for titles, *cells in (upright, turned):
+        lines = table([OutputColumn(title) for title in titles], cells)
+        if width is None or max(map(cell_width, lines), default=0) <= width:
+            return lines
     return [_in_a_line(spoken, place) for place in range(len(spoken.rows))]
 
 

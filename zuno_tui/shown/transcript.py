@@ -9,6 +9,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from agents.model.claims import ClaimFlag, FlagKind, without_ids
+from zuno_tui.shown.output import cell_width
 from zuno_tui.shown.spoken_table import table_lines
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _table(thought: Thought, indent: int) -> list[str]:
     width = _width()
     for far in (indent, _TABLE_INDENT):
         lines = table_lines(thought.table, None if width is None else width - far)
-        if len(lines) > len(thought.table.rows):
+        if width is None or all(cell_width(line) + far <= width for line in lines):
             return [" " * far + line for line in lines]
     return [wrapped(" " * _TABLE_INDENT + line, indent=2 * _TABLE_INDENT) for line in lines]
 

@@ -35,7 +35,8 @@ def _lines(argued: ArguedPlan) -> Iterator[str]:
     for turn in recorded_turns(argued.document):
         yield turn_line(turn.role, turn.thought)
     yield ""
-    yield f"{argued.plan.plan_id}: {'; '.join(argued.plan.choice.reasons)}."
+    reasons = "; ".join(reason.rstrip(".") for reason in argued.plan.choice.reasons)
+    yield f"{argued.plan.plan_id}: {reasons}."
     for source, said in argued.plan.sources.items():
         yield f"  {source}: {said}"
     yield from record_words(argued)
