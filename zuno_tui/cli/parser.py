@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -26,13 +27,43 @@ _EPILOG = (
 )
 
 
+_NO_CHOICE = re.compile(
+    r"argument (?P<what>\S+): invalid choice: '(?P<typed>.*?)' \(choose from (?P<known>.*)\)"
+)
+_NO_FLAG = re.compile(r"unrecognized arguments: (?P<typed>--\S+).*")
+_SHARED_FLAGS = ("--network", "--rpc", "--address", "--unit", "--alone", "--home", "--json")
+
+
 class DiscreetParser(argparse.ArgumentParser):
     """Complains without quoting what looks like a key."""
 
     def error(self, message: str) -> NoReturn:
         from chain.base.secrecy import LIKE_A_KEY
 
-        super().error(LIKE_A_KEY.sub("(hidden)", message))
+        super().error(LIKE_A_KEY.sub("(hidden)", self._nearer(message)))
+
+    def _nearer(self, message: str) -> str:
+        """With what may have been meant in place of a list of everything there is."""
+        from chain.base.spelling import nearest
+
+        unknown = _NO_CHOICE.fullmatch(message)
+        if unknown is not None:
+            known = [one.strip(" '") for one in unknown["known"].split(",")]
+            meant = nearest(unknown["typed"], known)
+            if unknown["what"] == "COMMAND":
+                told = f"there is no command {unknown['typed']!r}"
+                return f"{told}. {_meant(meant)}All of them: zuno --help"
+            return f"{message}. {_meant(meant)}".rstrip() if meant else message
+        flags = _NO_FLAG.fullmatch(message)
+        if flags is not None:
+            known_flags = (*self._option_string_actions, *_SHARED_FLAGS)
+            meant = nearest(flags["typed"], known_flags)
+            return f"{message}. {_meant(meant)}".rstrip()
+        return message
+
+
+def _meant(found: str | None) -> str:
+    return "" if found is None else f"Did you mean {found}? "
 
 
 def build_parser(commands: Iterable[Command]) -> argparse.ArgumentParser:
@@ -59,6 +90,8 @@ def _add_commands(
             parents=[shared] if command.takes_shared_flags else [],
             help=command.does,
             description=f"{command.does[0].upper()}{command.does[1:]}.",
+            epilog=_epilog(command),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.set_defaults(chosen=command)
         for each in command.intent.arguments:
@@ -74,6 +107,12 @@ def _add_commands(
                 required=command.needs_action,
             )
             _add_commands(actions, command.actions, shared)
+
+
+def _epilog(command: Command) -> str | None:
+    examples = "\n".join(("examples:", *(f"  {one}" for one in command.examples)))
+    parts = (command.notes, examples if command.examples else "")
+    return "\n\n".join(filter(None, parts)) or None
 
 
 def _add(

@@ -100,6 +100,11 @@ def _suggest(context: PhraseContext) -> Iterator[SetPriceAlert | str]:
 COMMAND = Command(
     name="alert",
     does="be told when a price crosses a level",
+    examples=(
+        "zuno alert ETH below 3000",
+        "zuno alert",
+        "zuno alert remove 2",
+    ),
     group=Group.WATCH,
     intent=SetPriceAlert,
     answer=_answer,

@@ -157,6 +157,10 @@ class Command(Struct, frozen=True, kw_only=True):
     name: str
     does: str
     """One sentence, without its capital and its stop, wherever the command is listed."""
+    examples: tuple[str, ...] = ()
+    """Whole lines, shown by --help and in the manual."""
+    notes: str = ""
+    """What --help explains beyond its words and flags."""
     group: Group
     intent: type[Intent] = Intent
     actions: tuple[Command, ...] = ()

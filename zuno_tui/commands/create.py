@@ -51,6 +51,16 @@ def _read(said: Remaining) -> CreatePosition:
 COMMAND = Command(
     name="create",
     does="let the agents argue about a position to open",
+    examples=(
+        'zuno create "0.5 WETH with USDC, conservative"',
+        'zuno create "1,000 USDC in WETH/USDC 0.05%"',
+        'zuno create "0.5 WETH/USDC between 2900 and 3300"',
+    ),
+    notes=(
+        "PHRASE: an amount and its token, or two; then, in any order: the pair (WETH/USDC) or\n"
+        "`with` its other token; a fee (0.05% or 5bps); conservative, balanced or aggressive;\n"
+        "`stay long` in what you give; two prices (`between 2900 and 3300`); `on` a network."
+    ),
     group=Group.POSITION,
     intent=CreatePosition,
     run=_run,

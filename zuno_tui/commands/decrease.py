@@ -47,6 +47,7 @@ def _read(said: Remaining) -> DecreasePosition:
 COMMAND = Command(
     name="decrease",
     does="prepare taking a part of a position out",
+    examples=("zuno decrease 26 25",),
     group=Group.POSITION,
     intent=DecreasePosition,
     order=_order,

@@ -75,6 +75,7 @@ def _read(said: Remaining) -> IncreasePosition:
 COMMAND = Command(
     name="increase",
     does="prepare putting more into a position",
+    examples=("zuno increase 26 0.5 WETH",),
     group=Group.POSITION,
     intent=IncreasePosition,
     order=_order,

@@ -63,6 +63,7 @@ def _price(said: Remaining, example: str) -> str:
 COMMAND = Command(
     name="move",
     does="plan a range of your own for a position",
+    examples=("zuno move 38 2900 3300",),
     group=Group.POSITION,
     intent=MovePosition,
     run=_run,

@@ -41,6 +41,10 @@ def _read(said: Remaining) -> Recommend:
 COMMAND = Command(
     name="recommend",
     does="let the four agents argue about a position",
+    examples=(
+        "zuno recommend 26 --stream",
+        "zuno recommend 26 --profile conservative",
+    ),
     group=Group.POSITION,
     intent=Recommend,
     run=_run,

@@ -45,6 +45,7 @@ def _read(said: Remaining) -> SwapTokens:
 COMMAND = Command(
     name="swap",
     does="prepare selling one token for another",
+    examples=("zuno swap 0.5 WETH USDC",),
     group=Group.WALLET,
     intent=SwapTokens,
     order=_order,

@@ -79,6 +79,10 @@ def _read(said: Remaining) -> WhatIf:
 COMMAND = Command(
     name="what-if",
     does="every position at another price",
+    examples=(
+        "zuno what-if ETH -10",
+        "zuno what-if ETH --at 2500",
+    ),
     group=Group.POSITION,
     intent=WhatIf,
     answer=_answer,

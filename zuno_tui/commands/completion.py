@@ -1,0 +1,43 @@
+"""`zuno completion bash|zsh|fish`: what a shell needs to complete commands, flags and positions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from zuno_tui.commands.command import Argument, Command, Group, Intent
+
+if TYPE_CHECKING:
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import CommandAnswer
+
+_SHELLS = ("bash", "zsh", "fish", "ids")
+
+
+class CompleteShell(Intent, frozen=True):
+    command: ClassVar = ("completion",)
+    arguments: ClassVar = (
+        Argument("shell", "whose script to print; ids: the positions it offers", choices=_SHELLS),
+    )
+
+    shell: Literal["bash", "zsh", "fish", "ids"]
+
+
+async def _answer(session: Session, asked: CompleteShell) -> CommandAnswer:
+    from zuno_tui.commands.running.completion import completion_script, known_positions
+
+    if asked.shell == "ids":
+        return known_positions(session)
+    return completion_script(asked.shell)
+
+
+COMMAND = Command(
+    name="completion",
+    does="a script that completes commands in a shell",
+    group=Group.HOUSE,
+    intent=CompleteShell,
+    answer=_answer,
+    examples=(
+        "source <(zuno completion bash)",
+        "zuno completion fish > ~/.config/fish/completions/zuno.fish",
+    ),
+)

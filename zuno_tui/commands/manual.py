@@ -1,0 +1,32 @@
+"""`zuno manual`: the manual page, made from the commands themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.commands.command import Command, Group, Intent
+
+if TYPE_CHECKING:
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import CommandAnswer
+
+
+class PrintManual(Intent, frozen=True):
+    command: ClassVar = ("manual",)
+
+
+async def _answer(_session: Session, _asked: PrintManual) -> CommandAnswer:
+    from zuno_tui.commands.running.manual import manual_page
+
+    return manual_page()
+
+
+COMMAND = Command(
+    name="manual",
+    does="the manual page, for man to show",
+    group=Group.HOUSE,
+    reaches_network=False,
+    intent=PrintManual,
+    answer=_answer,
+    examples=("zuno manual > ~/.local/share/man/man1/zuno.1", "zuno manual | man -l -"),
+)
