@@ -46,26 +46,27 @@ async def read_custody_log(
     watch: Callable[[ScanProgress], None] = lambda _: None,
 ) -> tuple[CustodyChange, ...]:
     """All that concern this wallet up to a block, oldest first."""
-    network, store = sources.network, sources.store
+    network = sources.network
     key = f"{network.chain_id}/{network.contracts.position_manager}/{owner}"
-    kept = store.read(_CustodyLog, _NAMESPACE, key)
-    if kept is not None:
-        [there] = await sources.client.settle([requests.block(kept.through)])
-        if not isinstance(there, Block) or there.hash != kept.hash:
-            kept = None
+    kept = sources.store.read(_CustodyLog, _NAMESPACE, key)
+    landmark = requests.block("earliest" if kept is None else kept.through)
+    final, there = await sources.client.settle([requests.block("finalized"), landmark])
+    if kept is not None and not (isinstance(there, Block) and there.hash == kept.hash):
+        kept = None
     first = network.first_block if kept is None else kept.through + 1
     changes = [] if kept is None else list(kept.changes)
+    settled = min(final.number, until) if isinstance(final, Block) else first - 1
     word = owner_words([owner])
     filters = [(TRANSFER, word), (TRANSFER, None, word)]
     manager = network.contracts.position_manager
-    async for scanned in scan_logs(sources.client, manager, filters, first, until):
-        changes += map(_change, scanned.logs)
-        watch(ScanProgress(first, until, scanned.last.number, len(changes)))
-    [final] = await sources.client.settle([requests.block("finalized")])
-    if isinstance(final, Block) and first <= final.number <= until:
-        settled = tuple(one for one in changes if one.block_number <= final.number)
-        log = _CustodyLog(final.number, final.hash, settled)
-        store.put(_NAMESPACE, key, to_builtins(log), now=sources.clock())
+    for start, end in ((first, settled), (max(first, settled + 1), until)):
+        async for scanned in scan_logs(sources.client, manager, filters, start, end):
+            changes += map(_change, scanned.logs)
+            if scanned.last.number <= settled:
+                # Whoever is stopped goes on from here.
+                log = _CustodyLog(scanned.last.number, scanned.last.hash, tuple(changes))
+                sources.store.put(_NAMESPACE, key, to_builtins(log), now=sources.clock())
+            watch(ScanProgress(first, until, scanned.last.number, len(changes)))
     return tuple(changes)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.base.quantity import Known, Quantity
+from chain.bookkeeping.custody_log import read_custody_log
 from chain.bookkeeping.entry import EntryKind, LedgerAccount
 from chain.bookkeeping.wallet_history import read_wallet_history
-from chain.devnet.world.accounts import NEIGHBOUR, WIDE_PROVIDER
+from chain.devnet.world.accounts import DEMO_WALLET, NEIGHBOUR, WIDE_PROVIDER
 from chain.positions.overview import Sources
 from chain.positions.wallet_worth import read_worths
 from chain.prices.price import WorthUnit
@@ -94,6 +95,22 @@ async def test_a_position_given_away_leaves_with_all_that_was_in_it(
     }
     usd = sum(one.usd.value for one in theirs.entries if isinstance(one.usd, Known))
     assert usd == theirs.facts.worth.total
+
+
+async def test_a_custody_log_goes_on_where_it_was_kept(desk: Desk) -> None:
+    sources = Sources(desk.client, desk.network, desk.store, None, lambda: 0.0)
+    head = (await desk.client.head()).number
+    whole = await read_custody_log(sources.without_memory(), DEMO_WALLET.address, head)
+    part = await read_custody_log(sources, DEMO_WALLET.address, head // 2)
+    seen: list[int] = []
+
+    rest = await read_custody_log(
+        sources, DEMO_WALLET.address, head, watch=lambda told: seen.append(told.first)
+    )
+
+    assert 0 < len(part) < len(whole)
+    assert rest == whole
+    assert min(seen) > desk.network.first_block
 
 
 def _tokens(entries: list[LedgerEntry]) -> set[Token]:
