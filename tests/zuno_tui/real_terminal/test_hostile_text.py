@@ -10,6 +10,7 @@ import pytest
 
 from chain.contracts.checksum import checksummed
 from chain.devnet.world.accounts import DEMO_WALLET, WIDE_PROVIDER
+from tests import node_rpc
 from tests.fakes.model_endpoint import says
 from tests.fakes.model_in_a_thread import model_in_a_thread
 from tests.fakes.proxy import Proxy
@@ -70,6 +71,9 @@ def test_names_and_prose_are_words_and_nothing_else(
         for phrase in ("balances", "pools", f"inspect {named_badly}"):
             desk.visits(phrase)
         desk.visits("records")
+        # About a pool without a price no model is asked: its prose is about another position.
+        desk.types(f"recommend {_argued(devnet)}", re.escape(MARKUP[0]))
+        desk.sees("type approve")
         desk.types(f"collect {named_badly}", "approved: type apply")
         desk.types("apply", "Sign and send")
         confirming = desk.seen[-1]
@@ -158,6 +162,12 @@ class _Walk:
     def _look(self) -> str:
         self.seen.append(self._terminal.settle(quiet=0.2, seconds=3.0))
         return self.seen[-1]
+
+
+def _argued(devnet: DevnetReady) -> int:
+    """A position that a model is asked about."""
+    found: dict[str, int] = node_rpc.ask(devnet.url, "zuno_status")["positions"]
+    return found["above its range"]
 
 
 def _recipients(screen: str) -> list[str]:
