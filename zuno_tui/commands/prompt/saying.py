@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import subprocess
 import sys
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from zuno_tui.commands.prompt.understanding import Interpretation
+    from zuno_tui.settings.debates import DebateSettings
     from zuno_tui.shown.output import Json
     from zuno_tui.shown.position_rows import Won
 
@@ -36,6 +38,8 @@ _WORD = "yes"
 def run(parsed: Namespace) -> int:
     session = Session.start(parsed)
     found = interpreted(session, parsed.phrase)
+    if found.misunderstood is not None and not found.misunderstood.missing:
+        found = _by_model(session, parsed.phrase) or found
     if parsed.dry_run or not found.intents:
         return _tell(found, as_json=session.as_json)
     return _run_commands(found, parsed)
@@ -50,6 +54,30 @@ def interpreted(session: Session, phrase: str) -> Interpretation:
         except NotReadYetError as unread:
             context = _with_read(session, context, unread)
     return interpret(phrase, context)
+
+
+def _by_model(session: Session, phrase: str) -> Interpretation | None:
+    """What a model takes the phrase for, where one is set; shown as a question, never run."""
+    from zuno_tui.settings.debates import debate_settings
+
+    settings = debate_settings(session.settings, os.environ, profile=None, deterministic=False)
+    return None if settings.model is None else asyncio.run(_asked(session, settings, phrase))
+
+
+async def _asked(session: Session, settings: DebateSettings, phrase: str) -> Interpretation | None:
+    from agents.bus.run import Listener
+    from zuno_tui.commands.prompt.model_phrase import phrase_by_model
+    from zuno_tui.session.debate import live_model, with_keys
+
+    settings = replace(settings, model=await with_keys(settings.model))
+    with session.open_store() as store:
+        async with live_model(settings, store, Listener()) as (model, _budget):
+            try:
+                if model is None:
+                    return None
+                return await phrase_by_model(phrase, model, PhraseContext())
+            except NotReadYetError:
+                return None
 
 
 def interpretation_document(found: Interpretation) -> dict[str, Json]:

@@ -173,7 +173,7 @@ def _mended(words: tuple[str, ...], context: PhraseContext) -> Interpretation | 
     )
     if found is None or found.question is not None or not found.intents:
         return found
-    if any(map(_leads_to_signature, found.intents)):
+    if any(map(leads_to_signature, found.intents)):
         return Interpretation(
             question=f"I do not know '{words[0]}'. What leads to a signature is typed exactly.",
             choices=tuple(intent.twin for intent in found.intents),
@@ -181,7 +181,7 @@ def _mended(words: tuple[str, ...], context: PhraseContext) -> Interpretation | 
     return found
 
 
-def _leads_to_signature(intent: Intent) -> bool:
+def leads_to_signature(intent: Intent) -> bool:
     command = registry().command_of(intent)
     return command.order is not None or any(verb.money for verb in command.verbs)
 
