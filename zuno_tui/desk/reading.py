@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
+from chain.base.quantity import Unknown
 from chain.base.store import StoreError
 from chain.positions.overview import read_overview
 from zuno_tui.desk.events import PositionsChanged, Said
 from zuno_tui.desk.faults import fault_words
+from zuno_tui.desk.worth_history import WorthHistory, kept_places
 from zuno_tui.settings.monitor import monitor_settings
-from zuno_tui.shown.position_rows import Won, positions_view, won_by_position
+from zuno_tui.shown.glance import WorthSample, glance_of
+from zuno_tui.shown.position_rows import Won, position_rows, positions_view, won_by_position
 from zuno_tui.shown.search_words import search_words
 from zuno_tui.shown.views import PositionRow, PositionsView
 
@@ -45,8 +48,12 @@ def remembered(store: Store, network: Network, wallet: Address) -> PositionsView
         return None
     fields = cast("dict[str, Any]", document)
     try:
-        rows = tuple(PositionRow(**{**row, "notes": tuple(row["notes"])}) for row in fields["rows"])
-        return PositionsView(**{**fields, "rows": rows, "stale": None, "remembered": True})
+        rows = tuple(
+            PositionRow(**{**row, "notes": tuple(row["notes"]), "trail": tuple(row["trail"])})
+            for row in fields["rows"]
+        )
+        anew = {"rows": rows, "stale": None, "remembered": True, "glance": None}
+        return PositionsView(**{**fields, **anew})
     except (KeyError, TypeError):
         return None
 
@@ -56,6 +63,8 @@ def _key(network: Network, wallet: Address) -> str:
 
 
 _COARSE_SECONDS = 15.0
+_TRAIL = 48
+"""Hours of a position's price that are drawn."""
 
 
 class Rhythm(Struct, frozen=True):
@@ -99,6 +108,9 @@ class PositionReader:
         self._noted_at = 0.0
         self._gains_at = 0.0
         self._gaining: asyncio.Task[None] | None = None
+        self._overview: Overview | None = None
+        sources, network = desk_context.sources, desk_context.session.network
+        self._history = WorthHistory(sources.store, _key(network, desk_context.wallet))
         self._wanted = asyncio.Event()
         self.tried = asyncio.Event()
         """Set once the chain was asked for the first time, whatever it said."""
@@ -114,7 +126,9 @@ class PositionReader:
         )
         if known is not None:
             self._won = {
-                row.token_id: Won(row.against_holding, row.against_holding_tone, row.net_a_day)
+                row.token_id: Won(
+                    row.against_holding, row.against_holding_tone, row.net_a_day, row.fee_apr
+                )
                 for row in known.rows
             }
             self._show(known)
@@ -172,6 +186,8 @@ class PositionReader:
             )
         self._faults = 0
         desk_context.status.reading(None)
+        self._remember_worth(overview, now)
+        self._overview = overview
         self._show(self._drawn(overview, now))
         desk_context.status.seen(overview.wallet.block.number, now)
         self._noticed(overview)
@@ -212,28 +228,48 @@ class PositionReader:
             desk_context.status.troubled(fault_words(error))
         else:
             self._won = won_by_position(overview, performance, desk_context.session.settings.unit)
-            if self._view.block is not None and not self._view.remembered:
-                self._show(self._with_gains(self._view))
+            if self._overview is not None and self._view.read_at is not None:
+                self._show(
+                    replace(self._drawn(self._overview, self._view.read_at), stale=self._view.stale)
+                )
         self._gains_at = desk_context.clock()
 
-    def _with_gains(self, view: PositionsView) -> PositionsView:
-        rows = (
-            replace(
-                row,
-                against_holding=won.against_holding,
-                against_holding_tone=won.tone,
-                net_a_day=won.net_a_day,
-            )
-            if (won := self._won.get(row.token_id))
-            else row
-            for row in view.rows
-        )
-        return replace(view, rows=tuple(rows))
-
     def _drawn(self, overview: Overview, now: float) -> PositionsView:
-        session = self._desk_context.session
+        session, samples = self._desk_context.session, self._history.samples
         watching = monitor_settings(session.settings)
-        return positions_view(session.network, overview, self._won, watching, read_at=now)
+        trails = {
+            one.token_id: tuple(
+                sample.places[str(one.token_id)]
+                for sample in samples[-_TRAIL:]
+                if str(one.token_id) in sample.places
+            )
+            for one in overview.wallet.positions
+        }
+        view = positions_view(
+            session.network, overview, self._won, watching, read_at=now, trails=trails
+        )
+        return replace(view, glance=glance_of(overview, self._won, samples))
+
+    def _remember_worth(self, overview: Overview, now: float) -> None:
+        """What all is worth, for the week's line at the top."""
+        ether, network = overview.prices.ether, self._desk_context.session.network
+        block = overview.wallet.block
+        places = {
+            str(row.token_id): round(row.progress, 3)
+            for row in position_rows(
+                network, overview, {}, monitor_settings(self._desk_context.session.settings)
+            )
+        }
+        sample = WorthSample(
+            block.timestamp,
+            float(overview.portfolio.total),
+            None if isinstance(ether, Unknown) else float(ether.value),
+            kept_places(places),
+        )
+        try:
+            self._history.add(sample, now=now)
+        except StoreError as error:
+            self._desk_context.status.troubled(fault_words(error))
 
     def _scanning(self, progress: SearchProgress) -> None:
         self._desk_context.status.reading(search_words(progress))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
+from agents.monitor.alerts.alert import AlertKind
 from agents.monitor.alerts.lifecycle import AlertMute
 from agents.monitor.alerts.store import AlertStore
 from agents.monitor.deliver.channel import RAISING
@@ -52,7 +53,15 @@ def alert_row(alert: Alert, network: Network, wallet: Address) -> AlertRow:
         next_command=_phrase(alert, network) if alert.active else "",
         muted_until=alert.muted_until,
         place=_place(alert, network, wallet),
+        fees=_fees(alert),
     )
+
+
+def _fees(alert: Alert) -> float | None:
+    if alert.subject.kind is not AlertKind.FEES_WORTH_COLLECTING:
+        return None
+    dollars = alert.numbers.get("feesUsd")
+    return float(dollars) if isinstance(dollars, int | float) else None
 
 
 def _place(alert: Alert, network: Network, wallet: Address) -> str:

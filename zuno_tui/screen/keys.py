@@ -44,6 +44,9 @@ MOVING = (
 )
 POSITIONS = (
     _key("positions.inspect", "enter", "choose", "open", "All that is known of this position"),
+    _key("positions.sort", "o", "sort", "sort", "By value, fees, APR, result, or as they are"),
+    _key("positions.filter", "slash", "filter", "filter", "Only rows with these words in them"),
+    _key("positions.hide", "h", "hide_empty", "", "Hide positions that hold nothing, or not"),
 )
 ALERTS = (
     _key(
@@ -95,7 +98,7 @@ DESK = (
     _key("desk.plan", "4", "front('plan')", "", "To the plan"),
     _key("desk.next", "tab", "turn(1)", "", "To the next pane"),
     _key("desk.previous", "shift+tab", "turn(-1)", "", "To the pane before"),
-    _key("desk.outbox", "o", "show('outbox')", "", "What was sent, and where it stands"),
+    _key("desk.outbox", "b", "show('outbox')", "", "What was sent, and where it stands"),
     _key("desk.records", "e", "show('records')", "", "The debates that were held"),
     _key("desk.copy", "y", "copy", "", "Copy what is selected (OSC 52)"),
     _key("desk.refresh", "ctrl+r", "refresh_views", "", "Read everything again"),
@@ -107,6 +110,7 @@ PROMPT = (
     _key("prompt.leave", "escape", "leave", "leave", "Back to the panes"),
 )
 SEARCH = (_key("search.leave", "escape", "give_up", "leave", "Look for nothing"),)
+FILTER = (_key("filter.leave", "escape", "give_up", "leave", "Show every row again"),)
 HELP = (
     _key("help.close", "escape,q,question_mark,enter", "dismiss", "close", "Back to the desk"),
     _key("help.down", "j,down", "scroll(1)", "", "One line down"),
@@ -183,6 +187,7 @@ ALL = (
     *DESK,
     *PROMPT,
     *SEARCH,
+    *FILTER,
     *HELP,
     *LEAVING,
     *PAGE,

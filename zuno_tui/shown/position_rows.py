@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from chain.contracts.hooks import Danger
 from chain.positions.performance import gains
 from chain.tokens.pair import pair_of
 from zuno_tui.shown.views import PositionRow, PositionsView
-from zuno_tui.shown.words import fee_text, money, percent, short_gain, worth
+from zuno_tui.shown.words import UNKNOWN, fee_text, money, number, percent, short_gain, worth
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,9 +35,16 @@ class Won(Struct, frozen=True):
     against_holding: str
     tone: Tone
     net_a_day: str
+    fee_apr: str = "…"
+    gained: float | None = None
+    """The same as figures, None where unknown."""
+    net: Fraction | None = None
+    apr: float | None = None
 
 
 _NOT_READ_YET = Won("…", "dim", "…")
+_DAYS_A_YEAR = 365
+_NO_TRAILS: Mapping[int, tuple[float, ...]] = MappingProxyType({})
 
 
 def positions_view(
@@ -46,10 +54,11 @@ def positions_view(
     watching: WatchSettings,
     *,
     read_at: float,
+    trails: Mapping[int, tuple[float, ...]] = _NO_TRAILS,
 ) -> PositionsView:
     wallet, whole, unit = overview.wallet, overview.portfolio, overview.portfolio.unit
     return PositionsView(
-        rows=position_rows(network, overview, won, watching),
+        rows=position_rows(network, overview, won, watching, trails),
         total=money(whole.total, unit),
         fees=money(whole.fees, unit),
         found=f"{wallet.found} of {wallet.balance_of} found",
@@ -59,7 +68,11 @@ def positions_view(
 
 
 def position_rows(
-    network: Network, overview: Overview, won: Mapping[int, Won], watching: WatchSettings
+    network: Network,
+    overview: Overview,
+    won: Mapping[int, Won],
+    watching: WatchSettings,
+    trails: Mapping[int, tuple[float, ...]] = _NO_TRAILS,
 ) -> tuple[PositionRow, ...]:
     worths = {one.token_id: one for one in overview.portfolio.positions}
     return tuple(
@@ -70,6 +83,7 @@ def position_rows(
             worths[position.token_id],
             won.get(position.token_id, _NOT_READ_YET),
             near_edge=watching.thresholds(network.name, position.token_id).near_edge,
+            trail=trails.get(position.token_id, ()),
         )
         for position in overview.wallet.positions
     )
@@ -94,11 +108,27 @@ def _won(
         overview.prices,
         unit,
     )
+    apr = _apr(overview, position, gained.fees_a_day)
     return Won(
         short_gain(gained.against_holding, unit),
         _tone(gained.against_holding),
         short_gain(gained.net_a_day, unit),
+        fee_apr=UNKNOWN if apr is None else percent(apr),
+        gained=number(gained.against_holding),
+        net=None if isinstance(gained.net_a_day, Unknown) else gained.net_a_day.value,
+        apr=apr,
     )
+
+
+def _apr(
+    overview: Overview, position: PositionSnapshot, fees_a_day: Quantity[Fraction]
+) -> float | None:
+    """A day's fees as a share of the position's worth a year."""
+    worth = next(one for one in overview.portfolio.positions if one.token_id == position.token_id)
+    if isinstance(fees_a_day, Unknown) or isinstance(worth.principal, Unknown):
+        return None
+    principal = worth.principal.value
+    return float(_DAYS_A_YEAR * fees_a_day.value / principal) if principal else None
 
 
 def _row(
@@ -109,6 +139,7 @@ def _row(
     won: Won,
     *,
     near_edge: float,
+    trail: tuple[float, ...],
 ) -> PositionRow:
     pool, ticks = position.pool, (position.identity.tick_lower, position.identity.tick_upper)
     tokens, unit = overview.tokens, overview.portfolio.unit
@@ -133,6 +164,12 @@ def _row(
         against_holding=won.against_holding,
         against_holding_tone=won.tone,
         net_a_day=won.net_a_day,
+        fee_apr=won.fee_apr,
+        trail=trail,
+        worth=number(value.principal),
+        fees_worth=number(value.fees),
+        gained=won.gained,
+        apr=won.apr,
     )
 
 

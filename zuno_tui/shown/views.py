@@ -37,6 +37,32 @@ class PositionRow(Struct, frozen=True):
     """Fees less LVR, a day."""
     share: str = "–"
     """Of the liquidity that earns fees now."""
+    fee_apr: str = "…"
+    """What the last day's fees would be of its worth in a year."""
+    trail: tuple[float, ...] = ()
+    """Where the price stood in the range, hour by hour, the newest last."""
+    worth: float | None = None
+    """For sorting: its value, its fees and its result, None where unknown."""
+    fees_worth: float | None = None
+    gained: float | None = None
+    apr: float | None = None
+
+
+class GlanceView(Struct, frozen=True):
+    """The whole desk in a line; what is unknown is empty."""
+
+    worth: str
+    day: str
+    """What the last day netted: fees less what arbitrage took."""
+    day_tone: Tone
+    fees: str
+    in_range: str
+    all_in: bool
+    ether: str
+    ether_change: str
+    gas: str
+    trend: tuple[float, ...] = ()
+    """What all was worth, hour by hour, the newest last."""
 
 
 class PositionsView(Struct, frozen=True):
@@ -52,6 +78,7 @@ class PositionsView(Struct, frozen=True):
     """Why nothing newer could be read; the rows are then drawn grey."""
     remembered: bool = False
     """Painted from what the last run knew."""
+    glance: GlanceView | None = None
 
 
 class AlertRow(Struct, frozen=True):
@@ -66,6 +93,10 @@ class AlertRow(Struct, frozen=True):
     muted_until: float | None = None
     place: str = ""
     """Network and wallet, where they are not the desk's own."""
+    fees: float | None = None
+    """Dollars that wait to be collected, where it is about that."""
+    members: tuple[str, ...] = ()
+    """The numbers of the alerts it stands for, where it stands for several."""
 
 
 class AlertsView(Struct, frozen=True):

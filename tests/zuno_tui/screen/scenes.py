@@ -24,6 +24,7 @@ from zuno_tui.shown.views import (
     AlertsView,
     ApprovalView,
     DebateView,
+    GlanceView,
     JobView,
     OptionView,
     PlanView,
@@ -109,7 +110,27 @@ def position(
         against_holding=against[0],
         against_holding_tone=against[1],
         net_a_day="+$3.18",
+        fee_apr="18.2%",
+        trail=tuple(progress - (24 - hour) ** 2 / 1500 for hour in range(25)),
+        worth=None if value == "unknown" else float(value.replace("$", "").replace(",", "")),
+        fees_worth=float(token_id),
+        gained=-float(token_id),
+        apr=1 / token_id,
     )
+
+
+GLANCE = GlanceView(
+    worth="$94,121",
+    day="+$16 in 24 h",
+    day_tone="good",
+    fees="$212",
+    in_range="4 of 5 in range",
+    all_in=False,
+    ether="ETH $1,812",
+    ether_change="▲0.4% 24 h",
+    gas="1.1 gwei",
+    trend=tuple(90_000 + 40 * hour + (hour * 37) % 11 * 120 for hour in range(60)),
+)
 
 
 POSITIONS = PositionsView(
@@ -126,12 +147,13 @@ POSITIONS = PositionsView(
     found="6 of 6 found",
     block=31_204_113,
     read_at=NOW - 4,
+    glance=GLANCE,
 )
 
 ALERTS = AlertsView(
     rows=(
         AlertRow(
-            "a1",
+            "1",
             "critical",
             "open",
             9,
@@ -140,7 +162,7 @@ ALERTS = AlertsView(
             "recommend 9",
         ),
         AlertRow(
-            "a2",
+            "2",
             "warning",
             "open",
             7,
@@ -149,13 +171,27 @@ ALERTS = AlertsView(
             "recommend 7",
         ),
         AlertRow(
-            "a3",
+            "3",
             "info",
             "acked",
             12,
             NOW - 90_000,
-            "Fees of $41.20 are worth collecting",
+            "#12 ETH/USDC has $41.20 of fees to collect; collecting costs about $0.40.",
             "collect 12",
+            fees=41.2,
+        ),
+        *(
+            AlertRow(
+                str(number),
+                "info",
+                "open",
+                token_id,
+                NOW - 4_000,
+                f"#{token_id} WETH/USDC has $18.10 of fees to collect; collecting costs $0.40.",
+                f"collect {token_id}",
+                fees=18.1,
+            )
+            for number, token_id in ((4, 15), (5, 7), (6, 21))
         ),
     ),
     revision=3,

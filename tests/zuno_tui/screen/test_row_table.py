@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from time import process_time
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from textual.geometry import Region
 
-from tests.zuno_tui.screen.scenes import ALERTS, NOW, POSITIONS, desk_app, play, position
+from tests.zuno_tui.screen.scenes import (
+    ALERTS,
+    MORNING,
+    NOW,
+    POSITIONS,
+    ScriptedLink,
+    desk_app,
+    play,
+    position,
+    text_of,
+)
+from zuno_tui.commands.alerts import Acknowledge
+from zuno_tui.commands.inspect import Inspect
 from zuno_tui.desk.events import AlertsChanged, PositionsChanged
-from zuno_tui.screen.panes.alerts import AlertsPane
+from zuno_tui.screen.panes.alerts import AlertsPane, alert_cells, gathered
 from zuno_tui.screen.panes.positions import PositionsPane
+from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.shown.views import PositionsView
 
 if TYPE_CHECKING:
@@ -52,18 +66,80 @@ async def test_columns_come_with_the_width_and_stay_under_their_titles() -> None
         await play(pilot, PositionsChanged(POSITIONS))
         pane = pilot.app.screen.query_one(PositionsPane)
         titles: list[list[str]] = []
-        for width in (50, 80, 100, 200):
+        for width in (50, 80, 100, 120, 160, 179, 180, 200):
             await pilot.resize_terminal(width, 24)
             await pilot.pause()
             head, first, second, *_ = lines_of(pane)
             titles.append(head.split())
             assert head.index("STATE") == first.index("▲ edge") == second.index("✗ out")
         assert titles[0] == ["ID", "PAIR", "STATE", "RANGE"]
-        assert titles[1][4:] == ["VALUE", "VS", "HOLD", "FEES"]
-        assert titles[2][4:] == ["VALUE"]
-        assert titles[3][4:] == [
-            *("VALUE", "VS", "HOLD", "FEES", "NET/DAY", "PRICE", "FROM", "–", "TO", "NOTES"),
+        assert titles[1][4:] == ["VALUE", "FEES", "VS", "HOLD"]
+        for narrower, wider in pairwise(titles):
+            assert {*narrower} <= {*wider}, "no column goes while the terminal grows"
+        assert titles[-1][4:] == [
+            *("VALUE", "FEES", "APR", "VS", "HOLD", "NET/DAY", "TREND", "PRICE"),
+            *("FROM", "–", "TO", "NOTES"),
         ]
+
+
+async def test_rows_are_sorted_filtered_and_hidden() -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, *MORNING)
+        pane = pilot.app.screen.query_one(PositionsPane)
+
+        def ids() -> list[str]:
+            return [row.key for row in pane.rows]
+
+        assert ids() == ["7", "9", "12", "15", "21", "26"]
+        await pilot.press("o")
+        assert ids() == ["15", "7", "9", "12", "26", "21"], "by value, the unknown last"
+        await pilot.press("o", "o", "o")
+        assert ids()[0] == "7", "by result, the best first"
+        await pilot.press("h")
+        assert "26" not in ids()
+        await pilot.press("o", "h", "slash", *"weth", "space", *"out", "enter")
+        assert ids() == ["9"]
+        assert pilot.app.focused is pane
+        await pilot.press("slash", "escape")
+        assert len(ids()) == 6
+        assert pilot.app.focused is pane
+
+
+async def test_rows_and_keys_can_be_clicked() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test(size=(120, 36)) as pilot:
+        await play(pilot, *MORNING)
+        pane = pilot.app.screen.query_one(PositionsPane)
+        await pilot.click(pane, offset=(10, 4))
+        assert pane.key == "12"
+        await pilot.click(pane, offset=(10, 4), times=2)
+        await pilot.pause()
+        assert link.intents == [Inspect(12)]
+        keys = text_of(pilot, "#keys")
+        await pilot.click("#keys", offset=(keys.index("sort") + 2, 0))
+        await pilot.pause()
+        assert pane.rows[0].key == "15"
+
+
+async def test_fees_are_one_row_that_acts_for_all_of_them() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test(size=(120, 36)) as pilot:
+        await play(pilot, *MORNING)
+        pane = pilot.app.screen.query_one(AlertsPane)
+        lines = "\n".join(lines_of(pane))
+        assert [row.key for row in pane.rows] == ["1", "2", "3", "fees"]
+        assert "Fees on 3 positions, $54" in lines
+        await pilot.press("2", "G", "space")
+        assert link.intents == [Acknowledge("4"), Acknowledge("5"), Acknowledge("6")]
+        await pilot.press("enter")
+        assert pilot.app.screen.query_one(PromptPane).value == "collect all"
+
+
+def test_an_alert_begins_with_what_differs() -> None:
+    row = replace(ALERTS.rows[0], token_id=9, message="#9 WETH/USDC is out of range: price 3,090.")
+    [shown] = gathered((row,), NOW)
+    assert shown == row, "one alone stays as it is"
+    assert "Out of range: price 3,090." in [cell.text for cell in alert_cells(row, NOW).cells]
 
 
 async def test_stale_and_remembered_rows_say_so_and_why() -> None:
@@ -146,11 +222,12 @@ async def test_an_age_that_grew_redraws_the_line_it_stands_in_and_no_more(
 async def test_an_alert_that_grew_older_redraws_its_age_and_nothing_beside_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rows = tuple(replace(row, since=NOW) for row in ALERTS.rows)
-    async with desk_app().run_test(size=(120, 36)) as pilot:
+    rows = tuple(replace(row, since=NOW) for row in ALERTS.rows[:3])
+    async with desk_app().run_test(size=(90, 36)) as pilot:
+        await pilot.press("2")
         pane = pilot.app.screen.query_one(AlertsPane)
         await play(pilot, AlertsChanged(replace(ALERTS, rows=rows)))
-        at = lines_of(pane)[0].index("AGE") - len("<5 min") + len("AGE")
+        at = lines_of(pane)[0].rindex("AGE") - len("<5 min") + len("AGE")
         drawn: list[Region] = []
         with monkeypatch.context() as patched:
             patched.setattr(pane, "refresh", lambda *regions: drawn.extend(regions))
@@ -168,11 +245,13 @@ async def test_a_scroll_bar_takes_no_letter_of_the_last_column() -> None:
         replace(ALERTS.rows[0], alert_id=str(each), token_id=each, next_command=f"recommend {each}")
         for each in range(100, 140)
     )
-    async with desk_app().run_test(size=(120, 36)) as pilot:
+    async with desk_app().run_test(size=(80, 24)) as pilot:
         await play(pilot, AlertsChanged(replace(ALERTS, rows=rows)))
+        await pilot.press("2")
         await pilot.pause()
         pane = pilot.app.screen.query_one(AlertsPane)
         assert pane.show_vertical_scrollbar
         _, first, *_ = lines_of(pane)
 
-        assert first.rstrip().endswith("recommend 100")
+        assert first.rstrip().endswith("2 h")
+        assert "recommend 100" in first

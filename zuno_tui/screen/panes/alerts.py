@@ -9,19 +9,26 @@ from textual.message import Message
 from zuno_tui.screen.keys import ALERTS
 from zuno_tui.screen.panes.frame import ago, coarse_age, frame, joined, literal, pane_title
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
+from zuno_tui.shown.views import AlertRow
+from zuno_tui.shown.words import round_usd
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual.binding import BindingType
 
-    from zuno_tui.shown.views import AlertRow, AlertsView
+    from zuno_tui.shown.views import AlertsView
 
 _COLUMNS = (
+    TableColumn("NO", 3, 6, right=True),
     TableColumn("ALERT", 0, 10),
     TableColumn("ID", 1, 9),
-    TableColumn("AGE", 4, 8, least=6, right=True),
     TableColumn("MESSAGE", 2, 80, grows=True),
-    TableColumn("NEXT", 3, 22),
+    TableColumn("NEXT", 4, 22),
+    TableColumn("AGE", 5, 8, least=6, right=True),
 )
+_FEES = "fees"
+"""The key of the row that stands for every alert about fees."""
 _NEW_SECONDS = 300
 _SEVERITIES = {
     "critical": ("✗ critical", "bad"),
@@ -52,6 +59,7 @@ class AlertsPane(RowTable):
     def __init__(self) -> None:
         super().__init__(_COLUMNS, id="alerts", classes="pane")
         self._view: AlertsView | None = None
+        self._rows_shown: tuple[AlertRow, ...] = ()
 
     def show(self, view: AlertsView, now: float) -> None:
         self._view = view
@@ -62,7 +70,8 @@ class AlertsPane(RowTable):
         if view is None:
             frame(self, pane_title("2 Alerts"))
             return
-        rows = [_row(row, now) for row in view.rows]
+        self._rows_shown = gathered(view.rows, now)
+        rows = [alert_cells(row, now) for row in self._rows_shown]
         # While nobody reads them the cursor waits at its place: what is over sinks to the end.
         self.fill(rows, empty=(view.unseen or "Nothing needs you.",), stays=self.has_focus)
         waiting = sum(row.state in ("open", "reopened") for row in view.rows)
@@ -81,7 +90,13 @@ class AlertsPane(RowTable):
     def selected(self) -> AlertRow | None:
         if self._view is None or self.key is None:
             return None
-        return next(row for row in self._view.rows if row.alert_id == self.key)
+        return next(row for row in self._rows_shown if row.alert_id == self.key)
+
+    @property
+    def _meant(self) -> tuple[str, ...]:
+        """The numbers of the alerts under the cursor."""
+        row = self.selected
+        return () if row is None else row.members or (row.alert_id,)
 
     @property
     def copied(self) -> str:
@@ -89,32 +104,69 @@ class AlertsPane(RowTable):
         return "" if row is None else row.message
 
     def action_acknowledge(self) -> None:
-        if self.key is not None:
-            self.post_message(self.Acknowledged(self.key))
+        for alert_id in self._meant:
+            self.post_message(self.Acknowledged(alert_id))
 
     def action_mute(self, seconds: int) -> None:
-        if self.key is not None:
-            self.post_message(self.Muted(self.key, seconds))
+        for alert_id in self._meant:
+            self.post_message(self.Muted(alert_id, seconds))
 
 
-def _row(row: AlertRow, now: float) -> Row:
+def alert_cells(row: AlertRow, now: float) -> Row:
     severity, tone = _SEVERITIES[row.severity]
     muted = row.muted_until is not None and row.muted_until > now
     waiting = row.state in ("open", "reopened") and not muted
     state = severity if waiting else f"· {'muted' if muted else row.state}"
     cells = (
+        Cell("" if row.members else row.alert_id, "dim"),
         Cell(state, tone if waiting else "dim"),
         Cell("" if row.token_id is None else f"#{row.token_id}", "strong" if waiting else "dim"),
-        Cell(_age(now - row.since), "dim"),
-        # Which position it is about stands in its own column already.
         Cell(_message(row), "plain" if waiting else "dim"),
         Cell(row.next_command, "good" if waiting else "dim"),
+        Cell(_age(now - row.since), "dim"),
     )
     return Row(row.alert_id, cells)
 
 
+def gathered(rows: Sequence[AlertRow], now: float) -> tuple[AlertRow, ...]:
+    """Those about fees in one row, in the place of the first; every other as it is."""
+    waiting = [row for row in rows if _waits_for_fees(row, now)]
+    if len(waiting) < 2:
+        return tuple(rows)
+    total = sum(row.fees or 0.0 for row in waiting)
+    words = f"Fees on {len(waiting)} positions, {round_usd(total)} · collect all"
+    together = AlertRow(
+        alert_id=_FEES,
+        severity="info",
+        state="open",
+        token_id=None,
+        since=min(row.since for row in waiting),
+        message=words,
+        next_command="collect all",
+        members=tuple(row.alert_id for row in waiting),
+    )
+    first = waiting[0]
+    return tuple(
+        together if row is first else row for row in rows if row is first or row not in waiting
+    )
+
+
+def _waits_for_fees(row: AlertRow, now: float) -> bool:
+    muted = row.muted_until is not None and row.muted_until > now
+    return (
+        row.fees is not None and row.state in ("open", "reopened") and not muted and not row.place
+    )
+
+
 def _message(row: AlertRow) -> str:
+    """What differs first: which position it is about stands in a column of its own."""
     words = row.message.removeprefix(f"#{row.token_id} ")
+    pair, _, rest = words.partition(" ")
+    if row.token_id is not None and "/" in pair and rest:
+        words = rest
+        for verb in ("is ", "has "):
+            words = words.removeprefix(verb)
+        words = f"{words[0].upper()}{words[1:]}"
     return f"{row.place}: {words}" if row.place else words
 
 

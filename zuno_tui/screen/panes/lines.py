@@ -5,21 +5,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Static
 
 from zuno_tui.screen.panes.frame import coarse_age, joined, literal
+from zuno_tui.shown.drawing.pieces import sparkline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from textual.events import Click
 
     from zuno_tui.desk.events import Said
     from zuno_tui.screen.last_seen import LastSeen
-    from zuno_tui.shown.views import PlanView, StatusView
+    from zuno_tui.shown.views import GlanceView, PlanView, StatusView
 
 _TONES = {"plain": "", "good": "$success", "warn": "$warning", "bad": "$error"}
 _TONE_MARKS = {"plain": "", "good": "✓ ", "warn": "▲ ", "bad": "✗ "}
 
 
+_TONE_COLOURS = {
+    "plain": "",
+    "good": "$success",
+    "warn": "$warning",
+    "bad": "$error",
+    "dim": "$quiet",
+}
+_TREND, _SHORTEST_TREND = 48, 8
+_GAP = 2
 _SUBSCRIPTIONS = {"none": "", "live": "live blocks", "lost": "polling, live blocks lost"}
 
 
@@ -57,6 +70,41 @@ class HintLine(TextLine):
         self.tell(literal(f"→ {words}", "$accent"))
 
 
+class GlanceLine(TextLine):
+    """What all of it is worth and how it goes, as much of it as there is room for."""
+
+    def show(self, view: GlanceView | None) -> None:
+        if view is None:
+            self.tell(literal("zuno", "bold $primary"))
+            return
+        change = "$error" if view.ether_change.startswith("▼") else "$success"
+        parts = [
+            literal(view.worth, "bold"),
+            literal(view.day, _TONE_COLOURS[view.day_tone]),
+            literal(f"fees {view.fees}") if view.fees else Content(""),
+            literal(view.in_range, "$success" if view.all_in else "$warning"),
+            Content.assemble(
+                literal(view.ether),
+                " " if view.ether_change else "",
+                literal(view.ether_change, change),
+            ),
+            literal(f"gas {view.gas}", "$quiet") if view.gas else Content(""),
+        ]
+        self.tell(self._fitting([part for part in parts if part.plain.strip()], view.trend))
+
+    def _fitting(self, parts: list[Content], trend: Sequence[float]) -> Content:
+        """The first ones first: a line that is cut in the middle of a figure would lie."""
+        told, room = [], self.size.width - 2
+        for part in parts:
+            if part.cell_length > room:
+                break
+            told.append(part)
+            room -= part.cell_length + _GAP
+        if room >= _SHORTEST_TREND and (drawn := sparkline(trend, min(room, _TREND))):
+            told.append(literal(drawn, "$primary"))
+        return Content(" " * _GAP).join(told)
+
+
 class StatusLine(TextLine):
     """Network, wallet, block and its age, model, market, and the work under way in words."""
 
@@ -90,6 +138,24 @@ def _mesh_words(view: StatusView, now: float) -> str:
 class KeyLine(TextLine):
     """The keys that matter where the focus is, as many as there is room for, help always."""
 
+    class Pressed(Message):
+        """A key was clicked, as the footer calls it."""
+
+        def __init__(self, label: str) -> None:
+            self.label = label
+            super().__init__()
+
+    _shown: tuple[tuple[str, str], ...] = ()
+
+    def on_click(self, event: Click) -> None:
+        x = event.x - self.styles.padding.left
+        for label, key in self._shown:
+            width = _key_size(label, key) - 2
+            if 0 <= x < width:
+                self.post_message(self.Pressed(label))
+                return
+            x -= width + 2
+
     def show(self, keys: Iterable[tuple[str, str]]) -> None:
         told = {label: key.split(" ", 1)[0] for key, label in keys}
         last = {"help": told.pop("help")} if "help" in told else {}
@@ -100,6 +166,7 @@ class KeyLine(TextLine):
             if room < 0:
                 break
             shown[label] = key
+        self._shown = tuple((shown | last).items())
         self.tell(
             Content("  ").join(
                 Content.assemble((key, "bold $primary"), " ", (label, "$quiet"))

@@ -5,32 +5,47 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.content import Content
+from textual.message import Message
 
 from zuno_tui.screen.keys import POSITIONS
 from zuno_tui.screen.panes.frame import ago, frame, joined, literal, pane_title
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
 from zuno_tui.shown.drawing.pieces import WIDTH as GAUGE_WIDTH
-from zuno_tui.shown.drawing.pieces import range_gauge
+from zuno_tui.shown.drawing.pieces import range_gauge, sparkline
 from zuno_tui.shown.views import PositionsView
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from textual.binding import BindingType
 
     from zuno_tui.shown.views import PositionRow, Standing
 
+_TRAIL = 8
 _COLUMNS = (
     TableColumn("ID", 0, 9),
     TableColumn("PAIR", 1, 22),
     TableColumn("STATE", 2, 8),
     TableColumn("RANGE", 3, GAUGE_WIDTH),
     TableColumn("VALUE", 4, 13, right=True),
-    TableColumn("VS HOLD", 5, 12, right=True),
-    TableColumn("FEES", 6, 11, right=True),
-    TableColumn("NET/DAY", 7, 11, right=True),
-    TableColumn("PRICE", 9, 12, right=True),
-    TableColumn("FROM – TO", 10, 27),
-    TableColumn("NOTES", 8, 18),
+    TableColumn("FEES", 5, 11, right=True),
+    TableColumn("APR", 7, 8, right=True),
+    TableColumn("VS HOLD", 6, 12, right=True),
+    TableColumn("NET/DAY", 8, 11, right=True),
+    TableColumn("TREND", 9, _TRAIL),
+    TableColumn("PRICE", 11, 12, right=True),
+    TableColumn("FROM – TO", 12, 27),
+    TableColumn("NOTES", 10, 18),
 )
+_ORDERS: dict[str, Callable[[PositionRow], float | None]] = {
+    "as they are": lambda _: 0.0,
+    "by value": lambda row: row.worth,
+    "by fees": lambda row: row.fees_worth,
+    "by APR": lambda row: row.apr,
+    "by result": lambda row: row.gained,
+}
+"""What the rows can be sorted by, the most first; what is unknown comes last."""
+_NAMES = tuple(_ORDERS)
 # The glyph is for the eye, the word for everyone.
 _STATES: dict[Standing, tuple[str, str]] = {
     "in range": ("● in", "good"),
@@ -43,18 +58,59 @@ _STATES: dict[Standing, tuple[str, str]] = {
 class PositionsPane(RowTable):
     BINDINGS: ClassVar[list[BindingType]] = [*POSITIONS]
 
+    class FilterAsked(Message):
+        """A line to narrow the rows by is wanted."""
+
     def __init__(self) -> None:
         super().__init__(_COLUMNS, id="positions", classes="pane -front")
         self._view: PositionsView | None = None
+        self._order = _NAMES[0]
+        self._filter = ""
+        self._hides_empty = False
 
     def on_mount(self) -> None:
         self.fill((), empty=_nothing(PositionsView()))
 
     def show(self, view: PositionsView, now: float) -> None:
         self._view = view
-        stale = view.stale is not None or view.remembered
-        self.fill([_row(row, stale=stale) for row in view.rows], empty=_nothing(view))
+        self._fill(view)
         self.show_age(now)
+
+    def narrow(self, words: str, now: float) -> None:
+        """Only rows that hold every one of these words."""
+        self._filter = words
+        self._again(now)
+
+    def action_sort(self) -> None:
+        self._order = _NAMES[(_NAMES.index(self._order) + 1) % len(_NAMES)]
+        self._again(None)
+
+    def action_hide_empty(self) -> None:
+        self._hides_empty = not self._hides_empty
+        self._again(None)
+
+    def action_filter(self) -> None:
+        self.post_message(self.FilterAsked())
+
+    def _again(self, now: float | None) -> None:
+        if self._view is not None:
+            self._fill(self._view)
+            self.show_age(self._view.read_at or 0.0 if now is None else now)
+
+    def _fill(self, view: PositionsView) -> None:
+        stale = view.stale is not None or view.remembered
+        rows = shown_rows(view.rows, self._order, self._filter, hides_empty=self._hides_empty)
+        nothing = _nothing(view) if not view.rows else ("No position fits: escape in / ends that.",)
+        self.fill([_row(row, stale=stale) for row in rows], empty=nothing)
+
+    def _manner(self) -> str:
+        """How the rows are chosen and sorted, where it is not as they are."""
+        told = (
+            "" if self._order == _NAMES[0] else self._order,
+            f"“{self._filter}”" if self._filter else "",
+            "empty ones hidden" if self._hides_empty else "",
+        )
+        return ", ".join(one for one in told if one)
 
     def show_age(self, now: float) -> None:
         view = self._view
@@ -66,9 +122,10 @@ class PositionsPane(RowTable):
             self,
             pane_title(
                 "1 Positions",
-                view.total,
+                "" if view.glance is not None else view.total,
                 view.found,
                 f"remembered, {age}" if view.remembered else age,
+                self._manner(),
             ),
             literal(f"▲ {view.stale}", "$warning") if view.stale else _outlined(self.selected),
         )
@@ -85,6 +142,29 @@ class PositionsPane(RowTable):
         return next(row for row in self._view.rows if str(row.token_id) == self.key)
 
 
+def shown_rows(
+    rows: Sequence[PositionRow], order: str, words: str, *, hides_empty: bool
+) -> list[PositionRow]:
+    wanted = words.lower().split()
+    kept = [
+        row
+        for row in rows
+        if not (hides_empty and row.standing == "empty")
+        and all(word in _searched(row) for word in wanted)
+    ]
+    figure = _ORDERS[order]
+
+    def rank(row: PositionRow) -> tuple[bool, float]:
+        value = figure(row)
+        return value is None, -(value or 0.0)
+
+    return sorted(kept, key=rank)
+
+
+def _searched(row: PositionRow) -> str:
+    return f"#{row.token_id} {row.pair} {row.fee} {row.standing} {' '.join(row.notes)}".lower()
+
+
 def _row(row: PositionRow, *, stale: bool) -> Row:
     state, tone = _STATES[row.standing]
     cells = (
@@ -93,9 +173,11 @@ def _row(row: PositionRow, *, stale: bool) -> Row:
         Cell(state, tone),
         Cell(range_gauge(row.progress), tone),
         Cell(row.value),
-        Cell(row.against_holding, row.against_holding_tone),
         Cell(row.fees),
+        Cell(row.fee_apr),
+        Cell(row.against_holding, row.against_holding_tone),
         Cell(row.net_a_day),
+        Cell(sparkline(row.trail, _TRAIL), "strong"),
         Cell(row.price),
         Cell(f"{row.low} – {row.high}", "dim"),
         Cell(", ".join(row.notes), "warn"),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from rich.style import Style
     from textual.binding import BindingType
+    from textual.events import Click
 
 _GROWS_FROM = 16
 """What a growing column has at least before others are given up."""
@@ -220,6 +221,19 @@ class RowTable(ScrollView, can_focus=True):
             style += self._style("cursor")
         cells = [Cell(cell.text, "stale") for cell in row.cells] if row.stale else row.cells
         return self._line(cells, style, width, mark=mark)
+
+    def on_click(self, event: Click) -> None:
+        """A click points at a row, and one on the row that is pointed at chooses it."""
+        offset = event.get_content_offset(self)
+        if offset is None or not self._rows or offset.y == 0:
+            return
+        place = offset.y - 1 + self.scroll_offset.y
+        if place >= len(self._rows):
+            return
+        if place == self._cursor and event.chain > 1:
+            self.action_choose()
+        else:
+            self._move_to(place)
 
     def action_down(self) -> None:
         self._move_to(self._cursor + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from msgspec.structs import replace
-from textual.containers import Horizontal, Vertical
+from textual.containers import Grid
 from textual.geometry import Size
 from textual.message import Message
 
@@ -28,11 +28,20 @@ from zuno_tui.phrases.context import PhraseContext
 from zuno_tui.screen.keys import DESK
 from zuno_tui.screen.panes.alerts import AlertsPane
 from zuno_tui.screen.panes.debate import DebatePane
+from zuno_tui.screen.panes.filter_line import FilterLine
 from zuno_tui.screen.panes.frame import REDRAW_SECONDS, Copied
-from zuno_tui.screen.panes.lines import HintLine, KeyLine, MessageLine, StatusLine, TabLine
+from zuno_tui.screen.panes.lines import (
+    GlanceLine,
+    HintLine,
+    KeyLine,
+    MessageLine,
+    StatusLine,
+    TabLine,
+)
 from zuno_tui.screen.panes.plan import PlanPane
 from zuno_tui.screen.panes.positions import PositionsPane
 from zuno_tui.screen.panes.prompt import PromptBar, PromptPane
+from zuno_tui.screen.panes.selected import SelectedPane
 from zuno_tui.screen.screens.asking import Asking
 from zuno_tui.screen.screens.help import active_keys
 
@@ -59,9 +68,8 @@ class DeskScreen(Asking):
     AUTO_FOCUS = "#positions"
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-narrow"),
-        (100, "-close"),
-        (120, "-wide"),
-        (160, "-extra-wide"),
+        (100, "-wide"),
+        (180, "-extra-wide"),
     ]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (40, "-tall")]  # noqa: RUF012
 
@@ -100,14 +108,15 @@ class DeskScreen(Asking):
         self._pointed_at: int | None = None
 
     def compose(self) -> ComposeResult:
+        yield GlanceLine(id="glance")
         yield TabLine(id="tabs")
-        with Horizontal(id="panes"):
-            with Vertical(id="watching", classes="column -front"):
-                yield PositionsPane()
-                yield AlertsPane()
-            with Vertical(id="thinking", classes="column"):
-                yield PlanPane()
-                yield DebatePane(self._pace)
+        with Grid(id="panes"):
+            yield PositionsPane()
+            yield PlanPane()
+            yield SelectedPane()
+            yield AlertsPane()
+            yield DebatePane(self._pace)
+        yield FilterLine()
         hint = HintLine(id="hint")
         hint.display = False
         yield hint
@@ -126,6 +135,7 @@ class DeskScreen(Asking):
         now = self._clock()
         self.context = context_after(self.context, event)
         taken = self._tell_panes(event, now) or self._tell_lines(event, now)
+        self._arrange()
         self._show_tabs()
         self._show_keys()
         return taken
@@ -134,6 +144,8 @@ class DeskScreen(Asking):
         match event:
             case PositionsChanged(view):
                 self.query_one(PositionsPane).show(view, now)
+                self.query_one(GlanceLine).show(view.glance)
+                self.query_one(SelectedPane).show(self.query_one(PositionsPane).selected)
                 self._point_at_the_new()
             case AlertsChanged(view):
                 self.query_one(AlertsPane).show(view, now)
@@ -223,13 +235,34 @@ class DeskScreen(Asking):
                 self.context = replace(self.context, selected=selected)
                 self.query_one(PromptPane).exemplify(selected)
                 self.query_one(PlanPane).follow(selected)
+                self.query_one(SelectedPane).show(positions.selected)
                 positions.show_age(self._clock())
+                self._show_keys()
             case AlertsPane() as alerts:
-                self.context = replace(self.context, selected_alert=event.key)
+                row = alerts.selected
+                alone = None if row is None or row.members else row.alert_id
+                self.context = replace(self.context, selected_alert=alone)
                 if alerts.has_focus and alerts.selected is not None:
                     self.say(Said(alerts.selected.message))
             case _:
                 pass
+
+    def on_positions_pane_filter_asked(self) -> None:
+        self.query_one(FilterLine).open()
+
+    def on_filter_line_narrowed(self, event: FilterLine.Narrowed) -> None:
+        self.query_one(PositionsPane).narrow(event.words, self._clock())
+
+    def on_filter_line_left(self) -> None:
+        self._bring_to_front("positions")
+
+    async def on_key_line_pressed(self, event: KeyLine.Pressed) -> None:
+        if self.focused is None:  # a click outside the panes takes the focus away
+            self.set_focus(self.pane(self.front))
+        for active in self.active_bindings.values():
+            if active.enabled and active.binding.description == event.label:
+                await self.app.run_action(active.binding.action, active.node)
+                return
 
     def on_prompt_pane_left(self) -> None:
         self._bring_to_front(self.front)
@@ -239,6 +272,7 @@ class DeskScreen(Asking):
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._show_keys)
+        self.call_after_refresh(lambda: self.query_one(GlanceLine).show(self.told.positions.glance))
 
     def on_debate_pane_read(self) -> None:
         name, self._after_reading = self._after_reading, None
@@ -265,9 +299,18 @@ class DeskScreen(Asking):
         self.front = name
         for each in PANES:
             self.pane(each).set_class(each == name, "-front")
-        for column in self.query(".column"):
-            column.set_class(self.pane(name) in column.children, "-front")
+        self._arrange()
         self._show_tabs()
+
+    def _arrange(self) -> None:
+        """Plan and debate take room once there is one; until then the selected position has it."""
+        planned = self.told.plan is not None or self.front == "plan"
+        argued = self.told.debate is not None or self.front == "debate"
+        self.set_class(planned, "-planned")
+        self.set_class(argued, "-argued")
+        # Where one place is left for both, what was asked for last has it.
+        heard = self.has_class("-speaking") or self.front == "debate"
+        self.set_class(argued and (heard or not planned) and self.front != "plan", "-debate-first")
 
     def show_ages(self) -> None:
         now = self._clock()

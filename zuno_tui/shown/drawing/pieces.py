@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zuno_tui.shown.words import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from zuno_tui.shown.views import Tone
 
@@ -45,6 +45,25 @@ def wide_gauge(progress: float, low: str, high: str, width: int) -> str:
     else:
         cells[_OUTSIDE + 1 + min(inner - 3, int(progress * (inner - 2)))] = "●"
     return f"{low} {''.join(cells)} {high}"
+
+
+_STEPS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: Sequence[float], cells: int) -> str:
+    """The newest values as steps between their least and their most; nothing of fewer than two."""
+    if len(values) < 2:
+        return ""
+    shown = _thinned(values, cells)
+    low, spread = min(shown), (max(shown) - min(shown)) or 1.0
+    last = len(_STEPS) - 1
+    return "".join(_STEPS[round((value - low) / spread * last)] for value in shown)
+
+
+def _thinned(values: Sequence[float], cells: int) -> Sequence[float]:
+    if len(values) <= cells:
+        return values
+    return [values[round(place * (len(values) - 1) / (cells - 1))] for place in range(cells)]
 
 
 def survival_bar(part: float | None, cells: int) -> str:

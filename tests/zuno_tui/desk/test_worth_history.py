@@ -1,0 +1,62 @@
+"""The week's line at the top: an hour a sample, kept over restarts, and what ether did since."""
+
+from __future__ import annotations
+
+from chain.base.store import Store
+from chain.base.units import HOUR
+from zuno_tui.desk.worth_history import WorthHistory
+from zuno_tui.shown.drawing.pieces import sparkline
+from zuno_tui.shown.glance import WorthSample, ether_change
+
+BEGIN = 1_768_003_200
+
+
+def sample(hour: float, worth: float = 100.0, ether: float | None = 3_000.0) -> WorthSample:
+    return WorthSample(int(BEGIN + hour * HOUR), worth, ether, {"7": 0.5})
+
+
+def test_an_hour_is_one_sample_and_a_week_is_kept() -> None:
+    store = Store.in_memory()
+    history = WorthHistory(store, "31337:0x1")
+    for quarter in range(4 * 24 * 9):
+        history.add(sample(quarter / 4, worth=float(quarter)), now=0.0)
+
+    assert len(history.samples) == 7 * 24
+    assert {
+        (one.time - two.time) // HOUR
+        for one, two in zip(history.samples[1:], history.samples, strict=False)
+    } == {1}
+    again = WorthHistory(store, "31337:0x1")
+    assert len(again.samples) == 7 * 24
+    assert again.samples[-1].places == {"7": 0.5}
+    assert WorthHistory(store, "1:0x1").samples == ()
+
+
+def test_a_chain_that_begins_anew_has_no_past() -> None:
+    history = WorthHistory(Store.in_memory(), "k")
+    history.add(sample(50), now=0.0)
+    history.add(sample(2), now=0.0)
+    assert [one.time for one in history.samples] == [sample(2).time]
+
+
+def test_what_is_written_by_somebody_else_is_no_past() -> None:
+    store = Store.in_memory()
+    store.put("desk-worth", "k", {"samples": [{"time": "soon"}]}, now=0.0)
+    assert WorthHistory(store, "k").samples == ()
+
+
+def test_ether_is_compared_with_a_day_ago_or_what_is_known_of_it() -> None:
+    assert ether_change([]) == ""
+    assert ether_change([sample(0)]) == ""
+    assert ether_change([sample(0), sample(0.5, ether=3_300.0)]) == ""
+    assert ether_change([sample(0), sample(3, ether=3_030.0)]) == "▲1.0% 3 h"
+    week = [sample(hour, ether=3_000.0 + hour) for hour in range(100)]
+    assert ether_change([*week, sample(100, ether=2_000.0)]).startswith("▼")
+    assert ether_change([*week, sample(100, ether=2_000.0)]).endswith(" 25 h")
+    assert ether_change([sample(0, ether=None), sample(9, ether=None)]) == ""
+
+
+def test_a_sparkline_fits_its_cells() -> None:
+    assert sparkline([], 8) == sparkline([1.0], 8) == ""
+    assert sparkline([1.0, 1.0], 8) == "▁▁"
+    assert sparkline([float(n) for n in range(100)], 8) == "▁▂▃▄▅▆▇█"
