@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 KEPT = Path(__file__).parent / "looks"
 SIZES = ((80, 24), (120, 36), (200, 55))
 ENOUGH_CONTRAST = 4.5
+_TRIES = 30
+_BETWEEN = 0.1
 
 
 class Pair(NamedTuple):
@@ -78,10 +80,21 @@ def _luminance(colour: tuple[int, int, int]) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def assert_looks(name: str, lines: list[str]) -> None:
-    """As it is kept beside the tests; ZUNO_KEEP_LOOKS=1 keeps what is drawn now instead."""
-    path, drawn = KEPT / f"{name}.txt", "\n".join(lines) + "\n"
-    if os.environ.get("ZUNO_KEEP_LOOKS"):
+async def assert_looks(name: str, pilot: Pilot[None]) -> list[str]:
+    """As it is kept beside the tests; ZUNO_KEEP_LOOKS=1 keeps what is drawn now instead.
+
+    A screen is drawn in steps (widths, words, heights), and a busy machine takes its time.
+    """
+    path = KEPT / f"{name}.txt"
+    keeps = bool(os.environ.get("ZUNO_KEEP_LOOKS"))
+    kept = path.read_text("utf-8").splitlines() if path.exists() and not keeps else []
+    for _ in range(_TRIES):
+        await pilot.pause(_BETWEEN)
+        if (drawn := lines_of(pilot)) == kept:
+            return drawn
+    if keeps:
         path.parent.mkdir(exist_ok=True)
-        path.write_text(drawn, "utf-8")
-    assert path.read_text("utf-8") == drawn, f"{path.name}: look at it, then ZUNO_KEEP_LOOKS=1"
+        path.write_text("\n".join(drawn) + "\n", "utf-8")
+        return drawn
+    assert drawn == kept, f"{path.name}: look at it, then ZUNO_KEEP_LOOKS=1"
+    return drawn

@@ -71,7 +71,6 @@ SCENES: dict[str, tuple[tuple[Event, ...], tuple[str, ...]]] = {
         ("3",),
     ),
     "plan": (MORNING, ("4",)),
-    "whole plan": (MORNING, ("4", "w", "z")),
     "approved": ((*MORNING, PlanChanged(APPROVED)), ("4",)),
     "applied": ((*MORNING, PlanChanged(APPLIED)), ("4", "z")),
     "confirmation": (
@@ -105,13 +104,9 @@ OF_EVERY_COMMAND = ("help",)
 
 
 async def _settled(pilot: Pilot[None]) -> None:
-    """Until two looks in a row are the same: widths, then words, then heights."""
-    before: list[str] = []
-    for _ in range(20):
+    """Widths, then words, then heights."""
+    for _ in range(3):
         await pilot.pause(FLUSH_SECONDS)
-        if (now := lines_of(pilot)) == before:
-            return
-        before = now
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -123,11 +118,11 @@ async def test_how_it_looks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         await pilot.press(*keys)
         for size in reversed(SIZES):
             await pilot.resize_terminal(*size)
-            await _settled(pilot)
-            lines = lines_of(pilot)
-            assert max(map(len, lines)) <= size[0]
-            if name not in OF_EVERY_COMMAND:
-                assert_looks(f"{name} {size[0]}x{size[1]}", lines)
+            if name in OF_EVERY_COMMAND:
+                await _settled(pilot)
+            else:
+                await assert_looks(f"{name} {size[0]}x{size[1]}", pilot)
+            assert max(map(len, lines_of(pilot))) <= size[0]
             if size != SIZES[1]:
                 continue
             front = front_of(pilot)
@@ -152,29 +147,24 @@ async def test_how_a_replay_looks() -> None:
         await pilot.press("end")
         for width, height in reversed(SIZES):
             await pilot.resize_terminal(width, height)
-            await _settled(pilot)
-            assert_looks(f"replay {width}x{height}", lines_of(pilot))
+            await assert_looks(f"replay {width}x{height}", pilot)
 
 
 async def test_plain_characters_alone() -> None:
     async with desk_app(ascii_only=True).run_test(size=(120, 36)) as pilot:
         await play(pilot, *MORNING)
-        await _settled(pilot)
-        lines = lines_of(pilot)
+        lines = await assert_looks("plain characters 120x36", pilot)
         assert all(line.isascii() for line in lines)
-        assert_looks("plain characters 120x36", lines)
 
 
 async def test_no_colour_takes_away_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     async with desk_app().run_test(size=(120, 36)) as pilot:
         await play(pilot, *MORNING)
-        await _settled(pilot)
-        coloured = lines_of(pilot)
+        coloured = await assert_looks("morning 120x36", pilot)
     monkeypatch.setenv("NO_COLOR", "1")
     app = desk_app()
     assert app.theme == COLOURLESS
     async with app.run_test(size=(120, 36)) as pilot:
         await play(pilot, *MORNING)
-        await _settled(pilot)
-        assert lines_of(pilot) == coloured
+        assert await assert_looks("morning 120x36", pilot) == coloured
         assert pairs_of(pilot) == {}, "no colour of ours is left"
