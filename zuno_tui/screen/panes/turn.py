@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from zuno_tui.screen.panes.frame import literal
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 _FOLDED = 60
 _COLOURS = 6
+_BAR = 2
+"""Cells of the coloured bar beside a turn."""
 
 
 class Speakers:
@@ -126,8 +129,14 @@ class TurnBlock(Static):
             drawing = self._drawing
             self.draw(sourced=drawing.sourced, folded=drawing.folded, needle=drawing.needle)
 
+    def _room(self) -> int:
+        """The width there is, or will be once it is laid out: its container's without its bar."""
+        if self.size.width or not isinstance(self.parent, Widget):
+            return self.size.width
+        return max(0, self.parent.size.width - _BAR)
+
     def draw(self, *, sourced: bool, folded: bool, needle: str) -> None:
-        self._drawn_width, self._drawing = self.size.width, _Drawing(sourced, folded, needle)
+        self._drawn_width, self._drawing = self._room(), _Drawing(sourced, folded, needle)
         doing = self._doing if self.live else ""
         head = turn_head(self.role, self._speaker, self._round, doing=doing)
         body = prose(self._heard) if self._turn is None else turn_text(self._turn, sourced=sourced)
