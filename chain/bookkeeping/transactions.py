@@ -9,7 +9,7 @@ from msgspec import Struct
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.contracts import abi
 from chain.history.events import MODIFY_LIQUIDITY, SWAP, modify_liquidity_event, swap_event
-from chain.positions.archive import settle_all
+from chain.read.in_parts import settle_in_parts
 from chain.rpc import requests
 from chain.rpc.records import Block, Receipt
 
@@ -51,10 +51,10 @@ async def read_transactions(
 ) -> dict[str, SentTransaction]:
     """By hash; one whose receipt the node does not have is left out."""
     wanted = tuple(dict.fromkeys(hashes))
-    answers = await settle_all(sources.client, [requests.receipt(one) for one in wanted])
+    answers = await settle_in_parts(sources.client, [requests.receipt(one) for one in wanted])
     receipts = [one for one in answers if isinstance(one, Receipt)]
     numbers = sorted({one.block_number for one in receipts})
-    headers = await settle_all(sources.client, [requests.block(one) for one in numbers])
+    headers = await settle_in_parts(sources.client, [requests.block(one) for one in numbers])
     times = {one.number: one.timestamp for one in headers if isinstance(one, Block)}
     return {
         one.transaction_hash: _sent(sources.network, one, times[one.block_number])

@@ -16,13 +16,13 @@ from chain.bookkeeping.transactions import read_transactions
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE
 from chain.contracts.pool_key import POOL_KEY_TYPES, PoolKey
-from chain.positions.archive import settle_all
 from chain.positions.change_memory import ChangeMemory
 from chain.positions.change_reader import ChangeReader
 from chain.positions.identity import identify
 from chain.positions.overview import tokens_at
 from chain.positions.portfolio import currencies
 from chain.read.block_reader import sound_answers
+from chain.read.in_parts import settle_in_parts
 from chain.rpc import requests
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ async def _pool_keys(
     prefixes = [bytes.fromhex(one.removeprefix("0x")[:_POOL_ID_DIGITS]) for one in missing]
     calls = [requests.call(manager, _POOL_KEYS + one.ljust(32, b"\0")) for one in prefixes]
     found = dict(known)
-    for pool_id, answer in zip(missing, await settle_all(sources.client, calls), strict=True):
+    for pool_id, answer in zip(missing, await settle_in_parts(sources.client, calls), strict=True):
         if isinstance(answer, bytes) and answer:
             key = PoolKey(*abi.decode(POOL_KEY_TYPES, answer))
             if key.pool_id == pool_id:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from chain.read.in_parts import settle_in_parts
 from chain.rpc import requests
 from chain.rpc.errors import Malformed, Reorged, RpcError, StatePruned
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 MOST_EXACT = 60
 """More headers than this are not fetched: the rest is interpolated, and said to be."""
-
-_BATCH = 100
-"""Headers per request; public endpoints refuse much larger batches."""
 
 _PROBES = 8
 _TOLERANCE = 0.02
@@ -50,9 +48,8 @@ async def read_block_times(
     headers = {block.number: block for block in known}
     missing = sorted(wanted.keys() - headers.keys())
     asked = spread(missing, most_exact)
-    for start in range(0, len(asked), _BATCH):
-        for block in await read_headers(client, asked[start : start + _BATCH]):
-            headers[block.number] = block
+    for block in await read_headers(client, asked) if asked else ():
+        headers[block.number] = block
     for number, block in headers.items():
         if wanted.get(number, block.hash) != block.hash:
             raise Reorged(number, wanted[number], block.hash, endpoint="the RPC")
@@ -93,9 +90,9 @@ async def first_block_since(client: RpcClient, network: Network, since: float, h
 
 
 async def read_headers(client: RpcClient, numbers: Sequence[int]) -> list[Block]:
-    """The headers of these blocks, in one request."""
+    """The headers of these blocks."""
     headers: list[Block] = []
-    outcomes = await client.settle([requests.block(number) for number in numbers])
+    outcomes = await settle_in_parts(client, [requests.block(number) for number in numbers])
     for number, outcome in zip(numbers, outcomes, strict=True):
         if isinstance(outcome, RpcError):
             raise outcome

@@ -14,6 +14,7 @@ from chain.history.events import (
     swap_event,
 )
 from chain.read.block_reader import expected
+from chain.read.in_parts import settle_in_parts
 from chain.read.logs import scan_logs
 from chain.read.storage_words import decode_words, read_words
 from chain.rpc import requests
@@ -27,12 +28,9 @@ if TYPE_CHECKING:
     from chain.contracts.pool_key import PoolId
     from chain.rpc.client import RpcClient
     from chain.rpc.records import Log
-    from chain.rpc.requests import Request
 
 PastWords: TypeAlias = "dict[int, Quantity[Mapping[int, int]]]"
 """By block number; unknown where the node has thrown the block's state away."""
-
-_REQUESTS_AT_ONCE = 100
 
 
 async def read_past_words(
@@ -45,7 +43,7 @@ async def read_past_words(
         for number, slots in wanted.items()
     ]
     words: PastWords = {}
-    answers = await settle_all(client, calls)
+    answers = await settle_in_parts(client, calls)
     for (number, slots), answer in zip(wanted.items(), answers, strict=True):
         if isinstance(answer, StatePruned):
             words[number] = Unknown(f"the state of block {number} needs an archive node")
@@ -56,14 +54,6 @@ async def read_past_words(
         read = decode_words(slots, outcome) if data else dict.fromkeys(slots, 0)
         words[number] = Known(read, "PoolManager storage", number)
     return words
-
-
-async def settle_all(client: RpcClient, asked: Sequence[Request[object]]) -> list[object]:
-    """The outcomes of any number of requests, a hundred at a time."""
-    answers: list[object] = []
-    for start in range(0, len(asked), _REQUESTS_AT_ONCE):
-        answers += await client.settle(asked[start : start + _REQUESTS_AT_ONCE])
-    return answers
 
 
 _FIRST_WINDOW = 1_000

@@ -24,10 +24,10 @@ from chain.positions.archive import (
     find_last_price,
     last_price,
     read_past_words,
-    settle_all,
 )
 from chain.positions.identity import layout_of
 from chain.read.block_reader import expected
+from chain.read.in_parts import settle_in_parts
 from chain.rpc import requests
 from chain.rpc.records import Block, LogFilter, Receipt
 
@@ -172,7 +172,7 @@ async def _read_surroundings(
     numbers = sorted({event.place.block_number for _, event in events})
     pool_blocks = sorted({(one.pool_id, event.place.block_number) for one, event in events})
     transactions = sorted({event.place.transaction_hash for _, event in events})
-    answers = await settle_all(
+    answers = await settle_in_parts(
         client,
         [
             *(requests.block(number) for number in numbers),

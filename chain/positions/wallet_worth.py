@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.quantity import Known, Quantity, Unknown
-from chain.positions.archive import settle_all
 from chain.positions.discovery import Discovery
 from chain.positions.overview import Overview, tokens_at
 from chain.positions.portfolio import Unpriced, currencies, portfolio
 from chain.positions.snapshot import STORAGE
 from chain.prices.ladder import read_prices
 from chain.read.block_reader import OneBlock
+from chain.read.in_parts import settle_in_parts
 from chain.rpc import requests
 from chain.rpc.multicall import CallOutcome
 from chain.tokens import every_listed_token, listed_token
@@ -153,7 +153,7 @@ async def _read_balances(
         for pair, outcome in zip(asked, answers.outcomes, strict=True)
     }
     calls = [balance_call(network, *pair) for pair in alone]
-    told = await settle_all(
+    told = await settle_in_parts(
         sources.client, [requests.call(call.target, call.data, block.hash) for call in calls]
     )
     for pair, answer in zip(alone, told, strict=True):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from chain.rpc.requests import Request
     from chain.rpc.values import Hash
 
+_LEAST_LOOKS = 5
 _PARAMETER_CODES = frozenset((-32600, -32602))
 _PARAMETER_WORDS = re.compile(
     r"unmarshal|invalid (argument|block|param|type)|hex string|blockhash|expected (a )?string", re.I
@@ -63,9 +64,11 @@ async def settle_patiently(
     ends = monotonic() + limits.total_seconds
     outcomes = await ask(questions, ends)
     await _ask_limited_again(ask, questions, outcomes, ends)
-    # From the first answer on: on a slow line the answer itself may take as long.
-    last_look = min(monotonic() + limits.catch_up_seconds, ends)
-    while monotonic() + limits.catch_up_pause < last_look:
+    # From the first answer on: on a slow line the answer itself may take as long, and a few looks
+    # are taken however long each of them is.
+    last_look, looks = min(monotonic() + limits.catch_up_seconds, ends), 0
+    while monotonic() + limits.catch_up_pause < (ends if looks < _LEAST_LOOKS else last_look):
+        looks += 1
         late = [
             place
             for place, question in enumerate(questions)

@@ -31,6 +31,7 @@ class BusyNode:
         self.refused = 0
         self.log_range: KnownRange | None = None
         self.calls_at_once = 10
+        self.limited = False
         self.labels = ("node",)
 
     def learn_log_range(self, known: KnownRange) -> None:
