@@ -76,7 +76,7 @@ async def critic(
         for index, one in said.items()
         if index < len(judged.moves)
     )
-    debate = _with_judgment(proposal, judged, critique, remarks)
+    debate = with_judgment(proposal, judged, critique, remarks)
     # Where only the rules speak, a second round changes nothing that they have decided.
     over = not open_to_argument or (
         context.services.model is None and decided_by_rule(proposal.context)
@@ -98,7 +98,7 @@ def _handed_on(debate: Critique) -> Outgoing:
     return Outgoing(DebateKind.DEADLOCK, ARBITER, deadlock)
 
 
-def _with_judgment(
+def with_judgment(
     proposal: Proposal, judged: JudgedRound, critique: str, remarks: tuple[CandidateRemark, ...]
 ) -> Critique:
     latest = proposal.latest.model_copy(

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from zuno_tui.settings.transport import TransportChoice
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
     from pathlib import Path
 
     from agents.bus.run import RemoteAgents
@@ -58,9 +58,18 @@ class AgentPlaces(Struct, frozen=True):
         return f"over {self.transport}: {told}"
 
 
+class SecondCritic(Struct, frozen=True):
+    """Another Critic, of another owner than the first."""
+
+    name: str
+    gather: Callable[[], RemoteAgents]
+    """The way to it, once the debate is over."""
+
+
 class Gathering(Struct, frozen=True):
     remote: RemoteAgents | None
     places: AgentPlaces
+    second: SecondCritic | None = None
 
 
 def mesh_folder(home: Home) -> Path:
@@ -98,6 +107,7 @@ async def _on_the_mesh(session: Session, folder: Path) -> AsyncIterator[Gatherin
     from agents.bus.record import running_versions
     from agents.bus.run import RemoteAgents
     from agents.lp.debate import LP_FLOW
+    from agents.lp.payloads import CRITIC
     from agents.mesh.desk_transport import DeskTransport
     from agents.mesh.engine import EngineError
     from agents.mesh.gathering import gather_roles
@@ -117,7 +127,7 @@ async def _on_the_mesh(session: Session, folder: Path) -> AsyncIterator[Gatherin
         except (MeshFileError, MeshKeyError, EngineError) as error:
             yield str(error)
             return
-        gathered = await gather_roles(endpoint, LP_FLOW.handlers)
+        gathered = await gather_roles(endpoint, LP_FLOW.handlers, twice=CRITIC)
         if gathered.missing:
             trouble = f" {endpoint.trouble}" if endpoint.trouble else ""
             yield gathered.reason + trouble
@@ -127,10 +137,26 @@ async def _on_the_mesh(session: Session, folder: Path) -> AsyncIterator[Gatherin
         peers = {str(role): _played_by(endpoint, peer) for role, peer in routes.items()}
         asking = tuple(role for role, peer in routes.items() if endpoint.asks(peer))
         remote = RemoteAgents(tuple(routes), transport, session.network.name, asking)
-        yield Gathering(remote, AgentPlaces(str(member.engine), peers))
+        second = None
+        if gathered.second is not None:
+            second = _second_critic(endpoint, gathered.second, session.network.name)
+        yield Gathering(remote, AgentPlaces(str(member.engine), peers), second)
         await endpoint.drained(_FAREWELL_SECONDS)
 
 
 def _played_by(endpoint: MeshEndpoint, peer: Peer) -> str:
     model = endpoint.asks(peer)
     return f"{peer_words(peer)} with {model}" if model else peer_words(peer)
+
+
+def _second_critic(endpoint: MeshEndpoint, peer: Peer, network: str) -> SecondCritic:
+    from agents.bus.run import RemoteAgents
+    from agents.lp.second_opinion import SECOND_OPINION
+    from agents.mesh.desk_transport import DeskTransport
+
+    def gather() -> RemoteAgents:
+        routes = {peer.as_role: peer}
+        transport = DeskTransport(endpoint, SECOND_OPINION.registry, routes, clock=time.time)
+        return RemoteAgents((peer.as_role,), transport, network)
+
+    return SecondCritic(peer_words(peer), gather)

@@ -29,6 +29,7 @@ from zuno_tui.session.desk_knowledge import with_desk_knowledge
 from zuno_tui.session.plans_from_elsewhere import judged_here, seen_here
 from zuno_tui.session.reading_progress import reading_progress
 from zuno_tui.session.retention import let_go_when_due
+from zuno_tui.session.second_opinions import with_second_opinion
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.transport import TransportChoice
 
@@ -157,6 +158,17 @@ async def _debate(
         await asyncio.to_thread(record.close)
     if seeing is not None:
         ended = await judged_here(ended, path, start, session.network.chain_id, seeing)
+    if gathering.second is not None and ended.plan is not None:
+        ended = await with_second_opinion(
+            ended,
+            path,
+            sources,
+            gathering.second,
+            limits=debate_limits(settings, elsewhere=True),
+            tokens=settings.limits.debate_tokens,
+            listener=debating.listener,
+            tell=session.narrate,
+        )
     if ended.plan is None:
         return Debated(ended, None, spent)
     document = plan_document(ended, spent, record.last_hash)

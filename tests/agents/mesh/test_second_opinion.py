@@ -1,0 +1,98 @@
+"""Two Critics of different owners: both are heard, and the stricter counts."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.bus.ambient import Ambient, BusLimits
+from agents.bus.record import MemorySink, RecordWriter
+from agents.bus.replay import read_record
+from agents.bus.run import Listener
+from agents.lp.payloads import CRITIC
+from agents.lp.second_opinion import (
+    SECOND_OPINION,
+    CriticJudged,
+    ask_second_critic,
+    last_proposal,
+    stricter_plan,
+)
+from agents.lp.services import DebateServices
+from agents.numbers.rules import JudgmentVerdict
+from chain.base.redaction import Redactor
+from tests.agents.debating import Seen, argue_over
+from tests.agents.made_up import Market
+from tests.fakes.mesh_wire import mesh_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agents.lp.payloads import Proposal
+    from agents.lp.plan import Plan
+
+OUTSIDE = Market(0.01, 2.0, half_width=0.05, off_centre=2.5).position()
+
+
+async def argued(folder: Path) -> tuple[Plan, Proposal]:
+    done = await argue_over(OUTSIDE)
+    path = folder / "record.jsonl"
+    path.write_bytes(done.record)
+    proposal = last_proposal(read_record(path))
+    assert proposal is not None
+    return done.plan, proposal
+
+
+def verdicts(plan: Plan) -> tuple[JudgmentVerdict, ...]:
+    return tuple(one.judgment.verdict for one in plan.candidates if one.judgment is not None)
+
+
+async def test_a_stricter_second_critic_counts_and_is_named(tmp_path: Path) -> None:
+    plan, proposal = await argued(tmp_path)
+    assert plan.choice.kind == "move"
+    count = len(plan.candidates)
+    vetoes = CriticJudged(
+        verdicts=(JudgmentVerdict.VETO,) * count, reasons=("too thin a pool",) * count
+    )
+    stricter = stricter_plan(proposal, plan, vetoes, "critic-2 0a1b2c3d")
+    assert stricter is not None
+    assert stricter.choice.kind != "move"
+    assert stricter.plan_id != plan.plan_id
+    assert set(verdicts(stricter)) == {JudgmentVerdict.VETO}
+    hardened = [one is not JudgmentVerdict.VETO for one in verdicts(plan)]
+    said = [one.judgment.reason for one in stricter.candidates if one.judgment is not None]
+    assert any(hardened)
+    assert ["critic-2" in words for words in said] == hardened
+
+
+@pytest.mark.parametrize("laxer", [True, False], ids=["laxer", "alike"])
+async def test_a_second_critic_who_is_nowhere_stricter_changes_nothing(
+    tmp_path: Path, laxer: bool
+) -> None:
+    plan, proposal = await argued(tmp_path)
+    first = verdicts(plan)
+    said = tuple(JudgmentVerdict.ACCEPT if laxer else one for one in first)
+    second = CriticJudged(verdicts=said, reasons=("fine",) * len(first))
+    assert stricter_plan(proposal, plan, second, "critic-2") is None
+
+
+async def test_a_second_critic_is_asked_over_the_mesh(tmp_path: Path) -> None:
+    plan, proposal = await argued(tmp_path)
+    eyes = Seen(OUTSIDE)
+    async with mesh_of(
+        SECOND_OPINION, CRITIC, services=lambda _request, _terms: DebateServices(eyes, None)
+    ) as remote:
+        heard = await ask_second_critic(
+            proposal,
+            eyes,
+            RecordWriter(MemorySink(), "req_2", {}, Redactor(), flow="lp"),
+            remote,
+            ambient=Ambient(time.time, lambda: "req_2"),
+            request_id="req_2",
+            limits=BusLimits(),
+            tokens=None,
+            listener=Listener(),
+        )
+    assert heard is not None
+    assert heard.verdicts == verdicts(plan)
