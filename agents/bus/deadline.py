@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from agents.bus.payload import FailureCause
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
     Fail = Callable[[str, Role, FailureCause, str], None]
     Sleep = Callable[[float], Awaitable[None]]
+
+
+_LATE = 0.1
+"""Of a quiet time, by how much longer it may have taken and still count."""
 
 
 async def watch_flow(flow: Flow[Services], limits: BusLimits, sleep: Sleep, fail: Fail) -> None:
@@ -40,15 +45,18 @@ async def _passed(
     until_begun: bool = False,
 ) -> bool:
     """Whether, before so long has passed, it began, where that is waited for, or was lost."""
+    clock = asyncio.get_running_loop().time
     remaining = seconds
     while remaining > 0:
         if flow.over or (until_begun and flow.began_at is not None):
             return True
         step = min(limits.quiet_seconds, remaining)
-        before = flow.activity
+        before, due = flow.activity, clock() + step
         await sleep(step)
         remaining -= step
-        if flow.activity == before and flow.working == 0 and remaining > 0:
+        # Who woke up late was busy, and cannot say that the others were silent.
+        woke_late = clock() - due > step * _LATE
+        if flow.activity == before and flow.working == 0 and remaining > 0 and not woke_late:
             reason = f"{flow.stage} did not receive {flow.last_kind} or did not answer it."
             fail(flow.request_id, flow.stage, FailureCause.LOST, reason)
     return flow.over

@@ -21,6 +21,8 @@ _MOST_AT_ONCE = 100
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.02, 0.25
 """Between two looks into the queue: short while there is talk, long when there is none."""
 _BROKEN_WAIT = 0.5
+_DRAINING = 8
+"""Requests at once that empty a queue nobody has looked into for long."""
 _LIMITS = HttpLimits(connect_seconds=2, answer_seconds=5, most_bytes=MOST_FRAME + 1)
 
 
@@ -35,6 +37,8 @@ class AxlEngine:
 
     async def open(self) -> None:
         await self.known_nodes()
+        # What waits was meant for an earlier process: nothing of it could be taken.
+        await asyncio.gather(*(self._drain() for _ in range(_DRAINING)))
 
     async def send(self, peer: Peer, data: bytes, *, keep: bool) -> None:  # noqa: ARG002 - it keeps nothing
         if peer.node is None:

@@ -254,15 +254,9 @@ class MeshEndpoint:
             if not link.seen.is_new(header.seq):
                 raise DroppedError(DropCause.REPLAYED)
             link.seen.add(header.seq)
-        answer = FrameHeader(
-            FrameKind.WELCOME,
-            link.peer.key,
-            self._boot,
-            link.take_seq(),
-            to_boot=header.boot,
-            acks=(header.seq,),
-        )
-        self._hand_over(link, answer, self._introduced())
+        if header.boot != link.greeting_boot:
+            link.greeting_boot, link.greetings = header.boot, []
+        link.greetings.append(header.seq)
 
     def _welcomed(self, link: Link, frame: Frame) -> None:
         link.introduction = read_introduction(frame.payload)
@@ -285,7 +279,19 @@ class MeshEndpoint:
         self._push(link)
 
     def _acknowledge(self) -> None:
+        """Answer what has come at once: one welcome for all greetings, one word for all numbers."""
         for link in self._links.values():
+            if link.greetings:
+                numbers, link.greetings = tuple(link.greetings), []
+                welcome = FrameHeader(
+                    FrameKind.WELCOME,
+                    link.peer.key,
+                    self._boot,
+                    link.take_seq(),
+                    to_boot=link.greeting_boot,
+                    acks=numbers,
+                )
+                self._hand_over(link, welcome, self._introduced())
             if link.acks:
                 numbers, link.acks = tuple(link.acks), []
                 header = FrameHeader(FrameKind.ACK, link.peer.key, self._boot, 0, acks=numbers)

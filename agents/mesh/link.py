@@ -77,6 +77,9 @@ class Link(Struct):
     round_trips: deque[float] = field(default_factory=lambda: deque(maxlen=_TIMES_KEPT))
     greeted: dict[int, float] = field(default_factory=dict)
     """When each hello that was not answered yet was sent, by its number."""
+    greetings: list[int] = field(default_factory=list)
+    """Its hellos that are not answered yet."""
+    greeting_boot: str = ""
     next_hello: float = 0.0
     hello_wait: float = FIRST_RETRY
     hellos: int = 0

@@ -35,5 +35,6 @@ COMMAND = Command(
     does="play one role of the debate for desks on the mesh",
     group=Group.HOUSE,
     intent=RunAgent,
+    reaches_network=False,
     run=_run,
 )

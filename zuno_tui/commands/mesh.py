@@ -115,6 +115,7 @@ COMMAND = Command(
     does="who of the mesh is there: round trips, loss, versions",
     group=Group.HOUSE,
     intent=ShowMesh,
+    reaches_network=False,
     answer=_answer,
     verbs=(
         Verb(
@@ -133,6 +134,7 @@ COMMAND = Command(
             does="write the keys, the node settings and the peer file of a new mesh",
             group=Group.HOUSE,
             intent=InitMesh,
+            reaches_network=False,
             run=_init,
         ),
         Command(
@@ -140,6 +142,7 @@ COMMAND = Command(
             does="run the nodes and agents of the mesh on this machine, and keep them running",
             group=Group.HOUSE,
             intent=RunMesh,
+            reaches_network=False,
             run=_up,
         ),
     ),

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 _READING_SECONDS = 300.0
 _FINISHING_SECONDS = 30.0
-_QUIET_ELSEWHERE = 4.0
+_QUIET_ELSEWHERE = 5.0
 """An agent of the mesh that died is noticed within twice this."""
 
 

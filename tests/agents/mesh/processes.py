@@ -31,7 +31,7 @@ from zuno_tui.settings import Settings
 from zuno_tui.settings.debates import debate_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agents.bus.payload import FlowFailed
     from chain.devnet.launch import DevnetReady
@@ -178,6 +178,7 @@ class Mesh:
         for process in (*self.agents.values(), *self.nodes.values()):
             if process.ended(0) is None:
                 process.kill()
+                process.ended(5)
         if self.server is not None and self.server.poll() is None:
             self.server.kill()
             self.server.wait(5)
@@ -225,6 +226,7 @@ class Held:
     debated: Debated
     places: list[AgentPlaces]
     prose: list[tuple[str, str]]
+    """Words as they were heard while they were written, and "" for every turn that ended."""
 
     @property
     def plan_bytes(self) -> bytes:
@@ -248,6 +250,7 @@ async def hold(
     request_id: str,
     *,
     profile: RiskProfile = RiskProfile.BALANCED,
+    on_places: Callable[[AgentPlaces], None] = lambda _: None,
 ) -> Held:
     """One debate about a position, on the record in the session's home."""
     settings = debate_settings(
@@ -255,10 +258,16 @@ async def hold(
     )
     places: list[AgentPlaces] = []
     prose: list[tuple[str, str]] = []
-    listener = Listener(on_prose=lambda role, text: prose.append((role, text)))
-    debating = Debating(
-        session, settings, request_id, listener, lambda _role, _error: None, places.append
+    listener = Listener(
+        on_turn=lambda turn: prose.append((turn.role, "")),
+        on_prose=lambda role, text: prose.append((role, text)),
     )
+
+    def told(place: AgentPlaces) -> None:
+        places.append(place)
+        on_places(place)
+
+    debating = Debating(session, settings, request_id, listener, lambda _role, _error: None, told)
     start = FlowStart(token_id=token_id, profile=profile, max_rounds=settings.max_rounds)
     async with session.sources() as sources:
         return Held(await debate(debating, sources, start), places, prose)

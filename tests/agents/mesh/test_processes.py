@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
+import sysconfig
+import textwrap
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +21,7 @@ from agents.mesh.peers import Engine
 from agents.numbers.profiles import RiskProfile
 from chain.base.home import Home
 from tests.agents.conftest import positions_by_state
+from tests.agents.honest_model import honest
 from tests.agents.mesh.processes import (
     Mesh,
     hold,
@@ -23,12 +30,21 @@ from tests.agents.mesh.processes import (
     session_on,
     terminate,
 )
+from tests.fakes.model_endpoint import says
+from tests.fakes.model_in_a_thread import model_in_a_thread
+from zuno_tui.shown.exit_codes import NETWORK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from chain.devnet.launch import DevnetReady
+    from zuno_tui.session.agents_elsewhere import AgentPlaces
 
+ROOT = Path(__file__).parents[3]
+NOBODY = 65_534
+WHAT_OPENS_KEYS = {
+    f"chain.wallet.{name}" for name in ("keystore", "signer", "keyring_store", "secrets")
+}
 ENGINES = [
     Engine.AXL,
     pytest.param(
@@ -127,3 +143,121 @@ async def test_a_server_or_nodes_that_are_gone_are_told_of(
     assert held.places[-1].transport == "local"
     assert "AXL node" in held.places[-1].reason
     assert held.failure is None or held.failure.cause is not FailureCause.LOST
+
+
+@pytest.mark.parametrize("mesh", [Engine.AXL], indirect=True)
+async def test_a_models_words_are_heard_on_the_desk_while_it_speaks(
+    mesh: Mesh, devnet: DevnetReady
+) -> None:
+    """A model as Critic on one peer, the rules on the others."""
+    session = session_on(mesh.home, devnet)
+    mesh.kill_agent("critic")
+    with model_in_a_thread(says(honest, size=12, pause=0.05)) as environment:
+        mesh.environment = environment
+        mesh.start_agent("critic")
+        mesh.wait_until_ready("critic", mesh.log("critic").count('"event":"ready"') + 1)
+        for number, token_id in enumerate(sorted(positions_by_state(devnet.url).values())):
+            name = f"spoken-{number}-{time.time_ns()}"
+            held = await hold(session, token_id, "mesh", name)
+            if any(text for _, text in held.prose):
+                break
+        mesh.environment = {}
+        mesh.kill_agent("critic")
+        mesh.start_agent("critic")
+    assert {role for role, text in held.prose if text} == {"critic"}
+    first = held.prose.index(next(one for one in held.prose if one[1]))
+    assert ("critic", "") in held.prose[first:]
+    assert held.debated.ended.plan is not None, held.failure
+    record = read_record(session.home.records / f"{name}.jsonl")
+    assert record.inputs()["model"] == ["critic"]
+    assert {role for role, _ in record.replies()} == {"critic"}
+    report, _ = await replay_debate(record)
+    assert report.matches, report.difference
+
+
+async def test_a_node_that_dies_in_the_middle_ends_the_debate_by_name(
+    devnet: DevnetReady, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zuno_tui.session.debate._QUIET_ELSEWHERE", 2.0)
+    session = None
+    with running_mesh(tmp_path, Engine.AXL, devnet) as mesh:
+        session = session_on(mesh.home, devnet)
+        token_id = min(positions_by_state(devnet.url).values())
+
+        def die(places: AgentPlaces) -> None:
+            for node in mesh.nodes.values():
+                node.kill()
+
+        fails = await hold(session, token_id, "mesh", "dies", on_places=die)
+        assert fails.failure is not None
+        assert fails.failure.cause is FailureCause.LOST
+        falls_back = await hold(session, token_id, "auto", "falls-back")
+    assert falls_back.places[-1].transport == "local"
+    assert falls_back.debated.ended.plan is not None
+
+
+def python_for_nobody() -> str | None:
+    """An interpreter of this version that lies where everybody may go."""
+    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    for place in (sys.executable, f"/usr/bin/{name}", f"/usr/local/bin/{name}"):
+        try:
+            subprocess.run([place, "-c", ""], user=NOBODY, cwd="/", check=True)
+        except (OSError, subprocess.CalledProcessError):
+            continue
+        return place
+    return None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_an_agent_runs_as_another_user_with_nothing_but_its_folder(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
+    mesh = Mesh(tmp_path, Engine.AXL, devnet)
+    mesh.lay_out()
+    secret = mesh.home.keystore / "wallet.json"
+    secret.parent.mkdir(mode=0o700)
+    secret.write_text("canary")
+    folder = mesh.member_folder("critic")
+    for path in (folder, *folder.iterdir()):
+        os.chown(path, NOBODY, NOBODY)
+    for parent in (tmp_path, *tmp_path.parents):
+        if parent.owner() == "root" and parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o011)
+    script = textwrap.dedent(
+        """
+        import sys
+        from zuno_tui.cli import main
+        code = main(sys.argv[2:])
+        loaded = [name for name in sys.modules if name.startswith(("chain.wallet.", "zuno_tui."))]
+        try:
+            open(sys.argv[1]).read()
+            loaded.append("read the keystore")
+        except PermissionError:
+            pass
+        print(" ".join(sorted(loaded)))
+        sys.exit(code)
+        """
+    )
+    python = python_for_nobody()
+    if python is None:
+        pytest.skip("no Python here can be run by another user")
+    packages = os.pathsep.join((str(ROOT), sysconfig.get_path("purelib")))
+    ran = subprocess.run(
+        [python, "-c", script, str(secret), "agent", "critic", "--home", str(folder)],
+        env={"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": packages},
+        user=NOBODY,
+        group=NOBODY,
+        extra_groups=[],
+        cwd="/",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    # Its node does not run, and that is all that stops it.
+    assert ran.returncode == NETWORK, ran.stderr
+    assert "AXL node" in ran.stderr
+    loaded = set(ran.stdout.split())
+    assert "read" not in loaded
+    assert loaded.isdisjoint(WHAT_OPENS_KEYS)
+    assert not {name for name in loaded if name.startswith(("zuno_tui.gate", "zuno_tui.desk"))}
