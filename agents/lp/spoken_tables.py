@@ -124,7 +124,7 @@ def _checked_row(debate: Debate, move: JudgedCandidate, rules: Sequence[Rule]) -
                 for rule in rules
             ),
             SpokenCell(text=usd(one.net_7d)),
-            SpokenCell(text=_signed(_less(told.gain, told.cost)), passed=told.permits),
+            SpokenCell(text=_signed(_less(one.net_7d, debate.hold.net_7d)), passed=told.permits),
             SpokenCell(text=_verdict(move), passed=move.judgment.verdict is JudgmentVerdict.ACCEPT),
         ),
     )
