@@ -20,6 +20,8 @@ class Help(Intent, frozen=True):
 
 def _read(said: Remaining) -> Help:
     topic = said.text.lower()
+    if any(character.isdigit() for character in topic):
+        said.refuse("with which verb help is wanted.", "help")
     return Help(None if topic in ("", "me", "us") else topic)
 
 

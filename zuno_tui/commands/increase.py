@@ -67,7 +67,7 @@ def _read(said: Remaining) -> IncreasePosition:
 
     token_id = said.leading_position()
     amount = write_amount(said.amount(f"increase {token_id} 0.5 WETH"))
-    symbol = said.symbol(f"increase {token_id} {amount} WETH")
+    symbol = said.symbol(f"increase {token_id} {amount} WETH").upper()
     said.end("position", "by", "with")
     return IncreasePosition(token_id, amount, symbol)
 

@@ -57,7 +57,8 @@ _FORMS: dict[Topic, str] = {
         "recommend, recommendation, recommendations, suggest, suggestion, suggestions, "
         "advise, advice, opinion, thoughts, think, what now, what next, analyse, analyze, "
         "evaluate, review, assess, argue, debate, worth it, make sense, time to, good "
-        "idea"
+        "idea, best range, right range, better range, good range, optimal range, ideal "
+        "range, optimum"
     ),
     Topic.SWAP: "swap, convert, exchange, trade, sell, selling, flip, turn",
     Topic.BUY: "buy, buying, purchase",
@@ -72,10 +73,14 @@ _FORMS: dict[Topic, str] = {
     Topic.MUTE: (
         "mute, muting, silence, snooze, quiet, hush, shut up, turn off, disable, stop "
         "alerting, stop pinging, stop notifying, stop telling, stop warning, stop "
-        "bugging, stop alerts"
+        "bugging, stop alerts, do not bother, do not disturb, stop bothering, do not "
+        "notify, do not alert, do not ping, do not tell"
     ),
     Topic.UNMUTE: "unmute, unsilence, unsnooze, turn on, enable",
-    Topic.ACKNOWLEDGE: ("ack, acknowledge, dismiss, clear, mark as read, got it, seen, noted"),
+    Topic.ACKNOWLEDGE: (
+        "ack, acknowledge, dismiss, clear, mark as read, got it, seen, noted, mark, as "
+        "read, mark read"
+    ),
     Topic.SHOW: (
         "show, list, display, see, view, give, print, check, get, inspect, look, look at, "
         "look into, details, detail, info, information, status, state, overview, summary, "
@@ -153,7 +158,9 @@ _FORMS: dict[Topic, str] = {
     Topic.DRILL: "exit drill, drill, if i have to",
     Topic.CONNECTION: "rpc, endpoint, connection, node",
     Topic.TRACK_RECORD: (
-        "track record, scorecard, your advice, you right, was right, how good are you"
+        "track record, scorecard, your advice, you right, was right, how good are you, "
+        "trustworthy, reliable, your recommendations, accurate, accuracy, trust you, your "
+        "plans"
     ),
     Topic.THEME: "theme, dark mode, light mode, colours, colors",
     Topic.TROUBLE: (
@@ -195,8 +202,13 @@ _FORMS: dict[Topic, str] = {
         "best, best performing, most profitable, top performing, strongest, earns most, "
         "earning most, earning the most, makes most"
     ),
-    Topic.BIGGEST: "biggest, largest, most valuable, main, fattest",
-    Topic.SMALLEST: "smallest, least valuable, tiniest, littlest",
+    Topic.BIGGEST: (
+        "biggest, largest, most valuable, main, fattest, most value, highest value, most worth"
+    ),
+    Topic.SMALLEST: (
+        "smallest, least valuable, tiniest, littlest, least value, least worth, lowest "
+        "value, least valuable one"
+    ),
     Topic.NEWEST: "newest, latest, last, most recent, youngest",
     Topic.OLDEST: "oldest, first",
     Topic.MOST_FEES: (
@@ -244,7 +256,7 @@ _FORMS: dict[Topic, str] = {
     Topic.WHAT_IF: (
         "what if, what happens if, what would happen if, what happens, suppose, imagine, "
         "assume, assuming, simulate, how would, what would, stress test, stress, model, "
-        "pretend"
+        "pretend, scenario, scenario:, let's say, say if, hypothetically"
     ),
     Topic.WHAT: ("what, what is, what are, which, who, where, where is, wtf is, whos, what was"),
     Topic.HOW: (
@@ -259,7 +271,8 @@ _FORMS: dict[Topic, str] = {
         "do, what should i do, what do i do, what can i do, what could i do, what would "
         "you do, what shall i do, what should we do, what do you think, do you think, is "
         "now a good time, ought i, better to, when should i, when should, is it better, "
-        "worth rebalancing"
+        "worth rebalancing, how should i, how should we, how do you suggest, what would "
+        "be best"
     ),
     Topic.WHETHER: (
         "is, are, am i, am, do i, does, did, did i, has, have i, will, was, do, can, are "
@@ -293,7 +306,8 @@ _FORMS: dict[Topic, str] = {
         "thank, thx, ty, cheers, hello, well, uh, um, hmm, actually, basically, kindly, "
         "pls, plz, last time, position's, itself, themselves, whats up, how's, new ones, "
         "own, between the, that's, time, times, ago, since, entry, days, day, hours, "
-        "recently, lately, been, easy, rest, these days"
+        "recently, lately, been, easy, rest, these days, i am, we are, dollars, dollar, "
+        "in dollars, usd price, done, finished, sick, tired"
     ),
     Topic.DEBATES: "past debates, old debates, records, transcripts",
     Topic.PORTFOLIO: (

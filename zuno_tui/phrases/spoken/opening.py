@@ -55,7 +55,8 @@ def _bought_amount(sentence: Sentence) -> bool:
 
 
 def _create(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
-    opening = sentence.has(Topic.OPEN, Topic.NEW)
+    made = sentence.has(Topic.SET) and sentence.has(Topic.POSITION) and bool(sentence.amounts)
+    opening = sentence.has(Topic.OPEN, Topic.NEW) or (made and not sentence.ids)
     putting = sentence.has(Topic.PUT, Topic.MORE) and bool(sentence.pairs) and not sentence.ids
     if not opening and not putting:
         return None

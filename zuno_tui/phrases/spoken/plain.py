@@ -81,7 +81,9 @@ _OPENINGS = tuple(
         *("i am going to", "i will", "go and", "time to"),
     )
 )
-_BETWEEN_NUMBERS = re.compile(r"(?<=[0-9km%])(?:\.\.+|–|—|−|~|-)(?=\$?[0-9.])", re.IGNORECASE)
+_BETWEEN_NUMBERS = re.compile(
+    r"(?<=[0-9km%])(?:\.\.+|–|—|−|~|-|(?<=[0-9]{3})/(?=[0-9]{3}))(?=\$?[0-9.])", re.IGNORECASE
+)
 _COMPARED = re.compile(r"([<>]=?|@)(?=\$?[0-9])")
 _GLUED = re.compile(
     r"([+-]?\$?[0-9][0-9,]*(?:\.[0-9]+)?[km]?|\$?\.[0-9]+)(%|[a-z][a-z.]+)", re.ASCII

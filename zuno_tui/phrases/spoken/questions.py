@@ -133,7 +133,7 @@ def _balances(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
 
 
 def _how_to(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    if not sentence.has(Topic.HOW_TO):
+    if not sentence.has(Topic.HOW_TO) or sentence.ids:
         return None
     verb = next((verb for topic, verb in _HOW_TO if sentence.has(topic)), None)
     return Rephrased(("help" if verb is None else f"help {verb}",))
@@ -163,7 +163,8 @@ def _approve(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
 
 def _help(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     asked = sentence.words in (("how", "does", "this", "work"), ("what", "is", "this"), ("how",))
-    return Rephrased(("help",)) if asked or sentence.words[:1] == ("help",) else None
+    helped = sentence.words[:1] == ("help",) and not sentence.ids
+    return Rephrased(("help",)) if asked or helped else None
 
 
 def _undo(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
@@ -190,8 +191,9 @@ def _send(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
 
 
 def _network(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    last = network_called(sentence.words[-1:])
-    if sentence.has(Topic.SWITCH, Topic.SET, Topic.MOVE) and not sentence.ids:
+    last = network_called(sentence.words[-1:]) if sentence.has(Topic.SWITCH) else None
+    turned = sentence.has(Topic.SWITCH, Topic.SET, Topic.MOVE) and not sentence.amounts
+    if turned and not sentence.ids:
         name = sentence.network or (None if last is None else last.name)
         if name is not None:
             return Rephrased((f"switch to {name}",))
