@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 
-from chain.rpc.errors import ErrorKind, NoEndpoint, RateLimited, RpcError, TimedOut, WrongChain
+from chain.rpc.errors import (
+    BlockMissing,
+    ErrorKind,
+    NoEndpoint,
+    RateLimited,
+    RpcError,
+    TimedOut,
+    WrongChain,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -119,7 +127,9 @@ class Failover(Struct, frozen=True):
                 endpoint.breaker.succeeded()
                 return answered
             fault = missing[0]
-            if run.limited_in_part and _is_limited_in_part(answered, missing):
+            if run.limited_in_part and (
+                _is_limited_in_part(answered, missing) or self._nobody_else_has(missing)
+            ):
                 self.note(endpoint, fault)
                 return answered
             if run.partly is None or len(missing) < len(_retryable_errors(run.partly)):
@@ -131,6 +141,10 @@ class Failover(Struct, frozen=True):
         if not fault.retryable and not isinstance(fault, WrongChain):
             raise fault
         return None
+
+    def _nobody_else_has(self, missing: Sequence[RpcError]) -> bool:
+        """Whether all that is missing waits for a block, and there is nobody else to ask."""
+        return len(self.endpoints) == 1 and all(isinstance(one, BlockMissing) for one in missing)
 
     def _order(self, run: _Run, prefer: Endpoint | None) -> list[Endpoint]:
         now = self.monotonic()
