@@ -27,7 +27,13 @@ def test_every_requirement_is_named_once() -> None:
 def test_every_test_that_is_named_exists() -> None:
     sources = "".join(
         path.read_text("utf-8")
-        for folder in ("agents/trade", "agents/memory", "chain/exchange", "zuno_tui/commands")
+        for folder in (
+            "agents/trade",
+            "agents/memory",
+            "chain/exchange",
+            "zuno_tui/commands",
+            "zuno_tui/gate",
+        )
         for path in (ROOT / "tests" / folder).glob("test_*.py")
     )
     named = {name for row in _rows() for name in re.findall(r"`(test_\w+)`", row[1])}

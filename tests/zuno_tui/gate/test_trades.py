@@ -1,0 +1,151 @@
+"""The gate of the trade desk: what is approved is looked at again, sent once, and learned from."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from agents.bus.plan_store import PlanStore
+from agents.trade.facts import DeskSettings
+from agents.trade.observe.observer import MarketObserver
+from agents.trade.plan_document import trade_document
+from agents.trade.terms import TradeDecision
+from chain.base.home import Home
+from chain.contracts.networks import network_named
+from chain.exchange.journal import TradeJournal
+from chain.exchange.order import OrderState
+from chain.exchange.paper_venue import PaperTerms, PaperVenue
+from chain.exchange.public.binance import BinancePublic, ExchangeAddress
+from tests.agents.trade.cases import HEDGED, NOW, question
+from tests.agents.trade.desks import Seen, argue
+from tests.fakes.exchange import ExchangeDouble
+from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
+from zuno_tui.gate.trades import apply_trade, approve_trade, waiting_trade
+from zuno_tui.gate.trading import Trading
+from zuno_tui.session.lessons import desk_record, learn, recalled, trade_memory
+from zuno_tui.session.session import Session
+from zuno_tui.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from agents.trade.facts import AccountFacts
+    from agents.trade.plan import TradePlan
+
+HOUR = 3600
+
+
+class Wall:
+    """The person's clock."""
+
+    now = float(NOW)
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@asynccontextmanager
+async def trading(folder: Path, double: ExchangeDouble, wall: Wall) -> AsyncIterator[Trading]:
+    terms = PaperTerms()
+    async with double.running() as url, BinancePublic(ExchangeAddress(url, "loopback")) as market:
+        venue = PaperVenue(folder / "paper.db", market, terms)
+        with TradeJournal.open(folder / "trades.db") as journal:
+            settings = DeskSettings(binance_usd=2_000.0, account_leverage=2.0)
+            yield Trading(market, venue, journal, terms.fees, settings, wall)
+        venue.close()
+
+
+async def planned(desk: Trading, folder: Path | None = None) -> TradePlan:
+    """The hedge that the desk argues for on this market and account."""
+    account: AccountFacts = await desk.account()
+    asked = question(hedge=HEDGED, of=account)
+    seen = await MarketObserver(desk.market, sample_seconds=0).look(asked)
+    done = await argue(asked, Seen(seen))
+    assert done.ended.plan is not None
+    if folder is not None:
+        PlanStore(folder / "plans").keep(trade_document(done.ended, "0" * 64))
+    return done.ended.plan
+
+
+async def refusal(desk: Trading, plan: TradePlan, confirm: str | None = None) -> RefusalCode:
+    with pytest.raises(GateRefusedError) as refused:
+        await waiting_trade(desk, plan, confirm)
+    return refused.value.code
+
+
+async def test_a_plan_is_refused_when_it_is_old_or_the_price_has_moved(tmp_path: Path) -> None:
+    double, wall = ExchangeDouble(), Wall()
+    async with trading(tmp_path, double, wall) as desk:
+        plan = await planned(desk)
+        assert plan.decision is TradeDecision.SHORT
+        assert await refusal(desk, plan) is RefusalCode.NOT_APPROVED_HERE
+        approved = await approve_trade(desk, plan)
+        assert await refusal(desk, plan, "0" * 64) is RefusalCode.ANOTHER_HASH
+        assert await refusal(desk, plan.model_copy(update={"quantity": 9.0})) is (
+            RefusalCode.ANOTHER_HASH
+        )
+        wall.now = NOW - 1.0
+        assert await refusal(desk, plan) is RefusalCode.OTHER
+        wall.now = NOW + 601.0
+        assert await refusal(desk, plan) is RefusalCode.OTHER
+        wall.now = float(NOW)
+        before = double.now
+        while abs((await desk.market.funding(plan.symbol)).mark / plan.mark - 1) <= 0.005:
+            double.now += HOUR
+        assert await refusal(desk, plan) is RefusalCode.DRIFT
+        double.now = before
+
+        waiting = await waiting_trade(desk, plan, approved.approval.hash)
+        [sent] = await apply_trade(desk, waiting)
+
+        assert sent.state is OrderState.OPEN
+        assert await refusal(desk, plan) is RefusalCode.ALREADY_APPLIED
+
+
+async def test_what_has_grown_meanwhile_is_refused_by_the_guard(tmp_path: Path) -> None:
+    double, wall = ExchangeDouble(), Wall()
+    async with trading(tmp_path, double, wall) as desk:
+        plan = await planned(desk)
+        await approve_trade(desk, plan)
+        tight = replace(desk, settings=DeskSettings(binance_usd=2_000.0, account_leverage=0.001))
+
+        assert await refusal(tight, plan) is RefusalCode.POLICY
+
+
+async def test_an_ended_trade_is_learned_from_once(tmp_path: Path) -> None:
+    double, wall = ExchangeDouble(), Wall()
+    home = Home(tmp_path, tmp_path / "cache")
+    session = Session(home, Settings(), network_named("devnet"), as_json=True)
+    async with trading(tmp_path, double, wall) as desk:
+        plan = await planned(desk, tmp_path)
+        waiting = await approve_trade(desk, plan)
+        await apply_trade(desk, waiting)
+        for _ in range(48):
+            double.now += HOUR
+            account = await desk.account()
+            if account.positions:
+                break
+        assert account.positions, "the market never traded through the order"
+        with trade_memory(session) as memory:
+            assert await learn(session, desk, memory) == 0
+            # Less of the position is left: the hedge is bought back, reduce-only.
+            emptied = HEDGED.model_copy(update={"delta": 0.0})
+            asked = question(hedge=emptied, of=account)
+            seen = await MarketObserver(desk.market, sample_seconds=0).look(asked)
+            done = await argue(asked, Seen(seen))
+            assert done.ended.plan is not None
+            assert done.ended.plan.decision is TradeDecision.CANCEL_AND_CLOSE
+            closing = await approve_trade(desk, done.ended.plan)
+            [closed] = await apply_trade(desk, closing)
+            assert closed.state is OrderState.FILLED
+
+            assert await learn(session, desk, memory) == 1
+            assert await learn(session, desk, memory) == 0
+            [lesson] = recalled(memory, plan.symbol, "ETHUSDT swing hedge")
+            assert lesson.memory_id == plan.plan_id
+            assert desk_record(memory.all()).resolved == 0
+        assert not (await desk.account()).positions
