@@ -13,7 +13,7 @@ from zuno_tui.commands.command import Command
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from zuno_tui.commands.command import Intent, Suggestion, Verb
+    from zuno_tui.commands.command import Group, Intent, Suggestion, Verb
     from zuno_tui.phrases.context import PhraseContext
 
 _MOST_WORDS = 6
@@ -58,6 +58,9 @@ class CommandRegistry:
 
     def does(self, verb: Verb) -> str:
         return verb.does or self._by_verb[verb.name].does
+
+    def group_of(self, verb: Verb) -> Group:
+        return self._by_verb[verb.name].group
 
     def key_of(self, verb: Verb) -> str:
         """The id of its command's key at the desk; empty where it has none."""

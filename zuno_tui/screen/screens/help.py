@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.containers import VerticalScroll
@@ -9,9 +10,11 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from zuno_tui.commands.command import Group
 from zuno_tui.commands.registry import registry
 from zuno_tui.screen.keys import HELP
-from zuno_tui.screen.panes.frame import literal
+from zuno_tui.screen.panes.frame import heading, literal
+from zuno_tui.shown.card_terms import ALERT_TERMS, PLAN_TERMS, POSITION_TERMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -93,6 +96,20 @@ _ABOUT = {
     "settings": "What is set and where it comes from. Secrets are never shown, only that they are.",
     "prompt": "Type what you want; tab completes, up and down bring back what you typed before.",
 }
+_TERMS: dict[str, Mapping[str, str]] = {
+    "positions": POSITION_TERMS,
+    "alerts": ALERT_TERMS,
+    "plan": PLAN_TERMS,
+}
+_WANTED = {
+    Group.POSITION: "see what you have and what it earned, and change it",
+    Group.PLAN: "decide: let the agents argue, read the plan, take it",
+    Group.WALLET: "wallets, tokens, and what was sent",
+    Group.WATCH: "be told when something happens",
+    Group.DESK: "the desk, its networks and its market",
+    Group.HOUSE: "settings, checks and upkeep",
+}
+_TERM_CELLS = 15
 _KEY_CELLS = 12
 _DOES_CELLS = 48
 _USAGE_CELLS = 30
@@ -131,11 +148,23 @@ class HelpScreen(ModalScreen[None]):
         if self._pane in _ABOUT:
             yield literal(_ABOUT[self._pane])
             yield Content("")
+        yield from _term_lines(_TERMS.get(self._pane, {}))
         yield from _key_lines(_in_order(self._keys, self._pane), with_ids=with_ids)
-        yield literal("PHRASES", "bold $primary")
-        for each in registry().verbs:
-            does = registry().does(each)
-            yield Content.assemble((f"{each.written:<{_USAGE_CELLS}} ", "bold"), does)
+        for group, verbs in groupby(registry().verbs, registry().group_of):
+            yield heading("PHRASES", _WANTED[group])
+            for each in verbs:
+                does = registry().does(each)
+                yield Content.assemble((f"{each.written:<{_USAGE_CELLS}} ", "bold"), does)
+            yield Content("")
+
+
+def _term_lines(terms: Mapping[str, str]) -> Iterator[Content]:
+    if not terms:
+        return
+    yield heading("WORDS", "on this pane")
+    for term, meaning in terms.items():
+        yield Content.assemble((f"{term:<{_TERM_CELLS}} ", "bold"), meaning)
+    yield Content("")
 
 
 def _about_verb(verb: Verb, keys: Mapping[str, str]) -> Iterator[Content]:
