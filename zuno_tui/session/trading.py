@@ -29,6 +29,7 @@ from chain.exchange.public.fear_greed import FearGreedIndex
 from chain.exchange.public.fred import Fred
 from chain.exchange.public.market import contract_symbol
 from chain.exchange.venue import reconcile
+from chain.prices.market_http import MarketError
 from zuno_tui.gate.trading import Trading
 from zuno_tui.session.lessons import desk_record, learn, recalled, trade_memory
 from zuno_tui.session.trade_plans import last_decision
@@ -44,6 +45,10 @@ if TYPE_CHECKING:
     from zuno_tui.session.session import Session
 
 EMBEDDED = "the demo's exchange"
+
+
+class VenueUnreadError(Exception):
+    """The venue did not answer, or not in a way that can be used."""
 
 
 def exchange_address(session: Session) -> ExchangeAddress:
@@ -109,6 +114,11 @@ async def open_trading(session: Session) -> AsyncIterator[Trading]:
                         f"Order {entry.order.client_id} was cut off: it is {entry.state.value}."
                     )
                 yield Trading(market, venue, journal, terms.fees, desk_settings(session), time.time)
+        except MarketError as error:
+            raise VenueUnreadError(
+                f"The market cannot be read: {error}. Try again, or name another server of "
+                f"Binance's shapes: url under [trade] in {session.home.settings}"
+            ) from None
         finally:
             venue.close()
 

@@ -50,6 +50,7 @@ _UNREAD = (
     "GasUnknownError",
     "MeshUnavailableError",
     "NotSentError",
+    "VenueUnreadError",
 )
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests import node_rpc
 from zuno_tui.cli import main
 from zuno_tui.commands.trade import Trade, read_subject
-from zuno_tui.shown.exit_codes import DONE, FAILED, REFUSED
+from zuno_tui.shown.exit_codes import DONE, FAILED, NETWORK, REFUSED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,6 +95,12 @@ def test_an_unknown_coin_is_a_hold_by_failure(desk: Desk) -> None:
 @pytest.mark.parametrize("state", ["stable"])
 def test_what_has_no_coin_against_a_dollar_is_not_hedged(desk: Desk, state: str) -> None:
     assert desk.run("hedge", _position(desk, state))[0] == REFUSED
+
+
+def test_a_venue_that_cannot_be_reached_is_the_network_s_fault(tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text('[trade]\nurl = "http://127.0.0.1:9"\n', "utf-8")
+
+    assert main(["trade", "ETH", "--home", str(tmp_path)]) == NETWORK
 
 
 def test_subjects_are_coins_or_questions() -> None:
