@@ -80,6 +80,8 @@ class _Sitting(Struct, frozen=True):
         await self._until(self._all_is_told, "positions")
         self.app.link.ask(Recommend(_MOVED))
         await self._until(lambda: self.app.told.plan is not None, "a plan")
+        # The debate stays in front for whoever reads it; the desk shows what came of it.
+        await self.pilot.press("4", "1")
         await self.pilot.pause(1.0)
 
     async def zoomed(self, pane: str, name: str) -> None:

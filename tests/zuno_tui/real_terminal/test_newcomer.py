@@ -51,9 +51,9 @@ _WALK = (
     (
         "The word",
         "apply\r",
-        r"✓ exit: included in block \d+",
-        r"✓ enter: included in block \d+",
-        r"The new position is #39\.",
+        r"(\d) OF \1 DONE",
+        r"✓ \d close #26",
+        r"The new position is #39: #26 → #39\.",
         r"Done\. escape goes back to the desk\.",
     ),
     (
