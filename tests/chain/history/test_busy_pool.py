@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import tracemalloc
 from typing import TYPE_CHECKING, cast
 
@@ -100,3 +101,18 @@ async def test_progress_survives_a_kill_at_any_range(stop: int) -> None:
     assert [row.swaps for row in found.rows] == [row.swaps for row in fresh.rows]
     # A request may hold four ranges, of which those after the kill were told for nothing.
     assert node.logs_told <= 3_000 + told
+
+
+@pytest.mark.soak
+async def test_a_week_of_the_busiest_pool_stays_small(capsys: pytest.CaptureFixture[str]) -> None:
+    """604,800 swaps; what the process grew by is as the system counts it."""
+    node, store = BusyNode(7 * DAY // 2, 2), Store.in_memory()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = await read(node, store)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1_000
+    kept = stored_bytes(store) / 1_000_000
+    with capsys.disabled():
+        print(f"{found.swaps:,} swaps: grew by {grown:.0f} MB, keeps {kept:.1f} MB")  # noqa: T201
+    assert found.swaps >= 480_000
+    assert grown < 150
+    assert kept < 5
