@@ -90,7 +90,7 @@ def test_a_line_cut_in_the_middle_of_an_apply_has_one_effect(
         terminal.wait_for("Sign and send", PATIENCE)
         terminal.read_page()
         terminal.type("apply\r")
-        terminal.wait_for(": sent", PATIENCE)
+        terminal.wait_for("· sent", PATIENCE)
         terminal.process.kill()
         server.sessions[0].process.wait(PATIENCE)
 

@@ -57,6 +57,8 @@ def step_lines(
             state = progress[place].state
             mark, style = PROGRESS_MARKS[state], _COLOURS[state]
         words = step.brief or step.name
+        if place < len(progress):
+            words = f"{words} · {progress[place].words.removeprefix(f'{step.name}: ')}"
         yield from _wrapped(f"{place + 1} {words}", width, f"{mark} ", head=style, under=2)
 
 
