@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 8
 DESKS, AGENTS, ROLES = 1_000, 40, 4
-HOURS = 4.0
+HOURS = 1.0
 SERVICE_SECONDS = (0.4, 0.2, 0.3, 0.1)
 """Of a debate by the rules, for each role: reading the chain, proposing, judging, deciding."""
 
@@ -77,7 +77,7 @@ def _line(words: str, taken: list[float], alone: list[float]) -> str:
 
 def _queues() -> Iterator[str]:
     """By simulation: desks ask at random times, each role has its own queue and a tenth of all."""
-    for debates_an_hour in (4, 12, 24, 30):
+    for debates_an_hour in (12, 60, 80, 88):
         waits, served = simulated(debates_an_hour)
         yield (
             f"simulated, {DESKS:,} desks asking {AGENTS} agents {debates_an_hour} times an hour: "
