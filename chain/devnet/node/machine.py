@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING, cast
 
-from eth import EVM_RECURSION_LIMIT
 from eth.exceptions import Halt
 from eth.vm import mnemonics, opcode_values
 from eth.vm.forks.prague.computation import PragueComputation
@@ -16,6 +14,7 @@ from eth.vm.opcode import as_opcode
 from eth_typing import Address
 
 from chain.contracts.keccak import keccak
+from chain.devnet.node.recursion_limit import limit_recursion
 
 if TYPE_CHECKING:
     from eth.abc import (
@@ -26,9 +25,7 @@ if TYPE_CHECKING:
         TransactionContextAPI,
     )
 
-# py-evm asks for 12,288 frames, enough for 1,024 nested calls; a library below it raises that to
-# 100,000, with which a body of brackets would overflow the C stack of the JSON parser.
-sys.setrecursionlimit(EVM_RECURSION_LIMIT)
+limit_recursion()
 
 TRANSFER_TOPIC = int.from_bytes(keccak(b"Transfer(address,address,uint256)"), "big")
 TRACED_ETHER = Address(b"\xee" * 20)

@@ -17,12 +17,15 @@ from rlp.exceptions import RLPException
 
 from chain.contracts.keccak import keccak
 from chain.devnet.node.records import CHAIN_ID, from_hex, to_hex
+from chain.devnet.node.recursion_limit import limit_recursion
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI
 
     from chain.contracts.networks import Address
     from chain.devnet.node.messages import Environment, Message
+
+limit_recursion()
 
 LEGACY, ACCESS_LIST, DYNAMIC_FEE, BLOB, SET_CODE = range(5)
 

@@ -139,6 +139,7 @@ def test_everything_that_decides_a_world_is_part_of_its_name() -> None:
         "chain.devnet.node.archive",
         "chain.devnet.node.call_memory",
         "chain.devnet.node.deferred_pairing",
+        "chain.devnet.node.recursion_limit",
         "chain.devnet.node.index",
         "chain.devnet.node.ledger",
         "chain.devnet.node.messages",

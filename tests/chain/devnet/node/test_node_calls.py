@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING
 
 import pytest
+from eth import EVM_RECURSION_LIMIT
 
 from chain.contracts import abi
 from chain.devnet.node.records import from_hex, to_hex
@@ -225,3 +227,7 @@ def test_an_estimate_refuses_what_cannot_be_paid(rpc: Client) -> None:
         rpc("eth_estimateGas", {"from": NOBODY, "to": ECHO, "gasPrice": hex(10**9)})
     with pytest.raises(FaultError, match="gas required exceeds allowance"):
         rpc("eth_estimateGas", {"to": LOOP, "gas": hex(100_000)})
+
+
+def test_no_library_leaves_python_to_call_deeper_than_the_machine_needs() -> None:
+    assert sys.getrecursionlimit() == EVM_RECURSION_LIMIT
