@@ -47,7 +47,10 @@ _WIDTHS = Refusal("Widths follow from the risk: say conservative, balanced or ag
 _NUMBERS = Refusal("Amounts are numbers, like 0.5 WETH or 1,000 USDC.")
 
 _RISKS: tuple[tuple[RiskProfile, Words], ...] = (
-    (RiskProfile.CONSERVATIVE, ("conservative", "passive", "safe", "cautious", "defensive")),
+    (
+        RiskProfile.CONSERVATIVE,
+        ("conservative", "passive", "safe", "cautious", "careful", "defensive"),
+    ),
     (RiskProfile.BALANCED, ("balanced", "moderate")),
     (RiskProfile.AGGRESSIVE, ("aggressive", "active", "yolo", "degen", "spicy")),
 )

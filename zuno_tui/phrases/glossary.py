@@ -61,6 +61,17 @@ GLOSSARY = (
         ("share",),
     ),
     GlossaryTerm(
+        "concentrated liquidity",
+        "Liquidity that works only between two prices: it earns more fees there than the same "
+        "tokens spread over all prices, and none outside.",
+        ("concentrated", "concentrated liq"),
+    ),
+    GlossaryTerm(
+        "dynamic fee",
+        "A fee that the pool's hook sets anew; a star marks it beside the fee of now.",
+        ("dynamic fees", "variable fee"),
+    ),
+    GlossaryTerm(
         "position",
         "Liquidity between two prices of a pool, held as a token with a number.",
         ("lp position", "nft"),

@@ -14,21 +14,42 @@ from msgspec.structs import replace
 from chain.base.clean_text import clean_text
 from chain.base.secrecy import NOT_KEPT, looks_secret
 from chain.base.spelling import nearest, one_slip_apart
+from chain.contracts.networks import all_networks
+from zuno_tui.commands.alert import SetPriceAlert
+from zuno_tui.commands.create import CreatePosition
+from zuno_tui.commands.history import ShowHistory
 from zuno_tui.commands.inspect import Inspect
+from zuno_tui.commands.price import ShowPrice
 from zuno_tui.commands.prompt.several import SeveralIntents
 from zuno_tui.commands.registry import registry
-from zuno_tui.phrases.phrase_error import Misunderstood, NotReadYetError, UnclearError
+from zuno_tui.commands.what_if import WhatIf
+from zuno_tui.phrases.create_phrase import parse_create
+from zuno_tui.phrases.named_networks import network_called
+from zuno_tui.phrases.phrase_error import (
+    Misunderstood,
+    NotReadYetError,
+    PhraseError,
+    UnclearError,
+)
 from zuno_tui.phrases.pieces import LONGEST_PHRASE, listed
 from zuno_tui.phrases.remaining import Remaining
+from zuno_tui.phrases.spoken.asking import no_such_position
 from zuno_tui.phrases.spoken.grammar import spoken_meaning
 from zuno_tui.phrases.spoken.meaning import AnsweredPhrase, Rephrased
+from zuno_tui.phrases.spoken.number_words import with_scales
+from zuno_tui.phrases.spoken.questions import called
+from zuno_tui.phrases.spoken.sentence import ALIASES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from zuno_tui.commands.command import Intent
     from zuno_tui.phrases.context import PhraseContext
 
 _COURTESIES = (
     ("please",),
+    ("gm",),
+    ("good", "morning"),
     ("hi",),
     ("hey",),
     ("hello",),
@@ -93,18 +114,57 @@ def interpret(text: str, context: PhraseContext) -> Interpretation:
 
     NotReadYetError says what must be read before the phrase can be understood.
     """
-    words = _without_courtesies(spoken_words(text))
+    words = with_scales(_without_courtesies(spoken_words(text)))
     if (refused := _refused(text, words)) is not None:
         return Interpretation(misunderstood=refused)
     by_verb = _by_verb(words, context)
     if not isinstance(by_verb, Misunderstood):
-        return Interpretation((by_verb,))
+        return (
+            _not_held((by_verb,), context)
+            or _told_otherwise(by_verb, spoken_words(text), context)
+            or Interpretation((by_verb,))
+        )
     return (
         _by_sentence(spoken_words(text), context)
         or _shown(words, context)
         or _mended(words, context)
         or Interpretation(misunderstood=_without_unsaid_position(by_verb, words))
     )
+
+
+def _not_held(intents: Iterable[Intent], context: PhraseContext) -> Interpretation | None:
+    """A question where a number is no position's of the wallet; anybody's may be looked at."""
+    named = [
+        token_id
+        for intent in intents
+        if (token_id := getattr(intent, "token_id", None)) is not None
+        and not isinstance(intent, Inspect | ShowHistory)
+    ]
+    asked = no_such_position(dict.fromkeys(named), context)
+    return None if asked is None else Interpretation(question=asked.question)
+
+
+def _told_otherwise(
+    intent: Intent, words: tuple[str, ...], context: PhraseContext
+) -> Interpretation | None:
+    """What `create` could not read is read as a sentence, and kept where that can be read."""
+    if not isinstance(intent, CreatePosition) or _readable(intent, context):
+        return None
+    found = _by_sentence(words, context)
+    if found is None or found.misunderstood is not None:
+        return None
+    opened = [one for one in found.intents if isinstance(one, CreatePosition)]
+    read = all(_readable(one, context) for one in opened) and len(opened) == len(found.intents)
+    return found if read else None
+
+
+def _readable(intent: CreatePosition, context: PhraseContext) -> bool:
+    network = network_called((context.network,)) or all_networks()[0]
+    try:
+        parse_create(intent.phrase, network)
+    except PhraseError:
+        return False
+    return True
 
 
 def _by_verb(words: tuple[str, ...], context: PhraseContext) -> Intent | Misunderstood:
@@ -115,9 +175,17 @@ def _by_verb(words: tuple[str, ...], context: PhraseContext) -> Intent | Misunde
         return _unknown(words)
     verb, count = found
     try:
-        return verb.read(Remaining(verb.name, words[count:], context))
+        return _by_symbol(verb.read(Remaining(verb.name, words[count:], context)), context)
     except UnclearError as unclear:
         return unclear.misunderstood
+
+
+def _by_symbol(intent: Intent, context: PhraseContext) -> Intent:
+    """A token that is only asked about, by the symbol it has where the wallet holds it."""
+    if isinstance(intent, ShowPrice | SetPriceAlert | WhatIf) and intent.symbol is not None:
+        known = intent.symbol.upper() in ALIASES
+        return replace(intent, symbol=called(intent.symbol, context)) if known else intent
+    return intent
 
 
 def _by_sentence(words: tuple[str, ...], context: PhraseContext) -> Interpretation | None:
@@ -133,6 +201,8 @@ def _by_sentence(words: tuple[str, ...], context: PhraseContext) -> Interpretati
         if isinstance(intent, Misunderstood):
             return Interpretation(misunderstood=intent)
         intents.append(intent)
+    if (unheld := _not_held(intents, context)) is not None:
+        return unheld
     if isinstance(meaning, Rephrased):
         return Interpretation(tuple(intents), answer=meaning.answer or None)
     choices = tuple(map(_choice, phrases, intents))
@@ -204,9 +274,16 @@ def spoken_words(text: str) -> tuple[str, ...]:
     shown = clean_text(text, limit=LONGEST_PHRASE).replace("’", "'")
     # The keys that lead to the prompt, pressed once more in it.
     shown = shown.removeprefix(":").removeprefix("/")
-    words = (word.strip(_AROUND_WORDS) for word in shown.split())
+    words = (_without_marks(word) for word in shown.split())
     asked = (word.rstrip("?") if len(word) > 1 else word for word in words)
     return tuple(word for word in asked if word)
+
+
+def _without_marks(word: str) -> str:
+    """The point of `.05` belongs to the number: without it a hundred times as much is meant."""
+    bare = word.lstrip(_AROUND_WORDS).rstrip(_AROUND_WORDS)
+    before = word[: len(word) - len(word.lstrip(_AROUND_WORDS))]
+    return f".{bare}" if before.endswith(".") and bare[:1].isdigit() else bare
 
 
 def _refused(text: str, words: tuple[str, ...]) -> Misunderstood | None:

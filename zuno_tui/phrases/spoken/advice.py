@@ -97,5 +97,18 @@ def _with_standing(said: SpokenMeaning, context: PhraseContext) -> SpokenMeaning
     return Rephrased(said.phrases, answer=" ".join(told))
 
 
-ADVICE_RULES: tuple[SentenceRule, ...] = (_width, _recommend)
+def _supposed(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    """`what happens if i close 26`: shown with what would come out; nothing is prepared."""
+    leaving = sentence.has(Topic.LEAVE) and sentence.has(Topic.WHAT_IF)
+    if not leaving:
+        return None
+    meant = positions_meant(sentence, context)
+    said = for_each("inspect", meant, context) if meant.said else None
+    if not isinstance(said, Rephrased) or len(said.phrases) > 1:
+        return said
+    told = "Closing gives back what the position is worth and its fees, less gas. Nothing is done."
+    return Rephrased(said.phrases, answer=told)
+
+
+ADVICE_RULES: tuple[SentenceRule, ...] = (_supposed, _width, _recommend)
 INSPECTION_RULES: tuple[SentenceRule, ...] = (_inspect,)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from zuno_tui.phrases.phrase_error import NotReadYetError
 from zuno_tui.phrases.spoken.meaning import AnsweredPhrase, AskedBack, Rephrased
+from zuno_tui.phrases.spoken.questions import called
 from zuno_tui.phrases.spoken.targets import positions_meant
 from zuno_tui.phrases.spoken.topics import Topic
 
@@ -23,7 +24,7 @@ _WATCHED = (
 )
 
 
-def _price_alert(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+def _price_alert(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     listing = sentence.has(Topic.PRICE_ALERTS)
     telling = sentence.has(Topic.ALERT) or (sentence.has(Topic.TELL) and sentence.has(Topic.IF))
     setting = sentence.has(Topic.SET, Topic.OPEN, Topic.MORE) and sentence.has(Topic.ALERTS)
@@ -38,7 +39,7 @@ def _price_alert(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning |
         return _without_level(sentence, token, telling=telling or setting)
     if len(sentence.dollars) + len(sentence.numbers) + len(sentence.amounts) > 1:
         return AskedBack("At which one price? Like: alert ETH below 3000")
-    return _at_level(sentence, token, level)
+    return _at_level(sentence, called(token, context), level)
 
 
 def _at_level(sentence: Sentence, token: str, level: str) -> SpokenMeaning:
@@ -80,7 +81,8 @@ def _mute(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
         return AnsweredPhrase(
             "A muted alert speaks again when its time is over: `alerts` lists it."
         )
-    if not sentence.has(Topic.MUTE) or sentence.has(Topic.THEME):
+    quieted = sentence.has(Topic.MUTE) or _no_more(sentence)
+    if not quieted or sentence.has(Topic.THEME):
         return None
     if sentence.has(Topic.LATER) or "ever" in sentence.words:
         return AskedBack("For how long? Like: mute 3 for 8h")
@@ -88,6 +90,12 @@ def _mute(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     if sentence.has(Topic.ALL) and not sentence.ids:
         return Rephrased((f"mute all{lasting}",))
     return _mute_of_positions(sentence, lasting, context)
+
+
+def _no_more(sentence: Sentence) -> bool:
+    """`no more notifications for 38`."""
+    ended = "no more" in sentence.text or sentence.words[:1] == ("stop",)
+    return ended and sentence.has(Topic.ALERTS, Topic.ALERT)
 
 
 def _mute_of_positions(sentence: Sentence, lasting: str, context: PhraseContext) -> SpokenMeaning:

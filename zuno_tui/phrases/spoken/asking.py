@@ -9,7 +9,7 @@ from zuno_tui.phrases.spoken.meaning import AskedBack, Rephrased
 from zuno_tui.phrases.spoken.targets import held_as
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from zuno_tui.phrases.context import PhraseContext
     from zuno_tui.phrases.spoken.meaning import SpokenMeaning
@@ -36,6 +36,17 @@ def one_position(
         return meant.ids[0]
     phrases = tuple(f"{verb} {token_id}{after}" for token_id in meant.ids)
     return AskedBack(_which(verb, meant, context), phrases)
+
+
+def no_such_position(token_ids: Iterable[int], context: PhraseContext) -> AskedBack | None:
+    """What to say of numbers that no position of the wallet has; None where all are held."""
+    if context.held is None and not context.positions:
+        return None
+    missing = [f"#{one}" for one in token_ids if one not in context.positions]
+    if not missing:
+        return None
+    held = listed(f"#{one}" for one in context.positions) if context.positions else "none"
+    return AskedBack(f"You have no position {listed(missing)}. You hold {held}. Which is meant?")
 
 
 def _which(verb: str, meant: PositionsMeant, context: PhraseContext) -> str:

@@ -15,7 +15,7 @@ from zuno_tui.phrases.spoken.opening import OPENING_RULES
 from zuno_tui.phrases.spoken.questions import FIRST_RULES, LAST_RULES, QUESTION_RULES
 from zuno_tui.phrases.spoken.sentence import read_sentence
 from zuno_tui.phrases.spoken.targets import positions_meant
-from zuno_tui.phrases.spoken.topics import Topic
+from zuno_tui.phrases.spoken.topics import DEEDS, QUESTIONS, Topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,15 +29,6 @@ _CHANGES: tuple[SentenceRule, ...] = (*OPENING_RULES, *MOVE_RULES)
 _ASKING = (*FIRST_RULES, *ALERT_RULES, *QUESTION_RULES)
 _ENDING = (*ADVICE_RULES, *LAST_RULES[:-1], *INSPECTION_RULES, *LAST_RULES[-1:])
 _SIGNING = ("cancel transaction", "speed up", "revoke")
-_QUESTIONS = frozenset(
-    (Topic.SHOULD, Topic.WHAT, Topic.HOW, Topic.WHETHER, Topic.WHY, Topic.WHAT_IF)
-)
-_DEEDS = frozenset(
-    (
-        *(Topic.COLLECT, Topic.COMPOUND, Topic.LEAVE, Topic.TAKE, Topic.LESS, Topic.MORE),
-        *(Topic.OPEN, Topic.MOVE, Topic.SWAP, Topic.BUY, Topic.WRAP, Topic.UNWRAP, Topic.REMOVE),
-    )
-)
 
 
 def spoken_meaning(words: Iterable[str], context: PhraseContext) -> SpokenMeaning | None:
@@ -49,11 +40,11 @@ def spoken_meaning(words: Iterable[str], context: PhraseContext) -> SpokenMeanin
 def _meaning(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     if (asked := _first(_ASKING, sentence, context)) is not None:
         return _typed_exactly(asked, sentence)
-    if sentence.first not in _QUESTIONS:
+    if sentence.first not in QUESTIONS:
         change = _first(_CHANGES, sentence, context)
         if change is not None:
             return _sure_of(change, sentence)
-    elif sentence.has(*_DEEDS) and not sentence.has(Topic.SHOW):
+    elif sentence.has(*DEEDS) and not sentence.has(Topic.SHOW):
         advised = positions_meant(sentence, context)
         if advised.said and sentence.first is not Topic.WHAT:
             sentence = replace(sentence, topics=(*sentence.topics, Topic.SHOULD))
@@ -98,7 +89,7 @@ def _in_turn(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
             continue
         first = read_sentence(sentence.words[:place], context)
         second = read_sentence(sentence.words[place:], context)
-        if first.has(*_DEEDS) and second.first in _DEEDS and sentence.first in _DEEDS:
+        if first.has(*DEEDS) and second.first in DEEDS and sentence.first in DEEDS:
             return _both(first, second, context)
     return None
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from zuno_tui.phrases.phrase_error import NotReadYetError
-from zuno_tui.phrases.spoken.asking import for_each, one_position
+from zuno_tui.phrases.spoken.asking import for_each, no_such_position, one_position
 from zuno_tui.phrases.spoken.meaning import AskedBack, Rephrased
 from zuno_tui.phrases.spoken.sentence import names_symbol
-from zuno_tui.phrases.spoken.targets import held_as, positions_meant
-from zuno_tui.phrases.spoken.topics import Topic
+from zuno_tui.phrases.spoken.targets import RANK_TOPICS, STATE_TOPICS, held_as, positions_meant
+from zuno_tui.phrases.spoken.topics import DEEDS, Topic
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -18,10 +20,13 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.asking import SentenceRule
     from zuno_tui.phrases.spoken.meaning import SpokenMeaning
     from zuno_tui.phrases.spoken.sentence import Sentence, SpokenAmount
+    from zuno_tui.phrases.spoken.targets import PositionsMeant
 
 _WHOLE = 100
 _TAKING = (Topic.TAKE, Topic.LEAVE, Topic.LESS, Topic.REMOVE, Topic.SWAP, Topic.EMPTY)
 _OUTWARDS = frozenset(("out", "from", "withdraw", "withdrawing", "redeem", "all", "everything"))
+_SOLD = frozenset(("dump", "dumping", "ditch", "unload", "offload"))
+_SHIFTED = (Topic.LESS, Topic.MORE, Topic.FALLS, Topic.RISES)
 _COINS = {"ETH": "WETH", "BNB": "WBNB", "POL": "WPOL"}
 """A network's own coin and what wraps it."""
 
@@ -30,6 +35,7 @@ def _fees(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     if sentence.has(Topic.COMPOUND) or _put_back(sentence):
         return _for_fees("compound", sentence, context)
     fetched = sentence.has(Topic.TAKE, Topic.LEAVE, Topic.REMOVE) or sentence.words[:1] == ("get",)
+    fetched = fetched or (sentence.has(Topic.WALLET) and sentence.has(Topic.FEES))
     if sentence.has(Topic.EARNED) and fetched and not sentence.has(Topic.FEES):
         return _profits(sentence, context)
     if sentence.has(Topic.COLLECT) or (sentence.has(Topic.FEES) and fetched):
@@ -50,9 +56,29 @@ def _put_back(sentence: Sentence) -> bool:
 
 
 def _for_fees(verb: str, sentence: Sentence, context: PhraseContext) -> SpokenMeaning:
+    if (asked := _unheld(sentence, context)) is not None:
+        return asked
     if sentence.percents or sentence.amounts or sentence.dollars or sentence.numbers:
         return AskedBack(f"Fees are taken whole: `{verb}` and the position's number.")
-    return for_each(verb, positions_meant(sentence, context), context)
+    return for_each(verb, _with_fees(positions_meant(sentence, context), context), context)
+
+
+def _with_fees(meant: PositionsMeant, context: PhraseContext) -> PositionsMeant:
+    """Of several, those that have fees waiting; where all or none have, as it was."""
+    having = [one for one in meant.ids if not _without_fees(one, context)]
+    return replace(meant, ids=tuple(having)) if len(meant.ids) > 1 and having else meant
+
+
+def _without_fees(token_id: int, context: PhraseContext) -> bool:
+    held = held_as(token_id, context)
+    return held is not None and held.standing == "empty" and not held.fees
+
+
+def _unheld(sentence: Sentence, context: PhraseContext) -> AskedBack | None:
+    """Where the only number is whole and no position's: `shut down 226`."""
+    whole = [int(one) for one in sentence.numbers if one.isascii() and one.isdigit()]
+    alone = len(whole) == len(sentence.numbers) and not sentence.ids and not sentence.tokens
+    return no_such_position(whole, context) if alone else None
 
 
 def _less(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
@@ -79,11 +105,32 @@ def _leave(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     some = sentence.has(Topic.POSITIONS) and not sentence.has(Topic.ALL) and not sentence.ids
     if not leaving or (some and not sentence.has(Topic.LEAVE)):
         return _perhaps_leave(sentence)
+    if (asked := _unheld(sentence, context) or _unclear_leaving(sentence, context)) is not None:
+        return asked
     if sentence.numbers or sentence.prices or sentence.seconds:
         return AskedBack("Leaving happens at once, or not at all. Of which position, and now?")
     meant = positions_meant(sentence, context)
     named = meant.said or sentence.has(Topic.POSITION)
     return for_each("close", meant, context) if named else None
+
+
+def _unclear_leaving(sentence: Sentence, context: PhraseContext) -> AskedBack | None:
+    """Where one or every position may be meant, or tokens of the wallet."""
+    if sentence.ids or sentence.pairs:
+        return None
+    if " it all " in f" {sentence.text} " and context.it is not None and not sentence.symbols:
+        if sentence.has(*STATE_TOPICS, *RANK_TOPICS) or sentence.fee is not None:
+            return None
+        return AskedBack(
+            f"Only #{context.it}, or every position? Type: close {context.it}, or: close everything"
+        )
+    sold = _SOLD & set(sentence.words) and not sentence.has(Topic.POSITION, Topic.POSITIONS)
+    if sentence.symbols and sold and not sentence.has(Topic.ONE, Topic.ONES):
+        return AskedBack(
+            f"The {sentence.symbols[0]} of the wallet, or a position? Type `swap` with an amount "
+            "and two tokens, or `close` and the position's number."
+        )
+    return None
 
 
 def _perhaps_leave(sentence: Sentence) -> SpokenMeaning | None:
@@ -218,7 +265,9 @@ def _of_which_token(token_id: int, amount: str, context: PhraseContext) -> Spoke
 
 
 def _own_range(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
-    if not sentence.has(Topic.MOVE, Topic.WIDTH, Topic.SET, Topic.PUT, Topic.RANGE):
+    moving = sentence.has(Topic.MOVE, Topic.WIDTH, Topic.SET, Topic.PUT, Topic.RANGE, Topic.BOUND)
+    bare = sentence.prices is not None and sentence.ids and not sentence.has(*DEEDS)
+    if not moving and not bare:
         return None
     prices = sentence.prices
     if prices is None and len(sentence.numbers) == 2:
@@ -233,4 +282,14 @@ def _own_range(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | No
     return said
 
 
-MOVE_RULES: tuple[SentenceRule, ...] = (_own_range, _fees, _more, _less)
+def _one_edge(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    """`raise the top of 38 to 3500`, `range of 36 lower`: a range is said by both its prices."""
+    shifted = sentence.has(Topic.RANGE) and sentence.has(*_SHIFTED)
+    if not (sentence.has(Topic.BOUND) or shifted) or sentence.amounts or sentence.percents:
+        return None
+    meant = positions_meant(sentence, context)
+    named = meant.ids[0] if meant.sure and len(meant.ids) == 1 else 7
+    return AskedBack(f"A range is said by its two prices. Which? Like: move {named} 2900 3300")
+
+
+MOVE_RULES: tuple[SentenceRule, ...] = (_own_range, _one_edge, _fees, _more, _less)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from zuno_tui.phrases.spoken.meaning import AskedBack, Rephrased
+from zuno_tui.phrases.spoken.sentence import SpokenAmount
 from zuno_tui.phrases.spoken.targets import positions_meant
-from zuno_tui.phrases.spoken.topics import Topic
+from zuno_tui.phrases.spoken.topics import DEEDS, Topic
 
 if TYPE_CHECKING:
     from zuno_tui.phrases.context import PhraseContext
@@ -15,10 +16,16 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.sentence import Sentence
 
 _WRAPPING = (("ETH", "WETH"), ("BNB", "WBNB"), ("POL", "WPOL"))
+_JOINS = ("for", "to", "into")
+_WRAPPABLE = frozenset(("ETHER", "ETHEREUM", *(symbol for pair in _WRAPPING for symbol in pair)))
+_PAIR = 2
+_HOW_MUCH = "How much of which token is sold, for which? Like: swap 0.5 WETH USDC"
+_OUT_OF_WALLET = (Topic.POSITION, Topic.POSITIONS, Topic.IT, Topic.ONE, Topic.ONES)
 
 
 def _wrap(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    if not sentence.has(Topic.WRAP, Topic.UNWRAP):
+    others = [one for one in sentence.tokens if one not in _WRAPPABLE]
+    if not sentence.has(Topic.WRAP, Topic.UNWRAP) or others or sentence.has(Topic.BUY):
         return None
     verb = "unwrap" if sentence.has(Topic.UNWRAP) else "wrap"
     numbers = (*(one.number for one in sentence.amounts), *sentence.numbers)
@@ -29,14 +36,43 @@ def _wrap(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
 
 def _swap(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     tokens = tuple(dict.fromkeys(sentence.tokens))
-    if not sentence.has(Topic.SWAP, Topic.BUY) or sentence.ids or not tokens:
+    if sentence.ids or not tokens or sentence.has(*_OUT_OF_WALLET):
         return None
-    if sentence.has(Topic.POSITION, Topic.POSITIONS, Topic.IT) or sentence.percents:
+    if not sentence.has(Topic.SWAP, Topic.BUY):
+        return _exchange(sentence)
+    if sentence.percents and sentence.pairs:
         return None
-    if len(sentence.amounts) != 1 or len(tokens) != 2 or _bought_amount(sentence):
-        return AskedBack("How much of which token is sold, for which? Like: swap 0.5 WETH USDC")
+    unsure = sentence.percents or sentence.has(Topic.WRAP, Topic.UNWRAP)
+    if len(sentence.amounts) != 1 or len(tokens) != 2 or unsure:
+        return AskedBack(_HOW_MUCH)
+    # "Ape 1000 USDC into WETH/USDC" may be a position to open.
+    if (sentence.pairs and sentence.has(Topic.INTO)) or _bought_amount(sentence):
+        return AskedBack(_HOW_MUCH)
     sold = sentence.amounts[0]
     (bought,) = (token for token in tokens if token != sold.symbol)
+    return _sold_for(sold, bought)
+
+
+def _exchange(sentence: Sentence) -> SpokenMeaning | None:
+    """Without a verb: `1000 usdc for usdt`, `weth to eth 0.4`."""
+    if sentence.pairs or sentence.has(*DEEDS, Topic.PUT, Topic.ALERT) or sentence.percents:
+        return None
+    words = sentence.words
+    for place, join in enumerate(words):
+        sold, bought = words[place - 1 : place], words[place + 1 : place + 2]
+        if join not in _JOINS or not sold or not bought or sold == bought:
+            continue
+        given, gotten = sold[0].upper(), bought[0].upper()
+        if not {given, gotten} <= set(sentence.tokens):
+            continue
+        if len(sentence.amounts) == 1 and sentence.amounts[0].symbol == given:
+            return _sold_for(sentence.amounts[0], gotten)
+        if len(sentence.numbers) == 1 and not sentence.amounts:
+            return _sold_for(SpokenAmount(sentence.numbers[0], given), gotten)
+    return None
+
+
+def _sold_for(sold: SpokenAmount, bought: str) -> SpokenMeaning:
     if (sold.symbol, bought) in _WRAPPING:
         return Rephrased((f"wrap {sold.number}",))
     if (bought, sold.symbol) in _WRAPPING:
@@ -55,8 +91,7 @@ def _bought_amount(sentence: Sentence) -> bool:
 
 
 def _create(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
-    made = sentence.has(Topic.SET) and sentence.has(Topic.POSITION) and bool(sentence.amounts)
-    opening = sentence.has(Topic.OPEN, Topic.NEW) or (made and not sentence.ids)
+    opening = sentence.has(Topic.OPEN, Topic.NEW) or _opens_without_verb(sentence)
     putting = sentence.has(Topic.PUT, Topic.MORE) and bool(sentence.pairs) and not sentence.ids
     if not opening and not putting:
         return None
@@ -79,6 +114,17 @@ def _create(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     meant = positions_meant(sentence, context)
     more = tuple(f"increase {one} {amount.number} {amount.symbol}" for one in meant.ids)
     return AskedBack("Into a position you have, or a new one?", (*more, phrase))
+
+
+def _opens_without_verb(sentence: Sentence) -> bool:
+    """`make a safe position with 0.3 WETH and USDC`, `0.5 weth/usdc between 2900 and 3300`."""
+    if not sentence.amounts or sentence.ids or len(set(sentence.tokens)) < _PAIR:
+        return False
+    if sentence.has(Topic.SET) and sentence.has(Topic.POSITION):
+        return True
+    shaped = sentence.prices is not None or sentence.profile is not None
+    verbless = not sentence.has(*DEEDS, Topic.PUT, Topic.ALERT, Topic.POSITION)
+    return shaped and verbless
 
 
 _EXAMPLE = "How much of what? Like: create 0.5 WETH/USDC between 2900 and 3300"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from zuno_tui.phrases.spoken.number_words import with_scales
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -95,7 +97,8 @@ _NOT_A_TAIL = re.compile(r"[km]", re.ASCII)
 def plain_words(words: Iterable[str]) -> tuple[str, ...]:
     """One thing a word, with units apart from their numbers."""
     spread = tuple(word for typed in words for word in _spread(typed.lower()))
-    return _without_opening(tuple(word for word in spread if word not in COURTESIES))
+    kept = tuple(word for word in spread if word not in COURTESIES)
+    return _without_opening(with_scales(kept))
 
 
 def _spread(word: str) -> Iterator[str]:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from zuno_tui.phrases.glossary import term_named
 from zuno_tui.phrases.named_networks import network_called, network_names
 from zuno_tui.phrases.pieces import listed
+from zuno_tui.phrases.spoken.desk import DESK_RULES, FIRST_DESK_RULES
 from zuno_tui.phrases.spoken.meaning import AnsweredPhrase, AskedBack, Rephrased
-from zuno_tui.phrases.spoken.topics import Topic
+from zuno_tui.phrases.spoken.sentence import names_symbol
+from zuno_tui.phrases.spoken.topics import DEEDS, Topic
 
 if TYPE_CHECKING:
     from zuno_tui.phrases.context import PhraseContext
@@ -21,15 +23,22 @@ _PERIODS = (
     ("today", r"today|24 (?:h|hours)|this day|past day"),
     ("week", r"week|weekly|(?:7|seven) days|7 d"),
     ("month", r"month|monthly|(?:30|thirty) days|30 d|4 weeks"),
-    ("other", r"yesterday|years?|yearly|quarter|[0-9]+ days|[0-9]+ weeks|[0-9]+ months|weekend"),
+    (
+        "other",
+        r"yesterday|ytd|years?|yearly|quarter|[0-9]+ days|[0-9]+ weeks|[0-9]+ months|weekend",
+    ),
     ("whole", r"since|so far|ever|lifetime|all time|in total|overall"),
 )
 _COMMON_NAMES = {"ETHER": "ETH", "ETHEREUM": "ETH", "BITCOIN": "BTC"}
+_OVERALL = frozenset(("overall", "total", "altogether"))
+_RESULTS = frozenset(("pnl", "p&l", "p/l", "result", "results", "performance"))
+_LEFT_OVER = frozenset(("have", "left", "remaining", "own", "hold", "holding", "spare"))
 _ASKING_WORDS = frozenset(
     (
         *("what", "is", "are", "does", "do", "mean", "means", "meaning", "of", "define", "explain"),
         *("wtf", "by", "stand", "stands", "for", "tell", "about", "glossary", "definition", "to"),
         *("explained", "meant", "was", "which", "word", "term", "how", "work", "works", "whats"),
+        *("anyway", "exactly", "even", "again", "really", "in", "simple", "terms", "thing"),
     )
 )
 _DEEDS = (Topic.LEAVE, Topic.TAKE, Topic.COLLECT, Topic.MORE, Topic.LESS, Topic.MOVE)
@@ -47,7 +56,7 @@ _HOW_TO = (
 )
 
 
-def _what_if(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+def _what_if(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     supposing = sentence.has(Topic.WHAT_IF) or sentence.first is Topic.IF
     token = next(iter((*sentence.tokens, *(one.upper() for one in sentence.unknown))), None)
     portrayed = sentence.has(Topic.POSITIONS) and bool(sentence.numbers or sentence.dollars)
@@ -55,32 +64,39 @@ def _what_if(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | Non
     bare = len(sentence.words) <= 3 and sentence.percents and sentence.symbols
     if token is None or sentence.ids or not (supposing or bare):
         return None
+    token = called(token, context)
     if len(sentence.percents) == 1:
         falls = sentence.has(Topic.FALLS, Topic.BELOW, Topic.LESS)
         percent = float(sentence.percents[0])
         change = f"{'-' if falls and percent > 0 else ''}{percent:g}"
-        return Rephrased((f"what-if {_symbol(token)} {change}",))
+        return Rephrased((f"what-if {token} {change}",))
     for word, change in (("halves", "-50"), ("doubles", "100")):
         if word in sentence.words:
-            return Rephrased((f"what-if {_symbol(token)} {change}",))
+            return Rephrased((f"what-if {token} {change}",))
     level = next(iter((*sentence.dollars, *sentence.numbers)), None)
     level = level or next((one.number for one in sentence.amounts), None)
     if level is None:
         return AskedBack(f"By how many percent, or to which price? Like: what-if {token} -10")
-    return Rephrased((f"what-if {_symbol(token)} at {level}",))
+    return Rephrased((f"what-if {token} at {level}",))
 
 
-def _glossary(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+def _glossary(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     defining = sentence.has(Topic.MEANS) or sentence.first in (Topic.WHAT, Topic.HOW)
     if not defining or "my" in sentence.words:
         return None
     term = term_named(" ".join(word for word in sentence.words if word not in _ASKING_WORDS))
-    return None if term is None else Rephrased((f"glossary {term.name}",))
+    if term is None:
+        return None
+    # "What's the plan?" asks for the one that stands there, not for the word.
+    standing = term.name == "plan" and context.plan_id is not None
+    asked = "plan" if standing and not sentence.has(Topic.MEANS) else f"glossary {term.name}"
+    return Rephrased((asked,))
 
 
 def _gas(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     costs = sentence.has(Topic.SENT) and sentence.has(Topic.PRICE)
-    asked = sentence.has(Topic.GAS) and not sentence.has(Topic.MEANS, Topic.IF)
+    advised = bool(sentence.ids) and sentence.has(*DEEDS)
+    asked = sentence.has(Topic.GAS) and not sentence.has(Topic.MEANS, Topic.IF) and not advised
     return Rephrased(("gas",)) if asked or costs else None
 
 
@@ -91,6 +107,9 @@ def _earned(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None
         return None
     if sentence.has(Topic.TRACK_RECORD, Topic.POOLS, Topic.POSITION) or sentence.symbols:
         return None
+    said = set(sentence.words)
+    if said & _OVERALL and said & _RESULTS:
+        return Rephrased(("portfolio",))
     if period == "other":
         return AskedBack(
             "What was earned is told of today, of a week, of a month, or of all days.",
@@ -108,12 +127,14 @@ def _period(sentence: Sentence) -> str | None:
 def _price(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     if sentence.pairs or sentence.ids or sentence.has(Topic.POSITION, Topic.POSITIONS, Topic.RANGE):
         return None
-    tokens = tuple(dict.fromkeys(_symbol(one) for one in sentence.tokens))
+    tokens = tuple(dict.fromkeys(called(one, context) for one in sentence.tokens))
     priced = sentence.has(Topic.PRICE, Topic.WORTH)
-    asked = priced or sentence.first in (Topic.WHAT, Topic.HOW) or len(sentence.words) == 1
+    asking = sentence.first in (Topic.WHAT, Topic.HOW)
+    asking = asking and not sentence.has(Topic.LIQUIDITY, *DEEDS)
+    asked = priced or asking or len(sentence.words) == 1
     if not tokens and sentence.has(Topic.PRICE):
         if len(sentence.unknown) == 1:
-            return Rephrased((f"price {sentence.unknown[0].upper()}",))
+            return Rephrased((f"price {called(sentence.unknown[0], context)}",))
         held = dict.fromkeys(symbol for one in context.held or () for symbol in one.symbols)
         return AskedBack("The price of which token?", tuple(f"price {one}" for one in held))
     if not asked or not tokens or sentence.unknown:
@@ -126,10 +147,12 @@ def _price(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
 
 
 def _balances(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    having = "have" in sentence.words and sentence.first in (Topic.HOW, Topic.WHAT, Topic.WHETHER)
+    asking = sentence.first in (Topic.HOW, Topic.WHAT, Topic.WHETHER)
+    having = bool(_LEFT_OVER & set(sentence.words)) and asking
+    fetched = sentence.has(Topic.FEES, Topic.COLLECT)
     held = having and (sentence.symbols or sentence.has(Topic.LIQUIDITY))
     asked = sentence.has(Topic.WALLET) or (held and not sentence.has(Topic.POSITIONS))
-    return Rephrased(("balances",)) if asked and not sentence.ids else None
+    return Rephrased(("balances",)) if asked and not sentence.ids and not fetched else None
 
 
 def _how_to(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
@@ -150,21 +173,22 @@ def _agree(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     )
 
 
+def _agree_with_plan(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    return _agree(sentence, context) if sentence.has(Topic.PLAN, Topic.IT) else None
+
+
 def _approve(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
-    if sentence.has(Topic.APPLY):
-        return AskedBack("What signs is typed alone, by its own word, and never in a sentence.")
+    if sentence.has(Topic.APPLY) and sentence.first not in (Topic.WHETHER, Topic.HOW):
+        return AskedBack(
+            "Nothing is signed or sent by a sentence: `apply` is typed by hand, alone, and asks "
+            "again."
+        )
     if not sentence.has(Topic.APPROVE):
         return None
     sure = sentence.first is Topic.APPROVE and not sentence.has(Topic.NOT, Topic.ALL, Topic.IF)
     choices = tuple(f"approve {one}" for one in context.candidates) if sure else ()
     known = f" The plan on the card has {listed(sorted(context.candidates))}." if choices else ""
     return AskedBack(f"I understood `approve`, but not which move.{known}", choices)
-
-
-def _help(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    asked = sentence.words in (("how", "does", "this", "work"), ("what", "is", "this"), ("how",))
-    helped = sentence.words[:1] == ("help",) and not sentence.ids
-    return Rephrased(("help",)) if asked or helped else None
 
 
 def _undo(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
@@ -203,14 +227,6 @@ def _network(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | Non
     return AskedBack("The status line names the network. Switch to which?", choices)
 
 
-def _exit(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    if sentence.words in (("exit",), ("leave",)):
-        return AskedBack(
-            "Leave the desk with `quit`; leave a position with `close` and its number.", ("quit",)
-        )
-    return None
-
-
 def _keep(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     if sentence.first is not Topic.KEEP or sentence.percents:
         return None
@@ -245,7 +261,7 @@ def _history(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | Non
 
 def _pools(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     where = sentence.words[:1] == ("where",) and sentence.has(Topic.EARNED, Topic.OPEN, Topic.MORE)
-    which = "pool" in sentence.words and sentence.has(Topic.WHAT, Topic.BEST)
+    which = "pool" in sentence.words and sentence.has(Topic.WHAT, Topic.BEST, Topic.COMPARE)
     return Rephrased(("pools",)) if sentence.has(Topic.POOLS) or where or which else None
 
 
@@ -261,8 +277,15 @@ def _positions(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | N
     return Rephrased(("positions",)) if sentence.has(*looking) or shown or doing else None
 
 
-FIRST_RULES: tuple[SentenceRule, ...] = (_exit, _help, _approve, _how_to, _undo)
+FIRST_RULES: tuple[SentenceRule, ...] = (
+    *FIRST_DESK_RULES,
+    _agree_with_plan,
+    _approve,
+    _how_to,
+    _undo,
+)
 QUESTION_RULES: tuple[SentenceRule, ...] = (
+    *DESK_RULES,
     _what_if,
     _gas,
     _about(Topic.TRACK_RECORD, phrase="scorecard"),
@@ -271,6 +294,7 @@ QUESTION_RULES: tuple[SentenceRule, ...] = (
     _theme,
     _alerts,
     _glossary,
+    _about(Topic.ALLOWANCES, phrase="revoke"),
     _balances,
     _sent,
     _pools,
@@ -278,7 +302,6 @@ QUESTION_RULES: tuple[SentenceRule, ...] = (
     _why,
     _price,
     _send,
-    _about(Topic.ALLOWANCES, phrase="revoke"),
     _history,
     _about(Topic.DEBATES, phrase="records"),
     _about(Topic.PORTFOLIO, phrase="portfolio"),
@@ -288,5 +311,10 @@ QUESTION_RULES: tuple[SentenceRule, ...] = (
 LAST_RULES: tuple[SentenceRule, ...] = (_keep, _agree, _positions)
 
 
-def _symbol(said: str) -> str:
-    return _COMMON_NAMES.get(said, said)
+def called(said: str, context: PhraseContext) -> str:
+    """The symbol of what people call so: BTC is WBTC to a wallet whose positions hold that."""
+    name = _COMMON_NAMES.get(said.upper(), said.upper())
+    held = {symbol for one in context.held or () for symbol in one.symbols}
+    fitting = [symbol for symbol in sorted(held) if names_symbol(name, symbol)]
+    exact = name == "ETH" or name in held
+    return fitting[0] if len(fitting) == 1 and not exact else name

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from chain.base.numerals import NumeralError, read_numeral, spelled_out
 from chain.base.spelling import one_slip_apart
 from chain.contracts.networks import all_networks
 from zuno_tui.phrases.create_words import known_symbols
 from zuno_tui.phrases.named_networks import network_called
 from zuno_tui.phrases.spoken.lexicon import forms, single_words
+from zuno_tui.phrases.spoken.number_words import PARTS, plain_number, worded_number
 from zuno_tui.phrases.spoken.plain import plain_words
 from zuno_tui.phrases.spoken.topics import Topic
 
@@ -36,43 +36,6 @@ _NUMBER = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[km]?", re.ASCII
 _SIGNED = re.compile(r"[+-](?:[0-9]+(?:\.[0-9]+)?)", re.ASCII)
 _ID = re.compile(r"#([0-9]{1,77})", re.ASCII)
 _INTEGER = re.compile(r"[0-9]{1,77}", re.ASCII)
-_WORDED = {
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "ten": 10,
-    "twelve": 12,
-    "fifteen": 15,
-    "twenty": 20,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "sixty": 60,
-    "seventy": 70,
-    "eighty": 80,
-    "ninety": 90,
-    "hundred": 100,
-}
-_PARTS = (
-    (("three", "quarters"), 75),
-    (("three", "quarter"), 75),
-    (("two", "thirds"), 66),
-    (("one", "half"), 50),
-    (("one", "quarter"), 25),
-    (("one", "third"), 33),
-    (("half",), 50),
-    (("halve",), 50),
-    (("quarter",), 25),
-    # Never more than was said.
-    (("third",), 33),
-    (("fifth",), 20),
-    (("tenth",), 10),
-)
 _PERCENT = frozenset(("%", "percent", "percents"))
 _BIPS = frozenset(("bps", "bp", "bips"))
 _DOLLARS = frozenset(("dollars", "dollar", "bucks", "usd"))
@@ -84,10 +47,13 @@ _TIMES = {
 }
 _RANGE_JOINS = frozenset(("-", "to", "and", "through", "until"))
 _RISK = {
-    **dict.fromkeys(("conservative", "safe", "safely", "cautious", "safer"), "conservative"),
+    **dict.fromkeys(("conservative", "safe", "cautious", "safer", "careful"), "conservative"),
+    **dict.fromkeys(("defensive", "passive"), "conservative"),
     **dict.fromkeys(("balanced", "moderate"), "balanced"),
-    **dict.fromkeys(("aggressive", "degen", "yolo", "riskier"), "aggressive"),
+    **dict.fromkeys(("aggressive", "degen", "yolo", "riskier", "spicy"), "aggressive"),
 }
+_COUNTING = (Topic.MORE, Topic.PUT, Topic.SWAP, Topic.BUY, Topic.OPEN, Topic.WRAP, Topic.UNWRAP)
+_PARTED = (Topic.LESS, Topic.TAKE, Topic.REMOVE)
 _SHORTEST_MENDED = 4
 _MOST_WORDS = 5
 
@@ -206,7 +172,7 @@ class _Reader:
         return self._words[place] if 0 <= place < len(self._words) else ""
 
     def _part_word(self) -> int:
-        for words, percent in _PARTS:
+        for words, percent in PARTS:
             if self._words[self._at : self._at + len(words)] == words:
                 self._percents.append(Fraction(percent))
                 self._part = True
@@ -224,14 +190,39 @@ class _Reader:
             # Articles are gone by now: "for a day" came as "for day".
             self._seconds = _TIMES[word]
             return 1
-        if word in _WORDED and self._word(1) in (*_PERCENT, *_TIMES):
-            word = str(_WORDED[word])
+        if (taken := self._worded()) or (taken := self._signed(word)):
+            return taken
         if _SIGNED.fullmatch(word) and self._word(1) in ("%", "percent"):
             self._percents.append(Fraction(word))
             return 2
         if _NUMBER.fullmatch(word) is None:
             return 0
         return self._range(word) or self._with_unit(word) or self._bare(word)
+
+    def _worded(self) -> int:
+        """`ten percent`, `two thousand usdc`: a number only where what it counts follows."""
+        found = worded_number(self._words[self._at : self._at + _MOST_WORDS])
+        if found is None:
+            return 0
+        number, taken = found
+        # "The one USDC position" counts nothing, "add one USDC" does.
+        told = forms().get((self._word(-1),), ()) if self._word() == "one" else _COUNTING
+        counted = (*_PERCENT, *_TIMES, *_DOLLARS)
+        symbol = self._is_symbol(self._word(taken)) and any(one in _COUNTING for one in told)
+        if self._word(taken) not in counted and not symbol:
+            return 0
+        self._words = (*self._words[: self._at], str(number), *self._words[self._at + taken :])
+        return self._number()
+
+    def _signed(self, word: str) -> int:
+        """`+3k usdc`: more of it; `-3k usdc`: less."""
+        number = word[1:]
+        if word[:1] not in ("+", "-") or _NUMBER.fullmatch(number) is None:
+            return 0
+        if self._word(1) in _PERCENT or not self._is_symbol(self._word(1)):
+            return 0
+        self._topics.append(Topic.MORE if word[0] == "+" else Topic.LESS)
+        return self._with_unit(number)
 
     def _range(self, word: str) -> int:
         join, second = self._word(1), self._word(2)
@@ -282,7 +273,10 @@ class _Reader:
         """A fee where it stands beside a pair or the word for a pool, else a part of something."""
         beside = {self._word(2), self._word(3)} & {"pool", "tier", "fee", "one"}
         after_pair = self._at > 0 and (self._pairs or self._symbols) and percent <= 1
-        if percent <= 1 and (beside or after_pair or self._pair_at(2) is not None):
+        before_pair = self._pair_at(2) is not None
+        if percent < 1 and not before_pair and not any(one in _PARTED for one in self._topics):
+            before_pair = self._is_symbol(self._word(2))
+        if percent <= 1 and (beside or after_pair or before_pair):
             self._fee = percent
         else:
             self._percents.append(percent)
@@ -290,9 +284,19 @@ class _Reader:
     def _bare(self, word: str) -> int:
         if self._is_position(word):
             self._ids.append(int(word))
+        elif self._is_fee(word):
+            self._fee = Fraction(word)
         else:
             self._numbers.append(plain_number(word))
         return 1
+
+    def _is_fee(self, word: str) -> bool:
+        """`my weth/usdc 0.3`: the fee of a position that is held, where no amount is expected."""
+        counting = any(one in (*_COUNTING, *_PARTED, Topic.ALERT) for one in self._topics)
+        if counting or not self._pairs or not re.fullmatch(r"0?\.[0-9]+", word, re.ASCII):
+            return False
+        fee = f"{float(word):g}%"
+        return any(one.fee.rstrip("*") == fee for one in self._context.held or ())
 
     def _is_position(self, word: str) -> bool:
         """A whole number of a position that is held, or called one, or nothing else at all."""
@@ -349,10 +353,17 @@ class _Reader:
     def _form(self) -> int:
         for count in range(_MOST_WORDS, 0, -1):
             form = self._words[self._at : self._at + count]
-            if len(form) == count and form in forms():
+            if len(form) == count and form in forms() and not self._ends_in_longer(count):
                 self._topics.extend(forms()[form])
                 return count
         return 0
+
+    def _ends_in_longer(self, count: int) -> bool:
+        """Whether the last word of a form begins a longer one: `close | out of range`."""
+        start = self._at + count - 1
+        most = min(_MOST_WORDS, len(self._words) - start)
+        longer = range(count + 1, most + 1) if count > 1 else ()
+        return any(self._words[start : start + each] in forms() for each in longer)
 
     def _stranger(self) -> int:
         word = self._word()
@@ -366,14 +377,6 @@ class _Reader:
         if word not in ("-", "/", "%", ","):
             self._unknown.append(word)
         return 1
-
-
-def plain_number(typed: str) -> str:
-    """`2.9k` and `$2,900` as 2900; as it stands where nobody can be sure of it."""
-    try:
-        return spelled_out(read_numeral(typed.removeprefix("$").rstrip(",")))
-    except NumeralError:
-        return typed
 
 
 def names_symbol(word: str, symbol: str) -> bool:

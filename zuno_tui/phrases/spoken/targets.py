@@ -24,6 +24,7 @@ _STATES: tuple[tuple[Topic, Callable[[SpokenPosition], bool]], ...] = (
     (Topic.IN_RANGE, lambda one: one.standing in ("in range", "near edge")),
     (Topic.EMPTY, lambda one: one.standing == "empty"),
     (Topic.STABLE, lambda one: _STABLE.issuperset(one.symbols)),
+    (Topic.DYNAMIC_FEE, lambda one: one.fee.endswith("*") or one.fee == "dynamic"),
     (Topic.LOSING, lambda one: one.result is not None and one.result < 0),
     (Topic.WINNING, lambda one: one.result is not None and one.result > 0),
 )
@@ -99,7 +100,8 @@ def _described(
     rank = next((figure for topic, figure in _RANKS if sentence.has(topic)), None)
     named = list(sentence.pairs) if by_token else []
     symbols = sentence.symbols if by_token else ()
-    if not (states or rank or named or symbols):
+    by_fee = sentence.fee is not None and by_token
+    if not (states or rank or named or symbols or by_fee):
         return None
     held: Iterable[SpokenPosition] = _held(context)
     if sentence.has(*_BY_RESULT) and all(one.result is None for one in held):
@@ -108,7 +110,7 @@ def _described(
         held = filter(fits, held)
     for tokens in (*named, *((symbol,) for symbol in symbols)):
         held = [one for one in held if _holds(one, tokens)]
-    if sentence.fee is not None and by_token:
+    if sentence.fee is not None and by_fee:
         fee = f"{float(sentence.fee):g}%"
         held = [one for one in held if one.fee.rstrip("*") == fee]
     found = tuple(held)

@@ -70,6 +70,14 @@ class Topic(Enum):
     TRACK_RECORD = auto()
     THEME = auto()
     TROUBLE = auto()
+    SETTINGS = auto()
+    HELP = auto()
+    COMPARE = auto()
+    SIMULATION = auto()
+    BACKTEST = auto()
+    REPLAY = auto()
+    BOUND = auto()
+    """One edge of a range."""
     # Which, how much, when.
     ALL = auto()
     IT = auto()
@@ -84,6 +92,7 @@ class Topic(Enum):
     LOSING = auto()
     WINNING = auto()
     STABLE = auto()
+    DYNAMIC_FEE = auto()
     WORST = auto()
     BEST = auto()
     BIGGEST = auto()
@@ -116,3 +125,16 @@ class Topic(Enum):
     FOR = auto()
     FILLING = auto()
     """Says nothing here."""
+
+
+DEEDS = frozenset(
+    (
+        *(Topic.COLLECT, Topic.COMPOUND, Topic.LEAVE, Topic.TAKE, Topic.LESS, Topic.MORE),
+        *(Topic.OPEN, Topic.MOVE, Topic.SWAP, Topic.BUY, Topic.WRAP, Topic.UNWRAP, Topic.REMOVE),
+    )
+)
+"""What would change something on the chain."""
+QUESTIONS = frozenset(
+    (Topic.SHOULD, Topic.WHAT, Topic.HOW, Topic.WHETHER, Topic.WHY, Topic.WHAT_IF)
+)
+"""What makes a question of a sentence that begins with it."""

@@ -1,0 +1,134 @@
+"""The words that say what is to be done, by what they say."""
+
+from __future__ import annotations
+
+from zuno_tui.phrases.spoken.topics import Topic
+
+DEED_FORMS: dict[Topic, str] = {
+    Topic.COLLECT: (
+        "cash in on, scoop, scoop up, fetch, collect, collecting, claim, claiming, harvest, "
+        "harvesting, skim, reap, gather, grab, sweep, bank, pocket, pick up, reaping, cash in"
+    ),
+    Topic.COMPOUND: (
+        "comp, cmpd, re-add, recycle, plough, plow, reinvesting, compounded in, compound, "
+        "compounding, recompound, re-compound, reinvest, re-invest, restake, autocompound, "
+        "auto-compound, auto compound, plow back, plough back, roll back in"
+    ),
+    Topic.LEAVE: (
+        "done with, i am done with, finished with, through with, wrap up, unload, offload, quit "
+        "position, end position, tear down, close entirely, get me out, take me out, exit out, "
+        "close, closing, close out, close down, exit, exiting, unwind, liquidate, kill, nuke, "
+        "bail, bail out, dump, terminate, shut, shut down, get out, getting out, get rid, pull "
+        "out, pull plug, cash out, wind down, eject, burn, i want out, want out, abandon, scrap, "
+        "ditch, zero out, stop lping, stop providing, close up, drain"
+    ),
+    Topic.TAKE: (
+        "withdraw, withdrawing, take, taking, pull, pulling, take out, redeem, yank, rip, rip out"
+    ),
+    Topic.LESS: (
+        "unstake, pare, pare down, pare back, ease out, decreasing, lowering, trimming, decrease, "
+        "reduce, reducing, cut, trim, lower, shrink, shave, lighten, downsize, halve, split, "
+        "scale down, scale back, scale out, dial down, derisk, de-risk, cut back, slim down, cut "
+        "down, size down, scale, sell down"
+    ),
+    Topic.MORE: (
+        "top-off, adding, increasing, pour, dump in, stack, reinforce, allocate, chuck, toss, "
+        "drop in, pile, add, increase, supply, invest, boost, inject, throw, feed, zap, top up, "
+        "top-up, topup, top, scale up, beef up, size up, contribute, grow, fund, deposit, bump, "
+        "load, fill, top off, all in, max out, buff, raise"
+    ),
+    Topic.PUT: "put, stick, park, place",
+    Topic.DOUBLE: "double, double down, triple",
+    Topic.OPEN: (
+        "build, lp with, set up lp, set up an lp, go in with, enter position, spin up, establish, "
+        "open, opening, create, creating, mint, provide, providing, start, deploy, launch, set up "
+        "a position, set up position, make a position, make position, enter, lping, start lping, "
+        "lp into, to lp, go lp"
+    ),
+    Topic.NEW: "new, fresh, another position",
+    Topic.MOVE: (
+        "retarget, re-target, nudge, bring back in range, get back in range, rebalance, "
+        "rebalancing, re-balance, recenter, recentre, re-center, re-centre, re-range, rerange, "
+        "move, moving, shift, reposition, adjust, readjust, optimise, optimize, optimizing, fix, "
+        "fixing, realign, tune, roll, back in range, back into range, relocate, slide, center, "
+        "centre"
+    ),
+    Topic.WIDTH: (
+        "+/-, plus minus, plus/minus, plus or minus, ±, widen, narrow, tighten, broaden, wider, "
+        "narrower, tighter, widening, expand, concentrate, squeeze"
+    ),
+    Topic.ADVISE: (
+        "best range, right range, better range, good range, optimal range, ideal range, optimum, "
+        "rec, reco, recs, too tight, too wide, too narrow, too broad, second opinion, your view, "
+        "your take, your call, best to do, what is best, best move, best course, best thing to "
+        "do, verdict, worth doing, recommend, recommendation, recommendations, suggest, "
+        "suggestion, suggestions, advise, advice, opinion, thoughts, think, what now, what next, "
+        "analyse, analyze, evaluate, review, assess, argue, debate, worth it, make sense, time "
+        "to, good idea"
+    ),
+    Topic.SWAP: (
+        "ape, rotate, change into, swapping, converting, offload into, swap, convert, exchange, "
+        "trade, sell, selling, flip, turn"
+    ),
+    Topic.BUY: "buy, buying, purchase",
+    Topic.WRAP: "wrapped, wrapping, wrap",
+    Topic.UNWRAP: "unwrapped, unwrapping, unwrap",
+    Topic.ALERT: (
+        "holler, give a shout, give me a shout, flag, alert, notify, warn, ping, remind, message, "
+        "text, buzz, wake, wake up, let know, heads up, shout, alarm, notification when, set "
+        "alarm, email, sms, telegram, dm, mail, let us know"
+    ),
+    Topic.TELL: "tell, say",
+    Topic.MUTE: (
+        "do not bother, do not disturb, stop bothering, do not notify, do not alert, do not ping, "
+        "do not tell, no more alerts, no more notifications, stop notifications, stop spamming, "
+        "silent, shush, mute, muting, silence, snooze, quiet, hush, shut up, turn off, disable, "
+        "stop alerting, stop pinging, stop notifying, stop telling, stop warning, stop bugging, "
+        "stop alerts"
+    ),
+    Topic.UNMUTE: "unmute, unsilence, unsnooze, turn on, enable",
+    Topic.ACKNOWLEDGE: (
+        "mark, as read, mark read, mark seen, mark as seen, i saw, saw it, seen it, read it, ack, "
+        "acknowledge, dismiss, clear, mark as read, got it, seen, noted"
+    ),
+    Topic.SHOW: (
+        "zoom in on, zoom in, zoom into, zoom, focus on, focus, rundown, recap, snapshot, drill "
+        "into, walk me through, fill me in, show, list, display, see, view, give, print, check, "
+        "get, inspect, look, look at, look into, details, detail, info, information, status, "
+        "state, overview, summary, pull up, describe, bring up, examine, find, open up, report, "
+        "breakdown, statement, take look, have look, a look, list view, screen, chart, table, "
+        "watchlist"
+    ),
+    Topic.KEEP: "hold, keep, leave, do nothing, do not touch, sit tight, stay",
+    Topic.UNDO: "undo, revert, rollback, roll back, take back, reverse",
+    Topic.CANCEL: (
+        "nvm, nevermind, never mind, forget it, forget, forget about, scratch that, scratch it, "
+        "discard, call it off, call off, back out of plan, disregard, cancel that, cancel, abort"
+    ),
+    Topic.HURRY: "speed up, speed-up, accelerate, bump",
+    Topic.REMOVE: "remove, delete, drop",
+    Topic.SEND: "send, transfer, bridge",
+    Topic.SWITCH: (
+        "go on, move over to, take me to, jump to, switch, connect, use, change to, go to, hop"
+    ),
+    Topic.AGREE: (
+        "agree, i agree, i am ok with, fine by me, sounds good, accepted, ok with, yes, yep, "
+        "yeah, do it, go, go ahead, proceed, confirm, confirmed, accept, agreed, sure, looks "
+        "good, lgtm, ship it, make it so, y"
+    ),
+    Topic.SET: "set, change, make, update, edit, adjust to",
+    Topic.APPLY: (
+        "broadcast, execute, submit, sign, sign it, send it, send it off, push it, push it "
+        "through, fire away, fire it off, pull the trigger, pull trigger, sign and send, run it "
+        "without asking, sign transaction, sign tx, apply, applying"
+    ),
+    Topic.APPROVE: "approved, approve, approving, approve of",
+    Topic.QUIT: (
+        "log off, logging off, sign off, signing off, done for today, done for now, done for day, "
+        "all for today, all for now, call it day, call it a day, see you, see ya, cya, good "
+        "night, goodnight, gn, close app, close desk, close program, close window, close "
+        "terminal, exit app, exit program, exit desk, exit terminal, leave desk, leave app, shut "
+        "app, shut down app, quit app, quit program, that is all for today, that is it for today, "
+        "that is all, bye, quit, leave the desk, log out, logout"
+    ),
+}

@@ -1,0 +1,80 @@
+"""Sentences about the desk itself: leaving it, help, settings, dropping and trying a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zuno_tui.phrases.spoken.meaning import AskedBack, Rephrased
+from zuno_tui.phrases.spoken.topics import DEEDS, Topic
+
+if TYPE_CHECKING:
+    from zuno_tui.phrases.context import PhraseContext
+    from zuno_tui.phrases.spoken.asking import SentenceRule
+    from zuno_tui.phrases.spoken.meaning import SpokenMeaning
+    from zuno_tui.phrases.spoken.sentence import Sentence
+
+_ASKED_FOR_HELP = (("how", "does", "this", "work"), ("what", "is", "this"), ("how",))
+_LEAVING_NOTHING = (("exit",), ("leave",))
+_OUT = (("get", "out"), ("out",), ("want", "out"), ("i", "want", "out"), ("get", "me", "out"))
+
+
+def _exit(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    question = "Leave the desk with `quit`; leave a position with `close` and its number."
+    if sentence.words in _LEAVING_NOTHING:
+        return AskedBack(question, ("quit",))
+    return AskedBack(question) if sentence.words in _OUT else None
+
+
+def _quit(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    named = sentence.ids or sentence.tokens or sentence.has(Topic.IF, Topic.NOT, *DEEDS)
+    return Rephrased(("quit",)) if sentence.has(Topic.QUIT) and not named else None
+
+
+def _help(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    lost = sentence.has(Topic.HELP) and not _names_anything(sentence)
+    helped = sentence.words[:1] == ("help",) and not sentence.ids
+    asked = sentence.words in _ASKED_FOR_HELP or helped or lost
+    return Rephrased(("help",)) if asked else None
+
+
+def _settings(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    asked = sentence.has(Topic.SETTINGS) and not sentence.ids
+    return Rephrased(("settings",)) if asked else None
+
+
+def _cancel(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    """Work and plans that are not sent: what is sent is `cancel transaction`."""
+    about = sentence.has(Topic.SENT, Topic.ALERT, Topic.ALERTS, Topic.PRICE_ALERTS)
+    dropping = sentence.has(Topic.PLAN) and sentence.has(Topic.REMOVE)
+    asked = sentence.first is Topic.CANCEL or dropping
+    if not asked or about or sentence.ids or sentence.tokens or sentence.numbers:
+        return None
+    return Rephrased(("cancel",))
+
+
+def _simulate(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    asked = sentence.has(Topic.SIMULATION) and not _names_anything(sentence)
+    return Rephrased(("simulate",)) if asked and not sentence.percents else None
+
+
+def _diff(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    planned = sentence.has(Topic.PLAN, Topic.MOVE) or {"after", "before"} & set(sentence.words)
+    asked = sentence.has(Topic.COMPARE) and planned and not sentence.ids
+    return Rephrased(("diff",)) if asked else None
+
+
+def _backtest(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    return Rephrased(("backtest",)) if sentence.has(Topic.BACKTEST) else None
+
+
+def _replay(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    asked = sentence.has(Topic.REPLAY) and not sentence.ids
+    return Rephrased(("replay",)) if asked else None
+
+
+def _names_anything(sentence: Sentence) -> bool:
+    return bool(sentence.ids or sentence.tokens or sentence.numbers) or sentence.has(*DEEDS)
+
+
+FIRST_DESK_RULES: tuple[SentenceRule, ...] = (_exit, _quit, _help, _cancel)
+DESK_RULES: tuple[SentenceRule, ...] = (_settings, _simulate, _diff, _backtest, _replay)

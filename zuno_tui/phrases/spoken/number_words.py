@@ -1,0 +1,100 @@
+"""Numbers that are said in words, in part or whole: `five hundred`, `2.5 million`, `a third`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from chain.base.numerals import NumeralError, read_numeral, spelled_out
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_UNITS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"),
+    *("eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_SCALES = {
+    **dict.fromkeys(("k", "thousand", "grand", "thousands"), "k"),
+    **dict.fromkeys(("million", "millions", "mil", "mln", "mio", "mm"), "m"),
+}
+_DIGITS = re.compile(r"[+-]?\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)", re.ASCII)
+_GLUED_SCALE = re.compile(rf"({_DIGITS.pattern})(thousand|grand|million|mil|mln|mio|mm)", re.ASCII)
+PARTS = (
+    (("three", "quarters"), 75),
+    (("three", "quarter"), 75),
+    (("two", "thirds"), 66),
+    (("one", "half"), 50),
+    (("one", "quarter"), 25),
+    (("one", "third"), 33),
+    (("half",), 50),
+    (("halve",), 50),
+    (("quarter",), 25),
+    # Never more than was said.
+    (("third",), 33),
+    (("fifth",), 20),
+    (("tenth",), 10),
+)
+"""Parts of something, in percent."""
+
+
+def with_scales(words: Sequence[str]) -> tuple[str, ...]:
+    """`5 million` and `5million` as `5m`, so that no number loses its scale."""
+    return tuple(_scaled(words))
+
+
+def _scaled(words: Sequence[str]) -> Iterator[str]:
+    at = 0
+    while at < len(words):
+        word = words[at]
+        glued = _GLUED_SCALE.fullmatch(word.lower())
+        scale = _scale_at(words, at + 1)
+        if glued is not None:
+            yield f"{glued[1]}{_SCALES[glued[2]]}"
+        elif scale is not None and _DIGITS.fullmatch(word):
+            yield f"{word}{scale}"
+            at += 1
+        else:
+            yield word
+        at += 1
+
+
+def _scale_at(words: Sequence[str], at: int) -> str | None:
+    """A lone m is a million where something is counted by it, and else may be minutes."""
+    if at >= len(words):
+        return None
+    counting = words[at].lower() == "m" and at + 1 < len(words) and words[at - 2] != "for"
+    return "m" if counting else _SCALES.get(words[at].lower())
+
+
+def worded_number(words: Sequence[str]) -> tuple[int, int] | None:
+    """The number that the first words say, and how many words say it; hyphens may join them."""
+    total = group = taken = 0
+    for word in words:
+        pieces = [_below_hundred(piece) for piece in word.split("-")]
+        if word == "hundred":
+            group = max(group, 1) * 100
+        elif (scale := _SCALES.get(word)) is not None and len(word) > 1:
+            total, group = total + max(group, 1) * (1_000 if scale == "k" else 1_000_000), 0
+        elif all(piece is not None for piece in pieces):
+            group += sum(piece or 0 for piece in pieces)
+        else:
+            break
+        taken += 1
+    return (total + group, taken) if taken else None
+
+
+def _below_hundred(word: str) -> int | None:
+    if word in _UNITS:
+        return _UNITS.index(word)
+    return 10 * (_TENS.index(word) + 2) if word in _TENS else None
+
+
+def plain_number(typed: str) -> str:
+    """`2.9k` and `$2,900` as 2900; as it stands where nobody can be sure of it."""
+    try:
+        return spelled_out(read_numeral(typed.removeprefix("$").rstrip(",")))
+    except NumeralError:
+        return typed
