@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 MOST_LAG_SECONDS = 10.0
 """How long the pane may tell what the file told before, on a machine that is busy."""
-_ROW = re.compile(r"^│[ ›▌]*((?:✗|▲|·) \w+) +(?:#(\d+) +)?(?:<?\d+ \w+) +(.*?) *[▁-█]? *│$")
+_ROW = re.compile(
+    r"^│[ ›▌]*(?:\d+ +)?((?:✗|▲|·) \w+) +(?:#(\d+) +)?(.*?) +(?:<?\d+ \w+) *[▁-█]? *│$"
+)
 _MARKS = {"critical": "✗ critical", "warning": "▲ warning", "info": "· info"}
 
 Told = tuple[str, str, str]
@@ -74,7 +76,12 @@ def on_screen(screen: str) -> list[Told]:
 
 
 def in_file(documents: Iterable[dict[str, Any]], now: float) -> list[Told]:
-    return [(_standing(one, now), one["positionId"] or "", _words(one)) for one in documents]
+    told = [(_standing(one, now), one["positionId"] or "", _words(one)) for one in documents]
+    fees = [one for one in told if one[0] == "· info" and " of fees to collect" in one[2]]
+    if len(fees) < 2:
+        return told
+    together = ("· info", "", f"Fees on {len(fees)} positions")
+    return [together, *(one for one in told if one not in fees)]
 
 
 def _agree(shown: list[Told], told: list[Told]) -> bool:
@@ -108,4 +115,8 @@ def _standing(one: dict[str, Any], now: float) -> str:
 def _words(one: dict[str, Any]) -> str:
     # The pane has the position in a column of its own.
     words = str(one["message"]).removeprefix(f"#{one['positionId']} ")
+    pair, _, rest = words.partition(" ")
+    if one["positionId"] and "/" in pair and rest:
+        words = rest.removeprefix("is ").removeprefix("has ")
+        words = f"{words[0].upper()}{words[1:]}"
     return f"{words} Over: {one['resolution']}." if one["state"] == "resolved" else words
