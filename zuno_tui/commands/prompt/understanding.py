@@ -16,7 +16,9 @@ from chain.base.secrecy import NOT_KEPT, looks_secret
 from chain.base.spelling import nearest, one_slip_apart
 from chain.contracts.networks import all_networks
 from zuno_tui.commands.alert import SetPriceAlert
+from zuno_tui.commands.backtest import RunBacktest
 from zuno_tui.commands.create import CreatePosition
+from zuno_tui.commands.help import Help
 from zuno_tui.commands.history import ShowHistory
 from zuno_tui.commands.inspect import Inspect
 from zuno_tui.commands.price import ShowPrice
@@ -147,7 +149,13 @@ def _not_held(intents: Iterable[Intent], context: PhraseContext) -> Interpretati
 def _told_otherwise(
     intent: Intent, words: tuple[str, ...], context: PhraseContext
 ) -> Interpretation | None:
-    """What `create` could not read is read as a sentence, and kept where that can be read."""
+    """What a verb took for its own words though they are others: a topic, a file, a position."""
+    if isinstance(intent, RunBacktest) and intent.bars is not None and not intent.bars.suffix:
+        unnamed = _by_verb(("backtest",), context)
+        return Interpretation(misunderstood=unnamed) if isinstance(unnamed, Misunderstood) else None
+    if isinstance(intent, Help):
+        known = intent.topic is None or intent.topic in registry().phrases()
+        return None if known else _by_sentence(words, context)
     if not isinstance(intent, CreatePosition) or _readable(intent, context):
         return None
     found = _by_sentence(words, context)

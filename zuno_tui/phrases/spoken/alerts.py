@@ -87,6 +87,9 @@ def _mute(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     if sentence.has(Topic.LATER) or "ever" in sentence.words:
         return AskedBack("For how long? Like: mute 3 for 8h")
     lasting = f" for {sentence.seconds or _HOUR}s"
+    numbered = [one for one in sentence.numbers if one in context.alerts]
+    if len(numbered) == 1 and not sentence.ids and sentence.has(Topic.ALERT, Topic.ALERTS):
+        return Rephrased((f"mute {numbered[0]}{lasting}",))
     if sentence.has(Topic.ALL) and not sentence.ids:
         return Rephrased((f"mute all{lasting}",))
     return _mute_of_positions(sentence, lasting, context)

@@ -26,14 +26,14 @@ DEED_FORMS: dict[Topic, str] = {
         "withdraw, withdrawing, take, taking, pull, pulling, take out, redeem, yank, rip, rip out"
     ),
     Topic.LESS: (
-        "unstake, pare, pare down, pare back, ease out, decreasing, lowering, trimming, decrease, "
-        "reduce, reducing, cut, trim, lower, shrink, shave, lighten, downsize, halve, split, "
-        "scale down, scale back, scale out, dial down, derisk, de-risk, cut back, slim down, cut "
-        "down, size down, scale, sell down"
+        "less, unstake, pare, pare down, pare back, ease out, decreasing, lowering, trimming, "
+        "decrease, reduce, reducing, cut, trim, lower, shrink, shave, lighten, downsize, halve, "
+        "split, scale down, scale back, scale out, dial down, derisk, de-risk, cut back, slim "
+        "down, cut down, size down, scale, sell down"
     ),
     Topic.MORE: (
         "top-off, adding, increasing, pour, dump in, stack, reinforce, allocate, chuck, toss, "
-        "drop in, pile, add, increase, supply, invest, boost, inject, throw, feed, zap, top up, "
+        "pile, add, increase, supply, invest, boost, inject, throw, feed, zap, top up, "
         "top-up, topup, top, scale up, beef up, size up, contribute, grow, fund, deposit, bump, "
         "load, fill, top off, all in, max out, buff, raise"
     ),
@@ -58,13 +58,13 @@ DEED_FORMS: dict[Topic, str] = {
         "narrower, tighter, widening, expand, concentrate, squeeze"
     ),
     Topic.ADVISE: (
-        "best range, right range, better range, good range, optimal range, ideal range, optimum, "
-        "rec, reco, recs, too tight, too wide, too narrow, too broad, second opinion, your view, "
-        "your take, your call, best to do, what is best, best move, best course, best thing to "
-        "do, verdict, worth doing, recommend, recommendation, recommendations, suggest, "
-        "suggestion, suggestions, advise, advice, opinion, thoughts, think, what now, what next, "
-        "analyse, analyze, evaluate, review, assess, argue, debate, worth it, make sense, time "
-        "to, good idea"
+        "now what, your advice, range is best, best thing, best range, right range, better range, "
+        "good range, optimal range, ideal range, optimum, rec, reco, recs, too tight, too wide, "
+        "too narrow, too broad, second opinion, your view, your take, your call, best to do, what "
+        "is best, best move, best course, best thing to do, verdict, worth doing, recommend, "
+        "recommendation, recommendations, suggest, suggestion, suggestions, advise, advice, "
+        "opinion, thoughts, think, what now, what next, analyse, analyze, evaluate, review, "
+        "assess, argue, debate, worth it, make sense, time to, good idea"
     ),
     Topic.SWAP: (
         "ape, rotate, change into, swapping, converting, offload into, swap, convert, exchange, "
@@ -80,16 +80,16 @@ DEED_FORMS: dict[Topic, str] = {
     ),
     Topic.TELL: "tell, say",
     Topic.MUTE: (
-        "do not bother, do not disturb, stop bothering, do not notify, do not alert, do not ping, "
-        "do not tell, no more alerts, no more notifications, stop notifications, stop spamming, "
-        "silent, shush, mute, muting, silence, snooze, quiet, hush, shut up, turn off, disable, "
-        "stop alerting, stop pinging, stop notifying, stop telling, stop warning, stop bugging, "
-        "stop alerts"
+        "do not bother, do not disturb, stop bothering, do not notify, do not alert, do not "
+        "ping, do not tell, no more alerts, no more notifications, stop notifications, stop "
+        "spamming, silent, shush, mute, muting, silence, snooze, quiet, hush, shut up, turn off, "
+        "disable, stop alerting, stop pinging, stop notifying, stop telling, stop warning, stop "
+        "bugging, stop alerts"
     ),
     Topic.UNMUTE: "unmute, unsilence, unsnooze, turn on, enable",
     Topic.ACKNOWLEDGE: (
-        "mark, as read, mark read, mark seen, mark as seen, i saw, saw it, seen it, read it, ack, "
-        "acknowledge, dismiss, clear, mark as read, got it, seen, noted"
+        "as seen, mark, as read, mark read, mark seen, mark as seen, i saw, saw it, seen it, read "
+        "it, ack, acknowledge, dismiss, clear, mark as read, got it, seen, noted"
     ),
     Topic.SHOW: (
         "zoom in on, zoom in, zoom into, zoom, focus on, focus, rundown, recap, snapshot, drill "
@@ -112,9 +112,9 @@ DEED_FORMS: dict[Topic, str] = {
         "go on, move over to, take me to, jump to, switch, connect, use, change to, go to, hop"
     ),
     Topic.AGREE: (
-        "agree, i agree, i am ok with, fine by me, sounds good, accepted, ok with, yes, yep, "
-        "yeah, do it, go, go ahead, proceed, confirm, confirmed, accept, agreed, sure, looks "
-        "good, lgtm, ship it, make it so, y"
+        "make it happen, go for it, do that, do this, agree, i agree, i am ok with, fine by me, "
+        "sounds good, accepted, ok with, yes, yep, yeah, do it, go, go ahead, proceed, confirm, "
+        "confirmed, accept, agreed, sure, looks good, lgtm, ship it, make it so, y"
     ),
     Topic.SET: "set, change, make, update, edit, adjust to",
     Topic.APPLY: (

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
 _ASKED_FOR_HELP = (("how", "does", "this", "work"), ("what", "is", "this"), ("how",))
 _LEAVING_NOTHING = (("exit",), ("leave",))
-_OUT = (("get", "out"), ("out",), ("want", "out"), ("i", "want", "out"), ("get", "me", "out"))
+_OUT = (
+    ("get", "out"),
+    ("out",),
+    ("want", "out"),
+    ("i", "want", "out"),
+    ("i", "am", "out"),
+    ("exit", "now"),
+)
 
 
 def _exit(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
@@ -57,8 +64,11 @@ def _simulate(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
     return Rephrased(("simulate",)) if asked and not sentence.percents else None
 
 
-def _diff(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    planned = sentence.has(Topic.PLAN, Topic.MOVE) or {"after", "before"} & set(sentence.words)
+def _diff(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    planned = sentence.has(Topic.PLAN, Topic.MOVE, Topic.IT, Topic.IF)
+    planned = planned or bool({"after", "before"} & set(sentence.words))
+    other = sentence.tokens or sentence.fee is not None or "pool" in sentence.words
+    planned = planned or (context.plan_id is not None and not other)
     asked = sentence.has(Topic.COMPARE) and planned and not sentence.ids
     return Rephrased(("diff",)) if asked else None
 
@@ -72,9 +82,21 @@ def _replay(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None
     return Rephrased(("replay",)) if asked else None
 
 
+def _debate(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    shown = sentence.has(Topic.SHOW) and "debate" in sentence.words and not sentence.ids
+    return Rephrased(("debate",)) if shown else None
+
+
 def _names_anything(sentence: Sentence) -> bool:
     return bool(sentence.ids or sentence.tokens or sentence.numbers) or sentence.has(*DEEDS)
 
 
 FIRST_DESK_RULES: tuple[SentenceRule, ...] = (_exit, _quit, _help, _cancel)
-DESK_RULES: tuple[SentenceRule, ...] = (_settings, _simulate, _diff, _backtest, _replay)
+DESK_RULES: tuple[SentenceRule, ...] = (
+    _settings,
+    _simulate,
+    _diff,
+    _backtest,
+    _replay,
+    _debate,
+)

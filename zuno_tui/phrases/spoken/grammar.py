@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _CHANGES: tuple[SentenceRule, ...] = (*OPENING_RULES, *MOVE_RULES)
 _ASKING = (*FIRST_RULES, *ALERT_RULES, *QUESTION_RULES)
 _ENDING = (*ADVICE_RULES, *LAST_RULES[:-1], *INSPECTION_RULES, *LAST_RULES[-1:])
+_NOTHING_DONE = "Nothing is done: what is to stay as it is needs no words."
 _SIGNING = ("cancel transaction", "speed up", "revoke")
 
 
@@ -44,6 +45,8 @@ def _meaning(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
         change = _first(_CHANGES, sentence, context)
         if change is not None:
             return _sure_of(change, sentence)
+        if sentence.has(Topic.NOT) and sentence.has(*DEEDS):
+            return AnsweredPhrase(_NOTHING_DONE)
     elif sentence.has(*DEEDS) and not sentence.has(Topic.SHOW):
         advised = positions_meant(sentence, context)
         if advised.said and sentence.first is not Topic.WHAT:
@@ -61,7 +64,7 @@ def _first(
 def _sure_of(change: SpokenMeaning, sentence: Sentence) -> SpokenMeaning:
     """A change is what was typed and nothing else: no condition, no slip, no word unread."""
     if sentence.has(Topic.NOT):
-        return AnsweredPhrase("Nothing is done: what is to stay as it is needs no words.")
+        return AnsweredPhrase(_NOTHING_DONE)
     if sentence.has(Topic.IF, Topic.LATER):
         return AskedBack(
             "Nothing is kept to be done later or on a condition. Now, or not at all? "

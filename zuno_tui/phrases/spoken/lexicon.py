@@ -11,8 +11,9 @@ _FORMS: dict[Topic, str] = {
     **DEED_FORMS,
     Topic.FEES: "fee, fees, rewards, reward, yield, interest, earnings, income, proceeds, winnings",
     Topic.POSITIONS: (
-        "all lps, liquidity positions, positions, lps, what i have, what i have got, what have i "
-        "got, what i got, portfolio, holdings, bags, nfts, ranges"
+        "how am i doing, am i doing, how are we doing, dashboard, where do i stand, do i stand, "
+        "book, all lps, liquidity positions, positions, lps, what i have, what i have got, what "
+        "have i got, what i got, portfolio, holdings, bags, nfts, ranges"
     ),
     Topic.POSITION: (
         "position, pos, lp position, nft, positon, bag, stake, number, id, lp, lps position"
@@ -29,11 +30,12 @@ _FORMS: dict[Topic, str] = {
         "alarms"
     ),
     Topic.WALLET: (
-        "bal, bals, on hand, in hand, idle tokens, cash, holdings in wallet, wallet, balance, "
-        "balances, tokens do i have, coins"
+        "can i spend, do i own, do i hold, bal, bals, on hand, in hand, idle tokens, cash, "
+        "holdings in wallet, wallet, balance, balances, tokens do i have, coins"
     ),
     Topic.GAS: (
-        "tx fee, tx fees, transaction fee, transaction fees, transaction costs, tx costs, network "
+        "congested, congestion, network busy, chain busy, is network busy, fees like on chain, tx "
+        "fee, tx fees, transaction fee, transaction fees, transaction costs, tx costs, network "
         "cost, network costs, chain fees, onchain fees, on-chain fees, gas cost, gas costs, gas "
         "now, gas, gwei, base fee, network fee, network fees, gas price, gas prices, gas fee, gas "
         "fees, transaction cost, tx cost, transact, to transact"
@@ -45,12 +47,13 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.WORTH: "worth, value, tvl, net worth, total value, size",
     Topic.EARNED: (
-        "earn, earned, earning money, earnings, made, make money, did i make, do i make, did we "
-        "make, have i made, am i making, making, profit, profits, profitable, pnl, p&l, p/l, "
-        "return, returns, gain, gained, gains, income, revenue, roi, performance, lost, lose, "
-        "losses, won, result, results, up or down, making money, losing money overall, apr, apy, "
-        "in profit, in the green overall, did i do, how did i do, how did we do, have i done, did "
-        "we do, since i started, i lost, i earned, i made"
+        "fees collected, collected so far, earn, earned, earning money, earnings, made, make "
+        "money, did i make, do i make, did we make, have i made, am i making, making, profit, "
+        "profits, profitable, pnl, p&l, p/l, return, returns, gain, gained, gains, income, "
+        "revenue, roi, performance, lost, lose, losses, won, result, results, up or down, making "
+        "money, losing money overall, apr, apy, in profit, in the green overall, did i do, how "
+        "did i do, how did we do, have i done, did we do, since i started, i lost, i earned, i "
+        "made"
     ),
     Topic.HISTORY: (
         "tx log, txs log, transaction log, transaction history, tx history, past transactions, "
@@ -60,34 +63,39 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.TAXES: "csv, tax, taxes, tax report, export, spreadsheet, excel, accountant",
     Topic.SENT: (
-        "did you send, was it sent, has it been sent, confirmed on chain, mempool, unconfirmed, "
-        "transaction, transactions, tx, txs, txn, txns, outbox, did i send, pending, go through, "
-        "went through, confirmed yet"
+        "stuck, resend, rebroadcast, did you send, was it sent, has it been sent, confirmed on "
+        "chain, mempool, unconfirmed, transaction, transactions, tx, txs, txn, txns, outbox, did "
+        "i send, pending, go through, went through, confirmed yet"
     ),
     Topic.PLAN: (
-        "the plan, on the table, plan, proposal, options, alternatives, did you recommend, did "
-        "you say, you recommended, did you suggest, your recommendation, steps"
+        "come up with, did you come up with, you come up with, proposed, the plan, on the table, "
+        "plan, proposal, options, alternatives, did you recommend, did you say, you recommended, "
+        "did you suggest, your recommendation, steps"
     ),
     Topic.NETWORK: "network, networks, chain, chains",
     Topic.ALLOWANCES: (
-        "token approvals, token approval, token allowance, token allowances, who can spend, can "
-        "spend my, spenders, spender, spending permissions, spending rights, access to my tokens, "
-        "unlimited approvals, open approvals, approvals, allowances, allowance, permissions, "
-        "spend my tokens, spend tokens, revoke, who can move, can move my tokens, move my tokens, "
-        "can spend"
+        "have i approved, did i approve, i approved, can move my money, can move my funds, can "
+        "take my, can take my money, have access, has access, contracts, token approvals, token "
+        "approval, token allowance, token allowances, who can spend, can spend my, spenders, "
+        "spender, spending permissions, spending rights, access to my tokens, unlimited "
+        "approvals, open approvals, approvals, allowances, allowance, permissions, spend my "
+        "tokens, spend tokens, revoke, who can move, can move my tokens, move my tokens, can "
+        "spend"
     ),
     Topic.DRILL: "exit drill, drill, if i have to",
     Topic.CONNECTION: (
-        "diagnose, diagnostics, diagnostic, nothing loads, not loading, does not load, will not "
-        "load, nothing is loading, nothing works, not working, offline, disconnected, health "
-        "check, self test, self check, connectivity, connected, app is broken, node down, sanity "
-        "check, checkup, check-up, troubleshoot, rpc, endpoint, connection, node"
+        "so slow, too slow, lagging, laggy, is slow, diagnose, diagnostics, diagnostic, nothing "
+        "loads, not loading, does not load, will not load, nothing is loading, nothing works, not "
+        "working, offline, disconnected, health check, self test, self check, connectivity, "
+        "connected, app is broken, node down, sanity check, checkup, check-up, troubleshoot, rpc, "
+        "endpoint, connection, node"
     ),
     Topic.TRACK_RECORD: (
-        "trustworthy, reliable, your recommendations, accurate, accuracy, trust you, your plans, "
-        "hit rate, how accurate, how often are you right, how often were you right, been right, "
-        "your calls, past advice, were you right, track record, scorecard, your advice, you "
-        "right, was right, how good are you"
+        "your last calls, your past calls, how good were, how good was, how right, trustworthy, "
+        "reliable, your recommendations, accurate, accuracy, trust you, your plans, hit rate, how "
+        "accurate, how often are you right, how often were you right, been right, your calls, "
+        "past advice, were you right, track record, scorecard, your advice, you right, was right, "
+        "how good are you"
     ),
     Topic.THEME: "theme, dark mode, light mode, colours, colors",
     Topic.TROUBLE: (
@@ -123,12 +131,13 @@ _FORMS: dict[Topic, str] = {
         "working, in range, active, inside range, within range, earning, healthy, in its range"
     ),
     Topic.NEAR_EDGE: (
-        "nearly out, about to leave, about to exit, close to leaving, close to out, borderline, "
-        "edgy, almost out of range, nearly out of range, near edge, near the edge, close to the "
-        "edge, close to edge, at the edge, near its edge, about to go out, almost out, drifting, "
-        "at risk, risky, in danger"
+        "about to go out of range, going out of range soon, about to fall out, nearly out, about "
+        "to leave, about to exit, close to leaving, close to out, borderline, edgy, almost out of "
+        "range, nearly out of range, near edge, near the edge, close to the edge, close to edge, "
+        "at the edge, near its edge, about to go out, almost out, drifting, at risk, risky, in "
+        "danger"
     ),
-    Topic.EMPTY: "dead, drained, zero balance, empty, zero liquidity",
+    Topic.EMPTY: "drained, zero balance, empty, zero liquidity",
     Topic.LOSING: (
         "losing, losing money, loses money, loses, in the red, red, underwater, unprofitable, "
         "bleeding, in loss, losers, loser, losing ones, negative"
@@ -216,8 +225,9 @@ _FORMS: dict[Topic, str] = {
         "removed, added, moved, opened, swapped, rebalanced, withdrawn"
     ),
     Topic.WHY: (
-        "justify, justification, what makes you think, on what basis, what is behind, why, how "
-        "come, reason, reasons, reasoning, rationale, arguments"
+        "pros and cons, pros cons, for and against, justify, justification, what makes you think, "
+        "on what basis, what is behind, why, how come, reason, reasons, reasoning, rationale, "
+        "arguments"
     ),
     Topic.MEANS: (
         "what is meant by, eli5, in plain english, means, mean, meaning, definition, define, "
@@ -226,47 +236,54 @@ _FORMS: dict[Topic, str] = {
     Topic.INTO: "into, in, onto, on, to my, inside",
     Topic.FOR: "for",
     Topic.FILLING: (
-        "we are, dollars, dollar, in dollars, usd price, done, finished, sick, tired, i am, thank "
-        "you, thank you very much, much appreciated, vs, versus, token, clean up, tidy up, good "
-        "morning, good evening, gm, sup, anyway, kinda, sorta, real quick, rly, guys, friend, "
-        "chief, boss, zuno, if you can, when you can, if possible, if you do not mind, market, "
-        "situation, moment, at present, at this moment, the, a, an, help, my, our, me, us, mine, "
-        "please, of, from, with, by, to, and, i, we, you, your, about, off, out, its, their, be, "
-        "pool, pair, tier, more, also, then, than, as, so, too, another, have got, got, i have, "
-        "waiting, available, uncollected, unclaimed, pending fees, owed, accrued, currently, now, "
-        "rn, today's, again, back, work, to work, side, end up, happens, happen, total, current, "
-        "open ones, open positions, usd, in usd, much, many, doing, looking, look like, like, "
-        "going, going on, go, goes, up with, there, these, those, want, need, would like, need "
-        "some, try, let, lets, using, via, against, level, mark, price hits, that are, that is, "
-        "which are, which is, who is, some more, anything, something, things, left, over time, "
-        "overall, really, ever, yet, still, ok, okay, performing, perform, at all, at the moment, "
-        "so far, at once, cheap, expensive, high, low, highest, lowest, most, least, pays, pay, "
-        "spend, can, i can, gonna, going to, am, get, gets, got me, stuff, run, do, were, was, "
-        "is, are, right, at, on, in, off of, per, per cent, percentage, amount, worth of, along, "
-        "extra, additional, straight, away, quickly, fast, asap, immediately, directly, just, "
-        "only, alone, yo, bro, hey, hi, ser, sir, fam, mate, buddy, dude, man, thanks, thank, "
-        "thx, ty, cheers, hello, well, uh, um, hmm, actually, basically, kindly, pls, plz, last "
-        "time, position's, itself, themselves, whats up, how's, new ones, own, between the, "
-        "that's, time, times, ago, since, entry, days, day, hours, recently, lately, been, easy, "
-        "rest, these days"
+        "play it, play, we are, dollars, dollar, in dollars, usd price, done, finished, sick, "
+        "tired, i am, thank you, thank you very much, much appreciated, vs, versus, token, clean "
+        "up, tidy up, good morning, good evening, gm, sup, anyway, kinda, sorta, real quick, rly, "
+        "guys, friend, chief, boss, zuno, if you can, when you can, if possible, if you do not "
+        "mind, market, situation, moment, at present, at this moment, the, a, an, help, my, our, "
+        "me, us, mine, please, of, from, with, by, to, and, i, we, you, your, about, off, out, "
+        "its, their, be, pool, pair, tier, more, also, then, than, as, so, too, another, have "
+        "got, got, i have, waiting, available, uncollected, unclaimed, pending fees, owed, "
+        "accrued, currently, now, rn, today's, again, back, work, to work, side, end up, happens, "
+        "happen, total, current, open ones, open positions, usd, in usd, much, many, doing, "
+        "looking, look like, like, going, going on, go, goes, up with, there, these, those, want, "
+        "need, would like, need some, try, let, lets, using, via, against, level, mark, price "
+        "hits, that are, that is, which are, which is, who is, some more, anything, something, "
+        "things, left, over time, overall, really, ever, yet, still, ok, okay, performing, "
+        "perform, at all, at the moment, so far, at once, cheap, expensive, high, low, highest, "
+        "lowest, most, least, pays, pay, spend, can, i can, gonna, going to, am, get, gets, got "
+        "me, stuff, run, do, were, was, is, are, right, at, on, in, off of, per, per cent, "
+        "percentage, amount, worth of, along, extra, additional, straight, away, quickly, fast, "
+        "asap, immediately, directly, just, only, alone, yo, bro, hey, hi, ser, sir, fam, mate, "
+        "buddy, dude, man, thanks, thank, thx, ty, cheers, hello, well, uh, um, hmm, actually, "
+        "basically, kindly, pls, plz, last time, position's, itself, themselves, whats up, how's, "
+        "new ones, own, between the, that's, time, times, ago, since, entry, days, day, hours, "
+        "recently, lately, been, easy, rest, these days"
     ),
     Topic.SETTINGS: (
-        "settings, preferences, config, configure, configuration, where do i set, where do i "
-        "change, where can i set, where can i change, max gas, maximum gas, gas limit, max "
-        "slippage, slippage limit, slippage tolerance, spending limit, my limits"
+        "change wallet, switch wallet, connect wallet, connect my wallet, add wallet, connect my "
+        "ledger, connect ledger, hardware wallet, change rpc, change my rpc, change endpoint, set "
+        "slippage, set my slippage, change slippage, set risk, set my risk, change risk, change "
+        "my risk, default risk, set max, set limit, set my limit, settings, preferences, config, "
+        "configure, configuration, where do i set, where do i change, where can i set, where can "
+        "i change, max gas, maximum gas, gas limit, max slippage, slippage limit, slippage "
+        "tolerance, spending limit, my limits"
     ),
     Topic.HELP: (
-        "help me, help me out, i am lost, i am new, i am new here, i am confused, i am stuck, "
-        "help please, how do i use this, how does it work, where do i start, how to start, what "
-        "can this do, what commands, which commands, commands, manual"
+        "tutorial, guide, tour, getting started, help me, help me out, i am lost, i am new, i am "
+        "new here, i am confused, i am stuck, help please, how do i use this, how does it work, "
+        "where do i start, how to start, what can this do, what commands, which commands, "
+        "commands, manual"
     ),
     Topic.COMPARE: (
-        "compare, comparison, difference, differences, diff, side by side, before and after, "
-        "before vs after, before after"
+        "what changes, what would change, what will change, would change, compare, comparison, "
+        "difference, differences, diff, side by side, before and after, before vs after, before "
+        "after"
     ),
     Topic.SIMULATION: (
-        "simulate, simulation, dry run, dry-run, dryrun, preview, test run, try it out, rehearse, "
-        "rehearsal"
+        "test it, test it first, try it first, try first, would that work, would it work, would "
+        "this work, will it work, would it go through, simulate, simulation, dry run, dry-run, "
+        "dryrun, preview, test run, try it out, rehearse, rehearsal"
     ),
     Topic.BACKTEST: (
         "backtest, back test, back-test, backtesting, have worked, have performed, have done "
@@ -278,10 +295,10 @@ _FORMS: dict[Topic, str] = {
         "rewind"
     ),
     Topic.BOUND: (
-        "upper bound, lower bound, upper edge, lower edge, upper price, lower price, upper limit, "
-        "lower limit, upper end, lower end, high end, low end, top of, top end, bottom, bottom "
-        "of, bottom end, upper, floor, ceiling, top edge, bottom edge, upper tick, lower tick, "
-        "min price, max price"
+        "min, max, minimum, maximum, upper bound, lower bound, upper edge, lower edge, upper "
+        "price, lower price, upper limit, lower limit, upper end, lower end, high end, low end, "
+        "top of, top end, bottom, bottom of, bottom end, upper, floor, ceiling, top edge, bottom "
+        "edge, upper tick, lower tick, min price, max price"
     ),
     Topic.DYNAMIC_FEE: "dynamic, dynamic fee, dynamic fees, dynamic-fee, variable fee, hooked",
     Topic.DEBATES: "past debates, old debates, records, transcripts",

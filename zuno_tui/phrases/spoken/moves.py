@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.targets import PositionsMeant
 
 _WHOLE = 100
+_FEW_WORDS = 3
 _TAKING = (Topic.TAKE, Topic.LEAVE, Topic.LESS, Topic.REMOVE, Topic.SWAP, Topic.EMPTY)
 _OUTWARDS = frozenset(("out", "from", "withdraw", "withdrawing", "redeem", "all", "everything"))
 _SOLD = frozenset(("dump", "dumping", "ditch", "unload", "offload"))
@@ -111,7 +112,10 @@ def _leave(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
         return AskedBack("Leaving happens at once, or not at all. Of which position, and now?")
     meant = positions_meant(sentence, context)
     named = meant.said or sentence.has(Topic.POSITION)
-    return for_each("close", meant, context) if named else None
+    if named:
+        return for_each("close", meant, context)
+    short = len(sentence.words) <= _FEW_WORDS and sentence.first is Topic.LEAVE
+    return AskedBack("Of which position? To leave one: close 7") if short else None
 
 
 def _unclear_leaving(sentence: Sentence, context: PhraseContext) -> AskedBack | None:
@@ -166,7 +170,7 @@ def _part(sentence: Sentence, percent: Fraction, context: PhraseContext) -> Spok
 def _stays(sentence: Sentence) -> bool:
     """Whether the part that is named is what is left: `reduce 26 to 75%`."""
     words = tuple(word for word in sentence.words if word not in ("only", "just", "about"))
-    before = {"to", "keep", "leave", "leaving", "keeping"}
+    before = {"to", "keep", "leave", "leaving", "keeping", "but", "except"}
     return any(
         word in before and words[place + 1 : place + 2] and _begins_part(words[place + 1])
         for place, word in enumerate(words)
@@ -190,6 +194,8 @@ def _how_much_less(sentence: Sentence, context: PhraseContext, *, whole: bool) -
 def _more(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     into = sentence.amounts and sentence.has(Topic.INTO) and not sentence.has(*_TAKING)
     if not (sentence.has(Topic.MORE, Topic.PUT, Topic.DOUBLE) or (into and sentence.ids)):
+        return None
+    if sentence.has(Topic.MOVE) and not (sentence.amounts or sentence.numbers or sentence.dollars):
         return None
     if len(sentence.amounts) > 1:
         return AskedBack("Of one token the amount is said; of the other the range takes its part.")
@@ -266,7 +272,7 @@ def _of_which_token(token_id: int, amount: str, context: PhraseContext) -> Spoke
 
 def _own_range(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     moving = sentence.has(Topic.MOVE, Topic.WIDTH, Topic.SET, Topic.PUT, Topic.RANGE, Topic.BOUND)
-    bare = sentence.prices is not None and sentence.ids and not sentence.has(*DEEDS)
+    bare = sentence.prices is not None and sentence.ids and not sentence.has(*DEEDS, Topic.ALERT)
     if not moving and not bare:
         return None
     prices = sentence.prices

@@ -58,6 +58,8 @@ def _exchange(sentence: Sentence) -> SpokenMeaning | None:
     if sentence.pairs or sentence.has(*DEEDS, Topic.PUT, Topic.ALERT) or sentence.percents:
         return None
     words = sentence.words
+    if {"pool", "pair", "tier"} & set(words):
+        return None
     for place, join in enumerate(words):
         sold, bought = words[place - 1 : place], words[place + 1 : place + 2]
         if join not in _JOINS or not sold or not bought or sold == bought:
@@ -87,7 +89,8 @@ def _bought_amount(sentence: Sentence) -> bool:
     amount = next(
         place for place, word in enumerate(words) if word[:1].isdigit() or word[:1] == "."
     )
-    return sentence.has(Topic.BUY) and (paying is None or amount < paying)
+    valued = "worth" in words[amount:]
+    return sentence.has(Topic.BUY) and not valued and (paying is None or amount < paying)
 
 
 def _create(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
@@ -106,8 +109,9 @@ def _create(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
             else None
         )
     phrase = f"create {created(sentence)}"
-    if opening or sentence.has(Topic.NEW):
-        return Rephrased((phrase,))
+    if opening:
+        unclear = sentence.numbers and (sentence.prices or len(sentence.numbers) != _PAIR)
+        return AskedBack(_EXAMPLE) if unclear else Rephrased((phrase,))
     if sentence.has(Topic.POSITION):
         return None
     amount = sentence.amounts[0]
@@ -145,8 +149,9 @@ def created(sentence: Sentence) -> str:
         parts.append(f"{float(sentence.fee):g}%")
     if sentence.profile is not None:
         parts.append(sentence.profile)
-    if sentence.prices is not None:
-        low, high = sorted(sentence.prices, key=float)
+    prices = sentence.prices or sentence.numbers
+    if len(prices) == _PAIR:
+        low, high = sorted(prices, key=float)
         parts.append(f"between {low} and {high}")
     if sentence.network is not None:
         parts.append(f"on {sentence.network}")

@@ -83,6 +83,7 @@ _OPENINGS = tuple(
         *("i am going to", "i will", "go and", "time to"),
     )
 )
+_ARTICLES = (("a",), ("an",))
 _BETWEEN_NUMBERS = re.compile(
     r"(?<=[0-9km%])(?:\.\.+|–|—|−|~|-|(?<=[0-9]{3})/(?=[0-9]{3}))(?=\$?[0-9.])", re.IGNORECASE
 )
@@ -97,8 +98,14 @@ _NOT_A_TAIL = re.compile(r"[km]", re.ASCII)
 def plain_words(words: Iterable[str]) -> tuple[str, ...]:
     """One thing a word, with units apart from their numbers."""
     spread = tuple(word for typed in words for word in _spread(typed.lower()))
-    kept = tuple(word for word in spread if word not in COURTESIES)
+    kept = tuple(word for word in _halved(spread) if word not in COURTESIES)
     return _without_opening(with_scales(kept))
+
+
+def _halved(words: tuple[str, ...]) -> Iterator[str]:
+    """`half an eth` is 0.5 of one; `half my eth` is a part of what there is."""
+    for place, word in enumerate(words):
+        yield "0.5" if word == "half" and words[place + 1 : place + 2] in _ARTICLES else word
 
 
 def _spread(word: str) -> Iterator[str]:

@@ -11,10 +11,12 @@ from zuno_tui.phrases.pieces import listed
 from zuno_tui.phrases.spoken.desk import DESK_RULES, FIRST_DESK_RULES
 from zuno_tui.phrases.spoken.meaning import AnsweredPhrase, AskedBack, Rephrased
 from zuno_tui.phrases.spoken.sentence import names_symbol
+from zuno_tui.phrases.spoken.targets import STATE_TOPICS
 from zuno_tui.phrases.spoken.topics import DEEDS, Topic
 
 if TYPE_CHECKING:
     from zuno_tui.phrases.context import PhraseContext
+    from zuno_tui.phrases.glossary import GlossaryTerm
     from zuno_tui.phrases.spoken.asking import SentenceRule
     from zuno_tui.phrases.spoken.meaning import SpokenMeaning
     from zuno_tui.phrases.spoken.sentence import Sentence
@@ -38,9 +40,11 @@ _ASKING_WORDS = frozenset(
         *("what", "is", "are", "does", "do", "mean", "means", "meaning", "of", "define", "explain"),
         *("wtf", "by", "stand", "stands", "for", "tell", "about", "glossary", "definition", "to"),
         *("explained", "meant", "was", "which", "word", "term", "how", "work", "works", "whats"),
+        *("like", "i", "am", "five", "eli5", "please", "you", "me"),
         *("anyway", "exactly", "even", "again", "really", "in", "simple", "terms", "thing"),
     )
 )
+_ASKING_WHY = (Topic.WHY, Topic.SHOW, Topic.MEANS, Topic.TELL, Topic.WHAT)
 _DEEDS = (Topic.LEAVE, Topic.TAKE, Topic.COLLECT, Topic.MORE, Topic.LESS, Topic.MOVE)
 _HOW_TO = (
     (Topic.COLLECT, "collect"),
@@ -61,7 +65,8 @@ def _what_if(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
     token = next(iter((*sentence.tokens, *(one.upper() for one in sentence.unknown))), None)
     portrayed = sentence.has(Topic.POSITIONS) and bool(sentence.numbers or sentence.dollars)
     supposing = supposing or (portrayed and sentence.has(Topic.REACHES) and bool(sentence.symbols))
-    bare = len(sentence.words) <= 3 and sentence.percents and sentence.symbols
+    short = len(sentence.words) <= 3 and not sentence.has(*DEEDS)
+    bare = short and sentence.percents and sentence.symbols
     if token is None or sentence.ids or not (supposing or bare):
         return None
     token = called(token, context)
@@ -84,13 +89,20 @@ def _glossary(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | Non
     defining = sentence.has(Topic.MEANS) or sentence.first in (Topic.WHAT, Topic.HOW)
     if not defining or "my" in sentence.words:
         return None
-    term = term_named(" ".join(word for word in sentence.words if word not in _ASKING_WORDS))
+    term = _term_in(sentence.words)
     if term is None:
         return None
     # "What's the plan?" asks for the one that stands there, not for the word.
     standing = term.name == "plan" and context.plan_id is not None
     asked = "plan" if standing and not sentence.has(Topic.MEANS) else f"glossary {term.name}"
     return Rephrased((asked,))
+
+
+def _term_in(words: tuple[str, ...]) -> GlossaryTerm | None:
+    """What stands between the words that ask, and else what is left without any of them."""
+    told = [place for place, word in enumerate(words) if word not in _ASKING_WORDS]
+    between = words[told[0] : told[-1] + 1] if told else ()
+    return term_named(" ".join(between)) or term_named(" ".join(words[place] for place in told))
 
 
 def _gas(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
@@ -105,7 +117,8 @@ def _earned(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None
     fees_then = period and sentence.has(Topic.FEES, Topic.EARNED)
     if not (sentence.has(Topic.EARNED) or fees_then) or sentence.ids or sentence.pairs:
         return None
-    if sentence.has(Topic.TRACK_RECORD, Topic.POOLS, Topic.POSITION) or sentence.symbols:
+    taken = sentence.first in (Topic.TAKE, Topic.COLLECT, Topic.LEAVE)
+    if sentence.has(Topic.TRACK_RECORD, Topic.POOLS, Topic.POSITION) or sentence.symbols or taken:
         return None
     said = set(sentence.words)
     if said & _OVERALL and said & _RESULTS:
@@ -130,7 +143,8 @@ def _price(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     tokens = tuple(dict.fromkeys(called(one, context) for one in sentence.tokens))
     priced = sentence.has(Topic.PRICE, Topic.WORTH)
     asking = sentence.first in (Topic.WHAT, Topic.HOW)
-    asking = asking and not sentence.has(Topic.LIQUIDITY, *DEEDS)
+    called_one = sentence.words[-1:] == ("one",)
+    asking = asking and not sentence.has(Topic.LIQUIDITY, Topic.ADVISE, *DEEDS) and not called_one
     asked = priced or asking or len(sentence.words) == 1
     if not tokens and sentence.has(Topic.PRICE):
         if len(sentence.unknown) == 1:
@@ -156,7 +170,7 @@ def _balances(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | No
 
 
 def _how_to(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    if not sentence.has(Topic.HOW_TO) or sentence.ids:
+    if not sentence.has(Topic.HOW_TO) or sentence.ids or sentence.has(Topic.THEME):
         return None
     verb = next((verb for topic, verb in _HOW_TO if sentence.has(topic)), None)
     return Rephrased(("help" if verb is None else f"help {verb}",))
@@ -221,6 +235,8 @@ def _network(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | Non
         name = sentence.network or (None if last is None else last.name)
         if name is not None:
             return Rephrased((f"switch to {name}",))
+    if sentence.network is not None and len(sentence.words) == 1:
+        return Rephrased((f"switch to {sentence.network}",))
     if not sentence.has(Topic.NETWORK):
         return None
     choices = tuple(f"switch to {name}" for name in network_names())
@@ -251,6 +267,19 @@ def _alerts(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None
     return Rephrased(("alerts",)) if asked else None
 
 
+def _scorecard(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    named = sentence.ids or sentence.tokens or sentence.has(Topic.ONE, Topic.POSITION, Topic.IT)
+    return Rephrased(("scorecard",)) if sentence.has(Topic.TRACK_RECORD) and not named else None
+
+
+def _plan(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    """The one on the card; of a position that has none, one is asked for."""
+    if not sentence.has(Topic.PLAN):
+        return None
+    others = [one for one in sentence.ids if one != context.plan_position]
+    return Rephrased(tuple(f"recommend {one}" for one in others) or ("plan",))
+
+
 def _history(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     if not sentence.has(Topic.HISTORY, Topic.TAXES):
         return None
@@ -260,18 +289,19 @@ def _history(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | Non
 
 
 def _pools(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    where = sentence.words[:1] == ("where",) and sentence.has(Topic.EARNED, Topic.OPEN, Topic.MORE)
+    paid = sentence.has(Topic.EARNED, Topic.OPEN, Topic.MORE, Topic.FEES)
+    where = sentence.words[:1] == ("where",) and paid and not sentence.ids
     which = "pool" in sentence.words and sentence.has(Topic.WHAT, Topic.BEST, Topic.COMPARE)
     return Rephrased(("pools",)) if sentence.has(Topic.POOLS) or where or which else None
 
 
 def _why(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    asked = sentence.has(Topic.WHY) and sentence.first in (Topic.WHY, Topic.SHOW)
+    asked = sentence.has(Topic.WHY) and sentence.first in _ASKING_WHY
     return Rephrased(("why",)) if asked and not sentence.ids else None
 
 
 def _positions(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    looking = (Topic.POSITIONS, Topic.OUT_OF_RANGE, Topic.IN_RANGE, Topic.FEES, Topic.WORTH)
+    looking = (Topic.POSITIONS, *STATE_TOPICS, Topic.FEES, Topic.WORTH)
     shown = sentence.has(Topic.SHOW, Topic.WHAT, Topic.HOW) and sentence.has(Topic.ALL)
     doing = sentence.first is Topic.HOW and ("things" in sentence.words or sentence.has(Topic.IT))
     return Rephrased(("positions",)) if sentence.has(*looking) or shown or doing else None
@@ -288,7 +318,7 @@ QUESTION_RULES: tuple[SentenceRule, ...] = (
     *DESK_RULES,
     _what_if,
     _gas,
-    _about(Topic.TRACK_RECORD, phrase="scorecard"),
+    _scorecard,
     _about(Topic.DRILL, phrase="exit drill"),
     _about(Topic.CONNECTION, phrase="doctor"),
     _theme,
@@ -296,16 +326,16 @@ QUESTION_RULES: tuple[SentenceRule, ...] = (
     _glossary,
     _about(Topic.ALLOWANCES, phrase="revoke"),
     _balances,
+    _history,
     _sent,
     _pools,
     _earned,
     _why,
     _price,
     _send,
-    _history,
     _about(Topic.DEBATES, phrase="records"),
     _about(Topic.PORTFOLIO, phrase="portfolio"),
-    _about(Topic.PLAN, phrase="plan"),
+    _plan,
     _network,
 )
 LAST_RULES: tuple[SentenceRule, ...] = (_keep, _agree, _positions)

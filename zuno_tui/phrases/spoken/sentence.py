@@ -208,6 +208,10 @@ class _Reader:
         # "The one USDC position" counts nothing, "add one USDC" does.
         told = forms().get((self._word(-1),), ()) if self._word() == "one" else _COUNTING
         counted = (*_PERCENT, *_TIMES, *_DOLLARS)
+        last = self._at + taken == len(self._words) and not self._ids
+        if last and number in self._context.positions:
+            self._ids.append(number)
+            return taken
         symbol = self._is_symbol(self._word(taken)) and any(one in _COUNTING for one in told)
         if self._word(taken) not in counted and not symbol:
             return 0
@@ -249,7 +253,8 @@ class _Reader:
         if unit in _BIPS:
             self._fee = Fraction(plain_number(word)) / 100
             return 2
-        if unit in _TIMES and _INTEGER.fullmatch(word):
+        lasts = unit in _TIMES and _NUMBER.fullmatch(self._word(2)) is None
+        if lasts and _INTEGER.fullmatch(word):
             self._seconds = int(word) * _TIMES[unit]
             return 2
         if word.startswith("$") or unit in _DOLLARS:
@@ -362,7 +367,7 @@ class _Reader:
         """Whether the last word of a form begins a longer one: `close | out of range`."""
         start = self._at + count - 1
         most = min(_MOST_WORDS, len(self._words) - start)
-        longer = range(count + 1, most + 1) if count > 1 else ()
+        longer = range(max(count, 2), most + 1) if count > 1 else ()
         return any(self._words[start : start + each] in forms() for each in longer)
 
     def _stranger(self) -> int:

@@ -87,6 +87,8 @@ def _excluded(sentence: Sentence, context: PhraseContext) -> tuple[Sentence, Pos
         for place in range(1, len(sentence.words)):
             if sentence.words[place : place + len(words)] == words:
                 after = read_sentence(sentence.words[place + len(words) :], context)
+                if after.percents:
+                    return None
                 before = read_sentence(sentence.words[:place], context)
                 return before, positions_meant(after, context)
     return None
