@@ -32,10 +32,10 @@ DEED_FORMS: dict[Topic, str] = {
         "down, cut down, size down, scale, sell down"
     ),
     Topic.MORE: (
-        "top-off, adding, increasing, pour, dump in, stack, reinforce, allocate, chuck, toss, "
-        "pile, add, increase, supply, invest, boost, inject, throw, feed, zap, top up, "
-        "top-up, topup, top, scale up, beef up, size up, contribute, grow, fund, deposit, bump, "
-        "load, fill, top off, all in, max out, buff, raise"
+        "bigger, enlarge, top-off, adding, increasing, pour, dump in, stack, reinforce, allocate, "
+        "chuck, toss, pile, add, increase, supply, invest, boost, inject, throw, feed, zap, top "
+        "up, top-up, topup, top, scale up, beef up, size up, contribute, grow, fund, deposit, "
+        "bump, load, fill, top off, all in, max out, buff, raise"
     ),
     Topic.PUT: "put, stick, park, place",
     Topic.DOUBLE: "double, double down, triple",
@@ -80,11 +80,11 @@ DEED_FORMS: dict[Topic, str] = {
     ),
     Topic.TELL: "tell, say",
     Topic.MUTE: (
-        "do not bother, do not disturb, stop bothering, do not notify, do not alert, do not "
-        "ping, do not tell, no more alerts, no more notifications, stop notifications, stop "
-        "spamming, silent, shush, mute, muting, silence, snooze, quiet, hush, shut up, turn off, "
-        "disable, stop alerting, stop pinging, stop notifying, stop telling, stop warning, stop "
-        "bugging, stop alerts"
+        "do not bother, do not disturb, stop bothering, do not notify, do not alert, do not ping, "
+        "do not tell, no more alerts, no more notifications, stop notifications, stop spamming, "
+        "silent, shush, mute, muting, silence, snooze, quiet, hush, shut up, turn off, disable, "
+        "stop alerting, stop pinging, stop notifying, stop telling, stop warning, stop bugging, "
+        "stop alerts"
     ),
     Topic.UNMUTE: "unmute, unsilence, unsnooze, turn on, enable",
     Topic.ACKNOWLEDGE: (

@@ -29,6 +29,7 @@ _CHANGES: tuple[SentenceRule, ...] = (*OPENING_RULES, *MOVE_RULES)
 _ASKING = (*FIRST_RULES, *ALERT_RULES, *QUESTION_RULES)
 _ENDING = (*ADVICE_RULES, *LAST_RULES[:-1], *INSPECTION_RULES, *LAST_RULES[-1:])
 _NOTHING_DONE = "Nothing is done: what is to stay as it is needs no words."
+_REST = frozenset(("rest", "others", "remaining", "remainder"))
 _SIGNING = ("cancel transaction", "speed up", "revoke")
 
 
@@ -71,6 +72,8 @@ def _sure_of(change: SpokenMeaning, sentence: Sentence) -> SpokenMeaning:
             "An alert can tell when: alert ETH below 3000"
         )
     unread = (*sentence.unknown, *sentence.mended)
+    if isinstance(change, Rephrased) and (sentence.has(Topic.KEEP) or _REST & set(sentence.words)):
+        return AskedBack("Which stay, and which do not? Like: close everything except 7")
     if isinstance(change, Rephrased) and unread:
         named = listed(f"'{word}'" for word in unread)
         return AskedBack(f"I do not know {named}. Is this meant?", change.phrases)

@@ -90,7 +90,7 @@ def _less(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
         return _part(sentence, sentence.percents[0], context)
     if sentence.percents or sentence.amounts or sentence.dollars:
         return AskedBack("What is taken out is said in percent of the position. How many percent?")
-    if sentence.has(Topic.SOME) or (sentence.has(Topic.LESS) and not sentence.numbers):
+    if sentence.has(Topic.SOME, Topic.LESS):
         return _how_much_less(sentence, context, whole=False)
     partly = sentence.has(Topic.LIQUIDITY) and not sentence.has(Topic.ALL, Topic.WHOLE)
     if partly and not sentence.has(Topic.LEAVE):
@@ -114,7 +114,7 @@ def _leave(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     named = meant.said or sentence.has(Topic.POSITION)
     if named:
         return for_each("close", meant, context)
-    short = len(sentence.words) <= _FEW_WORDS and sentence.first is Topic.LEAVE
+    short = 1 < len(sentence.words) <= _FEW_WORDS and sentence.first is Topic.LEAVE
     return AskedBack("Of which position? To leave one: close 7") if short else None
 
 
@@ -182,6 +182,8 @@ def _begins_part(word: str) -> bool:
 
 
 def _how_much_less(sentence: Sentence, context: PhraseContext, *, whole: bool) -> SpokenMeaning:
+    if sentence.numbers:
+        return _unheld(sentence, context) or AskedBack("How many percent? Like: decrease 7 25%")
     chosen = one_position("decrease", positions_meant(sentence, context), context, " 25")
     if isinstance(chosen, AskedBack):
         return AskedBack("Of which position, and how much? Like: decrease 7 25%")
@@ -207,6 +209,8 @@ def _more(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
 
 
 def _of_token(sentence: Sentence, amount: SpokenAmount, context: PhraseContext) -> SpokenMeaning:
+    if sentence.numbers:
+        return AskedBack("How much of which token, into which position? Like: increase 7 0.5 WETH")
     meant = positions_meant(sentence, context)
     said = for_each("increase", meant, context, after=f" {amount.number} {amount.symbol}")
     if isinstance(said, Rephrased) and len(said.phrases) > 1:

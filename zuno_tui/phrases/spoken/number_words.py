@@ -41,8 +41,18 @@ PARTS = (
 
 
 def with_scales(words: Sequence[str]) -> tuple[str, ...]:
-    """`5 million` and `5million` as `5m`, so that no number loses its scale."""
-    return tuple(_scaled(words))
+    """`5 million` as `5m` and `5 hundred` as `500`, so that no number loses its scale."""
+    return tuple(_scaled(_with_hundreds(words)))
+
+
+def _with_hundreds(words: Sequence[str]) -> tuple[str, ...]:
+    joined: list[str] = []
+    for word in words:
+        if word.lower() == "hundred" and joined and joined[-1].isascii() and joined[-1].isdigit():
+            joined[-1] += "00"
+        else:
+            joined.append(word)
+    return tuple(joined)
 
 
 def _scaled(words: Sequence[str]) -> Iterator[str]:

@@ -42,15 +42,24 @@ def _swap(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
         return _exchange(sentence)
     if sentence.percents and sentence.pairs:
         return None
-    unsure = sentence.percents or sentence.has(Topic.WRAP, Topic.UNWRAP)
+    unsure = sentence.percents or sentence.numbers or sentence.has(Topic.WRAP, Topic.UNWRAP)
     if len(sentence.amounts) != 1 or len(tokens) != 2 or unsure:
         return AskedBack(_HOW_MUCH)
     # "Ape 1000 USDC into WETH/USDC" may be a position to open.
-    if (sentence.pairs and sentence.has(Topic.INTO)) or _bought_amount(sentence):
+    paired = bool(sentence.pairs) and sentence.has(Topic.INTO)
+    if paired or _bought_amount(sentence) or _amount_last(sentence):
         return AskedBack(_HOW_MUCH)
     sold = sentence.amounts[0]
     (bought,) = (token for token in tokens if token != sold.symbol)
     return _sold_for(sold, bought)
+
+
+def _amount_last(sentence: Sentence) -> bool:
+    """`swap usdc 100 weth`: nothing says which of the two is sold."""
+    words = sentence.words
+    amount = next(place for place, word in enumerate(words) if word[:1] in "0123456789.")
+    told = {"with", "using", "from", "for", "of", "to", "into"} & set(words)
+    return any(one.lower() in words[:amount] for one in sentence.symbols) and not told
 
 
 def _exchange(sentence: Sentence) -> SpokenMeaning | None:
@@ -96,7 +105,7 @@ def _bought_amount(sentence: Sentence) -> bool:
 def _create(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     opening = sentence.has(Topic.OPEN, Topic.NEW) or _opens_without_verb(sentence)
     putting = sentence.has(Topic.PUT, Topic.MORE) and bool(sentence.pairs) and not sentence.ids
-    if not opening and not putting:
+    if not (opening or putting) or (sentence.ids and not sentence.has(Topic.NEW)):
         return None
     if not sentence.amounts and sentence.dollars:
         return AskedBack("Which token is there to put in? Like: create 1,000 USDC WETH/USDC")

@@ -190,7 +190,7 @@ class _Reader:
             # Articles are gone by now: "for a day" came as "for day".
             self._seconds = _TIMES[word]
             return 1
-        if (taken := self._worded()) or (taken := self._signed(word)):
+        if (taken := self._worded()) or (taken := self._added(word)):
             return taken
         if _SIGNED.fullmatch(word) and self._word(1) in ("%", "percent"):
             self._percents.append(Fraction(word))
@@ -214,18 +214,21 @@ class _Reader:
             return taken
         symbol = self._is_symbol(self._word(taken)) and any(one in _COUNTING for one in told)
         if self._word(taken) not in counted and not symbol:
-            return 0
+            # What nothing is said of still stands in the way of taking everything.
+            bare = number > 1 and self._pair_at(taken) is None
+            self._numbers.extend((str(number),) if bare else ())
+            return taken if bare else 0
         self._words = (*self._words[: self._at], str(number), *self._words[self._at + taken :])
         return self._number()
 
-    def _signed(self, word: str) -> int:
-        """`+3k usdc`: more of it; `-3k usdc`: less."""
-        number = word[1:]
-        if word[:1] not in ("+", "-") or _NUMBER.fullmatch(number) is None:
+    def _added(self, word: str) -> int:
+        """`+3k usdc`: more of it."""
+        number = word.removeprefix("+")
+        if number == word or _NUMBER.fullmatch(number) is None:
             return 0
-        if self._word(1) in _PERCENT or not self._is_symbol(self._word(1)):
+        if not self._is_symbol(self._word(1)):
             return 0
-        self._topics.append(Topic.MORE if word[0] == "+" else Topic.LESS)
+        self._topics.append(Topic.MORE)
         return self._with_unit(number)
 
     def _range(self, word: str) -> int:

@@ -37,6 +37,13 @@ _RANKS: tuple[tuple[Topic, Callable[[SpokenPosition], Fraction | None]], ...] = 
     (Topic.NEWEST, lambda one: Fraction(one.token_id)),
     (Topic.OLDEST, lambda one: -Fraction(one.token_id)),
 )
+_EXCLUDING = tuple(
+    tuple(form.split())
+    for form in (
+        *("except for", "except", "excluding", "besides", "but not", "but", "minus", "other than"),
+        *("apart from", "aside from", "save for"),
+    )
+)
 STATE_TOPICS = tuple(topic for topic, _ in _STATES)
 RANK_TOPICS = tuple(topic for topic, _ in _RANKS)
 _BY_RESULT = (Topic.WORST, Topic.BEST, Topic.LOSING, Topic.WINNING)
@@ -83,7 +90,7 @@ def held_as(token_id: int, context: PhraseContext) -> SpokenPosition | None:
 def _excluded(sentence: Sentence, context: PhraseContext) -> tuple[Sentence, PositionsMeant] | None:
     if not sentence.has(Topic.EXCEPT) or not sentence.has(Topic.ALL, Topic.POSITIONS, Topic.ONES):
         return None
-    for words in (("except",), ("excluding",), ("besides",), ("but", "not"), ("but",), ("minus",)):
+    for words in _EXCLUDING:
         for place in range(1, len(sentence.words)):
             if sentence.words[place : place + len(words)] == words:
                 after = read_sentence(sentence.words[place + len(words) :], context)
