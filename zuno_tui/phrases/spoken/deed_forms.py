@@ -26,10 +26,10 @@ DEED_FORMS: dict[Topic, str] = {
         "withdraw, withdrawing, take, taking, pull, pulling, take out, redeem, yank, rip, rip out"
     ),
     Topic.LESS: (
-        "less, unstake, pare, pare down, pare back, ease out, decreasing, lowering, trimming, "
-        "decrease, reduce, reducing, cut, trim, lower, shrink, shave, lighten, downsize, halve, "
-        "split, scale down, scale back, scale out, dial down, derisk, de-risk, cut back, slim "
-        "down, cut down, size down, scale, sell down"
+        "free up, unlock, less, unstake, pare, pare down, pare back, ease out, decreasing, "
+        "lowering, trimming, decrease, reduce, reducing, cut, trim, lower, shrink, shave, "
+        "lighten, downsize, halve, split, scale down, scale back, scale out, dial down, derisk, "
+        "de-risk, cut back, slim down, cut down, size down, scale, sell down"
     ),
     Topic.MORE: (
         "bigger, enlarge, top-off, adding, increasing, pour, dump in, stack, reinforce, allocate, "
@@ -54,17 +54,18 @@ DEED_FORMS: dict[Topic, str] = {
         "centre"
     ),
     Topic.WIDTH: (
-        "+/-, plus minus, plus/minus, plus or minus, ±, widen, narrow, tighten, broaden, wider, "
-        "narrower, tighter, widening, expand, concentrate, squeeze"
+        "extend, stretch, +/-, plus minus, plus/minus, plus or minus, ±, widen, narrow, tighten, "
+        "broaden, wider, narrower, tighter, widening, expand, concentrate, squeeze"
     ),
     Topic.ADVISE: (
-        "now what, your advice, range is best, best thing, best range, right range, better range, "
-        "good range, optimal range, ideal range, optimum, rec, reco, recs, too tight, too wide, "
-        "too narrow, too broad, second opinion, your view, your take, your call, best to do, what "
-        "is best, best move, best course, best thing to do, verdict, worth doing, recommend, "
-        "recommendation, recommendations, suggest, suggestion, suggestions, advise, advice, "
-        "opinion, thoughts, think, what now, what next, analyse, analyze, evaluate, review, "
-        "assess, argue, debate, worth it, make sense, time to, good idea"
+        "agents say, agents think, agents say about, earn again, now what, your advice, range is "
+        "best, best thing, best range, right range, better range, good range, optimal range, "
+        "ideal range, optimum, rec, reco, recs, too tight, too wide, too narrow, too broad, "
+        "second opinion, your view, your take, your call, best to do, what is best, best move, "
+        "best course, best thing to do, verdict, worth doing, recommend, recommendation, "
+        "recommendations, suggest, suggestion, suggestions, advise, advice, opinion, thoughts, "
+        "think, what now, what next, analyse, analyze, evaluate, review, assess, argue, debate, "
+        "worth it, make sense, time to, good idea"
     ),
     Topic.SWAP: (
         "ape, rotate, change into, swapping, converting, offload into, swap, convert, exchange, "

@@ -20,7 +20,7 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.LIQUIDITY: "exposure, liquidity, funds, money, capital, tokens, liq",
     Topic.RANGE: "range, price range, bounds, edges, width, ticks",
-    Topic.POOLS: "pools, pool list, best pool, top pool",
+    Topic.POOLS: "any pool, which pool, what pool, pools, pool list, best pool, top pool",
     Topic.ALERTS: (
         "notifs, notif, notification, reminders, alerts, notifications, warnings, alarms, "
         "messages, pings"
@@ -109,8 +109,8 @@ _FORMS: dict[Topic, str] = {
         "going on here"
     ),
     Topic.ALL: (
-        "the whole thing, whole book, entire portfolio, whole portfolio, all, everything, every, "
-        "each, both, any of them, whole lot, all of them, the lot"
+        "everywhere, the whole thing, whole book, entire portfolio, whole portfolio, all, "
+        "everything, every, each, both, any of them, whole lot, all of them, the lot"
     ),
     Topic.IT: "it, this, that, selected, current, this one, that one",
     Topic.ONE: "one",
@@ -207,7 +207,9 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.WHAT: "what, what is, what are, which, who, where, where is, wtf is, whos, what was",
     Topic.HOW: (
-        "how, how is, how are, how much, how many, how does, how did, how has, how have, hows"
+        "how close, how close is, how close are, how near, how near is, how far, how far is, how "
+        "long, how long has, how, how is, how are, how much, how many, how does, how did, how "
+        "has, how have, hows"
     ),
     Topic.HOW_TO: "how do i, how can i, how could i, how should i, how to, how do we, how does one",
     Topic.SHOULD: (
@@ -236,29 +238,29 @@ _FORMS: dict[Topic, str] = {
     Topic.INTO: "into, in, onto, on, to my, inside",
     Topic.FOR: "for",
     Topic.FILLING: (
-        "play it, play, we are, dollars, dollar, in dollars, usd price, done, finished, sick, "
-        "tired, i am, thank you, thank you very much, much appreciated, vs, versus, token, clean "
-        "up, tidy up, good morning, good evening, gm, sup, anyway, kinda, sorta, real quick, rly, "
-        "guys, friend, chief, boss, zuno, if you can, when you can, if possible, if you do not "
-        "mind, market, situation, moment, at present, at this moment, the, a, an, help, my, our, "
-        "me, us, mine, please, of, from, with, by, to, and, i, we, you, your, about, off, out, "
-        "its, their, be, pool, pair, tier, more, also, then, than, as, so, too, another, have "
-        "got, got, i have, waiting, available, uncollected, unclaimed, pending fees, owed, "
-        "accrued, currently, now, rn, today's, again, back, work, to work, side, end up, happens, "
-        "happen, total, current, open ones, open positions, usd, in usd, much, many, doing, "
-        "looking, look like, like, going, going on, go, goes, up with, there, these, those, want, "
-        "need, would like, need some, try, let, lets, using, via, against, level, mark, price "
-        "hits, that are, that is, which are, which is, who is, some more, anything, something, "
-        "things, left, over time, overall, really, ever, yet, still, ok, okay, performing, "
-        "perform, at all, at the moment, so far, at once, cheap, expensive, high, low, highest, "
-        "lowest, most, least, pays, pay, spend, can, i can, gonna, going to, am, get, gets, got "
-        "me, stuff, run, do, were, was, is, are, right, at, on, in, off of, per, per cent, "
-        "percentage, amount, worth of, along, extra, additional, straight, away, quickly, fast, "
-        "asap, immediately, directly, just, only, alone, yo, bro, hey, hi, ser, sir, fam, mate, "
-        "buddy, dude, man, thanks, thank, thx, ty, cheers, hello, well, uh, um, hmm, actually, "
-        "basically, kindly, pls, plz, last time, position's, itself, themselves, whats up, how's, "
-        "new ones, own, between the, that's, time, times, ago, since, entry, days, day, hours, "
-        "recently, lately, been, easy, rest, these days"
+        "free, play it, play, we are, dollars, dollar, in dollars, usd price, done, finished, "
+        "sick, tired, i am, thank you, thank you very much, much appreciated, vs, versus, token, "
+        "clean up, tidy up, good morning, good evening, gm, sup, anyway, kinda, sorta, real "
+        "quick, rly, guys, friend, chief, boss, zuno, if you can, when you can, if possible, if "
+        "you do not mind, market, situation, moment, at present, at this moment, the, a, an, "
+        "help, my, our, me, us, mine, please, of, from, with, by, to, and, i, we, you, your, "
+        "about, off, out, its, their, be, pool, pair, tier, more, also, then, than, as, so, too, "
+        "another, have got, got, i have, waiting, available, uncollected, unclaimed, pending "
+        "fees, owed, accrued, currently, now, rn, today's, again, back, work, to work, side, end "
+        "up, happens, happen, total, current, open ones, open positions, usd, in usd, much, many, "
+        "doing, looking, look like, like, going, going on, go, goes, up with, there, these, "
+        "those, want, need, would like, need some, try, let, lets, using, via, against, level, "
+        "mark, price hits, that are, that is, which are, which is, who is, some more, anything, "
+        "something, things, left, over time, overall, really, ever, yet, still, ok, okay, "
+        "performing, perform, at all, at the moment, so far, at once, cheap, expensive, high, "
+        "low, highest, lowest, most, least, pays, pay, spend, can, i can, gonna, going to, am, "
+        "get, gets, got me, stuff, run, do, were, was, is, are, right, at, on, in, off of, per, "
+        "per cent, percentage, amount, worth of, along, extra, additional, straight, away, "
+        "quickly, fast, asap, immediately, directly, just, only, alone, yo, bro, hey, hi, ser, "
+        "sir, fam, mate, buddy, dude, man, thanks, thank, thx, ty, cheers, hello, well, uh, um, "
+        "hmm, actually, basically, kindly, pls, plz, last time, position's, itself, themselves, "
+        "whats up, how's, new ones, own, between the, that's, time, times, ago, since, entry, "
+        "days, day, hours, recently, lately, been, easy, rest, these days"
     ),
     Topic.SETTINGS: (
         "change wallet, switch wallet, connect wallet, connect my wallet, add wallet, connect my "

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _WHOLE = 100
 _FEW_WORDS = 3
+_EDGES = 2
 _TAKING = (Topic.TAKE, Topic.LEAVE, Topic.LESS, Topic.REMOVE, Topic.SWAP, Topic.EMPTY)
 _OUTWARDS = frozenset(("out", "from", "withdraw", "withdrawing", "redeem", "all", "everything"))
 _SOLD = frozenset(("dump", "dumping", "ditch", "unload", "offload"))
@@ -211,11 +212,22 @@ def _more(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
 def _of_token(sentence: Sentence, amount: SpokenAmount, context: PhraseContext) -> SpokenMeaning:
     if sentence.numbers:
         return AskedBack("How much of which token, into which position? Like: increase 7 0.5 WETH")
-    meant = positions_meant(sentence, context)
+    meant = _holding(amount, positions_meant(sentence, context), context)
     said = for_each("increase", meant, context, after=f" {amount.number} {amount.symbol}")
     if isinstance(said, Rephrased) and len(said.phrases) > 1:
         return AskedBack("More is put into one position at a time. Which?", said.phrases)
     return _in_its_token(said, amount, context)
+
+
+def _holding(amount: SpokenAmount, meant: PositionsMeant, context: PhraseContext) -> PositionsMeant:
+    """Where none is named, those that hold the token: nothing else can take it."""
+    holding = [
+        one
+        for one in meant.ids
+        if (held := held_as(one, context)) is not None
+        and any(names_symbol(amount.symbol, symbol) for symbol in held.symbols)
+    ]
+    return replace(meant, ids=tuple(holding)) if holding and not meant.sure else meant
 
 
 def _of_no_token(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
@@ -276,11 +288,12 @@ def _of_which_token(token_id: int, amount: str, context: PhraseContext) -> Spoke
 
 def _own_range(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     moving = sentence.has(Topic.MOVE, Topic.WIDTH, Topic.SET, Topic.PUT, Topic.RANGE, Topic.BOUND)
-    bare = sentence.prices is not None and sentence.ids and not sentence.has(*DEEDS, Topic.ALERT)
+    priced = sentence.prices is not None or len(sentence.numbers) == _EDGES
+    bare = priced and sentence.ids and not sentence.has(*DEEDS, Topic.ALERT, Topic.SHOW)
     if not moving and not bare:
         return None
     prices = sentence.prices
-    if prices is None and len(sentence.numbers) == 2:
+    if prices is None and len(sentence.numbers) == _EDGES:
         prices = sentence.numbers[0], sentence.numbers[1]
     if prices is None or sentence.amounts or sentence.has(Topic.OPEN, Topic.NEW):
         return None

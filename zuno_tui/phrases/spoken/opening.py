@@ -133,7 +133,8 @@ def _opens_without_verb(sentence: Sentence) -> bool:
     """`make a safe position with 0.3 WETH and USDC`, `0.5 weth/usdc between 2900 and 3300`."""
     if not sentence.amounts or sentence.ids or len(set(sentence.tokens)) < _PAIR:
         return False
-    if sentence.has(Topic.SET) and sentence.has(Topic.POSITION):
+    wanted = sentence.has(Topic.SET) or bool({"want", "like", "need"} & set(sentence.words))
+    if wanted and sentence.has(Topic.POSITION) and not sentence.has(Topic.MORE, Topic.PUT):
         return True
     shaped = sentence.prices is not None or sentence.profile is not None
     verbless = not sentence.has(*DEEDS, Topic.PUT, Topic.ALERT, Topic.POSITION)

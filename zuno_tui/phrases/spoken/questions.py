@@ -291,7 +291,12 @@ def _history(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | Non
 def _pools(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     paid = sentence.has(Topic.EARNED, Topic.OPEN, Topic.MORE, Topic.FEES)
     where = sentence.words[:1] == ("where",) and paid and not sentence.ids
-    which = "pool" in sentence.words and sentence.has(Topic.WHAT, Topic.BEST, Topic.COMPARE)
+    mine = {"have", "my", "hold", "own"} & set(sentence.words)
+    which = (
+        "pool" in sentence.words
+        and not mine
+        and sentence.has(Topic.WHAT, Topic.BEST, Topic.COMPARE)
+    )
     return Rephrased(("pools",)) if sentence.has(Topic.POOLS) or where or which else None
 
 
