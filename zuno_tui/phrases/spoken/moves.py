@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -27,6 +28,8 @@ _FEW_WORDS = 3
 _EDGES = 2
 _TAKING = (Topic.TAKE, Topic.LEAVE, Topic.LESS, Topic.REMOVE, Topic.SWAP, Topic.EMPTY)
 _OUTWARDS = frozenset(("out", "from", "withdraw", "withdrawing", "redeem", "all", "everything"))
+_OUT_OF_ANOTHER = re.compile(r"\b[0-9]+ (?:out )?(?:out|from|off|of) (?:position )?#?[0-9]+\b")
+"""A number before a position is an amount, though there is a position of that number too."""
 _SOLD = frozenset(("dump", "dumping", "ditch", "unload", "offload"))
 _SHIFTED = (Topic.LESS, Topic.MORE, Topic.FALLS, Topic.RISES)
 _COINS = {"ETH": "WETH", "BNB": "WBNB", "POL": "WPOL"}
@@ -89,7 +92,8 @@ def _less(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
         return None
     if len(sentence.percents) == 1:
         return _part(sentence, sentence.percents[0], context)
-    if sentence.percents or sentence.amounts or sentence.dollars:
+    counted = len(sentence.ids) > 1 and _OUT_OF_ANOTHER.search(sentence.text) is not None
+    if sentence.percents or sentence.amounts or sentence.dollars or counted:
         return AskedBack("What is taken out is said in percent of the position. How many percent?")
     if sentence.has(Topic.SOME, Topic.LESS):
         return _how_much_less(sentence, context, whole=False)

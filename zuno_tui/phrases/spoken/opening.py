@@ -47,19 +47,20 @@ def _swap(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
         return AskedBack(_HOW_MUCH)
     # "Ape 1000 USDC into WETH/USDC" may be a position to open.
     paired = bool(sentence.pairs) and sentence.has(Topic.INTO)
-    if paired or _bought_amount(sentence) or _amount_last(sentence):
+    if paired or _bought_amount(sentence) or _bought_first(sentence):
         return AskedBack(_HOW_MUCH)
     sold = sentence.amounts[0]
     (bought,) = (token for token in tokens if token != sold.symbol)
     return _sold_for(sold, bought)
 
 
-def _amount_last(sentence: Sentence) -> bool:
-    """`swap usdc 100 weth`: nothing says which of the two is sold."""
+def _bought_first(sentence: Sentence) -> bool:
+    """`swap weth for 100 usdc`, `swap 100 usdc from weth`: what is named is what is bought."""
     words = sentence.words
     amount = next(place for place, word in enumerate(words) if word[:1] in "0123456789.")
-    told = {"with", "using", "from", "for", "of", "to", "into"} & set(words)
-    return any(one.lower() in words[:amount] for one in sentence.symbols) and not told
+    before = any(one.lower() in words[:amount] for one in sentence.symbols)
+    origin = any(f"from {one.lower()}" in sentence.text for one in sentence.symbols)
+    return (before or origin) and not sentence.has(Topic.BUY)
 
 
 def _exchange(sentence: Sentence) -> SpokenMeaning | None:
@@ -67,7 +68,7 @@ def _exchange(sentence: Sentence) -> SpokenMeaning | None:
     if sentence.pairs or sentence.has(*DEEDS, Topic.PUT, Topic.ALERT) or sentence.percents:
         return None
     words = sentence.words
-    if {"pool", "pair", "tier"} & set(words):
+    if {"pool", "pair", "tier", "get", "receive", "want", "need"} & set(words):
         return None
     for place, join in enumerate(words):
         sold, bought = words[place - 1 : place], words[place + 1 : place + 2]
@@ -94,7 +95,9 @@ def _sold_for(sold: SpokenAmount, bought: str) -> SpokenMeaning:
 def _bought_amount(sentence: Sentence) -> bool:
     """`buy 1 ETH with USDC`: what is named is what comes, and a swap is said by what goes."""
     words = sentence.words
-    paying = next((place for place, word in enumerate(words) if word in ("with", "using")), None)
+    paying = next(
+        (place for place, word in enumerate(words) if word in ("with", "using", "for")), None
+    )
     amount = next(
         place for place, word in enumerate(words) if word[:1].isdigit() or word[:1] == "."
     )
