@@ -103,8 +103,9 @@ DEED_FORMS: dict[Topic, str] = {
     Topic.KEEP: "hold, keep, leave, do nothing, do not touch, sit tight, stay",
     Topic.UNDO: "undo, revert, rollback, roll back, take back, reverse",
     Topic.CANCEL: (
-        "nvm, nevermind, never mind, forget it, forget, forget about, scratch that, scratch it, "
-        "discard, call it off, call off, back out of plan, disregard, cancel that, cancel, abort"
+        "drop it, drop that, nvm, nevermind, never mind, forget it, forget, forget about, scratch "
+        "that, scratch it, discard, call it off, call off, back out of plan, disregard, cancel "
+        "that, cancel, abort"
     ),
     Topic.HURRY: "speed up, speed-up, accelerate, bump",
     Topic.REMOVE: "remove, delete, drop",

@@ -29,6 +29,7 @@ _CHANGES: tuple[SentenceRule, ...] = (*OPENING_RULES, *MOVE_RULES)
 _ASKING = (*FIRST_RULES, *ALERT_RULES, *QUESTION_RULES)
 _ENDING = (*ADVICE_RULES, *LAST_RULES[:-1], *INSPECTION_RULES, *LAST_RULES[-1:])
 _NOTHING_DONE = "Nothing is done: what is to stay as it is needs no words."
+_CORRECTED = frozenset(("mean", "meant", "wait", "oops", "sorry"))
 _REST = frozenset(("rest", "others", "remaining", "remainder"))
 _SIGNING = ("cancel transaction", "speed up", "revoke")
 
@@ -71,6 +72,8 @@ def _sure_of(change: SpokenMeaning, sentence: Sentence) -> SpokenMeaning:
             "Nothing is kept to be done later or on a condition. Now, or not at all? "
             "An alert can tell when: alert ETH below 3000"
         )
+    if isinstance(change, Rephrased) and _CORRECTED & set(sentence.words):
+        return AskedBack("Which is meant? Type it once more, alone.")
     unread = (*sentence.unknown, *sentence.mended)
     if isinstance(change, Rephrased) and (sentence.has(Topic.KEEP) or _REST & set(sentence.words)):
         return AskedBack("Which stay, and which do not? Like: close everything except 7")

@@ -187,6 +187,8 @@ def _begins_part(word: str) -> bool:
 
 
 def _how_much_less(sentence: Sentence, context: PhraseContext, *, whole: bool) -> SpokenMeaning:
+    if sentence.has(Topic.FEES):
+        return AskedBack("The fee is the pool's own. What waits of fees is taken with: collect 7")
     if sentence.numbers:
         return _unheld(sentence, context) or AskedBack("How many percent? Like: decrease 7 25%")
     chosen = one_position("decrease", positions_meant(sentence, context), context, " 25")

@@ -46,6 +46,7 @@ _EXCLUDING = tuple(
 )
 STATE_TOPICS = tuple(topic for topic, _ in _STATES)
 RANK_TOPICS = tuple(topic for topic, _ in _RANKS)
+_BOTH = 2
 _BY_RESULT = (Topic.WORST, Topic.BEST, Topic.LOSING, Topic.WINNING)
 
 
@@ -79,7 +80,8 @@ def positions_meant(
     if sentence.has(Topic.IT) and context.it is not None:
         return PositionsMeant((context.it,))
     if sentence.has(Topic.ALL, Topic.POSITIONS, Topic.ONES):
-        return PositionsMeant(_known(context), sure=sentence.has(Topic.ALL, Topic.POSITIONS))
+        every = sentence.has(Topic.ALL, Topic.POSITIONS)
+        return PositionsMeant(_known(context), sure=every and _as_many(sentence, _known(context)))
     return PositionsMeant(_known(context), sure=False, said=False)
 
 
@@ -129,7 +131,12 @@ def _described(
         found = tuple(one for figure, one in ranked if figure == best)
     every = sentence.has(Topic.ALL, Topic.POSITIONS, Topic.ONES) or "positions" in sentence.words
     ids = tuple(one.token_id for one in found)
-    return PositionsMeant(ids, sure=every or len(ids) == 1)
+    return PositionsMeant(ids, sure=(every and _as_many(sentence, ids)) or len(ids) == 1)
+
+
+def _as_many(sentence: Sentence, ids: tuple[int, ...]) -> bool:
+    """`both` says two, whatever they are."""
+    return "both" not in sentence.words or len(ids) == _BOTH
 
 
 def _holds(one: SpokenPosition, tokens: tuple[str, ...]) -> bool:
