@@ -241,7 +241,7 @@ def test_an_endpoint_that_is_not_there_is_a_network_failure_without_its_url(
         (("positions", "--address", "0x12"), "40 hexadecimal digits"),
         (("positions", "--network", "nowhere"), "no network called 'nowhere'"),
         (("positions", "--network", "base"), "No"),
-        (("positionz",), "invalid choice"),
+        (("positionz",), "Did you mean positions?"),
     ],
 )
 def test_wrong_usage_ends_with_two_and_a_sentence(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agents.bus.payload import SpokenCell, SpokenRow, SpokenTable
-from tests.zuno_tui.screen.scenes import TURNS, desk_app, play
+from tests.zuno_tui.screen.scenes import PLAN, TURNS, desk_app, play
 from zuno_tui.desk.events import DebateChanged, PlanChanged, ProseHeard, TurnEnded, ViewAsked
 from zuno_tui.screen.panes.debate import DebatePane
 from zuno_tui.screen.panes.reading_pace import LEAST_SECONDS, MOST_SECONDS, ReadingPace
@@ -156,10 +156,22 @@ async def test_at_80x24_the_plan_comes_when_the_debate_could_be_read() -> None:
 
 
 async def test_where_both_are_seen_the_plan_waits_for_nobody() -> None:
-    async with desk_app(pace=ReadingPace(60, Clock())).run_test(size=(160, 50)) as pilot:
-        await play(pilot, DebateChanged(VIEW), ViewAsked("debate"), TurnEnded(SPOKEN[0]))
+    async with desk_app(pace=ReadingPace(60, Clock())).run_test(size=(200, 50)) as pilot:
+        await play(pilot, PlanChanged(PLAN), DebateChanged(VIEW), ViewAsked("debate"))
+        await play(pilot, TurnEnded(SPOKEN[0]))
         await play(pilot, ViewAsked("plan"))
         assert _front(pilot) == "plan"
+
+
+async def test_a_plan_comes_to_whoever_watched_the_debate_however_long_it_took() -> None:
+    async with desk_app().run_test(size=(140, 40)) as pilot:
+        await play(pilot, DebateChanged(VIEW), ViewAsked("debate"), TurnEnded(SPOKEN[0]))
+        await play(pilot, DebateChanged(replace(VIEW, ended="The plan is HOLD.")))
+        await play(pilot, PlanChanged(PLAN))
+        assert _front(pilot) == "plan"
+        await pilot.press("3")
+        await play(pilot, PlanChanged(replace(PLAN, decided="otherwise")))
+        assert _front(pilot) == "debate", "a plan that is known does not come again"
 
 
 async def test_whoever_has_gone_elsewhere_meanwhile_is_left_there() -> None:

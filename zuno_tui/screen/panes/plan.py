@@ -126,6 +126,10 @@ class PlanPane(VerticalScroll, can_focus=True):
             return ""
         return view.plan_id if view.approval is None else view.approval.hash
 
+    @property
+    def plan_id(self) -> str | None:
+        return None if self._view is None else self._view.plan_id
+
     def show(self, view: PlanView | None, now: float) -> None:
         before, self._view = self._view, view
         if before is None or view is None or before.plan_id != view.plan_id:

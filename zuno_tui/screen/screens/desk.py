@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from zuno_tui.screen.last_seen import LastSeen
     from zuno_tui.screen.panes.reading_pace import ReadingPace
     from zuno_tui.screen.panes.row_table import RowTable
+    from zuno_tui.shown.views import PlanView
 
 PaneName = Literal["positions", "alerts", "debate", "plan"]
 PANES: tuple[PaneName, ...] = ("positions", "alerts", "debate", "plan")
@@ -159,12 +160,20 @@ class DeskScreen(Asking):
             case TurnEnded(turn):
                 self.query_one(DebatePane).end_turn(turn)
             case PlanChanged(view):
-                self.query_one(PlanPane).show(view, now)
+                self._show_plan(view, now)
             case ViewAsked(view) if view in PANES:
                 self._come_forward(view)
             case _:
                 return False
         return True
+
+    def _show_plan(self, view: PlanView | None, now: float) -> None:
+        """Whoever watched the debate sees what came of it, however long it took."""
+        pane = self.query_one(PlanPane)
+        known = pane.plan_id
+        pane.show(view, now)
+        if view is not None and view.plan_id != known and self.front == "debate":
+            self._come_forward("plan")
 
     def _point_at_the_new(self) -> None:
         """Once, when a plan has made a position of its own: it is what one wants to see next."""
