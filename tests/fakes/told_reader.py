@@ -19,6 +19,9 @@ T = TypeVar("T")
 class ToldReader(Reader):
     """Answers are already read: records, numbers, bytes or errors."""
 
+    limited = False
+    """Nobody is asked too often."""
+
     def __init__(self, answer: Callable[[str, tuple[Json, ...]], object]) -> None:
         self._answer = answer
         self.asked: list[tuple[str, tuple[Json, ...]]] = []
