@@ -74,7 +74,7 @@ def standing_words(advice: Advice, *, inside: bool, since: float | None) -> tupl
 
 def unpaid_words(advice: Advice, *, inside: bool) -> str:
     """A pool that does not pay, in one sentence with the figure."""
-    words = f"the pool does not pay: it {edge_words(advice.edge_7d)}"
+    words = f"the pool {edge_words(advice.edge_7d)}, which does not pay for it"
     if not inside or advice.week is None or advice.week >= 0:
         return words
     return f"{words}, and staying costs about {usd(-advice.week)} a week"
@@ -172,7 +172,7 @@ def _reason_words(
                 f"{HOURS_BETWEEN_ACTIONS:g} h"
             )
         case AdviceReason.STAYING_LOSES:
-            return "leaving ends that: in a range narrower than ±20 % it is too much to wait"
+            return "leaving ends that: only a range of ±20 % or wider is worth waiting in"
         case AdviceReason.IN_DEAD_BAND:
             line = (
                 f"only under {LEAVE_UNDER:g} × is it left"

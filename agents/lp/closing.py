@@ -39,10 +39,10 @@ _SHORTLY = {
     AdviceReason.STAYING_LOSES: "staying loses too much",
     AdviceReason.LOSES_LITTLE: "it loses too little to be left",
     AdviceReason.WIDE_RANGE: "it is wide enough to stay",
-    AdviceReason.IN_RANGE: "what is in range and paid is not moved",
+    AdviceReason.IN_RANGE: "what is in range and paid is not moved, even where that would net more",
     AdviceReason.OUT_OF_RANGE: "the pool does not pay for coming back",
     AdviceReason.ACTED_RECENTLY: "a day passes between two actions",
-    AdviceReason.IN_DEAD_BAND: "the pool pays neither too little nor enough",
+    AdviceReason.IN_DEAD_BAND: "the pool pays too little to enter and too much to leave",
     AdviceReason.NO_CANDIDATE: "a floor forbids each of them",
     AdviceReason.GAIN_UNDER_COST: "none gains twice what it costs",
     AdviceReason.WORSE_THAN_EXIT: "leaving is cheaper",
@@ -68,8 +68,8 @@ def stance_sentence(
     if choice.kind != "move" or choice.index is None:
         other = choice.kind.upper()
         if number > 1:
-            return f"In round {number}, too, the rules let none of these beat {other}."
-        return f"By the rules none of these beats {other}: {_SHORTLY[choice.codes[0]]}."
+            return f"In round {number}, too, the rules take none of these over {other}."
+        return f"The rules take none of these over {other}: {_SHORTLY[choice.codes[0]]}."
     move = moves[choice.index]
     shape = move.candidate.shape
     told = move_advice(
@@ -124,13 +124,13 @@ def _plan_words(context: Context, plan: Plan) -> str:
 def _hold_words(context: MarketContext, hold: Candidate) -> str:
     net = f"nets about {usd(hold.net_7d)} in 7 days"
     if hold.net_7d is None:
-        net = "what it nets is unknown"
+        net = "nets nobody knows how much"
     if not context.position.liquidity:
         return "HOLD is an empty position that earns nothing"
     if evaluation_of(context).in_range:
         buffer = hours(None if hold.buffer_hours is None else hold.buffer_hours.at_1x)
         return f"HOLD is in range with a buffer of {buffer} and {net}"
-    return f"HOLD is out of range and {net}, from the chance that the price comes back"
+    return f"HOLD is out of range; with the chance that the price comes back it {net}"
 
 
 def _line_words(context: MarketContext) -> str:

@@ -72,14 +72,14 @@ def _first_match(
         return Regime.VOLATILE, f"{day}, over {_percent(VOLATILE_SIGMA)}."
     if efficiency is not None and efficiency > TRENDING_EFFICIENCY and sigma_24h > TRENDING_SIGMA:
         return Regime.TRENDING, (
-            f"The price kept {efficiency:.0%} of the distance it travelled, "
-            f"over {TRENDING_EFFICIENCY:.0%}, and {day}."
+            f"{efficiency:.0%} of the price's way went in one direction, over "
+            f"{TRENDING_EFFICIENCY:.0%} is a trend, and {day}."
         )
     unknown = [
         name for name, value in (("7 d level", sigma_7d), ("path", efficiency)) if value is None
     ]
     without = f" Unknown here: {' and '.join(unknown)}." if unknown else ""
-    return Regime.RANGING, f"{day} and no row of stress or trend matches.{without}"
+    return Regime.RANGING, f"{day}, neither stressed nor a trend.{without}"
 
 
 def _percent(sigma: float) -> str:
