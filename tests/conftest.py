@@ -58,6 +58,7 @@ _LONG_FIRST = (
     "tests/zuno_tui/gate/",
     "tests/zuno_tui/commands/",
     "tests/zuno_tui/test_",
+    "tests/zuno_tui/screen/test_looks.py",
     "tests/agents/",
     "tests/chain/",
 )

@@ -61,7 +61,7 @@ def test_a_day_at_the_desk_over_ssh(
         terminal.wait_for("Sign and send", PATIENCE)
         terminal.read_page()
         assert _sent(node, devnet) == counted
-        terminal.type("apply\r")
+        terminal.type("apply\r", pause=0.12)
         terminal.wait_for(r"Done\. escape goes back", PATIENCE)
         terminal.send("\x1b")
         terminal.wait_for("RESULT +included", PATIENCE)
@@ -89,7 +89,7 @@ def test_a_line_cut_in_the_middle_of_an_apply_has_one_effect(
         terminal.send(":apply\r")
         terminal.wait_for("Sign and send", PATIENCE)
         terminal.read_page()
-        terminal.type("apply\r")
+        terminal.type("apply\r", pause=0.12)
         terminal.wait_for("· sent", PATIENCE)
         terminal.process.kill()
         server.sessions[0].process.wait(PATIENCE)
