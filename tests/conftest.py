@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import TYPE_CHECKING
 
@@ -75,3 +76,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     config.hook.pytest_deselected(items=[item for item in items if "soak" in item.keywords])
     items[:] = [item for item in items if "soak" not in item.keywords]
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and what they import stay to the end: nobody need look through them."""
+    gc.collect()
+    gc.freeze()
