@@ -16,7 +16,8 @@ DEED_FORMS: dict[Topic, str] = {
     ),
     Topic.LEAVE: (
         "done with, i am done with, finished with, through with, wrap up, unload, offload, quit "
-        "position, end position, tear down, close entirely, get me out, take me out, exit out, "
+        "position, end position, tear down, close entirely, get me out, get me completely out, "
+        "take me out, exit out, "
         "close, closing, close out, close down, exit, exiting, unwind, liquidate, kill, nuke, "
         "bail, bail out, dump, terminate, shut, shut down, get out, getting out, get rid, pull "
         "out, pull plug, cash out, wind down, eject, burn, i want out, want out, abandon, scrap, "
@@ -105,7 +106,7 @@ DEED_FORMS: dict[Topic, str] = {
     Topic.CANCEL: (
         "drop it, drop that, nvm, nevermind, never mind, forget it, forget, forget about, scratch "
         "that, scratch it, discard, call it off, call off, back out of plan, disregard, cancel "
-        "that, cancel, abort"
+        "that, cancel, abort, no wait, wait stop, no stop, hold on"
     ),
     Topic.HURRY: "speed up, speed-up, accelerate, bump",
     Topic.REMOVE: "remove, delete, drop",
@@ -115,7 +116,8 @@ DEED_FORMS: dict[Topic, str] = {
     ),
     Topic.AGREE: (
         "make it happen, go for it, do that, do this, agree, i agree, i am ok with, fine by me, "
-        "sounds good, accepted, ok with, yes, yep, yeah, do it, go, go ahead, proceed, confirm, "
+        "sounds good, accepted, ok with, fine with, i am fine with, yes, yep, yeah, do it, go, "
+        "go ahead, proceed, confirm, "
         "confirmed, accept, agreed, sure, looks good, lgtm, ship it, make it so, y"
     ),
     Topic.SET: "set, change, make, update, edit, adjust to",

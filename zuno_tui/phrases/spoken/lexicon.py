@@ -13,7 +13,8 @@ _FORMS: dict[Topic, str] = {
     Topic.POSITIONS: (
         "how am i doing, am i doing, how are we doing, dashboard, where do i stand, do i stand, "
         "book, all lps, liquidity positions, positions, lps, what i have, what i have got, what "
-        "have i got, what i got, portfolio, holdings, bags, nfts, ranges"
+        "have i got, what i got, do i have open, i have open, my pools, portfolio, holdings, "
+        "bags, nfts, ranges"
     ),
     Topic.POSITION: (
         "position, pos, lp position, nft, positon, bag, stake, number, id, lp, lps position"
@@ -65,10 +66,12 @@ _FORMS: dict[Topic, str] = {
     Topic.SENT: (
         "stuck, resend, rebroadcast, did you send, was it sent, has it been sent, confirmed on "
         "chain, mempool, unconfirmed, transaction, transactions, tx, txs, txn, txns, outbox, did "
-        "i send, pending, go through, went through, confirmed yet"
+        "i send, waiting to be sent, waiting to send, to be sent, queued, pending, go through, "
+        "went through, confirmed yet"
     ),
     Topic.PLAN: (
-        "come up with, did you come up with, you come up with, proposed, the plan, on the table, "
+        "you about to do, are you about to do, come up with, did you come up with, "
+        "you come up with, proposed, the plan, on the table, "
         "plan, proposal, options, alternatives, did you recommend, did you say, you recommended, "
         "did you suggest, your recommendation, steps"
     ),
@@ -91,7 +94,8 @@ _FORMS: dict[Topic, str] = {
         "endpoint, connection, node"
     ),
     Topic.TRACK_RECORD: (
-        "your last calls, your past calls, how good were, how good was, how right, trustworthy, "
+        "your suggestions, your last calls, your past calls, how good were, how good was, "
+        "how right, trustworthy, "
         "reliable, your recommendations, accurate, accuracy, trust you, your plans, hit rate, how "
         "accurate, how often are you right, how often were you right, been right, your calls, "
         "past advice, were you right, track record, scorecard, your advice, you right, was right, "
@@ -274,7 +278,8 @@ _FORMS: dict[Topic, str] = {
     Topic.HELP: (
         "tutorial, guide, tour, getting started, help me, help me out, i am lost, i am new, i am "
         "new here, i am confused, i am stuck, help please, how do i use this, how does it work, "
-        "where do i start, how to start, what can this do, what commands, which commands, "
+        "can i type, can i type here, can i say here, can i ask here, where do i start, "
+        "how to start, what can this do, what commands, which commands, "
         "commands, manual"
     ),
     Topic.COMPARE: (
