@@ -72,8 +72,11 @@ def test_names_and_prose_are_words_and_nothing_else(
             desk.visits(phrase)
         desk.visits("records")
         # About a pool without a price no model is asked: its prose is about another position.
-        desk.types(f"recommend {_argued(devnet)}", re.escape(MARKUP[0]))
-        desk.sees("type approve")
+        argued = _argued(devnet)
+        desk.types(f"recommend {argued}", rf"✓ plan_\w+: .*#{argued} ")
+        desk.presses("3", "z")
+        desk.sees(re.escape(MARKUP[0]))
+        desk.presses("z")
         desk.types(f"collect {named_badly}", "approved: type apply")
         desk.types("apply", "Sign and send")
         confirming = desk.seen[-1]
