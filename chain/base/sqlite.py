@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BUSY_SECONDS = 5.0
+_BETWEEN_TRIES = 0.01
 
 
 def open_database(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
@@ -38,7 +40,16 @@ def connect(path: Path | str, *, any_thread: bool = False) -> sqlite3.Connection
 
 
 def make_durable(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA journal_mode = WAL")
+    """Switch to a write-ahead log; of processes that do so at once, sqlite lets none wait."""
+    ends = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            break
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > ends:
+                raise
+            time.sleep(_BETWEEN_TRIES)
     connection.execute("PRAGMA synchronous = FULL")
 
 

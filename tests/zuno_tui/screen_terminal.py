@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 SECONDS = 20.0
+_HAND_SECONDS = 0.12
+"""Between two keys of somebody who types with care."""
 _READ_AT_ONCE = 65_536
 
 # The emulator draws these, or reads them as colours; a real terminal answers or ignores them.
@@ -117,6 +119,19 @@ class Terminal:
         for letter in word:
             self.send(letter)
             time.sleep(pause)
+
+    def answer(self, word: str, shows: str, seconds: float = SECONDS) -> str:
+        """Type a word and wait for what comes of it.
+
+        Keys that a busy machine hands over in one piece are taken for a paste; a person reads so
+        and types the word again.
+        """
+        self.type(f"{word}\r", pause=_HAND_SECONDS)
+        text = self.wait_for(f"{shows}|That was pasted", seconds)
+        if re.search(shows, text):
+            return text
+        self.type(f"{word}\r", pause=3 * _HAND_SECONDS)
+        return self.wait_for(shows, seconds)
 
     def paste(self, text: str) -> None:
         """As a terminal hands over its clipboard: between the marks of a paste."""

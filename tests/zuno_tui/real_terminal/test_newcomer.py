@@ -90,8 +90,7 @@ def test_the_hints_lead_from_the_start_to_an_applied_plan(
             if phrase == "apply":
                 terminal.wait_for("Sign and send", _PATIENCE)
                 terminal.read_page()
-                terminal.type("apply\r")
-                terminal.wait_for(r"Done\.|Nothing was", _PATIENCE)
+                terminal.answer("apply", r"Done\.|Nothing was", _PATIENCE)
                 terminal.send("\x1b")
         took = time.monotonic() - began
         terminal.send(":quit\r")

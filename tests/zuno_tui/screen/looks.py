@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -96,5 +97,6 @@ async def assert_looks(name: str, pilot: Pilot[None]) -> list[str]:
         path.parent.mkdir(exist_ok=True)
         path.write_text("\n".join(drawn) + "\n", "utf-8")
         return drawn
-    assert drawn == kept, f"{path.name}: look at it, then ZUNO_KEEP_LOOKS=1"
+    difference = "\n".join(unified_diff(kept, drawn, "kept", "drawn", lineterm=""))
+    assert drawn == kept, f"{path.name}: look at it, then ZUNO_KEEP_LOOKS=1\n{difference}"
     return drawn

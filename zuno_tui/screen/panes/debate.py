@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical, VerticalScroll
 from textual.message import Message
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from zuno_tui.screen.keys import DEBATE, MOVING, SEARCH
 from zuno_tui.screen.panes.frame import frame, joined, literal, pane_title
+from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.panes.reading_pace import ReadingPace
 from zuno_tui.screen.panes.turn import Speakers, TurnBlock
 
@@ -79,7 +80,7 @@ class DebatePane(VerticalScroll, can_focus=True):
     def compose(self) -> ComposeResult:
         # An anchored pane pulls what is shorter than itself down to its end, unless it fills it.
         with Vertical(id="turns"):
-            yield Static(literal(_NOTHING, "$quiet"), markup=False, classes="nothing")
+            yield PlainText(literal(_NOTHING, "$quiet"), classes="nothing")
 
     def on_mount(self) -> None:
         self.anchor()
@@ -286,7 +287,7 @@ class DebatePane(VerticalScroll, can_focus=True):
     def _end(self, words: str | None) -> None:
         self.query(".ending").remove()
         if words is not None:
-            self._turns.mount(Static(literal(f"■ {words}", "bold"), markup=False, classes="ending"))
+            self._turns.mount(PlainText(literal(f"■ {words}", "bold"), classes="ending"))
 
     def _draw(self, block: TurnBlock) -> None:
         block.draw(sourced=self._sourced, folded=self._folded, needle=self._needle)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Static
 
 from zuno_tui.screen.panes.frame import coarse_age, joined, literal
+from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.shown.drawing.pieces import sparkline
 
 if TYPE_CHECKING:
@@ -36,14 +36,14 @@ _GAP = 2
 _SUBSCRIPTIONS = {"none": "", "live": "live blocks", "lost": "polling, live blocks lost"}
 
 
-class TextLine(Static):
+class TextLine(PlainText):
     """A line that is drawn again only when its words change, and moves no other."""
 
     fixed: ClassVar[bool] = True
     """Whether it is one line high whatever it says."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002
-        super().__init__(markup=False, id=id)
+        super().__init__(id=id)
         self._told: Content | None = None
 
     def tell(self, words: Content) -> None:

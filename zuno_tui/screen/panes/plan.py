@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Static
 
 from zuno_tui.screen.keys import MOVING, PLAN
 from zuno_tui.screen.links import can_link
 from zuno_tui.screen.panes.frame import ago, frame, heading, literal, pane_title
+from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.panes.plan_card import BRIEF, bulleted, comparison, reasons
 from zuno_tui.screen.panes.receipt import PROGRESS_MARKS, receipt_lines, sent_line, step_lines
 
@@ -109,7 +109,7 @@ class PlanPane(VerticalScroll, can_focus=True):
         """The position under the cursor of the positions pane."""
 
     def compose(self) -> ComposeResult:
-        yield Static(literal(_NOTHING, "$quiet"), markup=False, id="card")
+        yield PlainText(literal(_NOTHING, "$quiet"), id="card")
 
     @property
     def option(self) -> OptionView | None:
@@ -211,7 +211,7 @@ class PlanPane(VerticalScroll, can_focus=True):
         if not width:
             return
         if view is None:
-            self.query_one("#card", Static).update(literal(_NOTHING, "$quiet"))
+            self.query_one("#card", PlainText).update(literal(_NOTHING, "$quiet"))
             return
         lines = [*self._banner(width), *standing(view, width)]
         lines += bulleted(view.recommendation, width, "★", "bold")
@@ -221,7 +221,7 @@ class PlanPane(VerticalScroll, can_focus=True):
             lines += [Content(""), heading("WHY"), *reasons(view, width)]
         elif view.options:
             lines += [Content(""), _more(view)]
-        self.query_one("#card", Static).update(Content("\n").join(lines))
+        self.query_one("#card", PlainText).update(Content("\n").join(lines))
 
     def _banner(self, width: int) -> Iterator[Content]:
         if words := elsewhere(self._view, self._selected):

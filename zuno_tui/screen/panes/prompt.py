@@ -8,7 +8,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.suggester import Suggester
-from textual.widgets import Input, Static
+from textual.widgets import Input
 from textual.widgets.input import Selection
 
 from chain.base.clean_text import DROP
@@ -18,6 +18,7 @@ from zuno_tui.phrases.history import PhraseHistory
 from zuno_tui.phrases.pieces import LONGEST_PHRASE
 from zuno_tui.screen.keys import PROMPT
 from zuno_tui.screen.panes.frame import literal
+from zuno_tui.screen.panes.plain_text import PlainText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -176,11 +177,11 @@ class PromptPane(Input):
             self.post_message(self.Noticed(_ONE_LINE))
 
 
-class Offers(Static):
+class Offers(PlainText):
     """A short list above the prompt: how the phrase could go on, and what that would do."""
 
     def __init__(self) -> None:
-        super().__init__(markup=False, id="offers")
+        super().__init__(id="offers")
         self.display = False
 
     def show(self, offers: Sequence[PhraseCompletion]) -> None:
@@ -207,7 +208,7 @@ class PromptBar(Vertical):
     def compose(self) -> ComposeResult:
         yield Offers()
         with Horizontal(id="prompt-row"):
-            yield Static("› ", markup=False, id="prompt-mark")
+            yield PlainText("› ", id="prompt-mark")
             yield PromptPane(self._on_the_desk, self._history, id="prompt")
 
     def on_prompt_pane_offered(self, event: PromptPane.Offered) -> None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
 
 from zuno_tui.screen.panes.frame import frame, literal, pane_title
+from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.shown.drawing.pieces import sparkline, wide_gauge
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class SelectedPane(VerticalScroll, can_focus=False):
         self._row: PositionRow | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static("", markup=False, id="selected-words")
+        yield PlainText("", id="selected-words")
 
     def show(self, row: PositionRow | None) -> None:
         if row == self._row:
@@ -58,7 +58,7 @@ class SelectedPane(VerticalScroll, can_focus=False):
             frame(self, pane_title("Position"))
             return
         frame(self, pane_title(f"#{row.token_id} {row.pair}", row.fee, row.standing))
-        words = self.query_one("#selected-words", Static)
+        words = self.query_one("#selected-words", PlainText)
         words.update(Content("\n").join(selected_lines(row, width)))
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
 
 from zuno_tui.screen.panes.frame import literal
+from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.shown.spoken_table import FAILED, PASSED, table_lines
 
 if TYPE_CHECKING:
@@ -85,11 +85,11 @@ class _Drawing(NamedTuple):
     needle: str = ""
 
 
-class TurnBlock(Static):
+class TurnBlock(PlainText):
     """A finished turn is drawn once; only a live one grows."""
 
     def __init__(self, role: str, speaker: int, round_number: int = 0) -> None:
-        super().__init__(markup=False, classes=f"turn -speaker-{speaker}")
+        super().__init__(classes=f"turn -speaker-{speaker}")
         self.role = role
         self._speaker = speaker
         self._round = round_number

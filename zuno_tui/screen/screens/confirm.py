@@ -11,13 +11,13 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Static
 
 from chain.base.units import ADDRESS
 from zuno_tui.desk.events import ConfirmationAsked, ConfirmationEnded, PlanChanged, Said
 from zuno_tui.screen.links import can_link
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.hidden_field import HiddenField
+from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.panes.receipt import (
     countdown,
     detail_lines,
@@ -80,9 +80,9 @@ class ConfirmScreen(Screen[None]):
     #confirm-progress { height: auto; max-height: 60%; padding: 0 2; display: none; }
     #confirm-fields { height: auto; }
     .confirm-row { height: 1; padding: 0 2; }
-    .confirm-row Static { width: 16; color: $quiet; }
+    .confirm-row PlainText { width: 16; color: $quiet; }
     .confirm-row HiddenField, .confirm-row TypedWord { height: 1; width: 1fr; }
-    .confirm-row.-here Static { color: $accent; text-style: bold; }
+    .confirm-row.-here PlainText { color: $accent; text-style: bold; }
     #confirm-said { height: auto; min-height: 1; padding: 0 2; }
     """
 
@@ -107,21 +107,21 @@ class ConfirmScreen(Screen[None]):
         self._ended = not _can_confirm(approval)
 
     def compose(self) -> ComposeResult:
-        authority = Static(self._authority(), markup=False, id="confirm-authority")
+        authority = PlainText(self._authority(), id="confirm-authority")
         authority.border_title = Content("Sign and send")
         authority.border_subtitle = Content(countdown(self._seconds_left()))
         yield authority
         with VerticalScroll(id="confirm-sheet", can_focus=False) as sheet:
             sheet.border_title = literal(self._approval.headline)
             with Horizontal(id="confirm-columns"):
-                yield Static("", markup=False, id="confirm-receipt")
-                yield Static("", markup=False, id="confirm-steps")
-            yield Static("", markup=False, id="confirm-details")
-        yield Static("", markup=False, id="confirm-progress")
+                yield PlainText("", id="confirm-receipt")
+                yield PlainText("", id="confirm-steps")
+            yield PlainText("", id="confirm-details")
+        yield PlainText("", id="confirm-progress")
         if not self._ended:
             with Vertical(id="confirm-fields"):
                 yield from self._fields()
-        yield Static("", markup=False, id="confirm-said")
+        yield PlainText("", id="confirm-said")
 
     def on_mount(self) -> None:
         if self._ended:
@@ -148,7 +148,7 @@ class ConfirmScreen(Screen[None]):
         }
         heights = dict.fromkeys(parts, 0)
         for name, lines in parts.items():
-            drawn = self.query_one(f"#confirm-{name}", Static)
+            drawn = self.query_one(f"#confirm-{name}", PlainText)
             if drawn.size.width:
                 told = list(lines(drawn.size.width))
                 heights[name] = len(told)
@@ -262,7 +262,7 @@ class ConfirmScreen(Screen[None]):
         self._progress = plan.progress
         self._draw()
         if plan.result is not None:
-            result = self.query_one("#confirm-progress", Static)
+            result = self.query_one("#confirm-progress", PlainText)
             result.display = True
             result.update(Content("\n").join(_result(plan.result)))
             self._ended = True
@@ -298,7 +298,7 @@ class ConfirmScreen(Screen[None]):
         self.set_focus(None)
 
     def _say(self, words: str, style: str = "") -> None:
-        self.query_one("#confirm-said", Static).update(literal(words, style))
+        self.query_one("#confirm-said", PlainText).update(literal(words, style))
 
     def _authority(self) -> Content:
         """Drawn from checked fields alone, in a box of its own that nothing else is drawn in."""
@@ -315,10 +315,10 @@ class ConfirmScreen(Screen[None]):
     def _fields(self) -> ComposeResult:
         if self._approval.needs_passphrase:
             with Horizontal(classes="confirm-row"):
-                yield Static("passphrase", markup=False)
+                yield PlainText("passphrase")
                 yield HiddenField(id="confirm-passphrase", counts=self._counts)
         with Horizontal(classes="confirm-row"):
-            yield Static(f"type {self._approval.word}", markup=False)
+            yield PlainText(f"type {self._approval.word}")
             yield TypedWord(id="confirm-word", counts=self._counts)
 
 

@@ -12,7 +12,7 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from chain.base.clean_text import DROP
@@ -20,6 +20,7 @@ from chain.base.secrecy import looks_secret
 from chain.contracts.checksum import checksummed
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.hidden_field import HiddenField
+from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.session import first_steps
 from zuno_tui.settings import SettingsError
 
@@ -130,7 +131,7 @@ class MarkedList(OptionList):
     def __init__(self, rows: Sequence[Content], *, id: str) -> None:  # noqa: A002
         # Before the list itself, which points at its first line while it is being made.
         self._rows = rows
-        super().__init__(*(Option(_NOT_HERE + row) for row in rows), id=id, markup=False)
+        super().__init__(*(Option(_NOT_HERE + row) for row in rows), id=id)
 
     def watch_highlighted(self, highlighted: int | None) -> None:
         super().watch_highlighted(highlighted)
@@ -178,7 +179,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="first"):
-            yield Static("", markup=False, id="first-words")
+            yield PlainText("", id="first-words")
             choices = [choice_row(title, means) for _, title, means in CHOICES]
             yield MarkedList(choices, id="first-choice")
             yield MarkedList(list(map(network_row, self._networks)), id="first-network")
@@ -187,7 +188,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
             line.cursor_blink = False
             yield line
             yield HiddenField(id="first-secret")
-            yield Static("", markup=False, id="first-said")
+            yield PlainText("", id="first-said")
 
     def on_mount(self) -> None:
         self._show(SetupStep.CHOICE)
@@ -348,7 +349,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         sheet.border_title = Content(told.title)
         leaving = "escape quits" if step is SetupStep.CHOICE else "escape goes back"
         sheet.border_subtitle = Content(f"enter goes on · {leaving}")
-        self.query_one("#first-words", Static).update(_lines(words or told.words))
+        self.query_one("#first-words", PlainText).update(_lines(words or told.words))
         for field in self.query("OptionList, Input, HiddenField"):
             field.display = field.id == told.field
         self.query_one(Input).clear()
@@ -356,7 +357,7 @@ class FirstRunScreen(Screen[FirstChoice | None]):
         self.set_focus(self.query_one(f"#{told.field}"))
 
     def _say(self, words: str) -> None:
-        self.query_one("#first-said", Static).update(literal(words))
+        self.query_one("#first-said", PlainText).update(literal(words))
 
     def _forget(self) -> None:
         for secret in (self._key, self._passphrase):

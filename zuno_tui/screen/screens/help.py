@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from zuno_tui.commands.command import Group
 from zuno_tui.commands.registry import registry
 from zuno_tui.screen.keys import HELP
 from zuno_tui.screen.panes.frame import heading, literal
+from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.shown.card_terms import ALERT_TERMS, PLAN_TERMS, POSITION_TERMS
 
 if TYPE_CHECKING:
@@ -131,11 +131,11 @@ class HelpScreen(ModalScreen[None]):
         with VerticalScroll(classes="sheet", can_focus=False) as sheet:
             sheet.border_title = literal(f"Help · {about}" if about else "Help")
             sheet.border_subtitle = Content("j k scroll · esc closes")
-            yield Static(markup=False)
+            yield PlainText()
 
     def on_resize(self) -> None:
         with_ids = self.app.size.width >= _WITH_IDS
-        self.query_one(Static).update(Content("\n").join(self._lines(with_ids=with_ids)))
+        self.query_one(PlainText).update(Content("\n").join(self._lines(with_ids=with_ids)))
 
     def action_scroll(self, step: int) -> None:
         self.query_one(".sheet", VerticalScroll).scroll_relative(y=step, animate=False)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from zuno_tui.screen.keys import LEAVING
 from zuno_tui.screen.panes.frame import literal
+from zuno_tui.screen.panes.plain_text import PlainText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ class LeavingScreen(ModalScreen[bool]):
         with Vertical(classes="sheet question") as sheet:
             sheet.border_title = Content("Leave the desk?")
             sheet.border_subtitle = Content("enter leaves · escape stays")
-            yield Static(Content("\n").join(self._lines()), markup=False)
+            yield PlainText(Content("\n").join(self._lines()))
 
     def action_answer(self, leave: bool) -> None:
         self.dismiss(leave)

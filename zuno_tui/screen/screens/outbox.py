@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
 
 from zuno_tui.commands.outbox import OpenOutbox
 from zuno_tui.desk.events import OutboxReady
 from zuno_tui.screen.keys import SENT
 from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.lines import KeyLine
+from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
@@ -49,7 +49,7 @@ class OutboxScreen(SubScreen):
             page.border_title = literal("Outbox · what was sent")
             yield RowTable(_COLUMNS, id="outbox-rows")
             with VerticalScroll(id="outbox-steps", can_focus=False):
-                yield Static(markup=False)
+                yield PlainText()
         yield KeyLine(id="keys")
 
     def on_mount(self) -> None:
@@ -95,7 +95,7 @@ class OutboxScreen(SubScreen):
     def _show_steps(self) -> None:
         chosen = self._chosen
         lines = [] if chosen is None else list(_steps(chosen))
-        self.query_one("#outbox-steps Static", Static).update(Content("\n").join(lines))
+        self.query_one("#outbox-steps PlainText", PlainText).update(Content("\n").join(lines))
         self.refresh_bindings()
         self._show_keys()
 

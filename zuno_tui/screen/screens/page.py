@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.containers import ScrollableContainer
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Static
 
 from zuno_tui.desk.events import PageReady
 from zuno_tui.screen.keys import PAGE
 from zuno_tui.screen.panes.frame import literal
+from zuno_tui.screen.panes.plain_text import PlainText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,14 +45,14 @@ class PageScreen(Screen[None]):
         with ScrollableContainer(id="page") as page:
             page.border_title = literal(self._title)
             page.border_subtitle = Content("escape closes · space and b turn the page · y copies")
-            yield Static(self._text(), markup=False, id="page-lines")
+            yield PlainText(self._text(), id="page-lines")
 
     def hear(self, event: Event) -> bool:
         """The same page, printed anew, takes this one's place."""
         match event:
             case PageReady(title, lines) if title == self._title:
                 self._lines = lines
-                self.query_one("#page-lines", Static).update(self._text())
+                self.query_one("#page-lines", PlainText).update(self._text())
                 return True
             case _:
                 return False

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
 
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.desk.events import DetailReady
 from zuno_tui.screen.keys import DETAIL
 from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.lines import KeyLine
+from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.screens.sub_screen import SubScreen, drawn
 from zuno_tui.shown.drawing.chart import price_chart
 from zuno_tui.shown.drawing.days import day_bars
@@ -49,8 +49,8 @@ class PositionScreen(SubScreen):
             Container(id="detail-columns"),
         ):
             page.border_title = literal(self._view.title)
-            yield Static(id="pictures", markup=False)
-            yield Static(id="facts", markup=False)
+            yield PlainText(id="pictures")
+            yield PlainText(id="facts")
         yield KeyLine(id="keys")
 
     def on_resize(self) -> None:
@@ -78,7 +78,7 @@ class PositionScreen(SubScreen):
         self.query_one("#detail", VerticalScroll).scroll_relative(y=step, animate=False)
 
     def _draw(self) -> None:
-        pictures, facts = (self.query_one(name, Static) for name in ("#pictures", "#facts"))
+        pictures, facts = (self.query_one(name, PlainText) for name in ("#pictures", "#facts"))
         width, beside = (max(_NARROWEST, each.content_size.width) for each in (pictures, facts))
         pictures.update(_stacked(_pictures(self._view, width)))
         facts.update(_stacked(_words(self._view, beside)))

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
 
 from zuno_tui.screen.keys import STEPPING
 from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.lines import KeyLine
+from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.panes.turn import Speakers, TurnBlock
 from zuno_tui.screen.screens.sub_screen import SubScreen
 
@@ -40,7 +40,7 @@ class ReplayScreen(SubScreen):
                 block = TurnBlock(turn.role, speakers.of(turn.role), turn.round)
                 block.finish(turn)
                 yield block
-            yield Static(literal(self._view.ended or "", "bold"), markup=False, id="ending")
+            yield PlainText(literal(self._view.ended or "", "bold"), id="ending")
         yield KeyLine(id="keys")
 
     def on_mount(self) -> None:
