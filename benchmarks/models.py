@@ -26,8 +26,8 @@ from agents.model.interface import ModelPrompt
 from agents.model.settings import ModelSettings, RoleModels
 from chain.base.redaction import Redactor
 from chain.base.store import Store
-from tests.agents.honest_model import SHAPES, honest, sceptical
-from tests.agents.made_up_markets import FixedEyes, market_context, start_of
+from tests.agents.lp.honest_model import SHAPES, honest, sceptical
+from tests.agents.lp.made_up_markets import FixedEyes, market_context, start_of
 from tests.fakes.model_endpoint import model_endpoint
 from tests.fakes.skipping_loop import run_skipping
 

@@ -15,7 +15,7 @@ from benchmarks.desk import bare, three_speakers
 from benchmarks.round_trips import minted
 from chain.contracts.networks import network_named
 from chain.devnet.launch import devnet_process
-from tests.agents.honest_model import honest
+from tests.agents.lp.honest_model import honest
 from tests.fakes.model_endpoint import says
 from tests.fakes.model_in_a_thread import model_in_a_thread
 from tests.zuno_tui.screen_terminal import Terminal

@@ -9,8 +9,8 @@ import pytest
 
 from agents.bus.plan_store import NoSuchPlanError, PlanStore
 from agents.lp.plan_document import plan_document, plan_in
-from tests.agents.debating import argue_over
-from tests.agents.made_up import Market
+from tests.agents.lp.debating import argue_over
+from tests.agents.lp.made_up import Market
 
 if TYPE_CHECKING:
     from pathlib import Path

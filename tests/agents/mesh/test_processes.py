@@ -21,7 +21,7 @@ from agents.mesh.peers import Engine
 from agents.numbers.profiles import RiskProfile
 from chain.base.home import Home
 from tests.agents.conftest import positions_by_state
-from tests.agents.honest_model import honest
+from tests.agents.lp.honest_model import honest
 from tests.agents.mesh.processes import (
     Mesh,
     hold,

@@ -22,8 +22,8 @@ from agents.lp.second_opinion import (
 from agents.lp.services import DebateServices
 from agents.numbers.rules import JudgmentVerdict
 from chain.base.redaction import Redactor
-from tests.agents.debating import Seen, argue_over
-from tests.agents.made_up import Market
+from tests.agents.lp.debating import Seen, argue_over
+from tests.agents.lp.made_up import Market
 from tests.fakes.mesh_wire import mesh_of
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from agents.lp.payloads import CRITIC, SCOUT, STRATEGIST
 from agents.model.abilities import AbilityMemory, ReplyForm, ServerAbilities
 from agents.model.interface import Unavailability
 from agents.model.settings import ModelLimits, ModelSettings
-from tests.agents.made_up_markets import market_context
-from tests.agents.model_table import MODEL, Table, assert_kept_well, plan_of_the_rules
+from tests.agents.lp.made_up_markets import market_context
+from tests.agents.lp.model_table import MODEL, Table, assert_kept_well, plan_of_the_rules
 from tests.fakes.model_endpoint import drips, never_answers
 from tests.fakes.model_servers import hosted, local
 from tests.fakes.model_servers.shapes import THINKING, bad_request

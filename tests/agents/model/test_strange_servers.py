@@ -10,8 +10,8 @@ from agents.bus.replay import read_record
 from agents.lp.payloads import CRITIC, SCOUT, STRATEGIST
 from agents.model.interface import Unavailability
 from agents.model.settings import ModelLimits
-from tests.agents.made_up_markets import market_context
-from tests.agents.model_table import Table, assert_kept_well, plan_of_the_rules
+from tests.agents.lp.made_up_markets import market_context
+from tests.agents.lp.model_table import Table, assert_kept_well, plan_of_the_rules
 from tests.fakes.model_servers import strange
 from tests.fakes.model_servers.strange import answers
 from tests.fakes.skipping_loop import run_skipping

@@ -17,8 +17,8 @@ from agents.model.abilities import AbilityMemory
 from agents.model.settings import ModelLimits, ModelSettings
 from agents.model.tool_questions import LOOKING_SECONDS, TOOL_FACT
 from agents.model.tools import MOST_CALLS
-from tests.agents.made_up_markets import create_context, market_context
-from tests.agents.model_table import KEY, MODEL, Table, assert_kept_well, plan_of_the_rules
+from tests.agents.lp.made_up_markets import create_context, market_context
+from tests.agents.lp.model_table import KEY, MODEL, Table, assert_kept_well, plan_of_the_rules
 from tests.fakes.model_endpoint import never_answers, says
 from tests.fakes.model_servers import hosted, local
 from tests.fakes.model_servers.shapes import THINKING
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tests.agents.model_table import Held
+    from tests.agents.lp.model_table import Held
     from tests.fakes.model_endpoint import ChatRequest, Conduct, Wire
     from tests.fakes.model_servers.tools import Call
 

@@ -16,8 +16,8 @@ from agents.scorecard.debate_check import (
     decision_of,
 )
 from agents.scorecard.score import OptionWorths
-from tests.agents.made_up import Market
-from tests.agents.one_round import concluded, judged
+from tests.agents.lp.made_up import Market
+from tests.agents.lp.one_round import concluded, judged
 from tests.agents.scorecard.test_summary import scored
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from chain.base.store import Store
 from chain.devnet.world.pools import POOLS
 from chain.positions.overview import Sources
 from chain.rpc.client import RpcClient
-from tests.agents.debating import DEVNET, argue, watching
+from tests.agents.lp.debating import DEVNET, argue, watching
 from tests.agents.monitor.walked_market import WalkedPool
 from tests.agents.scorecard.recount import DAY, HOUR, LoggedSwap, logged_swaps, recount
 from tests.chain.moves import Moves

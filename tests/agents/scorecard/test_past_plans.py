@@ -9,8 +9,8 @@ from agents.bus.plan_store import PlanStore
 from agents.lp import FLOW
 from agents.lp.plan import plan_identity
 from agents.scorecard.past_plans import SkipReason, past_plans
-from tests.agents.made_up import Market
-from tests.agents.one_round import concluded, judged
+from tests.agents.lp.made_up import Market
+from tests.agents.lp.one_round import concluded, judged
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,8 +22,8 @@ from chain.history.ranges import LiquidityRange, range_fees
 from chain.math.fees import ProtocolFee
 from chain.math.liquidity import Amounts
 from chain.math.ticks import sqrt_price_at_tick
-from tests.agents.made_up import TIME, TOKEN0, Market
-from tests.agents.one_round import concluded, judged
+from tests.agents.lp.made_up import TIME, TOKEN0, Market
+from tests.agents.lp.one_round import concluded, judged
 from tests.chain.history.market import LIQUIDITY, swap_between
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from chain.execution.transaction import UnsignedTransaction
 from chain.math.liquidity import Amounts
 from chain.read.gas import GAS_PRICE_ORACLE, NODE_INTERFACE, PARENT_GAS
 from chain.rpc.client import RpcClient
-from tests.chain.test_gas import oracle
+from tests.chain.read.test_gas import oracle
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Network

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tests.agents.honest_model import honest
+from tests.agents.lp.honest_model import honest
 
 if TYPE_CHECKING:
     from tests.fakes.model_endpoint import ChatRequest, Wire

@@ -17,8 +17,8 @@ from agents.scorecard.score_store import ScoreStore
 from chain.base.home import Home
 from chain.base.redaction import Redactor
 from chain.base.store import Store
-from tests.agents.honest_model import honest
-from tests.agents.made_up_markets import FixedEyes, create_context, market_context, start_of
+from tests.agents.lp.honest_model import honest
+from tests.agents.lp.made_up_markets import FixedEyes, create_context, market_context, start_of
 from tests.agents.scorecard.test_summary import scored
 from tests.fakes.model_endpoint import fails, says
 from tests.fakes.model_in_a_thread import model_in_a_thread

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests import node_rpc
-from tests.agents.honest_model import honest, sceptical
+from tests.agents.lp.honest_model import honest, sceptical
 from tests.fakes.model_endpoint import ends_early, fails, model_endpoint, says
 from tests.fakes.model_servers.tools import looks_up
 

@@ -15,8 +15,8 @@ from agents.scorecard.score_store import ScoreStore
 from agents.scorecard.track_record import record_of
 from chain.base.store import Store
 from tests import node_rpc
-from tests.agents.made_up import Market
-from tests.agents.one_round import concluded, judged
+from tests.agents.lp.made_up import Market
+from tests.agents.lp.one_round import concluded, judged
 from tests.agents.scorecard.test_summary import scored
 from zuno_tui.cli import main
 from zuno_tui.commands.registry import command_named

@@ -6,7 +6,7 @@ import json
 import time
 from typing import TYPE_CHECKING
 
-from tests.agents.honest_model import honest
+from tests.agents.lp.honest_model import honest
 from tests.fakes.model_endpoint import fails, model_endpoint, says
 from tests.fakes.model_servers import hosted
 from tests.fakes.model_servers.shapes import THINKING

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chain.contracts.keccak import keccak
-from tests.agents.honest_model import honest
+from tests.agents.lp.honest_model import honest
 
 if TYPE_CHECKING:
     from chain.contracts.networks import Address

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.agents.honest_model import honest
+from tests.agents.lp.honest_model import honest
 from tests.fakes.model_endpoint import says
 from tests.fakes.model_in_a_thread import model_in_a_thread
 from tests.zuno_tui.screen_terminal import Terminal

@@ -10,8 +10,8 @@ from agents.lp.option_letters import option_index, option_letter
 from agents.scorecard.score import AdviceKind
 from agents.scorecard.summary import BeatCount
 from agents.scorecard.track_record import TrackRecord
-from tests.agents.debating import argue_over
-from tests.agents.made_up_markets import STATES, TOKEN_ID, WISHES, create_context, market_context
+from tests.agents.lp.debating import argue_over
+from tests.agents.lp.made_up_markets import STATES, TOKEN_ID, WISHES, create_context, market_context
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
 from zuno_tui.shown.plan_pools import plan_pools

@@ -1,0 +1,56 @@
+"""Debates on a chain and prints each one's digests: `python -m … URL TOKEN_ID …`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from agents.lp.facts import Capital, CreateGoal
+from agents.lp.payloads import FlowCreateStart, FlowStart
+from agents.numbers.profiles import RiskProfile
+from agents.numbers.shapes import ExposureBias
+from chain.base.canonical import digest
+from chain.contracts.networks import NATIVE
+from tests.agents.lp.debating import DEVNET, argue, watching
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agents.lp.services import Eyes
+
+ETHER = CreateGoal(
+    capital=(Capital(token=NATIVE, amount=10**18),),
+    pair=None,
+    exposure=ExposureBias.LONG_TOKEN,
+    fee=None,
+)
+
+
+async def debated(eyes: Eyes, start: FlowStart | FlowCreateStart) -> str:
+    """The digests of a plan and of the record of its debate."""
+    argued = await argue(start, eyes)
+    return f"{digest(argued.plan_bytes)} {digest(argued.record)}"
+
+
+async def all_debated(eyes: Eyes, token_ids: Sequence[int]) -> list[str]:
+    """Every position under a profile, then a new position for ether."""
+    assert DEVNET.default_address is not None
+    profiles = list(RiskProfile)
+    starts: list[FlowStart | FlowCreateStart] = [
+        FlowStart(token_id=one, profile=profiles[one % 3], max_rounds=2) for one in token_ids
+    ]
+    starts.append(
+        FlowCreateStart(goal=ETHER, owner=DEVNET.default_address, profile=profiles[0], max_rounds=2)
+    )
+    return [await debated(eyes, start) for start in starts]
+
+
+async def _main(url: str, token_ids: list[int]) -> None:
+    async with watching(url) as eyes:
+        sys.stdout.write(json.dumps(await all_debated(eyes, token_ids)))
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(sys.argv[1], [int(one) for one in sys.argv[2:]]))

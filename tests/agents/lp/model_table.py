@@ -1,0 +1,214 @@
+"""Debates held with a real HTTP server as the model, and everything each leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from agents.bus.ambient import Ambient, BusLimits
+from agents.bus.record import FileSink, MemorySink, RecordWriter, verify_record
+from agents.bus.replay import read_record
+from agents.bus.run import Listener
+from agents.lp.debate import DebateEnd, hold_debate, replay_debate
+from agents.lp.facts import PositionPast
+from agents.lp.plan_document import plan_document
+from agents.model.abilities import AbilityMemory
+from agents.model.budget import Budget, BudgetLimits, TokenRate
+from agents.model.client import OpenAIModel
+from agents.model.connection import ModelConnections
+from agents.model.settings import ModelLimits, ModelSettings, RoleModels
+from chain.base.redaction import Redactor
+from chain.base.store import Store
+from tests.agents.lp.made_up_markets import FixedEyes, market_context, start_of
+from tests.fakes.model_endpoint import model_endpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from agents.bus.envelope import Role
+    from agents.lp.facts import CreateContext, MarketContext
+    from agents.lp.plan import Plan
+    from agents.numbers.profiles import RiskProfile
+    from tests.fakes.model_endpoint import ChatRequest, Conduct
+
+    Context = MarketContext | CreateContext
+    ReadPast = Callable[[int], Awaitable[PositionPast]]
+
+KEY = "sk-canary-DEBATE-0123456789abcdef"
+MODEL = "gpt-4o-mini"
+CALM = ModelLimits(total_seconds=10, first_seconds=8, stall_seconds=8, attempts=2)
+QUESTIONS = 6  # scout, twice strategist and critic, arbiter
+A_CALL = 165  # tokens the endpoint says each took
+
+
+@dataclass
+class Held:
+    """One debate as it was heard, and everything it left behind."""
+
+    ended: DebateEnd
+    requests: list[ChatRequest]
+    path: Path
+    took: float
+    document: dict[str, Any]
+    prose: list[tuple[Role, str]]
+    thinking: list[tuple[Role, float]]
+    url: str
+
+    @property
+    def plan(self) -> Plan:
+        assert self.ended.plan is not None, self.ended.failure
+        return self.ended.plan
+
+    @property
+    def silences(self) -> list[str]:
+        thoughts = [turn.thought for turn in self.ended.transcript]
+        return [thought.text for thought in thoughts if thought.tag == "silence"]
+
+    @property
+    def struck(self) -> list[str]:
+        return [
+            turn.thought.text[flag.start : flag.end]
+            for turn in self.ended.transcript
+            for flag in turn.thought.struck
+        ]
+
+    @property
+    def asked(self) -> list[object]:
+        return [request.reply_name for request in self.requests]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Where debates are held, with records and a store of their own."""
+
+    folder: Path
+    limits: BudgetLimits = field(default_factory=BudgetLimits)
+    prices: dict[str, TokenRate] = field(default_factory=dict)
+    patience: ModelLimits = CALM
+    deadline: float = 30.0
+    finishing: float = 5.0
+    max_tokens: int = 4_000
+    temperature: float | None = None
+    reading: float = 0.0
+    """Seconds that the chain takes to be read."""
+    past: PositionPast | ReadPast | None = None
+    """What is read of the position's past, or how."""
+    roles: Mapping[Role, str] = field(default_factory=dict)
+    """Models of their own, by role, on the same server."""
+    store: Store = field(default_factory=Store.in_memory)
+    numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    async def hold(
+        self, conduct: Conduct, context: Context | None = None, *, port: int = 0
+    ) -> Held:
+        context = context or market_context("outside")
+        path = self.folder / f"{next(self.numbers)}.jsonl"
+        writer = RecordWriter(
+            FileSink(path), "req-1", {"zuno": "test"}, Redactor((KEY,)), flow="lp"
+        )
+        budget = Budget(self.limits, self.prices, self.store, clock=lambda: 0.0).debate()
+        prose: list[tuple[Role, str]] = []
+        thinking: list[tuple[Role, float]] = []
+        async with model_endpoint(conduct, port=port) as endpoint:
+            settings = ModelSettings(
+                KEY,
+                endpoint.url,
+                MODEL,
+                max_tokens=self.max_tokens,
+                temperature=self.temperature,
+                limits=self.patience,
+            )
+            async with ModelConnections() as connections:
+                await connections.client(settings)
+                clock = asyncio.get_running_loop().time
+                before = clock()
+                ended = await hold_debate(
+                    start_of(context),
+                    SlowEyes(context, self.reading, self.past),
+                    OpenAIModel(
+                        RoleModels(
+                            settings,
+                            {
+                                role: replace(settings, model=name)
+                                for role, name in self.roles.items()
+                            },
+                        ),
+                        connections,
+                        budget,
+                        AbilityMemory(self.store, lambda: 1_768_000_000.0),
+                        clock=time.time,
+                        on_thinking=lambda role, seconds: thinking.append((role, seconds)),
+                    ),
+                    writer,
+                    ambient=Ambient(lambda: 1_768_000_000.0, lambda: "req-1"),
+                    request_id="req-1",
+                    limits=BusLimits(
+                        deadline_seconds=self.deadline,
+                        finishing_seconds=self.finishing,
+                        reading_seconds=60.0 if self.reading else 0.0,
+                    ),
+                    listener=Listener(on_prose=lambda role, text: prose.append((role, text))),
+                )
+                took = clock() - before
+        writer.close()
+        document = (
+            {} if ended.plan is None else plan_document(ended, budget.report(), writer.last_hash)
+        )
+        return Held(ended, endpoint.requests, path, took, document, prose, thinking, endpoint.url)
+
+
+class SlowEyes(FixedEyes):
+    """Sees what is given, after a while."""
+
+    def __init__(
+        self, context: Context, seconds: float, past: PositionPast | ReadPast | None
+    ) -> None:
+        super().__init__(context)
+        self._seconds = seconds
+        self._past = past
+
+    async def observe_position(self, token_id: int, profile: RiskProfile) -> MarketContext:
+        await asyncio.sleep(self._seconds)
+        return await super().observe_position(token_id, profile)
+
+    async def position_past(self, token_id: int) -> PositionPast:
+        past = self._past
+        if isinstance(past, PositionPast):
+            return past
+        return await (super().position_past if past is None else past)(token_id)
+
+
+async def plan_of_the_rules(context: Context) -> Plan:
+    ended = await hold_debate(
+        start_of(context),
+        FixedEyes(context),
+        None,
+        RecordWriter(MemorySink(), "req-1", {}, Redactor(), flow="lp"),
+        ambient=Ambient(lambda: 0.0, lambda: "req-1"),
+        request_id="req-1",
+    )
+    assert ended.plan is not None
+    return ended.plan
+
+
+async def assert_kept_well(held: Held, log: str) -> None:
+    """The record is whole, replays to the byte, and nothing anywhere tells the key."""
+    assert verify_record(held.path).complete
+    report, again = await replay_debate(read_record(held.path))
+    assert report.matches, report.difference
+    assert again == held.ended
+    assert_silent_about_the_key(held, log)
+
+
+def assert_silent_about_the_key(held: Held, log: str) -> None:
+    prose = "".join(text for _, text in held.prose)
+    told = json.dumps(held.document) + repr(held.ended) + prose + log + held.path.read_text()
+    assert KEY not in told
+    assert all(request.headers["authorization"] == f"Bearer {KEY}" for request in held.requests)

@@ -1,0 +1,52 @@
+"""Observes a chain and prints the canonical bytes' digest: `python -m … URL TOKEN_ID`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+from agents.lp.facts import Capital, CreateGoal
+from agents.numbers.profiles import RiskProfile
+from agents.numbers.shapes import ExposureBias
+from chain.base.canonical import canonical, digest
+from chain.contracts.networks import NATIVE
+from chain.devnet.world.accounts import DEMO_WALLET
+from chain.devnet.world.deployment import FAKE_USDC
+from tests.agents.lp.observe.conftest import scouting
+
+if TYPE_CHECKING:
+    from agents.lp.facts import CreateContext, MarketContext
+    from tests.agents.lp.observe.conftest import Scouting
+
+ETHER_GOAL = CreateGoal(
+    capital=(Capital(token=NATIVE, amount=10**18),),
+    pair=None,
+    exposure=ExposureBias.LONG_TOKEN,
+    fee=None,
+)
+STRANGE_GOAL = ETHER_GOAL.model_copy(
+    update={"capital": (Capital(token=FAKE_USDC.address, amount=10**6),)}
+)
+
+
+def facts_bytes(context: MarketContext | CreateContext) -> bytes:
+    return canonical(context.model_dump(mode="json", by_alias=True))
+
+
+async def all_facts(scout: Scouting, token_ids: list[int]) -> bytes:
+    """Positions, then the surveys for ether and for a stranger's token."""
+    profile = RiskProfile.BALANCED
+    found = [facts_bytes(await scout.observer.observe_position(one, profile)) for one in token_ids]
+    for goal in (ETHER_GOAL, STRANGE_GOAL):
+        found.append(facts_bytes(await scout.observer.survey(goal, DEMO_WALLET.address, profile)))
+    return b"\n".join(found)
+
+
+async def _main(url: str, token_ids: list[int]) -> None:
+    async with scouting(url) as scout:
+        sys.stdout.write(digest(await all_facts(scout, token_ids)))
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(sys.argv[1], [int(one) for one in sys.argv[2:]]))

@@ -1,0 +1,97 @@
+"""What a person hears when nothing can be observed, and what is read again unasked."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from agents.bus.worker import StageFailedError
+from agents.lp.observe import ChainUnreadableError, GasUnknownError, ObservationError
+from agents.lp.observe.errors import chain_faults_told
+from agents.numbers.profiles import RiskProfile
+from chain.base.store import StoreError
+from chain.contracts.abi import AbiError
+from chain.devnet.node.node import Node
+from chain.devnet.node.rpc.dispatch import METHODS
+from chain.devnet.node.server import Server
+from chain.devnet.world.worlds import open_world
+from tests.agents.lp.observe.conftest import DEVNET, scouting
+
+if TYPE_CHECKING:
+    from chain.devnet.node.rpc.faults import Json
+    from chain.devnet.node.rpc.fields import Params
+    from tests.agents.lp.observe.conftest import Chain
+
+OBSERVED = RiskProfile.BALANCED
+
+
+async def test_a_chain_that_does_not_answer_is_a_sentence_and_a_next_step() -> None:
+    url = "http://127.0.0.1:9/secret-key"
+    async with scouting(url) as scout:
+        with pytest.raises(ChainUnreadableError) as caught:
+            await scout.observer.observe_position(7, OBSERVED)
+    told = str(caught.value)
+    assert "127.0.0.1" in told
+    assert told.endswith("zuno doctor")
+    assert "secret-key" not in told
+    assert "\n" not in told
+    # So a handler need not know any of these errors for the person to read the sentence.
+    assert isinstance(caught.value, StageFailedError)
+
+
+async def test_another_chain_is_refused(chain: Chain) -> None:
+    elsewhere = replace(DEVNET, chain_id=8453, title="Base")
+    async with chain.opened(network=elsewhere) as scout:
+        with pytest.raises(ChainUnreadableError, match="answered for chain 31337"):
+            await scout.observer.observe_position(chain.positions["healthy"], OBSERVED)
+
+
+async def test_op_networks_without_their_oracle_cannot_tell_what_a_move_costs(
+    chain: Chain,
+) -> None:
+    rollup = replace(DEVNET, stack="op")
+    async with chain.opened(network=rollup) as scout:
+        with pytest.raises(GasUnknownError, match="What a move would cost is unknown"):
+            await scout.observer.observe_position(chain.positions["healthy"], OBSERVED)
+
+
+@pytest.mark.parametrize("fault", [AbiError("A word is missing."), StoreError("The disk is full.")])
+def test_other_faults_of_reading_are_told_too(fault: Exception) -> None:
+    with pytest.raises(ObservationError, match=str(fault)), chain_faults_told(DEVNET):
+        raise fault
+
+
+def test_a_mistake_of_ours_is_not_passed_off_as_the_chains() -> None:
+    with pytest.raises(KeyError), chain_faults_told(DEVNET):
+        raise KeyError("slot")
+
+
+@pytest.mark.parametrize("method", ["eth_feeHistory", "eth_getLogs"])
+async def test_a_block_replaced_in_the_middle_is_read_again_as_a_whole(method: str) -> None:
+    world = open_world(7, "small")
+    node = Node(world.ledger)
+    left = [1]
+
+    def replacing(node: Node, params: Params) -> Json:
+        if left:
+            left.pop()
+            node.reorg(1)
+            node.mine(timestamp=node.ledger.head.timestamp + 77)
+        return METHODS[method](node, params)
+
+    server = Server(node, methods={method: replacing})
+    url = await server.start()
+    try:
+        async with scouting(url) as scout:
+            token_id = world.positions["healthy"]
+            context = await asyncio.wait_for(
+                scout.observer.observe_position(token_id, OBSERVED), 20
+            )
+    finally:
+        await server.close()
+    assert not left
+    assert context.block_hash == node.ledger.head.hash
+    assert context.time == node.ledger.head.timestamp

@@ -1,0 +1,259 @@
+"""Every position of the demo world observed, against the contracts and a second reading."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import pytest
+from eth_abi.abi import decode
+
+from agents.lp.observe import NoSuchPositionError
+from agents.lp.observe.pool_facts import REACH, depth_of
+from agents.numbers.profiles import RiskProfile
+from agents.numbers.regime import Regime, read_regime
+from agents.numbers.sigma import estimate_sigma
+from chain.contracts.abi import encode_call
+from chain.contracts.networks import network_named
+from chain.contracts.pool_key import PoolKey
+from chain.devnet.world.accounts import NEIGHBOUR
+from chain.devnet.world.deployment import USDC
+from chain.pools.quote import quote_exact_input
+from chain.positions.identity import identify
+from tests.agents.lp.observe.raw_swaps import fee_rate, provider_fees, raw_swaps, volatility
+
+if TYPE_CHECKING:
+    from agents.lp.facts import MarketContext
+    from tests.agents.lp.observe.conftest import Chain
+
+CONTRACTS = network_named("devnet").contracts
+DAY = 24 * 3600
+ROUNDED = 6e-6
+"""What six significant digits may take away."""
+STATES = (
+    "healthy",
+    "near the edge",
+    "below its range",
+    "above its range",
+    "stable",
+    "native",
+    "dynamic fee",
+    "hooked",
+    "underpaid",
+    "emptied",
+    "handed on",
+    "transferred in",
+)
+QUOTE = "quoteExactInputSingle(((address,address,uint24,int24,address),bool,uint128,bytes))"
+
+
+_observed: dict[str, MarketContext] = {}
+"""The chain stands still while these tests look at it."""
+
+
+async def observed(chain: Chain, state: str) -> MarketContext:
+    if state not in _observed:
+        async with chain.opened() as scouting:
+            token_id = chain.positions[state]
+            context = await scouting.observer.observe_position(token_id, RiskProfile.BALANCED)
+        _observed[state] = context
+    return _observed[state]
+
+
+def asked(
+    chain: Chain, to: str, signature: str, answer: str, *values: object
+) -> tuple[object, ...]:
+    kinds = answer.split(",")
+    return decode(kinds, chain.call(to, encode_call(signature, *values)))
+
+
+@pytest.mark.parametrize("state", STATES)
+async def test_position_and_pool_are_what_the_contracts_say(chain: Chain, state: str) -> None:
+    context = await observed(chain, state)
+    position, pool = context.position, context.observed.pool
+    pool_id = bytes.fromhex(pool.pool_id[2:])
+    view, manager = CONTRACTS.state_view, CONTRACTS.position_manager
+
+    assert asked(chain, view, "getSlot0(bytes32)", "uint160,int24,uint24,uint24", pool_id) == (
+        pool.sqrt_price_x96,
+        pool.tick,
+        pool.protocol_fee,
+        pool.lp_fee,
+    )
+    assert asked(chain, view, "getLiquidity(bytes32)", "uint128", pool_id) == (pool.liquidity,)
+    assert asked(chain, manager, "getPositionLiquidity(uint256)", "uint128", position.token_id) == (
+        position.liquidity,
+    )
+    assert asked(chain, manager, "ownerOf(uint256)", "address", position.token_id) == (
+        position.owner,
+    )
+    head = chain.moves.rpc("eth_getBlockByNumber", "latest", False)
+    assert (hex(context.block), context.block_hash, hex(context.time)) == (
+        head["number"],
+        head["hash"],
+        head["timestamp"],
+    )
+    assert context.chain_id == 31337
+    assert context.summary == ""
+
+
+@pytest.mark.parametrize("state", STATES)
+async def test_amounts_and_fees_are_what_burning_would_pay(chain: Chain, state: str) -> None:
+    context = await observed(chain, state)
+    position, pool = context.position, context.observed.pool
+    key = PoolKey(pool.currency0, pool.currency1, pool.fee, pool.tick_spacing, pool.hooks)
+    identity = identify(position.token_id, key, position.tick_lower, position.tick_upper)
+    [paid] = chain.moves.burn_payouts([(identity, position.owner)], context.block)
+    assert paid == (position.amount0 + position.fees0, position.amount1 + position.fees1)
+
+
+@pytest.mark.parametrize("state", STATES)
+async def test_the_market_is_what_a_second_reading_of_the_logs_finds(
+    chain: Chain, state: str
+) -> None:
+    context = await observed(chain, state)
+    pool, market = context.observed.pool, context.observed.market
+    swaps = raw_swaps(chain.moves, pool.pool_id)
+    unit0, unit1 = context.observed.token0.usd_per_unit, context.observed.token1.usd_per_unit
+    assert unit0 is not None
+    assert unit1 is not None
+
+    assert market.sigma_24h == pytest.approx(volatility(swaps, context.time, 24), rel=ROUNDED)
+    assert not market.sigma_assumed
+    estimate = estimate_sigma(market.sigma_24h, market.sigma_7d)
+    assert estimate is not None
+    assert market.sigma == pytest.approx(estimate.daily_sigma, rel=ROUNDED)
+    assert market.sigma_source.endswith(estimate.windows)
+    if market.sigma_7d is not None:
+        week = volatility(swaps, context.time, 168)
+        assert market.sigma_7d == pytest.approx(week, rel=ROUNDED)
+    paid = provider_fees(swaps, context.time - DAY, (unit0, unit1), pool.protocol_fee)
+    assert market.fees_24h_usd == pytest.approx(paid, rel=3 * ROUNDED)
+    rate = fee_rate(swaps, context.time - DAY, pool.protocol_fee)
+    assert market.fee_rate_24h == pytest.approx(rate, rel=3 * ROUNDED)
+    assert market.implied_sigma_24h == pytest.approx(sqrt(8 * rate), rel=3 * ROUNDED)
+    assert market.sigma_24h is not None
+    reading = read_regime(market.sigma_24h, market.sigma_7d, market.path_efficiency)
+    assert (context.observed.regime, context.observed.regime_reason) == reading[:2]
+
+
+@pytest.mark.parametrize("state", ["healthy", "stable", "native", "dynamic fee", "hooked"])
+async def test_swaps_replay_offline_as_the_quoter_quotes_them(chain: Chain, state: str) -> None:
+    context = await observed(chain, state)
+    pool, position = context.observed.pool, context.position
+    assert pool.lowest <= pool.tick - REACH
+    assert pool.highest >= pool.tick + REACH
+    key = (pool.currency0, pool.currency1, pool.fee, pool.tick_spacing, pool.hooks)
+    for zero_for_one, held in ((True, position.amount0), (False, position.amount1)):
+        # From a part of the position to far more than any candidate would swap.
+        for amount in (held // 1000 + 1, held // 2 + 1, held + 1, 50 * held + 1):
+            ours = quote_exact_input(depth_of(pool), amount, zero_for_one=zero_for_one)
+            theirs, _ = asked(
+                chain, CONTRACTS.quoter, QUOTE, "uint256,uint256", (key, zero_for_one, amount, b"")
+            )
+            assert ours.amount_out == theirs
+
+
+async def test_every_state_is_told_apart(chain: Chain) -> None:
+    contexts = {state: await observed(chain, state) for state in STATES}
+
+    def inside(state: str) -> bool:
+        position, pool = contexts[state].position, contexts[state].observed.pool
+        return position.tick_lower <= pool.tick < position.tick_upper
+
+    assert inside("healthy")
+    assert not inside("below its range")
+    assert not inside("above its range")
+    empty = contexts["emptied"].position
+    assert (empty.liquidity, empty.amount0, empty.amount1) == (0, 0, 0)
+    assert contexts["handed on"].position.owner == NEIGHBOUR.address
+    assert contexts["stable"].position.has_subscriber
+    assert not contexts["healthy"].position.has_subscriber
+    assert contexts["native"].observed.pool.protocol_fee > 0
+    assert contexts["stable"].observed.regime is Regime.RANGING
+    kinds = {s: (c.observed.token0.kind, c.observed.token1.kind) for s, c in contexts.items()}
+    assert kinds["stable"] == ("dollar", "dollar")
+    assert kinds["native"] == ("ether", "dollar")
+    assert kinds["underpaid"] == ("ether", "bitcoin")
+
+
+async def test_the_hooks_passport_is_in_words_of_our_own(chain: Chain) -> None:
+    hooked = (await observed(chain, "hooked")).observed.pool
+    dynamic = (await observed(chain, "dynamic fee")).observed.pool
+    plain = (await observed(chain, "healthy")).observed.pool
+    assert hooked.hook_danger == "dangerous"
+    assert "It can refuse that you take liquidity out." in hooked.hook_powers
+    assert dynamic.hook_danger == "caution"
+    assert "It can change the fee of this pool at any time." in dynamic.hook_powers
+    assert (plain.hook_danger, plain.hook_powers) == ("none", ())
+
+
+async def test_prices_and_gas_are_of_the_same_block(chain: Chain) -> None:
+    context = await observed(chain, "healthy")
+    token0, token1 = context.observed.token0, context.observed.token1
+    assert token1.address == USDC.address
+    assert token1.usd_per_unit == 1e-6
+    assert token0.usd_per_unit is not None
+    assert context.gas.usd_per_wei == token0.usd_per_unit
+    pool_price = context.observed.pool.sqrt_price_x96**2 / 2**192
+    assert token0.usd_per_unit == pytest.approx(pool_price * 1e-6, rel=0.005)
+    history = chain.moves.rpc("eth_feeHistory", "0xa", "latest", [50])
+    tips = sorted(
+        int(tip, 16)
+        for (tip,), used in zip(history["reward"], history["gasUsedRatio"], strict=True)
+        if used
+    )
+    expected = int(history["baseFeePerGas"][-1], 16) + tips[(len(tips) - 1) // 2]
+    assert context.gas.wei_per_gas == expected
+    assert context.gas.l1_data_fee_wei == 0
+
+
+async def test_every_group_of_numbers_has_a_source_at_the_block(chain: Chain) -> None:
+    context = await observed(chain, "native")
+    market = context.observed.market
+    block = f"block {context.block}"
+    for group, value in {
+        "position": 0,
+        "pool": 0,
+        "price of token0": context.observed.token0.usd_per_unit,
+        "price of token1": context.observed.token1.usd_per_unit,
+        "price of the coin": context.gas.usd_per_wei,
+        "volatility of 24 h": market.sigma_24h,
+        "volatility of 7 d": market.sigma_7d,
+        "path efficiency": market.path_efficiency,
+        "fees of 24 h": market.fees_24h_usd,
+        "implied volatility of 24 h": market.implied_sigma_24h,
+        "implied volatility of 7 d": market.implied_sigma_7d,
+        "gas": 0,
+    }.items():
+        said = context.sources[group]
+        assert said.startswith("unknown: ") if value is None else said.endswith(block), group
+    assert context.sources["volatility"].endswith("(market data is switched off)")
+    assert context.sources["hook"] == "no hook"
+
+
+@pytest.mark.parametrize("token_id", [10**6, 0, -1, 2**256 - 1, 2**256])
+async def test_a_position_that_does_not_exist_is_said_to(chain: Chain, token_id: int) -> None:
+    async with chain.opened() as scouting:
+        with pytest.raises(NoSuchPositionError, match="There is no position") as caught:
+            await scouting.observer.observe_position(token_id, RiskProfile.BALANCED)
+    assert "zuno positions" in str(caught.value)
+
+
+async def test_a_burned_position_is_no_position(chain: Chain) -> None:
+    with pytest.raises(NoSuchPositionError, match="burned"):
+        await observed(chain, "burned")
+
+
+async def test_the_past_of_a_position_is_what_its_logs_add_up_to(chain: Chain) -> None:
+    token_id = chain.positions["healthy"]
+    async with chain.opened() as scouting:
+        past = await scouting.observer.position_past(token_id)
+    seen = await observed(chain, "healthy")
+    assert sum(change.liquidity_delta for change in past.changes) == seen.position.liquidity
+    assert past.changes_in_all == len(past.changes)
+    assert past.age_seconds == past.changes[0].age_seconds
+    assert None not in (past.deposited, past.fees_earned, past.against_holding)
+    async with chain.opened() as scouting:
+        with pytest.raises(NoSuchPositionError):
+            await scouting.observer.position_past(10**6)

@@ -1,0 +1,46 @@
+"""How many HTTP requests an observation takes, new to everything and known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.lp.facts import Capital, CreateGoal
+from agents.numbers.profiles import RiskProfile
+from agents.numbers.shapes import ExposureBias
+from chain.devnet.world.accounts import DEMO_WALLET
+from chain.devnet.world.deployment import WETH
+
+if TYPE_CHECKING:
+    from tests.agents.lp.observe.conftest import Chain
+
+GOAL = CreateGoal(
+    capital=(Capital(token=WETH.address, amount=10**18),),
+    pair=None,
+    exposure=ExposureBias.NEUTRAL,
+    fee=None,
+)
+
+
+async def test_a_position_takes_few_requests_and_fewer_the_second_time(chain: Chain) -> None:
+    token_id = chain.positions["hooked"]
+    async with chain.opened() as scouting:
+        counts = []
+        for _ in range(3):
+            before = scouting.client.round_trips
+            await scouting.observer.observe_position(token_id, RiskProfile.BALANCED)
+            counts.append(scouting.client.round_trips - before)
+    # Position 2, week's start 1, headers 1, swaps 1, their times 1, depth 2, gas 1, prices 2.
+    assert counts == [12, 7, 7]
+
+
+async def test_a_survey_takes_no_more_for_many_pools_than_for_one(chain: Chain) -> None:
+    async with chain.opened() as scouting:
+        counts = []
+        for fee in (None, None, 500):
+            before = scouting.client.round_trips
+            order = GOAL.model_copy(update={"fee": fee})
+            await scouting.observer.survey(order, DEMO_WALLET.address, RiskProfile.BALANCED)
+            counts.append(scouting.client.round_trips - before)
+    # The list of pools 2, their states 1, depth for the order 2, hooks 1; then as above without
+    # the position.
+    assert counts == [14, 8, 8]

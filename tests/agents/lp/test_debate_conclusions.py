@@ -1,0 +1,175 @@
+"""From judged moves to a plan: who wins, how sure it is, and what the verdict says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.lp.conclude import rules_alone
+from agents.lp.plan import plan_identity
+from agents.numbers.advice import AdviceReason
+from agents.numbers.assumptions import CheckedAssumption
+from agents.numbers.profiles import RiskProfile
+from tests.agents.lp.made_up import TOKEN0, TOKEN1, Market
+from tests.agents.lp.one_round import concluded, judged
+
+if TYPE_CHECKING:
+    from agents.lp.plan import Plan
+
+LEFT_BEHIND = Market(0.02, 1.6, half_width=0.1, off_centre=2.5, gwei=0.05)
+"""Out of its range in a pool that pays."""
+HEALTHY = Market(0.02, 1.6, half_width=0.2)
+
+
+def test_the_plan_is_named_by_its_content() -> None:
+    context = LEFT_BEHIND.position()
+    plan = concluded(context, judged(context))
+    assert plan.plan_id == plan_identity(plan)
+    assert plan.plan_id.startswith("plan_")
+    other = concluded(context, judged(context)).model_copy(update={"block": 1})
+    assert plan_identity(other) != plan.plan_id
+
+
+def test_no_shape_a_model_chose_is_in_a_plan() -> None:
+    context = LEFT_BEHIND.position()
+    plan = concluded(context, judged(context))
+    assert plan.choice.kind == "move"
+    assert all(move.shape is None for move in plan.candidates)
+    assert plan.recommended.shape is None
+
+
+@pytest.mark.parametrize("profile", RiskProfile)
+@pytest.mark.parametrize("half_width", [0.02, 0.05, 0.2, 5.0, 1e9])
+def test_a_position_in_range_is_never_moved_for_yield(
+    half_width: float, profile: RiskProfile
+) -> None:
+    """Nor is whoever holds the full range told to concentrate."""
+    context = Market(0.02, 1.6, half_width=half_width, profile=profile).position()
+    plan = concluded(context, judged(context))
+    assert (plan.choice.kind, plan.choice.codes) == ("hold", (AdviceReason.IN_RANGE,))
+
+
+@pytest.mark.parametrize(
+    ("market", "kind", "verdict"),
+    [
+        (replace(LEFT_BEHIND, dollars=800), "move", "approve"),
+        (LEFT_BEHIND, "move", "approve_with_caution"),
+        (replace(LEFT_BEHIND, dollars=800, assumed=True), "move", "approve_with_caution"),
+        (Market(0.02, 1.3, half_width=0.03), "hold", "approve_with_caution"),
+        (Market(0.02, 1.3, half_width=0.3), "hold", "approve"),
+        (Market(0.02, 1.3, half_width=0.3, assumed=True), "hold", "approve_with_caution"),
+        (Market(0.03, 1.3, off_centre=0.5, gwei=5_000), "hold", "reject"),
+        (Market(0.03, 0.5, half_width=0.02), "exit", "approve"),
+    ],
+)
+def test_the_verdict_says_how_sure_the_ground_is(market: Market, kind: str, verdict: str) -> None:
+    """$20,000 need a swap that moves this pool by more than its fee; $800 do not."""
+    context = market.position()
+    plan = concluded(context, judged(context))
+    assert (plan.choice.kind, plan.verdict) == (kind, verdict)
+
+
+def test_leaving_is_advised_in_a_narrow_range_that_loses_in_a_pool_that_does_not_pay() -> None:
+    narrow = Market(0.03, 0.7, half_width=0.1).position()
+    plan = concluded(narrow, judged(narrow))
+    assert (plan.choice.kind, plan.recommended) == ("exit", plan.exit)
+    assert plan.choice.codes == (AdviceReason.STAYING_LOSES, AdviceReason.POOL_DOES_NOT_PAY)
+    wide = Market(0.03, 0.7, half_width=0.21).position()
+    plan = concluded(wide, judged(wide))
+    assert plan.choice.codes == (AdviceReason.WIDE_RANGE, AdviceReason.POOL_DOES_NOT_PAY)
+    near = Market(0.03, 0.95, half_width=0.1).position()
+    plan = concluded(near, judged(near))
+    assert plan.choice.codes == (AdviceReason.IN_DEAD_BAND, AdviceReason.POOL_DOES_NOT_PAY)
+
+
+def test_where_a_pool_does_not_pay_a_wide_range_is_among_the_candidates() -> None:
+    context = Market(0.02, 0.97, half_width=0.1).position()
+    plan = concluded(context, judged(context))
+    half_widths = [(move.tick_upper or 0) - (move.tick_lower or 0) for move in plan.candidates]
+    assert max(half_widths) / 2 == pytest.approx(log(1.2) / log(1.0001), rel=0.01)
+    assert plan.exit is not None
+
+
+def test_an_action_within_a_day_is_followed_by_none() -> None:
+    for market in (LEFT_BEHIND, Market(0.03, 0.7, half_width=0.05)):
+        soon = replace(market, hours_since_action=23.9).position()
+        plan = concluded(soon, judged(soon))
+        assert plan.choice.codes[0] is AdviceReason.ACTED_RECENTLY
+        later = replace(market, hours_since_action=24.1).position()
+        assert concluded(later, judged(later)).choice.kind != "hold"
+
+
+def test_what_the_choice_survives_is_told_by_assumption() -> None:
+    sure = replace(LEFT_BEHIND, paid=4.0).position()
+    plan = concluded(sure, judged(sure))
+    assert plan.choice.kind == "move"
+    assert _survived(plan) >= {CheckedAssumption.FEES_HALF, CheckedAssumption.FEES_TWICE}
+    doubtful = replace(LEFT_BEHIND, paid=1.5, dollars=800).position()
+    plan = concluded(doubtful, judged(doubtful))
+    assert plan.choice.kind == "move"
+    assert CheckedAssumption.FEES_HALF not in _survived(plan)
+    assert CheckedAssumption.VOLATILITY_TWICE not in _survived(plan)
+
+
+def test_where_nothing_is_known_nothing_is_sure() -> None:
+    for market in (Market(0.03, fees_known=False, off_centre=2.5), Market(0.03, fees_known=False)):
+        context = replace(market, assumed=True).position()
+        plan = concluded(context, judged(context))
+        assert plan.choice.codes == (AdviceReason.EDGE_UNKNOWN,)
+        assert [one.survives for one in plan.assumptions] == [None] * len(CheckedAssumption)
+        assert all(move.breaks_even and move.break_even_hours is None for move in plan.candidates)
+
+
+def test_a_move_that_never_pays_is_told_apart_from_one_nobody_knows_of() -> None:
+    context = Market(0.03, 0.5, off_centre=2.5).position()
+    plan = concluded(context, judged(context))
+    assert plan.candidates
+    assert not any(move.breaks_even for move in plan.candidates)
+
+
+def test_a_hook_the_person_allowed_is_no_reason_to_leave_or_to_stay_out() -> None:
+    """Only a caution is left of it."""
+    for market, kind in ((HEALTHY, "hold"), (replace(LEFT_BEHIND, dollars=800), "move")):
+        context = replace(market, danger="dangerous").position()
+        assert concluded(context, judged(context)).choice.codes[0] is AdviceReason.DANGER
+        allowed = context.model_copy(update={"allowed_hooks": (context.observed.pool.hooks,)})
+        plan = concluded(allowed, judged(allowed))
+        assert plan.choice.kind == kind
+        assert kind == "hold" or plan.verdict == "approve_with_caution"
+
+
+def test_what_a_new_position_buys_unasked_is_told() -> None:
+    context = Market(0.02, 2.0).opening((TOKEN1, 2_000 * 10**6))
+    plan = concluded(context, judged(context))
+    assert (plan.choice.kind, plan.bought) == ("move", TOKEN0)
+    named = context.goal.model_copy(update={"pair": (TOKEN0, TOKEN1)})
+    asked = context.model_copy(update={"goal": named})
+    assert concluded(asked, judged(asked)).bought is None
+
+
+def test_every_surveyed_pool_is_looked_at_and_the_best_are_proposed() -> None:
+    context = Market(0.02).opening((TOKEN1, 2_000 * 10**6))
+    pools = []
+    for number in range(12):
+        paid = 3.0 if number == 11 else 0.5
+        (observed,) = Market(0.02, paid).opening((TOKEN1, 1)).surveyed_pools
+        named = {"pool_id": f"0x{number:064x}"}
+        pools.append(observed.model_copy(update={"pool": observed.pool.model_copy(update=named)}))
+    surveyed = context.model_copy(update={"surveyed_pools": tuple(pools)})
+    plan = concluded(surveyed, judged(surveyed))
+    assert plan.choice.kind == "move"
+    assert plan.recommended.pool_id == f"0x{11:064x}"
+    assert {one.pool_id for one in plan.pools} >= {plan.recommended.pool_id}
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_what_the_rules_alone_would_choose_needs_nobody_to_argue(rounds: int) -> None:
+    context = LEFT_BEHIND.position()
+    assert rules_alone(context, rounds).choice == concluded(context, judged(context)).choice
+
+
+def _survived(plan: Plan) -> set[CheckedAssumption]:
+    return {one.assumption for one in plan.assumptions if one.survives}

@@ -1,0 +1,250 @@
+"""A record runs again with no model and no chain, and shows when it is not what was said."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agents.bus.record import FIRST_HASH, MemorySink, RecordWriter, verify_record
+from agents.bus.replay import (
+    RecordBrokenError,
+    ReplayVerdict,
+    judge_replay,
+    judgment_words,
+    read_record,
+)
+from agents.lp.debate import LP_FLOW, replay_debate
+from agents.lp.payloads import ARBITER, CRITIC, SCOUT, STRATEGIST, FlowStart
+from agents.lp.services import DebateServices
+from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
+from agents.model.reply_text import parse_reply
+from agents.numbers.profiles import RiskProfile
+from chain.base.canonical import canonical, digest
+from chain.base.redaction import Redactor
+from tests.agents.conftest import positions_by_state
+from tests.agents.lp.debating import Seen, argue, argue_over, start_of, watching
+from tests.agents.lp.made_up import TOKEN0, Market
+from tests.fakes.remote_agents import hosted_agents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from agents.bus.envelope import Role
+    from agents.model.interface import ModelPrompt, Reply
+    from chain.devnet.launch import DevnetReady
+
+DEADLOCKED = Market(0.03, 1.2, off_centre=2.5, gwei=60, profile=RiskProfile.CONSERVATIVE).position()
+PROSE = "The floors speak for themselves, and so do I."
+REPLIES = {
+    "scout": {"summary": PROSE},
+    "strategist": {
+        "rationale": PROSE,
+        "answers": [{"point": 1, "words": "wider"}],
+        "shapes": [
+            {
+                "widthMultiplier": 1.9,
+                "centerOffsetTicks": 20,
+                "poolIndex": 0,
+                "exposure": "neutral",
+            },
+            {"widthMultiplier": 2.6, "centerOffsetTicks": 0, "poolIndex": 0, "exposure": "neutral"},
+        ],
+    },
+    "critic": {
+        "rationale": PROSE,
+        "judgments": [{"index": 0, "verdict": "revise", "reason": "I like none of it."}],
+    },
+    "arbiter": {"rationale": PROSE, "chosenIndex": 1},
+}
+
+
+class Scripted:
+    """A model that says its lines, and falls silent where it has none."""
+
+    def __init__(self, *silent: str) -> None:
+        self._silent = silent
+
+    async def ask(
+        self, role: Role, prompt: ModelPrompt, schema: type[Reply], on_prose: Callable[[str], None]
+    ) -> Answer[Reply]:
+        if role in self._silent:
+            raise ModelUnavailable(Unavailability.TIMED_OUT, "The model took too long.")
+        raw = json.dumps(REPLIES[role])
+        return Answer(parse_reply(raw, schema, Redactor()).value, Usage(10, 20, False), raw, "test")
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Callable[[bytes], Path]:
+    def keep(record: bytes) -> Path:
+        path = tmp_path / "record.jsonl"
+        path.write_bytes(record)
+        return path
+
+    return keep
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+@pytest.mark.parametrize("silent", [None, (), ("strategist",), ("scout", "arbiter")], ids=str)
+async def test_a_replay_is_the_debate_again(
+    kept: Callable[[bytes], Path], rounds: int, silent: tuple[str, ...] | None
+) -> None:
+    model = None if silent is None else Scripted(*silent)
+    argued = await argue_over(DEADLOCKED, rounds=rounds, model=model)
+    record = read_record(kept(argued.record))
+    assert record.complete
+    report, ended = await replay_debate(record)
+    assert report.matches, report.difference
+    assert report.compared == argued.record.count(b"\n")
+    assert ended == argued.ended
+
+
+@pytest.mark.parametrize(
+    "roles", [(SCOUT,), (STRATEGIST, CRITIC), (SCOUT, STRATEGIST, CRITIC, ARBITER)], ids=" ".join
+)
+async def test_agents_elsewhere_come_to_the_same_plan_on_a_record_that_replays(
+    kept: Callable[[bytes], Path], roles: tuple[Role, ...]
+) -> None:
+    here = await argue_over(DEADLOCKED, model=Scripted())
+    services = DebateServices(Seen(DEADLOCKED), Scripted())
+    async with hosted_agents(LP_FLOW, *roles, services=lambda *_: services) as remote:
+        argued = await argue(
+            start_of(DEADLOCKED, 2), Seen(DEADLOCKED), model=Scripted(), remote=remote
+        )
+    assert argued.plan_bytes == here.plan_bytes
+    assert argued.ended == here.ended
+    report, again = await replay_debate(read_record(kept(argued.record)))
+    assert report.matches, report.difference
+    assert again == argued.ended
+
+
+async def test_a_record_of_the_first_format_is_read_and_said_to_be_old(
+    kept: Callable[[bytes], Path],
+) -> None:
+    argued = await argue_over(DEADLOCKED, model=Scripted())
+    record = read_record(kept(in_first_format(argued.record)))
+    assert (record.format, record.flow) == (1, None)
+    report, again = await replay_debate(record)
+    assert again == argued.ended, "its facts and its model's replies are found"
+    assert not report.matches
+    judged = judge_replay(record, report, None, record.versions)
+    assert judged.verdict is ReplayVerdict.OTHER_VERSION
+    assert "format 1" in judgment_words(judged, report.compared)
+
+
+def test_a_record_of_a_later_format_is_refused(kept: Callable[[bytes], Path]) -> None:
+    sink = MemorySink()
+    RecordWriter(sink, "req_1", {}, Redactor(), flow="lp")
+    body = {**json.loads(sink.lines[0])["body"], "format": 9}
+    path = kept(chained([("header", body)]))
+    with pytest.raises(RecordBrokenError, match="format 9"):
+        read_record(path)
+
+
+async def test_openings_and_failures_replay_too(
+    kept: Callable[[bytes], Path], devnet: DevnetReady
+) -> None:
+    opening = await argue_over(Market(0.03, 2.0).opening((TOKEN0, 10**18), pools=3))
+    report, ended = await replay_debate(read_record(kept(opening.record)))
+    assert report.matches
+    assert ended.plan == opening.plan
+
+    token_id = positions_by_state(devnet.url)["above its range"]
+    async with watching(devnet.url) as eyes:
+        start = FlowStart(token_id=token_id, profile=RiskProfile.BALANCED, max_rounds=2)
+        real = await argue(start, eyes)
+    report, ended = await replay_debate(read_record(kept(real.record)))
+    assert report.matches
+    assert ended == real.ended
+
+
+async def test_a_changed_byte_breaks_the_record_where_it_is(
+    kept: Callable[[bytes], Path],
+) -> None:
+    record = (await argue_over(DEADLOCKED)).record
+    lines = record.splitlines(keepends=True)
+    for number in (0, 3, len(lines) // 2, len(lines) - 1):
+        place = lines[number].index(b'"n":') - 70
+        flipped = bytes([lines[number][place] ^ 1])
+        line = lines[number][:place] + flipped + lines[number][place + 1 :]
+        path = kept(b"".join([*lines[:number], line, *lines[number + 1 :]]))
+        assert verify_record(path).broken_line == number + 1
+        with pytest.raises(RecordBrokenError, match=f"line {number + 1}"):
+            read_record(path)
+
+
+async def test_a_missing_line_and_a_line_too_many_break_it(kept: Callable[[bytes], Path]) -> None:
+    lines = (await argue_over(DEADLOCKED)).record.splitlines(keepends=True)
+    assert verify_record(kept(b"".join(lines[:4] + lines[5:]))).broken_line == 5
+    assert verify_record(kept(b"".join([*lines[:5], *lines[4:]]))).broken_line == 6
+    assert verify_record(kept(b"".join([*lines, lines[-1]]))).broken_line == len(lines) + 1
+    assert verify_record(kept(b"".join(lines)[:-9])).broken_line == len(lines)
+
+
+async def test_a_record_that_was_cut_short_says_so(kept: Callable[[bytes], Path]) -> None:
+    lines = (await argue_over(DEADLOCKED)).record.splitlines(keepends=True)
+    record = read_record(kept(b"".join(lines[:-1])))
+    assert not record.complete
+
+
+@pytest.mark.parametrize("kind", ["agent_thought", "proposal", "plan_ready"])
+async def test_a_record_rewritten_from_its_start_replays_differently(
+    kept: Callable[[bytes], Path], kind: str
+) -> None:
+    """Every hash in it is right, but it is not what the agents say to these facts."""
+    honest = (await argue_over(DEADLOCKED)).record
+    sink = MemorySink()
+    forged_line = None
+    for number, line in enumerate(map(json.loads, honest.splitlines())):
+        body = line["body"]
+        if line["type"] == "header":
+            writer = RecordWriter(sink, body["requestId"], body["versions"], Redactor(), flow="lp")
+            continue
+        if forged_line is None and body.get("kind") == kind:
+            _forge(body["payload"])
+            forged_line = number + 1
+        writer._line(line["type"], json.dumps(body, sort_keys=True, separators=(",", ":")).encode())
+    record = read_record(kept(b"".join(sink.lines)))
+    report, _ = await replay_debate(record)
+    assert not report.matches
+    assert report.difference is not None
+    assert report.difference.line == forged_line
+
+
+def _forge(payload: dict[str, object]) -> None:
+    for name, value in payload.items():
+        if isinstance(value, str):
+            payload[name] = value + "0"
+            return
+        if isinstance(value, dict):
+            _forge(value)
+            return
+
+
+def chained(lines: Iterable[tuple[str, dict[str, object]]]) -> bytes:
+    """These lines with hashes that hold, as anybody could write them."""
+    last, data = FIRST_HASH, b""
+    for number, (kind, body) in enumerate(lines):
+        hashed = f',"n":{number},"type":"{kind}"}}'.encode()
+        last = digest(last.encode() + b'{"body":' + canonical(body) + hashed)
+        data += canonical({"body": body, "hash": last, "n": number, "type": kind}) + b"\n"
+    return data
+
+
+def in_first_format(record: bytes) -> bytes:
+    """As the first version wrote it: facts and replies in lines of their own, no flow named."""
+
+    def older(line: dict[str, Any]) -> tuple[str, dict[str, object]]:
+        body = line["body"]
+        match body:
+            case {"format": _}:
+                return "header", {"format": 1, **{k: body[k] for k in ("requestId", "versions")}}
+            case {"kind": "agent_fact"}:
+                return "fact", body["payload"]
+            case {"kind": "model_reply"}:
+                return "reply", {"role": body["from"], **body["payload"]}
+        return line["type"], body
+
+    return chained(older(json.loads(line)) for line in record.splitlines())

@@ -1,0 +1,167 @@
+"""Ten debates as somebody who was not there would read them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.lp.option_letters import option_letter
+from agents.model.interface import Answer, Usage
+from agents.numbers.profiles import RiskProfile
+from tests.agents.lp.debating import argue_over
+from tests.agents.lp.made_up import DOLLAR_DOLLAR, TOKEN0, TOKEN1, Market
+from tests.agents.lp.made_up_markets import create_context, market_context
+from tests.agents.lp.test_prompts import Stubborn
+from zuno_tui.shown.transcript import readable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agents.bus.envelope import Role
+    from agents.lp.facts import CreateContext, MarketContext
+    from agents.lp.plan import Plan
+    from agents.model.interface import ModelPrompt, Reply
+    from tests.agents.lp.debating import Argued
+
+    Context = MarketContext | CreateContext
+
+LEFT_BEHIND = Market(0.02, 1.6, half_width=0.1, off_centre=2.5, gwei=0.05)
+TEN: dict[str, Context] = {
+    "in range": Market(0.02, 1.6, half_width=0.2).position(),
+    "left, and it pays to follow": LEFT_BEHIND.position(),
+    "left, and gas is too dear": replace(LEFT_BEHIND, gwei=60).position(),
+    "left a moment ago": replace(LEFT_BEHIND, hours_since_action=3.0).position(),
+    "nothing pays": Market(0.03, 0.5, half_width=0.02).position(),
+    "a wide range that does not pay": Market(0.03, 0.7, half_width=0.3).position(),
+    "a hook": market_context("hooked", RiskProfile.CONSERVATIVE),
+    "dear gas": market_context("dear gas", RiskProfile.AGGRESSIVE),
+    "a stable pair": Market(0.0005, 1.3, half_width=0.002, pair=DOLLAR_DOLLAR).position(),
+    "capital": create_context("the other token", RiskProfile.CONSERVATIVE),
+    "capital and no pool that pays": Market(0.02, 0.8).opening((TOKEN0, 10**18)),
+    "dust": Market(0.02, 1.6).opening((TOKEN1, 10)),
+}
+_TICKS = re.compile(r"\bticks?\b|-?\b(?:19\d{4}|27\d{4})\b", re.IGNORECASE)
+_STANCE = re.compile(r"it would be ([A-E])\b|over (HOLD|EXIT)\b")
+
+
+@dataclass
+class Talkative(Stubborn):
+    """Argues with a voice of its own for moving to the first candidate."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said = 0
+
+    async def ask(
+        self, role: Role, prompt: ModelPrompt, schema: type[Reply], on_prose: Callable[[str], None]
+    ) -> Answer[Reply]:
+        body = _spoken(schema.__name__, self._counted)
+        value = schema.model_validate(body)
+        raw = value.model_dump_json(by_alias=True)
+        return Answer(value, Usage(1, 1, estimated=False), raw, "talkative")
+
+    def _counted(self, words: str) -> str:
+        """Never the same twice, as models speak."""
+        self._said += 1
+        return f"{words}, reason {chr(96 + self._said)}."
+
+
+def _spoken(schema: str, said: Callable[[str], str]) -> dict[str, object]:
+    shapes = [{"widthMultiplier": width, "centerOffsetTicks": 40} for width in (0.4, 1.1, 2.2)]
+    if schema == "ScoutReply":
+        return {"summary": said("The pool is as the figures show it")}
+    if schema == "StrategistReply":
+        return {"rationale": said("Moving is better"), "shapes": shapes}
+    if schema == "ArbiterReply":
+        return {"rationale": said("The plan should be A"), "chosenIndex": 0}
+    judgments = [
+        {"index": index, "verdict": "revise", "reason": said("too dear")} for index in range(3)
+    ]
+    return {"rationale": said("I would send these back once more"), "judgments": judgments}
+
+
+def spoken_for(plan: Plan) -> str:
+    """The plan's choice as an agent names it."""
+    index = plan.choice.index
+    return plan.choice.kind.upper() if index is None else option_letter(index)
+
+
+def last_words(argued: Argued) -> dict[str, str]:
+    return {str(turn.role): turn.thought.text for turn in argued.ended.transcript}
+
+
+def lines(argued: Argued) -> list[str]:
+    return [readable(turn.thought) for turn in argued.ended.transcript]
+
+
+def check_reading(argued: Argued) -> None:
+    """What holds of every transcript, whoever speaks."""
+    plan, said = argued.plan, lines(argued)
+    assert len(set(said)) == len(said), "a line is repeated"
+    sentences = Counter(
+        sentence for line in said for sentence in re.split(r"(?<=[.!?])\s+", line) if sentence
+    )
+    assert max(sentences.values()) <= 2, sentences.most_common(1)
+    tables = [turn.thought.table for turn in argued.ended.transcript if turn.thought.table]
+    figures = [cell.text for table in tables for row in table.rows for cell in row.cells]
+    for words in (*said, *figures):
+        assert not _TICKS.search(words), words
+        assert "e+" not in words
+    closing = argued.ended.transcript[-1]
+    assert (closing.role, closing.thought.tag) == (plan.decided_by, "closing")
+    assert closing.thought.text.startswith(f"The plan is {spoken_for(plan)}")
+    assert len(re.findall(r"[.!?](?:\s|$)", closing.thought.text)) == 1
+    assert [turn.thought.tag for turn in argued.ended.transcript].count("standing") == 1
+
+
+@pytest.mark.parametrize("name", TEN)
+async def test_by_the_rules_every_agent_ends_on_the_plan(name: str) -> None:
+    argued = await argue_over(TEN[name])
+    check_reading(argued)
+    assert len(lines(argued)) <= 14
+    stance = last_words(argued).get("strategist")
+    if stance is not None:
+        found = _STANCE.search(stance)
+        assert found is not None, stance
+        assert (found[1] or found[2]) == spoken_for(argued.plan)
+
+
+@pytest.mark.parametrize("name", TEN)
+async def test_with_a_model_the_last_line_names_the_rule_that_overrules(name: str) -> None:
+    argued = await argue_over(TEN[name], model=Talkative())
+    check_reading(argued)
+    plan, tags = argued.plan, [turn.thought.tag for turn in argued.ended.transcript]
+    if "settled" in tags:
+        assert "propose" not in tags
+        assert plan.choice.kind != "move"
+        return
+    # Its Arbiter always asks for A.
+    named = any("should be A" in words for words in argued.said("decision"))
+    if named and spoken_for(plan) != "A":
+        (overruled,) = argued.said("floor")[-1:]
+        assert overruled.startswith("Overruled: A ")
+    if plan.choice.kind != "move":
+        (closing,) = argued.said("closing")
+        reason = plan.choice.reasons[0].removeprefix("HOLD wins: ")
+        assert reason.rstrip(".") in closing
+
+
+async def test_hold_and_exit_stand_beside_every_candidate() -> None:
+    argued = await argue_over(TEN["left, and gas is too dear"])
+    (table,) = [
+        turn.thought.table
+        for turn in argued.ended.transcript
+        if turn.thought.tag == "critique" and turn.thought.round == 1
+    ]
+    assert table is not None
+    assert [row.name for row in table.rows[:3]] == ["HOLD", "EXIT", "A"]
+    assert {len(row.cells) for row in table.rows} == {len(table.columns)}
+    for row, move in zip(table.rows[2:], argued.plan.candidates, strict=False):
+        assert (row.cells[-2].passed is True) <= (argued.plan.choice.kind == "move")
+        assert row.name == option_letter(move.index or 0)
+        assert {cell.passed for cell in row.cells[:3]} <= {True, False}
+        assert row.cells[-1].text.partition(",")[0] in ("accept", "revise", "veto")

@@ -1,0 +1,154 @@
+"""What the tools answer, counted a second time from the same facts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import exp, log, sqrt
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.lp.facts import PricePathFacts
+from agents.lp.observe.pool_facts import depth_of
+from agents.lp.path_steps import path_steps
+from agents.lp.tools.arguments import DepthArguments, LastSwapsArguments, VolatilityArguments
+from agents.lp.tools.pool_answers import (
+    NO_SWAPS,
+    band_depth,
+    depth_answer,
+    hook_answer,
+    last_swaps_answer,
+    volatility_answer,
+    window_moves,
+)
+from agents.model.brief import Brief
+from chain.base.canonical import canonical
+from chain.pools.quote import quote_exact_input
+from tests.agents.lp.made_up_markets import COIN, market_context
+
+if TYPE_CHECKING:
+    from agents.lp.facts import ObservedPool
+
+HOUR = 3_600
+ROOT = 10**12
+
+
+def path(*closes: float, hours: int = 1) -> PricePathFacts:
+    """A step every so many hours, the last one now; prices against the present one."""
+    roots = [round((sqrt(price) - 1) * ROOT) for price in closes]
+    steps = tuple(
+        (
+            (len(roots) - 2 - place) * hours * HOUR,
+            after,
+            min(before, after),
+            max(before, after),
+            2 * 10**12,
+            10**6,
+        )
+        for place, (before, after) in enumerate(pairwise(roots))
+    )
+    return PricePathFacts(opening=roots[0], liquidity_unit=10**12, swaps=len(steps), steps=steps)
+
+
+def pool(**paths: PricePathFacts | None) -> ObservedPool:
+    return market_context("outside").observed.model_copy(update=paths)
+
+
+def test_a_window_counts_its_own_hours_and_no_others() -> None:
+    closes = [1.0, 1.1, 1.0, 1.02, 1.01, 1.0]
+    steps = path_steps(path(*closes), 1 << 96)
+    moved = window_moves(steps, 3)
+    assert moved is not None
+    returns = [log(1.02), log(1.01 / 1.02), log(1 / 1.01)]
+    assert moved.daily_sigma == pytest.approx(sqrt(24 / 3 * sum(one * one for one in returns)))
+    assert (moved.hours, moved.busy_hours) == (3, 3)
+    assert [moved.lowest, moved.highest] == pytest.approx([0, 0.02])
+    assert moved.net == pytest.approx(0, abs=1e-9)
+    assert moved.efficiency == pytest.approx(0, abs=1e-9)
+
+
+def test_hours_without_a_swap_count_as_hours_and_unknown_ones_do_not() -> None:
+    steps = path_steps(path(1.0, 1.05, 1.0, hours=10), 1 << 96)
+    quiet, short = window_moves(steps, 8), window_moves(steps, 100)
+    assert quiet is not None
+    assert short is not None
+    assert (quiet.hours, quiet.busy_hours) == (8, 1)
+    assert quiet.daily_sigma == pytest.approx(sqrt(24 / 8) * log(1.05))
+    # The first swap ended its hour ten hours ago: eleven hours are known, not a hundred.
+    assert (short.hours, short.busy_hours) == (11, 2)
+
+
+def test_where_no_swap_is_known_nothing_is_made_up() -> None:
+    brief = Brief("")
+    assert volatility_answer(brief, pool(), VolatilityArguments(hours=48)) == NO_SWAPS
+    assert not brief.ledger.quantities
+    assert "known" in last_swaps_answer(brief, pool(), LastSwapsArguments())
+
+
+def test_what_lies_above_the_price_is_what_a_swap_to_there_would_take() -> None:
+    """The depth up to a price against the exact replay of the swap that moves the pool there."""
+    observed = pool()
+    found = band_depth(observed.pool, 0.0, 0.01)
+    assert found is not None
+    assert found.whole
+    assert found.mean == pytest.approx(1)
+    root, liquidity = observed.pool.sqrt_price_x96 / (1 << 96), observed.pool.liquidity
+    assert found.amount1 == pytest.approx(liquidity * root * (1 - sqrt(0.99)))
+    put_in = liquidity * root * (sqrt(1.01) - 1) / (1 - observed.pool.lp_fee / 1e6)
+    paid = quote_exact_input(depth_of(observed.pool), round(put_in), zero_for_one=False)
+    assert found.amount0 == pytest.approx(paid.amount_out, rel=1e-4)
+
+
+def test_depth_beside_the_price_is_of_one_token_and_beyond_what_was_read_it_is_said() -> None:
+    facts = pool().pool
+    above = band_depth(facts, 0.2, 0.05)
+    assert above is not None
+    assert above.amount1 == 0 < above.amount0
+    far = band_depth(facts, exp(3.1) - 1, 0.3)
+    assert far is not None
+    assert not far.whole
+    assert band_depth(facts, exp(5) - 1, 0.1) is None
+    for center, numbers, side in ((0, 4, "present price"), (-2, 5, "below"), (3, 5, "above")):
+        asked = DepthArguments(width_percent=1, center_percent=center)
+        words = depth_answer(Brief(""), pool(), asked)
+        assert words.count("[n") == numbers
+        assert side in words
+
+
+def test_each_swap_is_told_with_what_it_paid() -> None:
+    observed = pool(day_path=path(1.0, 1.01, 1.0))
+    brief = Brief("")
+    words = last_swaps_answer(brief, observed, LastSwapsArguments(count=1))
+    count, age, moved, fees, volume = (one.value for one in brief.ledger.quantities.values())
+    assert [float(count), float(age)] == [2, 0]
+    assert float(moved) == pytest.approx(1 / 1.01 - 1, rel=1e-6)
+    root = observed.pool.sqrt_price_x96 / (1 << 96)
+    # 2·10⁻⁶ of the full-range worth of 10¹⁸ of liquidity, in currency1 at a millionth of a dollar.
+    assert float(fees) == pytest.approx(2e-6 * 2 * 1e18 * root * 1e-6, rel=1e-6)
+    assert float(volume) == pytest.approx(float(fees) / 0.0005)
+    assert brief.ledger.check(words).flags == ()
+
+
+def test_a_hook_is_told_by_what_it_can_do_and_whether_it_is_trusted() -> None:
+    plain = pool()
+    assert hook_answer(plain, ()) == "The pool has no hook."
+    hooks = {"hooks": COIN, "hook_danger": "dangerous", "hook_powers": ("It can keep it.",)}
+    hooked = plain.model_copy(update={"pool": plain.pool.model_copy(update=hooks)})
+    assert "dangerous. It can keep it." in hook_answer(hooked, ())
+    assert len(hook_answer(hooked, (COIN,))) > len(hook_answer(hooked, ()))
+
+
+def test_the_same_facts_give_the_same_bytes() -> None:
+    observed = pool(week_path=path(1.0, 1.01, 1.02), day_path=path(1.0, 1.01))
+    texts = set()
+    for _ in range(2):
+        brief = Brief("")
+        texts.add(
+            canonical(
+                [
+                    volatility_answer(brief, observed, VolatilityArguments(hours=2)),
+                    last_swaps_answer(brief, observed, LastSwapsArguments()),
+                ]
+            )
+        )
+    assert len(texts) == 1
