@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from agents.model.claims import ClaimLedger, without_ids
-from agents.model.interface import ModelPrompt
+from agents.model.interface import ModelPrompt, PromptImage
 from agents.model.quoting import STRUCK, quotation
 
 if TYPE_CHECKING:
@@ -20,10 +20,11 @@ class Brief(Struct):
     system: str
     ledger: ClaimLedger = field(default_factory=ClaimLedger)
     lines: list[str] = field(default_factory=list)
+    image: PromptImage | None = None
 
     @property
     def prompt(self) -> ModelPrompt:
-        return ModelPrompt(system=self.system, user="\n".join(self.lines))
+        return ModelPrompt(self.system, "\n".join(self.lines), self.image)
 
     def say(self, line: str) -> None:
         self.lines.append(line)

@@ -220,4 +220,5 @@ def _question(prompt: ModelPrompt, schema: type[Reply]) -> Question:
         messages=(("system", prompt.system), ("user", prompt.user)),
         schema_name=schema.__name__,
         schema=strict_schema(schema),
+        image=b"" if prompt.image is None else prompt.image.png,
     )

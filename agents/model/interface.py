@@ -18,13 +18,23 @@ if TYPE_CHECKING:
 Reply = TypeVar("Reply", bound=BaseModel)
 
 
+class PromptImage(Struct, frozen=True):
+    """A picture for a model that sees; a record knows it by its hash."""
+
+    sha256: str
+    png: bytes = b""
+    """Empty where a record is run again."""
+
+
 class ModelPrompt(Struct, frozen=True):
     system: str
     user: str
+    image: PromptImage | None = None
 
     @property
     def digest(self) -> str:
-        return digest(canonical({"system": self.system, "user": self.user}))
+        seen = {} if self.image is None else {"image": self.image.sha256}
+        return digest(canonical({"system": self.system, "user": self.user, **seen}))
 
 
 class Usage(Struct, frozen=True):

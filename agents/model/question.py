@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
     MessageRole = Literal["system", "user", "assistant"]
 
+_IMAGE_TOKENS = 3_000
+"""More than a picture of ours takes."""
+
 
 class Question(Struct, frozen=True):
     messages: tuple[tuple[MessageRole, str], ...]
@@ -27,6 +31,8 @@ class Question(Struct, frozen=True):
     tools: tuple[OfferedTool, ...] = ()
     turns: tuple[ToolTurn, ...] = ()
     """What was looked up already."""
+    image: bytes = b""
+    """A PNG, shown beside the first words of the person."""
 
     def again(self, reply: str, complaint: str) -> Question:
         """The same question after a reply that could not be used."""
@@ -48,6 +54,9 @@ class Question(Struct, frozen=True):
         messages: list[dict[str, object]] = [
             {"role": role, "content": text} for role, text in self._told(able)
         ]
+        if self.image:
+            first = next(one for one in messages if one["role"] == "user")
+            first["content"] = [{"type": "text", "text": first["content"]}, _picture(self.image)]
         if self.offers_tools(able):
             for turn in self.turns:
                 messages += _turn_messages(turn)
@@ -57,7 +66,8 @@ class Question(Struct, frozen=True):
         texts = [text for _, text in self.messages]
         offered = [f"{tool.name} {tool.does} {_json(tool.schema)}" for tool in self.tools]
         looked_up = [turn.told() for turn in self.turns]
-        return estimated_tokens(*texts, *offered, *looked_up, _json(self.schema))
+        seen = _IMAGE_TOKENS if self.image else 0
+        return seen + estimated_tokens(*texts, *offered, *looked_up, _json(self.schema))
 
     def _told(self, able: ServerAbilities) -> tuple[tuple[MessageRole, str], ...]:
         """The messages, with the schema in words where the server does not hold the model to it."""
@@ -72,6 +82,11 @@ class Question(Struct, frozen=True):
         if able.takes_system:
             return (("system", system), ("user", first), *rest)
         return (("user", f"{system}\n\n{first}"), *rest)
+
+
+def _picture(png: bytes) -> dict[str, object]:
+    url = f"data:image/png;base64,{b64encode(png).decode()}"
+    return {"type": "image_url", "image_url": {"url": url}}
 
 
 def _turn_messages(turn: ToolTurn) -> Iterator[dict[str, object]]:

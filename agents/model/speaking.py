@@ -36,6 +36,10 @@ class Spoken(Struct, Generic[Reply], frozen=True):
 
     reply: Reply | None
     silence: str = ""
+    model: str = ""
+    """Who replied."""
+    reason: Unavailability | None = None
+    """Why nobody did; None where nobody was asked."""
 
 
 async def ask(
@@ -47,8 +51,8 @@ async def ask(
     try:
         answer = await ask_on_record(context, model, brief.prompt, schema)
     except ModelUnavailable as error:
-        return Spoken(None, f"{error} {RULES_INSTEAD}")
-    return Spoken(answer.value)
+        return Spoken(None, f"{error} {RULES_INSTEAD}", reason=error.reason)
+    return Spoken(answer.value, model=answer.model)
 
 
 async def ask_on_record(

@@ -10,7 +10,7 @@ from agents.trade.leverage_guard import GuardFacts, VenueExposure, guard
 from agents.trade.limits import DeskLimits
 from agents.trade.payloads import snapshot_hash
 from agents.trade.plan import HedgePlan, TradePlan, identified
-from agents.trade.risk_rules import HOLD, RiskFacts, Sizing, judge_risk
+from agents.trade.risk_rules import HOLD, RiskFacts, RiskRule, Sizing, judge_risk
 from agents.trade.styles import OrderSize, styled_orders
 from agents.trade.terms import ExecutionStyle, Objective, SectionName, TradeDecision
 from agents.trade.triage import is_options_panic
@@ -27,6 +27,8 @@ _THIN = 0.25
 """Of what rests within 20 levels: more than this at once is sliced instead."""
 _LEVELS = 20
 _FUNDINGS_A_DAY = 3
+_FAILURES = ("unknown", RiskRule.UNPARSABLE.value)
+"""How notes begin that tell of something missing."""
 
 
 def desk_limits(settings: DeskSettings) -> DeskLimits:
@@ -98,7 +100,7 @@ def concluded(case: RiskVerdict) -> tuple[TradePlan, GuardJudgment]:
     for stage in (*case.ladder[3:], step):
         if stage.notes and stage.decision is TradeDecision.HOLD:
             reason = f"{stage.stage}: {', '.join(stage.notes)}"
-            by_failure = any(note.startswith("unknown") for note in stage.notes)
+            by_failure = any(note.startswith(_FAILURES) for note in stage.notes)
     if decision.opens and coins == 0:
         decision, reason = TradeDecision.HOLD, "what is left is less than the venue takes"
     outright = question.objective is Objective.TRADE and decision.opens
@@ -143,7 +145,7 @@ def concluded(case: RiskVerdict) -> tuple[TradePlan, GuardJudgment]:
         reasoning=case.draft.reasoning,
         sections=case.context.sections,
         hedge=_hedge_plan(case, orders, decision),
-        decided_by="rules",
+        decided_by=case.decided_by,
         snapshot_hash=snapshot_hash(case.market),
     )
     return identified(plan), judged

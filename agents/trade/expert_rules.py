@@ -13,6 +13,7 @@ from agents.trade.findings import (
 )
 from agents.trade.indicators import mean
 from agents.trade.levels import level_set, volume_poc
+from agents.trade.liquidation_map import largest_pools, liquidation_map
 from agents.trade.terms import Bias, MarketAnomaly, SectionName, bias_of
 from agents.trade.triage import is_options_panic
 
@@ -213,14 +214,14 @@ def geometry_finding(market: MarketSnapshot, context: TradeContext) -> GeometryF
 def key_levels(levels: Sequence[PriceLevel], candles: Sequence[Candle], mark: float) -> KeyLevels:
     below = [one.price for one in levels if one.price < mark]
     above = [one.price for one in levels if one.price > mark]
-    swing = [one for one in levels if one.name.startswith("swing")]
+    pool_below, pool_above = largest_pools(liquidation_map(candles, mark), mark)
     return KeyLevels(
         immediate_support=max(below, default=None),
         immediate_resistance=min(above, default=None),
         major_support=min(below, default=None),
         major_resistance=max(above, default=None),
-        liquidation_pool_above=max((one.price for one in swing if one.price > mark), default=None),
-        liquidation_pool_below=min((one.price for one in swing if one.price < mark), default=None),
+        liquidation_pool_above=None if pool_above is None else pool_above.price,
+        liquidation_pool_below=None if pool_below is None else pool_below.price,
         volume_poc=volume_poc(candles) if candles else None,
     )
 

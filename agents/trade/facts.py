@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -67,6 +67,8 @@ class BookFacts(Payload):
 class MarketSnapshot(Payload):
     """One contract at one moment of its venue's clock."""
 
+    travels_on: ClassVar[bool] = True
+
     symbol: str
     venue: str
     venue_kind: VenueKind
@@ -81,6 +83,8 @@ class MarketSnapshot(Payload):
     book: BookFacts | None
     interest_change: Measure | None
     """Of open interest within the last full hour."""
+    funding: tuple[tuple[int, Measure], ...] = ()
+    """When and how much was paid lately, the oldest first."""
 
 
 class ContextSection(Payload):
@@ -188,6 +192,8 @@ class DeskSettings(Payload):
 class DeskQuestion(Payload):
     """What is asked, and everything that only the person's own home can tell."""
 
+    travels_on: ClassVar[bool] = True
+
     asked_at: int
     """By the person's clock, which tells how old a plan is; a demo's venue may run faster."""
     symbol: str
@@ -204,6 +210,8 @@ class DeskQuestion(Payload):
 
 class TradeContext(Payload):
     """The twelve sections, each once."""
+
+    travels_on: ClassVar[bool] = True
 
     sections: tuple[ContextSection, ...]
 

@@ -24,6 +24,12 @@ class RegimeCall(Payload):
     weights: dict[ExpertName, Confidence]
     """The directive in numbers."""
     fallback: bool
+    by_rules: MarketRegime | None = None
+    """What the numbers alone say, where a model has spoken."""
+
+    @property
+    def measured(self) -> MarketRegime:
+        return self.by_rules or self.regime
 
 
 class TurnBudget(Payload):

@@ -35,11 +35,11 @@ from agents.trade.payloads import (
     TradeKind,
     TradePlanReady,
 )
-from agents.trade.services import TradeServices, recorded_trade_services
+from agents.trade.services import MODELS_INPUT, TradeServices, recorded_trade_services
 from agents.trade.stages import desk, judge, leverage_guard, meta, risk_manager, synthesis, triage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from agents.bus.ambient import Ambient, BusLimits
     from agents.bus.envelope import Role
@@ -47,9 +47,10 @@ if TYPE_CHECKING:
     from agents.bus.record import RecordWriter
     from agents.bus.replay import Record, ReplayReport
     from agents.bus.run import FlowOutcome, Listener, SpokenTurn
+    from agents.model.interface import Model
     from agents.trade.facts import DeskQuestion
     from agents.trade.plan import TradePlan
-    from agents.trade.services import DeskEyes
+    from agents.trade.services import ChartArtist, DeskEyes
 
 TRADE_FLOW = FlowSpec(
     name=FLOW,
@@ -91,19 +92,29 @@ async def hold_desk(
     *,
     ambient: Ambient,
     request_id: str,
+    model: Model | None = None,
+    names: Mapping[str, str] | None = None,
+    artist: ChartArtist | None = None,
     limits: BusLimits | None = None,
+    tokens: int | None = None,
     listener: Listener | None = None,
     on_crash: Callable[[Role, Exception], None] | None = None,
 ) -> DeskEnd:
-    """Argue until there is a plan; everything said and seen goes into the record."""
+    """Argue until there is a plan; everything said and seen goes into the record.
+
+    `names` are the models that roles ask; a role without one speaks by its rules.
+    """
+    asked = {} if model is None else dict(names or {})
     outcome = await run_flow(
         TRADE_FLOW,
         FlowDeskStart(question=question),
-        TradeServices(eyes),
+        TradeServices(eyes, model, artist, asked),
         record,
         ambient=ambient,
         request_id=request_id,
+        inputs={MODELS_INPUT: asked},
         limits=limits,
+        tokens=tokens,
         listener=listener,
         on_crash=on_crash,
     )

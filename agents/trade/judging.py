@@ -18,6 +18,7 @@ from agents.trade.expected_value import (
 from agents.trade.hedge import HEDGE_RATIOS, HedgeChange, hedged_quantity
 from agents.trade.indicators import average_true_ranges
 from agents.trade.levels import PriceLevel, level_set, nearest_beyond, to_step
+from agents.trade.opinions import agreed_decision, asked_prices, lowered, stepped_ratio
 from agents.trade.plan import DraftReasoning, LadderStep, TradeDraft, TradeOdds
 from agents.trade.risk_rules import Sizing
 from agents.trade.terms import MarketRegime, SectionName, TradeDecision, TradeMode
@@ -25,8 +26,10 @@ from agents.trade.voting import count_votes
 
 if TYPE_CHECKING:
     from agents.trade.limits import DeskLimits
+    from agents.trade.opinions import AskedPrices, HedgeOpinion, JudgeOpinion
     from agents.trade.payloads import SynthesisReady
     from agents.trade.voting import ExpertVote
+    from chain.exchange.public.market import Candle
 
 _HOLD_HOURS = {TradeMode.SWING: 24.0, TradeMode.POSITION: 168.0}
 _STOP_RANGE = (0.75, 5.0)
@@ -61,16 +64,16 @@ class _Prices(Struct, frozen=True):
     take_profit: float
 
 
-def judge_trade(case: SynthesisReady, limits: DeskLimits) -> JudgedCase:
+def judge_trade(
+    case: SynthesisReady, limits: DeskLimits, opinion: JudgeOpinion | None = None
+) -> JudgedCase:
+    """By the vote; a judge with an opinion may be more careful than the vote, never bolder."""
     vote = _vote(case, limits)
-    held = case.question.account.held(case.question.symbol)
-    wanted = _wanted(vote, held, limits)
-    prices = _prices(case, wanted) if wanted.opens else None
-    reason = _why(case, vote, wanted, held)
-    if wanted.opens and prices is None:
-        wanted, reason = TradeDecision.HOLD, "no level of the chart fits a stop and a profit"
-    odds = None if prices is None else _odds(case, vote, prices, wanted.sign, limits)
-    drafted = _sized(case, vote, wanted)
+    side = _side(case, vote, limits, opinion)
+    odds, reason = side.odds, side.reason
+    drafted = _sized(case, vote, side.decision)
+    if opinion is not None:
+        drafted = lowered(drafted, opinion.allocation_pct, opinion.leverage)
     steps = [ladder_step("judge", drafted, case)]
     after = drafted
     if odds is not None and is_vetoed(odds.expected_pct):
@@ -85,15 +88,76 @@ def judge_trade(case: SynthesisReady, limits: DeskLimits) -> JudgedCase:
         after = Sizing(after.decision, scaled, after.leverage)
     note = () if after.allocation_pct == steps[-1].allocation_pct else ("risk_budget",)
     steps.append(ladder_step("budget", after, case, *note))
-    draft = _draft(case, vote, drafted, reason, prices=prices, odds=odds)
+    draft = _draft(case, vote, drafted, reason, prices=side.prices, odds=odds)
+    if opinion is not None:
+        draft = draft.model_copy(
+            update={
+                "reasoning": opinion.reasoning,
+                "hold_duration": opinion.hold_duration or draft.hold_duration,
+                "ev_rationale": f"{draft.ev_rationale}; {opinion.ev_rationale}",
+                "key_factors": opinion.key_factors or draft.key_factors,
+            }
+        )
     return JudgedCase(draft, after, odds, None, reason, tuple(steps))
 
 
-def judge_hedge(case: SynthesisReady, limits: DeskLimits) -> JudgedCase:
+class _Side(Struct, frozen=True):
+    """What is decided before it is sized."""
+
+    decision: TradeDecision
+    reason: str
+    prices: _Prices | None = None
+    odds: TradeOdds | None = None
+
+
+def _side(
+    case: SynthesisReady, vote: ExpertVote, limits: DeskLimits, opinion: JudgeOpinion | None
+) -> _Side:
+    held = case.question.account.held(case.question.symbol)
+    by_vote = _wanted(vote, held, limits)
+    wanted = by_vote if opinion is None else agreed_decision(by_vote, opinion.decision, held)
+    reason = _why(case, vote, wanted, held)
+    if wanted is not by_vote:
+        reason = f"the judge does not follow the vote for {by_vote.value}"
+    if not wanted.opens:
+        return _Side(wanted, reason)
+    prices = _prices(case, wanted)
+    if prices is None:
+        return _Side(TradeDecision.HOLD, "no level of the chart fits a stop and a profit")
+    claimed = vote.claimed_probability_pct
+    if opinion is not None:
+        claimed = min(claimed, opinion.win_pct)
+    odds = _odds(case, claimed, prices, wanted.sign, limits)
+    # No choice of levels makes worth it what the rules' own levels do not.
+    if opinion is not None and not is_vetoed(odds.expected_pct):
+        asked = asked_prices(opinion, judged_levels(case), prices.entry, wanted.sign)
+        if asked.wrong_side:
+            return _Side(TradeDecision.HOLD, "the judge's stop or profit is on the wrong side")
+        prices = _fitting(case, asked, prices)
+        odds = _odds(case, claimed, prices, wanted.sign, limits)
+    return _Side(wanted, reason, prices, odds)
+
+
+def _fitting(case: SynthesisReady, asked: AskedPrices, own: _Prices) -> _Prices:
+    """What was asked for where it keeps the rules' distances, else the rules' own."""
+    step, span = case.market.price_step, _span(case)
+    stop = own.stop if asked.stop is None else to_step(asked.stop, step)
+    profit = own.take_profit if asked.take_profit is None else to_step(asked.take_profit, step)
+    risk, reward = abs(own.entry - stop), abs(profit - own.entry)
+    least, most = (span * times for times in _STOP_RANGE)
+    fits = least <= risk <= most and _LEAST_REWARD <= reward / risk <= _MOST_REWARD
+    return _Prices(own.entry, stop, profit) if fits else own
+
+
+def judge_hedge(
+    case: SynthesisReady, limits: DeskLimits, opinion: HedgeOpinion | None = None
+) -> JudgedCase:
     """How much of the position's coins to sell short; what is sold lowers risk, so it needs no
     expected gain and no budget for risk."""
     vote = _vote(case, limits)
-    ratio = hedge_ratio(case.regime.regime, vote, limits)
+    ratio = hedge_ratio(case.regime.measured, vote, limits)
+    if opinion is not None:
+        ratio = stepped_ratio(opinion.ratio, ratio)
     hedge, market = case.question.hedge, case.market
     if hedge is None:
         raise ValueError("a hedge is asked for without its position")
@@ -118,6 +182,9 @@ def judge_hedge(case: SynthesisReady, limits: DeskLimits) -> JudgedCase:
         ladder_step(stage, sizing, case) for stage in ("judge", "expected_value", "budget")
     )
     draft = _draft(case, vote, sizing, reason)
+    if opinion is not None:
+        words = {"counter_scenario": opinion.counter_scenario, "final_logic": opinion.final_logic}
+        draft = draft.model_copy(update={"reasoning": draft.reasoning.model_copy(update=words)})
     return JudgedCase(draft, sizing, None, ratio, reason, steps)
 
 
@@ -178,15 +245,28 @@ def _sized(case: SynthesisReady, vote: ExpertVote, wanted: TradeDecision) -> Siz
     return Sizing(wanted, min(vote.strength * 100, 100.0), leverage)
 
 
+def _series(case: SynthesisReady) -> tuple[Candle, ...]:
+    swing = case.question.mode is TradeMode.SWING
+    return (case.market.hours if swing else case.market.slow).candles
+
+
+def _span(case: SynthesisReady) -> float:
+    """The average true range; 0 where there are too few candles."""
+    ranges = average_true_ranges(_series(case))
+    return ranges[-1] if ranges else 0.0
+
+
+def judged_levels(case: SynthesisReady) -> tuple[PriceLevel, ...]:
+    """Where stops and profits may lie."""
+    return level_set(_series(case), _range_bounds(case))
+
+
 def _prices(case: SynthesisReady, wanted: TradeDecision) -> _Prices | None:
     """Entry at the mark; stop and profit on levels of the chart, or nothing."""
-    market, sign = case.market, wanted.sign
-    series = market.hours if case.question.mode is TradeMode.SWING else market.slow
-    ranges = average_true_ranges(series.candles)
-    if not ranges:
+    market, sign, span = case.market, wanted.sign, _span(case)
+    if not span:
         return None
-    span, entry = ranges[-1], to_step(market.mark, market.price_step)
-    levels = level_set(series.candles, _range_bounds(case))
+    entry, levels = to_step(market.mark, market.price_step), judged_levels(case)
     least, most = (span * times for times in _STOP_RANGE)
     stop = nearest_beyond(levels, entry, up=sign < 0, least=least, most=most)
     if stop is None:
@@ -209,7 +289,7 @@ def _range_bounds(case: SynthesisReady) -> tuple[PriceLevel, ...]:
 
 
 def _odds(
-    case: SynthesisReady, vote: ExpertVote, prices: _Prices, sign: int, limits: DeskLimits
+    case: SynthesisReady, claimed: float, prices: _Prices, sign: int, limits: DeskLimits
 ) -> TradeOdds:
     account, record = case.question.account, case.question.record
     book = case.market.book
@@ -224,7 +304,6 @@ def _odds(
             _HOLD_HOURS[case.question.mode],
         ),
     )
-    claimed = vote.claimed_probability_pct
     win = shrunk_probability_pct(claimed, record.resolved, limits.resolved_for_trust)
     seen = outlook(prices.entry, prices.stop, prices.take_profit, win, costs)
     return TradeOdds(

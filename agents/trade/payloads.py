@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 
 from agents.bus.envelope import Registry, Role
 from agents.bus.payload import Measure, Payload
@@ -85,6 +86,8 @@ class TriageDone(RegimeClassified):
 class ChartReady(TriageDone):
     levels: tuple[tuple[Measure, str], ...]
     """The chart's own truth: every level it may be read to show."""
+    picture: str = ""
+    """The hash of the picture; empty where none was drawn."""
 
 
 class ExpertSpoke(Payload):
@@ -102,6 +105,7 @@ class DecisionDraft(SynthesisReady):
     hedge_ratio: Measure | None
     reason: str
     ladder: tuple[LadderStep, ...]
+    decided_by: Literal["rules", "model"] = "rules"
 
 
 class RiskVerdict(DecisionDraft):

@@ -23,6 +23,10 @@ class RiskRule(StrEnum):
     VENUE_SIZE = "venue_size"
     VENUE_LEVERAGE = "venue_leverage"
     UNKNOWN_FUNDING = "unknown_funding"
+    OFFICER = "officer"
+    """The officer's own judgment, beyond the rules."""
+    UNPARSABLE = "cro_unparsable"
+    """The officer spoke, and nobody can tell what was meant."""
 
 
 class Sizing(Struct, frozen=True):

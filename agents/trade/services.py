@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from agents.bus.envelope import CLI, Kind
 from agents.bus.payload import AgentFact, Payload
 from agents.bus.worker import Outgoing
+from agents.model.interface import PromptImage
+from agents.model.recorded import RecordedModel
 from agents.trade.facts import ContextSection, MarketSnapshot
-from agents.trade.payloads import DESK
+from agents.trade.payloads import CHART, DESK
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agents.bus.replay import Record
+    from agents.model.interface import Model
+    from agents.trade.chart_facts import ChartFacts
     from agents.trade.facts import DeskQuestion
 
+MODELS_INPUT = "models"
+"""Who is asked for each role, as the record says it; empty where the rules speak alone."""
 _OBSERVATION = "observation"
+_PICTURE = "picture"
 
 
 class DeskObservation(Payload):
@@ -35,8 +44,26 @@ class DeskEyes(Protocol):
     async def look(self, question: DeskQuestion) -> DeskObservation: ...
 
 
+class ChartArtist(Protocol):
+    """Who draws the chart."""
+
+    async def draw(self, facts: ChartFacts) -> str:
+        """The hash of the picture; empty where it cannot be drawn."""
+        ...
+
+    def picture(self, sha256: str) -> PromptImage:
+        """A picture that was drawn."""
+        ...
+
+
 class TradeServices(Struct, frozen=True):
+    """Without a model the rules speak, without an artist nobody sees a picture."""
+
     eyes: DeskEyes
+    model: Model | None = None
+    artist: ChartArtist | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The model that each role asks first."""
 
 
 def observed(seen: DeskObservation) -> Outgoing:
@@ -45,8 +72,37 @@ def observed(seen: DeskObservation) -> Outgoing:
     return Outgoing(Kind.AGENT_FACT, CLI, AgentFact(name=_OBSERVATION, value=value))
 
 
+def pictured(sha256: str) -> Outgoing:
+    """Which picture was drawn, for the record."""
+    return Outgoing(Kind.AGENT_FACT, CLI, AgentFact(name=_PICTURE, value=sha256))
+
+
+def drawn_picture(record: Record) -> str:
+    """The hash of the picture that a record tells of; empty where none was drawn."""
+    return str(record.fact(CHART, _PICTURE) or "")
+
+
 def recorded_trade_services(record: Record) -> TradeServices:
-    return TradeServices(RecordedDesk(record))
+    names = record.inputs().get(MODELS_INPUT)
+    asked = (
+        {str(role): str(name) for role, name in names.items()} if isinstance(names, dict) else {}
+    )
+    model = RecordedModel(record.replies()) if asked else None
+    artist = None if record.fact(CHART, _PICTURE) is None else RecordedArtist(record)
+    return TradeServices(RecordedDesk(record), model, artist, asked)
+
+
+class RecordedArtist:
+    """Knows the picture that was drawn by its hash alone."""
+
+    def __init__(self, record: Record) -> None:
+        self._sha256 = drawn_picture(record)
+
+    async def draw(self, facts: ChartFacts) -> str:  # noqa: ARG002 - it was drawn before
+        return self._sha256
+
+    def picture(self, sha256: str) -> PromptImage:
+        return PromptImage(sha256)
 
 
 class RecordedDesk:

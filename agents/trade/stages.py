@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from agents.bus.envelope import CLI
 from agents.bus.worker import Outgoing
-from agents.model.speaking import thought
+from agents.model.interface import Unavailability
+from agents.model.speaking import model_thought, thought
+from agents.trade.asking import asides, asked_model, office_reply
+from agents.trade.briefing import judge_brief, meta_brief, risk_brief, synthesis_brief
 from agents.trade.concluding import concluded, desk_limits, failed_plan, judged_risk
 from agents.trade.facts import TradeContext
 from agents.trade.findings import TriageReport, TurnBudget
-from agents.trade.judging import judge_hedge, judge_trade, ladder_step
+from agents.trade.judging import judge_hedge, judge_trade, judged_levels, ladder_step
+from agents.trade.opinions import (
+    careful_regime,
+    hedge_opinion,
+    judge_opinion,
+    tightened,
+    worded_map,
+)
 from agents.trade.payloads import (
     CHART,
     JUDGE,
@@ -36,7 +46,8 @@ from agents.trade.payloads import (
     TriageDone,
 )
 from agents.trade.regime_rules import classify
-from agents.trade.risk_rules import Sizing
+from agents.trade.replies import HedgeReply, JudgeReply, RegimeReply, RiskReply, SynthesisReply
+from agents.trade.risk_rules import HOLD, RiskRule, Sizing
 from agents.trade.services import observed
 from agents.trade.synthesis import conflict_map
 from agents.trade.terms import ExpertName, Objective, SectionName, SectionStatus
@@ -47,6 +58,7 @@ if TYPE_CHECKING:
 
     from agents.bus.envelope import Envelope
     from agents.bus.worker import HandlerContext
+    from agents.model.brief import Brief
     from agents.trade.services import TradeServices
 
 _EXPERT_COSTS = {
@@ -56,6 +68,8 @@ _EXPERT_COSTS = {
     ExpertName.GEOMETRY: 25,
 }
 _TOTAL_BUDGET = 100
+_UNREADABLE = (Unavailability.INVALID, Unavailability.MALFORMED)
+JudgesReply = TypeVar("JudgesReply", JudgeReply, HedgeReply)
 
 
 async def desk(
@@ -94,7 +108,21 @@ async def meta(
         return
     limits = desk_limits(first.question.settings)
     regime = classify(first.market, gathered.context, limits)
-    yield thought(0, "regime", f"{regime.regime.value}: {regime.rationale}.")
+    reply = None
+    if asked_model(context) is not None:
+        brief = meta_brief(context.role, first.question, first.market, gathered.context, regime)
+        spoken = await office_reply(context, brief, RegimeReply)
+        for aside in asides(context, spoken):
+            yield aside
+        if (reply := spoken.reply) is not None:
+            regime = careful_regime(reply, regime, brief)
+            lead = f"{regime.regime.value}: "
+            yield model_thought(0, "regime", reply.rationale, brief, lead=lead)
+            if regime.regime is not reply.regime:
+                words = f"{reply.regime.value} would allow more than the numbers do: overruled."
+                yield thought(0, "floor", words)
+    if reply is None:
+        yield thought(0, "regime", f"{regime.regime.value}: {regime.rationale}.")
     yield Outgoing(
         TradeKind.REGIME_CLASSIFIED,
         TRIAGE,
@@ -169,6 +197,14 @@ async def synthesis(
     if not isinstance(case, TriageDone):
         return
     conflicts = conflict_map(findings, case.regime, case.question.mode)
+    if asked_model(context) is not None:
+        brief = synthesis_brief(context.role, case, findings, conflicts)
+        worded = await office_reply(context, brief, SynthesisReply)
+        for aside in asides(context, worded):
+            yield aside
+        if worded.reply is not None:
+            conflicts = worded_map(worded.reply, conflicts, brief)
+            yield model_thought(0, "summary", worded.reply.summary, brief)
     yield thought(
         0,
         "synthesis",
@@ -182,17 +218,50 @@ async def synthesis(
     )
 
 
+class _Judged(NamedTuple, Generic[JudgesReply]):
+    asides: tuple[Outgoing, ...] = ()
+    said: tuple[JudgesReply, Brief] | None = None
+
+
+async def _reply(
+    context: HandlerContext[TradeServices], case: SynthesisReady, schema: type[JudgesReply]
+) -> _Judged[JudgesReply]:
+    """What the judge's model says, with what it was told."""
+    if asked_model(context) is None:
+        return _Judged()
+    brief = judge_brief(context.role, case, judged_levels(case))
+    spoken = await office_reply(context, brief, schema)
+    said = None if spoken.reply is None else (spoken.reply, brief)
+    return _Judged(tuple(asides(context, spoken)), said)
+
+
 async def judge(
-    envelope: Envelope, _context: HandlerContext[TradeServices]
+    envelope: Envelope, context: HandlerContext[TradeServices]
 ) -> AsyncGenerator[Outgoing, None]:
     """Drafts a decision; the veto and the regime's budget take from it, nothing adds."""
     case = envelope.payload
     if not isinstance(case, SynthesisReady):
         return
     limits = desk_limits(case.question.settings)
-    rule = judge_hedge if case.question.objective is Objective.HEDGE else judge_trade
-    judged = rule(case, limits)
-    yield thought(0, "counter", judged.draft.reasoning.counter_scenario)
+    said: tuple[JudgeReply | HedgeReply, Brief] | None
+    if case.question.objective is Objective.HEDGE:
+        hedging = await _reply(context, case, HedgeReply)
+        told, said = hedging.asides, hedging.said
+        opinion = None if hedging.said is None else hedge_opinion(*hedging.said)
+        judged = judge_hedge(case, limits, opinion)
+    else:
+        trading = await _reply(context, case, JudgeReply)
+        told, said = trading.asides, trading.said
+        view = None if trading.said is None else judge_opinion(*trading.said)
+        judged = judge_trade(case, limits, view)
+    for aside in told:
+        yield aside
+    if said is None:
+        yield thought(0, "counter", judged.draft.reasoning.counter_scenario)
+    else:
+        reply, brief = said
+        yield model_thought(0, "counter", reply.counter_scenario, brief)
+        yield model_thought(0, "logic", reply.final_logic, brief)
     yield thought(0, "draft", f"{judged.draft.decision.value}: {judged.reason}.")
     yield Outgoing(
         TradeKind.DECISION_DRAFT,
@@ -204,22 +273,37 @@ async def judge(
             hedge_ratio=judged.hedge_ratio,
             reason=judged.reason,
             ladder=judged.ladder,
+            decided_by="rules" if said is None else "model",
         ),
     )
 
 
 async def risk_manager(
-    envelope: Envelope, _context: HandlerContext[TradeServices]
+    envelope: Envelope, context: HandlerContext[TradeServices]
 ) -> AsyncGenerator[Outgoing, None]:
-    """The six rules; HOLD and exits pass at once."""
+    """The six rules, then an officer who may only tighten; HOLD and exits pass at once."""
     case = envelope.payload
     if not isinstance(case, DecisionDraft):
         return
     last = case.ladder[-1]
     judged = judged_risk(case, Sizing(last.decision, last.allocation_pct, last.leverage))
-    step = ladder_step("risk_officer", judged.after, case, *(rule.value for rule in judged.fired))
+    after, fired = judged.after, [rule.value for rule in judged.fired]
+    if after.decision.opens and asked_model(context) is not None:
+        brief = risk_brief(context.role, case, after, fired)
+        spoken = await office_reply(context, brief, RiskReply)
+        for aside in asides(context, spoken):
+            yield aside
+        if spoken.reply is not None:
+            yield model_thought(0, spoken.reply.verdict, spoken.reply.rationale, brief)
+            tighter = tightened(spoken.reply, after)
+            fired += [] if tighter == after else [RiskRule.OFFICER.value]
+            after = tighter
+        elif spoken.reason in _UNREADABLE:
+            after = HOLD
+            fired.append(RiskRule.UNPARSABLE.value)
+    step = ladder_step("risk_officer", after, case, *fired)
     words = ", ".join(step.notes) or "no rule is broken"
-    yield thought(0, "risk", f"{judged.after.decision.value}: {words}.")
+    yield thought(0, "risk", f"{after.decision.value}: {words}.")
     yield Outgoing(
         TradeKind.RISK_VERDICT,
         LEVERAGE_GUARD,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from chain.exchange.public.binance import BinancePublic
     from chain.exchange.public.market import (
         Candle,
+        FundingPayment,
         FundingState,
         OpenInterestPoint,
         OrderBook,
@@ -36,6 +37,7 @@ _HOURS = 240
 _SLOW = 120
 _LEVELS = 100
 _SAMPLES = 3
+_FUNDING_SECONDS = 7 * 86_400
 _SLIPPAGE_USD = 100_000.0
 _NOT_SET = "no source is set for it"
 
@@ -68,13 +70,16 @@ class MarketObserver:
                 group.create_task(_settled(ask.candles(symbol, slow, count=_SLOW))),
                 group.create_task(_settled(ask.funding(symbol))),
                 group.create_task(_settled(ask.open_interest(symbol, hours=3))),
+                group.create_task(
+                    _settled(ask.payments(symbol, since=question.account.time - _FUNDING_SECONDS))
+                ),
                 group.create_task(self._books(symbol)),
             )
             outside = [
                 group.create_task(self._outside(name, reader, question))
                 for name, reader in self._readers.items()
             ]
-        clock, contract, hourly, slower, premium, points, looks = asked
+        clock, contract, hourly, slower, premium, points, paid, looks = asked
         now, rules, hours = clock.result(), contract.result(), hourly.result()
         funding, books = premium.result(), looks.result()
         known = {one.name: one for one in (task.result() for task in outside)}
@@ -111,6 +116,7 @@ class MarketObserver:
             slow=CandleSeries(interval=slow, rows=_closed(slow_candles, slow, time)),
             book=_book_facts(books),
             interest_change=_interest_change(points.result()),
+            funding=_paid(paid.result()),
         )
         return DeskObservation(time=time, market=market, unreadable="", sections=sections)
 
@@ -152,6 +158,12 @@ def _interest_change(points: tuple[OpenInterestPoint, ...] | MarketError) -> flo
     if isinstance(points, MarketError) or len(points) < 2 or not points[-2].coins:
         return None
     return points[-1].coins / points[-2].coins - 1
+
+
+def _paid(payments: tuple[FundingPayment, ...] | MarketError) -> tuple[tuple[int, float], ...]:
+    if isinstance(payments, MarketError):
+        return ()
+    return tuple((int(one.time), one.rate) for one in payments)
 
 
 def _book_facts(books: tuple[OrderBook | MarketError, ...]) -> BookFacts | None:

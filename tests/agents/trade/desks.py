@@ -15,11 +15,12 @@ from chain.base.redaction import Redactor
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
+    from agents.model.interface import Model
     from agents.trade.facts import DeskQuestion
     from agents.trade.flow import DeskEnd
-    from agents.trade.services import DeskEyes, DeskObservation
+    from agents.trade.services import ChartArtist, DeskEyes, DeskObservation
     from tests.fakes.exchange import ExchangeDouble
 
 REQUEST = "req_trade"
@@ -46,7 +47,14 @@ async def observer(double: ExchangeDouble) -> AsyncIterator[MarketObserver]:
         yield MarketObserver(market, sample_seconds=0)
 
 
-async def argue(question: DeskQuestion, eyes: DeskEyes) -> Argued:
+async def argue(
+    question: DeskQuestion,
+    eyes: DeskEyes,
+    *,
+    model: Model | None = None,
+    names: Mapping[str, str] | None = None,
+    artist: ChartArtist | None = None,
+) -> Argued:
     sink = MemorySink()
     versions = running_versions(TRADE_FLOW.package)
     record = RecordWriter(sink, REQUEST, versions, Redactor(), flow=TRADE_FLOW.name)
@@ -60,6 +68,9 @@ async def argue(question: DeskQuestion, eyes: DeskEyes) -> Argued:
         record,
         ambient=Ambient(lambda: 1.0, lambda: REQUEST),
         request_id=REQUEST,
+        model=model,
+        names=names,
+        artist=artist,
         on_crash=crash,
     )
     record.close()

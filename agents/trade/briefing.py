@@ -1,0 +1,304 @@
+"""What each office's model is told: the facts it may argue from, what matters most first."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from agents.model.brief import Brief
+from agents.model.numerals import Unit
+from agents.trade.payloads import JUDGE, LIQUIDITY, MACRO, META, MICROSTRUCTURE, RISK_MANAGER
+from agents.trade.routing import most_characters
+from agents.trade.terms import Objective, SectionName, SectionStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agents.bus.envelope import Role
+    from agents.model.interface import PromptImage
+    from agents.trade.facts import ContextSection, DeskQuestion, MarketSnapshot, TradeContext
+    from agents.trade.findings import AnyFinding, ConflictMap, RegimeCall, TriageReport
+    from agents.trade.levels import PriceLevel
+    from agents.trade.payloads import ChartReady, DecisionDraft, SynthesisReady, TriageDone
+    from agents.trade.risk_rules import Sizing
+
+_PRICE_DIGITS = 7
+_HEDGE = "hedge"
+_UNITS = {
+    "rate": Unit.FRACTION,
+    "mark": Unit.PRICE,
+    "index": Unit.PRICE,
+    "bought_24h": Unit.FRACTION,
+    "moved_24h": Unit.FRACTION,
+    "imbalance5": Unit.FRACTION,
+    "imbalance20": Unit.FRACTION,
+    "imbalance100": Unit.FRACTION,
+    "long_usd": Unit.USD,
+    "short_usd": Unit.USD,
+    "dollar_change": Unit.FRACTION,
+    "nasdaq_change": Unit.FRACTION,
+    "put_call": Unit.MULTIPLIER,
+}
+_SECTIONS: dict[Role, tuple[SectionName, ...]] = {
+    META: (
+        SectionName.FUNDING,
+        SectionName.OPTIONS,
+        SectionName.MACRO,
+        SectionName.FEAR_GREED,
+        SectionName.CVD,
+    ),
+    LIQUIDITY: (SectionName.CVD, SectionName.LIQUIDATIONS),
+    MICROSTRUCTURE: (SectionName.MICROSTRUCTURE,),
+    MACRO: (SectionName.OPTIONS, SectionName.MACRO),
+    JUDGE: (
+        SectionName.FUNDING,
+        SectionName.CVD,
+        SectionName.LIQUIDATIONS,
+        SectionName.MICROSTRUCTURE,
+        SectionName.OPTIONS,
+        SectionName.MACRO,
+        SectionName.FEAR_GREED,
+    ),
+    RISK_MANAGER: (
+        SectionName.FUNDING,
+        SectionName.LIQUIDATIONS,
+        SectionName.OPTIONS,
+        SectionName.MACRO,
+        SectionName.MICROSTRUCTURE,
+    ),
+}
+_FROM_OUTSIDE = (SectionName.NARRATIVE, SectionName.NEWS)
+"""Text that strangers wrote: only offices that can do no more than tighten are told it."""
+
+
+def meta_brief(
+    role: Role,
+    question: DeskQuestion,
+    market: MarketSnapshot,
+    context: TradeContext,
+    by_rules: RegimeCall,
+) -> Brief:
+    brief = Brief(office(role))
+    _say_market(brief, question, market)
+    brief.say(
+        f"Code names the regime {by_rules.regime.value} ({brief.quote(by_rules.rationale)}) with "
+        f"a risk budget of {_percent(brief, by_rules.risk_budget_pct)}."
+    )
+    _say_sections(brief, context, role)
+    _say_memory(brief, question)
+    _say_outside(brief, context)
+    return _within(brief, role)
+
+
+def expert_brief(role: Role, case: TriageDone) -> Brief:
+    brief = Brief(office(role))
+    _say_market(brief, case.question, case.market)
+    _say_triage(brief, case.triage)
+    _say_sections(brief, case.context, role)
+    return _within(brief, role)
+
+
+def chart_brief(role: Role, case: ChartReady, image: PromptImage) -> Brief:
+    """The picture and what it is for; its levels are for its reader to find."""
+    brief = Brief(office(role), image=image)
+    _say_market(brief, case.question, case.market)
+    _say_triage(brief, case.triage)
+    return _within(brief, role)
+
+
+def synthesis_brief(
+    role: Role, case: TriageDone, findings: Sequence[AnyFinding], conflicts: ConflictMap
+) -> Brief:
+    brief = Brief(office(role))
+    _say_conflicts(brief, conflicts)
+    _say_regime(brief, case.regime)
+    _say_market(brief, case.question, case.market)
+    _say_findings(brief, findings)
+    return _within(brief, role)
+
+
+def judge_brief(role: Role, case: SynthesisReady, levels: Sequence[PriceLevel]) -> Brief:
+    question = case.question
+    hedging = question.objective is Objective.HEDGE
+    brief = Brief(office(_HEDGE if hedging else role))
+    _say_conflicts(brief, case.conflicts)
+    _say_regime(brief, case.regime)
+    _say_market(brief, question, case.market)
+    _say_triage(brief, case.triage)
+    _say_account(brief, question)
+    _say_findings(brief, case.findings)
+    _say_sections(brief, case.context, role)
+    _say_memory(brief, question)
+    if not hedging:
+        told = "; ".join(f"{one.name} {_price(brief, one.price)}" for one in levels)
+        brief.say(f"Levels: {told}")
+        # Last, so that it is cut first.
+        _say_outside(brief, case.context)
+    return _within(brief, role)
+
+
+def risk_brief(role: Role, case: DecisionDraft, draft: Sizing, fired: Sequence[str]) -> Brief:
+    brief = Brief(office(role))
+    brief.say(
+        f"The draft after the rules: {draft.decision.value}, allocation "
+        f"{_percent(brief, draft.allocation_pct)} of the account, leverage "
+        f"{brief.number(draft.leverage, Unit.MULTIPLIER)}; rules that took from it: "
+        f"{', '.join(fired) or 'none'}."
+    )
+    _say_regime(brief, case.regime)
+    _say_market(brief, case.question, case.market)
+    _say_triage(brief, case.triage)
+    _say_account(brief, case.question)
+    _say_sections(brief, case.context, role)
+    missing = ", ".join(one.value for one in case.context.missing) or "none"
+    brief.say(f"Sources that are missing or stale: {missing}.")
+    return _within(brief, role)
+
+
+@cache
+def office(name: str) -> str:
+    return files("agents.trade.prompts").joinpath(f"{name}.txt").read_text("utf-8")
+
+
+def _within(brief: Brief, role: Role) -> Brief:
+    """Whole lines off the end where it is too long: what matters most was said first."""
+    most = most_characters(role)
+    while len(brief.lines) > 1 and len(brief.prompt.user) > most:
+        brief.lines.pop()
+    return brief
+
+
+def _say_market(brief: Brief, question: DeskQuestion, market: MarketSnapshot) -> None:
+    aim = (
+        "how much of a liquidity position's coins to hedge"
+        if question.objective is Objective.HEDGE
+        else "an outright trade"
+    )
+    brief.say(
+        f"{market.symbol} in {question.mode.value} mode; asked is {aim}. "
+        f"Mark {_price(brief, market.mark)}."
+    )
+    closes = [candle.close for candle in market.hours.candles]
+    told = [
+        f"{hours} h ago {_price(brief, closes[-hours - 1])}"
+        for hours in (1, 4, 24, 72)
+        if len(closes) > hours
+    ]
+    if told:
+        brief.say(f"Price {', '.join(told)}.")
+
+
+def _say_triage(brief: Brief, triage: TriageReport) -> None:
+    found = ", ".join(one.value for one in triage.anomalies) or "nothing unusual"
+    brief.say(
+        f"Triage found: {found}. Range over usual "
+        f"{brief.number(triage.atr_ratio, Unit.MULTIPLIER)}, volume over usual "
+        f"{brief.number(triage.volume_ratio, Unit.MULTIPLIER)}, open interest in the hour "
+        f"{brief.number(triage.interest_change, Unit.FRACTION)}."
+    )
+
+
+def _say_sections(brief: Brief, context: TradeContext, role: Role) -> None:
+    for name in _SECTIONS[role]:
+        brief.say(_section(brief, context.section(name)))
+
+
+def _section(brief: Brief, section: ContextSection) -> str:
+    if section.status is SectionStatus.UNAVAILABLE:
+        return f"{section.name.value}: unavailable."
+    stale = ", stale" if section.status is SectionStatus.STALE else ""
+    told = ", ".join(
+        f"{field} {_number(brief, field, number)}"
+        for field, number in sorted(section.numbers.items())
+    )
+    return f"{section.name.value} ({section.source}{stale}): {told}."
+
+
+def _number(brief: Brief, field: str, number: float) -> str:
+    unit = _UNITS.get(field, Unit.PLAIN)
+    return _price(brief, number) if unit is Unit.PRICE else brief.number(number, unit)
+
+
+def _say_outside(brief: Brief, context: TradeContext) -> None:
+    for name in _FROM_OUTSIDE:
+        section = context.section(name)
+        if section.status is SectionStatus.UNAVAILABLE:
+            brief.say(f"{name.value}: unavailable.")
+            continue
+        for line in section.text.splitlines():
+            brief.say(f"{name.value}, by strangers: {brief.quote(line)}")
+
+
+def _say_conflicts(brief: Brief, conflicts: ConflictMap) -> None:
+    brief.say(
+        f"Conflict map: dominant {conflicts.dominant_signal.value}, surest "
+        f"{conflicts.highest_confidence_expert.value}."
+    )
+    for signal in conflicts.consensus_signals:
+        brief.say(f"  agreed: {brief.quote(signal)}")
+    for one in conflicts.conflicts:
+        brief.say(
+            f"  {one.between[0].value} {brief.quote(one.expert_a_claim)} against "
+            f"{one.between[1].value} {brief.quote(one.expert_b_claim)}; {one.tiebreaker}"
+        )
+    brief.say(f"  open: {brief.quote(conflicts.key_uncertainty)}")
+
+
+def _say_regime(brief: Brief, regime: RegimeCall) -> None:
+    brief.say(
+        f"Regime {regime.regime.value}, risk budget {_percent(brief, regime.risk_budget_pct)}, "
+        f"{regime.risk_bias}. Trust directive: «{regime.trust_directive}»"
+    )
+
+
+def _say_findings(brief: Brief, findings: Sequence[AnyFinding]) -> None:
+    for one in findings:
+        by = "by rule" if one.fallback else "by model"
+        brief.say(
+            f"{one.expert.value} ({by}): {one.bias.value}, confidence "
+            f"{brief.number(one.confidence, Unit.FRACTION)}, anomaly {one.anomaly}, "
+            f"{brief.quote(one.rationale)}"
+        )
+
+
+def _say_account(brief: Brief, question: DeskQuestion) -> None:
+    account, hedge = question.account, question.hedge
+    held = account.held(question.symbol)
+    brief.say(
+        f"Held on the venue: {brief.number(held, Unit.PLAIN)} {question.coin} (below zero is "
+        f"short); equity {brief.number(account.equity, Unit.USD)}."
+    )
+    if hedge is not None:
+        brief.say(
+            f"The position holds {brief.number(hedge.delta, Unit.PLAIN)} {hedge.coin} of "
+            f"{brief.number(hedge.worth_usd, Unit.USD)}, between "
+            f"{_price(brief, hedge.lower)} and {_price(brief, hedge.upper)}."
+        )
+
+
+def _say_memory(brief: Brief, question: DeskQuestion) -> None:
+    """What was decided before, how odds have fared, and what ended trades taught."""
+    previous, record = question.previous, question.record
+    if previous is not None:
+        brief.say(
+            f"The last decision here: {previous.decision.value} in {previous.regime.value} at "
+            f"{_price(brief, previous.mark)}."
+        )
+    brief.say(
+        f"Own record: {brief.number(record.won, Unit.COUNT)} of "
+        f"{brief.number(record.resolved, Unit.COUNT)} trades won."
+    )
+    for one in question.lessons:
+        brief.say(
+            f"  like it before: {brief.quote(one.setup)} came to {brief.quote(one.outcome)}; "
+            f"mind: {brief.quote(one.constraint)}"
+        )
+
+
+def _price(brief: Brief, price: float) -> str:
+    return brief.ledger.cite(price, Unit.PRICE, digits=_PRICE_DIGITS)
+
+
+def _percent(brief: Brief, percent: float) -> str:
+    return brief.number(percent / 100, Unit.FRACTION)
