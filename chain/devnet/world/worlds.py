@@ -121,6 +121,7 @@ DECIDING_MODULES = (
     "contracts/storage",
     "devnet/node/block",
     "devnet/node/execution",
+    "devnet/node/fast_code",
     "devnet/node/fees",
     "devnet/node/machine",
     "devnet/node/records",

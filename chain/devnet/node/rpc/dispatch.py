@@ -7,8 +7,8 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from chain.devnet.node.fast_code import CallTimedOutError
 from chain.devnet.node.ledger import UnknownBlockError
-from chain.devnet.node.machine import CallTimedOutError
 from chain.devnet.node.node import ControlRefusedError
 from chain.devnet.node.rpc import calls, controls, gas, reads, sends, simulate
 from chain.devnet.node.rpc.faults import (

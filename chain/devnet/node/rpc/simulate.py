@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chain.devnet.node.block import OpenBlock
+from chain.devnet.node.fast_code import CallTimedOutError
 from chain.devnet.node.fees import next_base_fee
-from chain.devnet.node.machine import CallTimedOutError
 from chain.devnet.node.messages import Environment
 from chain.devnet.node.node import BLOCK_SECONDS
 from chain.devnet.node.records import to_hex
