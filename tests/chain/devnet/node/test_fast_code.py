@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pytest
 from eth.constants import BLANK_ROOT_HASH, ZERO_HASH32
@@ -20,6 +20,8 @@ from chain.devnet.node.machine import MachineState
 
 if TYPE_CHECKING:
     from eth.vm.computation import BaseComputation
+    from eth.vm.memory import Memory
+    from eth.vm.stack import Stack
 
 HERE, SENDER = Address(b"\x11" * 20), Address(b"\x22" * 20)
 WORDS = (0, 1, 2, 31, 32, 33, 64, 255, 256, 2**24, 2**64, 2**160, 2**255 - 1, 2**255, 2**256 - 1)
@@ -63,15 +65,16 @@ def run(state_class: type[PragueState], code: bytes, data: bytes, gas: int) -> E
     state.lock_changes()
     message = Message(gas, HERE, SENDER, 0, data, code)
     asked = CancunTransactionContext(gas_price=1, origin=SENDER, blob_versioned_hashes=())
-    ended: BaseComputation = state.computation_class.apply_computation(state, message, asked)
-    stack = (
-        value if isinstance(value, int) else int.from_bytes(value, "big")
-        for value in ended._stack.values
+    applied = state.computation_class.apply_computation(state, message, asked)
+    ended = cast("BaseComputation", applied)
+    stack, memory = cast("Stack", ended._stack), cast("Memory", ended._memory)
+    numbers = (
+        value if isinstance(value, int) else int.from_bytes(value, "big") for value in stack.values
     )
     return Ending(
         # Nobody can look at the stack of a run that failed.
-        () if ended.is_error else tuple(stack),
-        b"" if ended.is_error else bytes(ended._memory._bytes),
+        () if ended.is_error else tuple(numbers),
+        b"" if ended.is_error else bytes(memory._bytes),
         ended.get_gas_remaining(),
         ended.output,
         ended.get_raw_log_entries(),
