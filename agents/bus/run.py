@@ -48,6 +48,8 @@ class Listener(Struct):
     on_prose: Callable[[Role, str], None] = lambda _role, _text: None
     on_thinking: Callable[[Role, float], None] = lambda _role, _seconds: None
     """How long a model has been thinking, told now and then while it does."""
+    on_message: Callable[[Payload], None] = lambda _: None
+    """Whatever else one agent sends another."""
     turns: list[SpokenTurn] = field(default_factory=list)
 
     def hear(self, envelope: Envelope) -> None:
@@ -55,6 +57,8 @@ class Listener(Struct):
             turn = SpokenTurn(envelope.sender, envelope.payload)
             self.turns.append(turn)
             self.on_turn(turn)
+        else:
+            self.on_message(envelope.payload)
 
 
 class RemoteAgents(Struct, frozen=True):

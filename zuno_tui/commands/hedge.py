@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.commands.arguments import TOKEN_ID
 from zuno_tui.commands.command import Command, Group, Intent, Verb
-from zuno_tui.commands.possible import with_positions
+from zuno_tui.commands.possible import of_selected, with_positions
 from zuno_tui.commands.trade import MODE, ModeName
 
 if TYPE_CHECKING:
@@ -42,4 +42,5 @@ COMMAND = Command(
     intent=Hedge,
     answer=_answer,
     verbs=(Verb("hedge", _read, "hedge ID", names="positions", possible=with_positions),),
+    suggest=of_selected(Hedge),
 )

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.shown.views import ViewName
 
-_COMMANDS = {"debate": "explain", "records": "replay", "settings": "locate"}
+_COMMANDS = {
+    "debate": "explain",
+    "records": "replay",
+    "settings": "locate",
+    "trade": "trade report",
+}
 """What prints a view on the command line, where it is called otherwise."""
 
 
@@ -28,7 +33,7 @@ class Show(Intent, frozen=True):
 
     @property
     def title(self) -> str:
-        return self.view
+        return "trade desk" if self.view == "trade" else self.view
 
 
 def _reading(view: ViewName, *fillers: str) -> Callable[[Remaining], Show]:
@@ -64,6 +69,12 @@ COMMAND = Command(
             does="what is chosen, and where it is written",
             spoken=("show settings", "preferences"),
         ),
+        Verb(
+            "trade desk",
+            _reading("trade"),
+            does="the trade desk's newest run",
+            spoken=("show trade", "show the trade", "show trade desk", "show the trade desk"),
+        ),
     ),
-    suggest=always(Show("records"), Show("settings")),
+    suggest=always(Show("records"), Show("settings"), Show("trade")),
 )

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.commands.possible import always
 
 if TYPE_CHECKING:
     from zuno_tui.phrases.remaining import Remaining
@@ -76,4 +77,5 @@ COMMAND = Command(
     intent=Trade,
     answer=_answer,
     verbs=(Verb("trade", _read, "trade SYMBOL|status|report|memory|why"),),
+    suggest=always("trade ETH", Trade("status")),
 )

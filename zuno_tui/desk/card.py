@@ -113,6 +113,7 @@ class Card:
         self._tell = tell
         self._clock = clock
         self._view: PlanView | None = None
+        self.changed_at = 0.0
 
     @property
     def view(self) -> PlanView | None:
@@ -120,6 +121,7 @@ class Card:
 
     def show(self, view: PlanView | None) -> None:
         self._view = view
+        self.changed_at = self._clock()
         self._tell(PlanChanged(view))
 
     def say_anew(self, again: PlanView) -> None:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from agents.model.speaking import SILENCE
-from zuno_tui.desk.events import DebateChanged, Said, ThinkingHeard, TurnEnded
+from zuno_tui.desk.events import Said
+from zuno_tui.desk.hearing import DebateHearing
 from zuno_tui.desk.judging import judge_earlier, shown_plan
-from zuno_tui.desk.prose import SpeakerProse, ending, turn_view
+from zuno_tui.desk.prose import ending
 from zuno_tui.shown.views import DebateView
 
 if TYPE_CHECKING:
-    from agents.bus.envelope import Role
-    from agents.bus.run import SpokenTurn
     from agents.lp.payloads import FlowCreateStart, FlowStart
     from agents.model.budget import BudgetReport
     from zuno_tui.commands.create import CreatePosition
@@ -23,7 +19,6 @@ if TYPE_CHECKING:
     from zuno_tui.commands.recommend import Recommend
     from zuno_tui.desk.card import Card
     from zuno_tui.desk.context import DeskContext
-    from zuno_tui.session.agents_elsewhere import AgentPlaces
     from zuno_tui.settings.debates import DebateSettings
     from zuno_tui.shown.argued_plan import ArguedPlan
 
@@ -126,16 +121,13 @@ class Debates:
         subject: str,
         twin: str,
     ) -> None:
-        from agents.bus.run import Listener
         from zuno_tui.session.debate import Debating, debate
         from zuno_tui.shown.argued_plan import just_argued
 
         desk_context = self._desk_context
         request_id = desk_context.opening.new_request_id()
-        hearing = _Hearing(desk_context, DebateView(request_id, subject))
-        listener = Listener(
-            on_turn=hearing.on_turn, on_prose=hearing.on_prose, on_thinking=hearing.on_thinking
-        )
+        hearing = DebateHearing(desk_context, DebateView(request_id, subject))
+        listener = hearing.listener()
         debating = Debating(
             desk_context.session,
             settings,
@@ -183,42 +175,3 @@ def _model_words(settings: DebateSettings, spent: BudgetReport | None) -> str:
     most = spent.limits.day_tokens
     of = "" if most is None else f" of {most:,}"
     return f"{name} · {spent.day.tokens:,}{of} tokens today"
-
-
-class _Hearing:
-    """What is heard of one debate, told as it is said and kept for its end."""
-
-    def __init__(self, desk_context: DeskContext, view: DebateView) -> None:
-        self._desk_context = desk_context
-        self._view = view
-        self._prose = SpeakerProse(desk_context.tell)
-        desk_context.tell(DebateChanged(view))
-
-    def on_prose(self, role: Role, text: str) -> None:
-        self._prose.hear(role, text)
-
-    def on_thinking(self, role: Role, seconds: float) -> None:
-        self._desk_context.tell(ThinkingHeard(role, round(seconds)))
-
-    def on_turn(self, turn: SpokenTurn) -> None:
-        self._prose.forget(turn.role)
-        view = turn_view(turn)
-        self._view = replace(self._view, turns=(*self._view.turns, view))
-        self._desk_context.tell(TurnEnded(view))
-        if turn.thought.tag == SILENCE:
-            self._desk_context.tell(Said(turn.thought.text, "warn"))
-
-    def on_places(self, places: AgentPlaces) -> None:
-        if places.peers or places.reason:
-            self._view = replace(self._view, place=places.words)
-        self._desk_context.status.meshed(places.summary, self._desk_context.clock())
-        self._desk_context.tell(DebateChanged(self._view))
-        if places.reason:
-            self._desk_context.tell(Said(f"The agents run {places.words}", "warn"))
-
-    def on_crash(self, role: Role, error: Exception) -> None:
-        self._desk_context.tell(Said(f"{role} stopped with {type(error).__name__}.", "bad"))
-
-    def end(self, words: str) -> None:
-        self._view = replace(self._view, ended=words)
-        self._desk_context.tell(DebateChanged(self._view))

@@ -15,6 +15,7 @@ from zuno_tui.commands.approve import Approve
 from zuno_tui.commands.create import CreatePosition
 from zuno_tui.commands.diff import DiffPlan
 from zuno_tui.commands.explain import ExplainPlan
+from zuno_tui.commands.hedge import Hedge
 from zuno_tui.commands.inspect import Inspect
 from zuno_tui.commands.market import SetMarketClock
 from zuno_tui.commands.move import MovePosition
@@ -24,8 +25,10 @@ from zuno_tui.commands.pools import ListPools
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.commands.registry import registry
 from zuno_tui.commands.replay import Replay
+from zuno_tui.commands.running.plans import is_trade_plan
 from zuno_tui.commands.show import Show
 from zuno_tui.commands.simulate import SimulatePlan
+from zuno_tui.commands.trade import ASKED, Trade
 from zuno_tui.desk.approvals import Approvals
 from zuno_tui.desk.card import Card
 from zuno_tui.desk.debates import Debates
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from zuno_tui.commands.command import Intent
     from zuno_tui.desk.context import DeskContext
     from zuno_tui.desk.reading import PositionReader
+    from zuno_tui.desk.trades import Trades
 
 _QUIET_AFTER = 60.0
 """Seconds from the opening until old files are looked through."""
@@ -71,6 +75,7 @@ class Dispatcher:
         self._records = Records(desk_context)
         self._details = Details(desk_context)
         self._watching = Watching(desk_context)
+        self._trades: Trades | None = None
         self._loops: list[asyncio.Task[None]] = []
         self._parts: dict[type[Intent], Callable[[Any], None]] = {
             Show: self._show,
@@ -82,10 +87,12 @@ class Dispatcher:
             ListPools: lambda _: self._pools.show(),
             Acknowledge: self._watching.acknowledge,
             MuteAlert: self._watching.mute,
-            ShowPlan: self._approvals.show,
+            ShowPlan: self._show_plan,
+            Trade: self._trade,
+            Hedge: self._hedge,
             ExplainPlan: self._approvals.explain,
-            Approve: self._approvals.approve,
-            Apply: self._signing.ask,
+            Approve: self._approve,
+            Apply: self._apply,
             OpenOutbox: self._open_outbox,
         }
 
@@ -127,7 +134,10 @@ class Dispatcher:
             self._loops.append(asyncio.create_task(self._happened(), name="zuno after expiry"))
 
     def confirm(self, approval_hash: str, word: str, passphrase: Passphrase | None) -> None:
-        self._signing.confirm(approval_hash, word, passphrase)
+        if self._trades is not None and self._trades.waits_for(approval_hash):
+            self._trades.confirm(approval_hash, word)
+        else:
+            self._signing.confirm(approval_hash, word, passphrase)
 
     async def take(self, intent: Intent) -> None:
         """To the part that does it; what no part is made for is ordered, or read as a page."""
@@ -156,6 +166,53 @@ class Dispatcher:
             return replace(intent, plan_id=on_card)
         return intent
 
+    @property
+    def _trade_desk(self) -> Trades:
+        """Loaded with the first trade: nobody else pays for it."""
+        if self._trades is None:
+            from zuno_tui.desk.trades import Trades
+
+            self._trades = Trades(self._desk_context)
+        return self._trades
+
+    def _trade(self, asked: Trade) -> None:
+        if asked.subject in ASKED:
+            self._take_as_declared(asked)
+        else:
+            self._trade_desk.trade(asked)
+
+    def _hedge(self, asked: Hedge) -> None:
+        self._trade_desk.hedge(asked)
+
+    def _show_plan(self, asked: ShowPlan) -> None:
+        if asked.plan_id is not None and is_trade_plan(self._desk_context.session, asked.plan_id):
+            self._trade_desk.show(asked.plan_id)
+        else:
+            self._approvals.show(asked)
+
+    def _approve(self, asked: Approve) -> None:
+        plan_id = None if asked.candidate else self._meant_trade(asked.plan_id)
+        if plan_id is None:
+            self._approvals.approve(asked)
+        else:
+            self._trade_desk.approve(asked, plan_id)
+
+    def _apply(self, asked: Apply) -> None:
+        plan_id = self._meant_trade(asked.plan_id)
+        if plan_id is None:
+            self._signing.ask(asked)
+        else:
+            self._trade_desk.ask(asked, plan_id)
+
+    def _meant_trade(self, named: str | None) -> str | None:
+        """The trade plan that is meant: named, or what was shown last where none is."""
+        if named is not None:
+            return named if is_trade_plan(self._desk_context.session, named) else None
+        trades = self._trades
+        if trades is None or trades.changed_at < self.card.changed_at:
+            return None
+        return trades.plan_id
+
     def _open_outbox(self, asked: OpenOutbox) -> None:
         match asked.action:
             case None:
@@ -173,6 +230,8 @@ class Dispatcher:
                 self._outbox.show()
             case "records":
                 self._records.show()
+            case "trade":
+                self._trade_desk.show()
             case "positions":
                 self._positions.soon()
         self._desk_context.tell(ViewAsked(asked.view))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 
 if TYPE_CHECKING:
+    from zuno_tui.shown.trade.views import TradeApprovalView, TradeRunView
     from zuno_tui.shown.views import (
         AlertRow,
         AlertsView,
@@ -87,6 +88,24 @@ class ConfirmationEnded(Struct, frozen=True):
     """Why, and what to do next."""
 
 
+class TradeOpened(Struct, frozen=True):
+    """A run of the trade desk that somebody wants to see: it began, or was asked for."""
+
+    view: TradeRunView
+
+
+class TradeChanged(Struct, frozen=True):
+    """The same run a step further, for whoever looks at it."""
+
+    view: TradeRunView
+
+
+class TradeConfirmationAsked(Struct, frozen=True):
+    """The screen that shows the orders and waits for the typed word."""
+
+    approval: TradeApprovalView
+
+
 class StatusChanged(Struct, frozen=True):
     view: StatusView
 
@@ -159,6 +178,9 @@ Event: TypeAlias = (
     | PlanChanged
     | ConfirmationAsked
     | ConfirmationEnded
+    | TradeOpened
+    | TradeChanged
+    | TradeConfirmationAsked
     | StatusChanged
     | Said
     | HintChanged

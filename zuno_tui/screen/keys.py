@@ -100,6 +100,7 @@ DESK = (
     _key("desk.previous", "shift+tab", "turn(-1)", "", "To the pane before"),
     _key("desk.outbox", "b", "show('outbox')", "", "What was sent, and where it stands"),
     _key("desk.records", "e", "show('records')", "", "The debates that were held"),
+    _key("desk.trade", "f3", "show('trade')", "", "The trade desk's newest run"),
     _key("desk.copy", "y", "copy", "", "Copy what is selected (OSC 52)"),
     _key("desk.refresh", "ctrl+r", "refresh_views", "", "Read everything again"),
 )
@@ -175,6 +176,14 @@ SENT = (
     _key("outbox.cancel", "x", "offer('cancel')", "cancel…", "Put cancelling it in the prompt"),
     _key("outbox.resolve", "d", "offer('resolve')", "settled…", "Say that you have dealt with it"),
 )
+TRADING = (
+    _key("trade.go-on", "a,enter", "go_on", "next step…", "Put the next step in the prompt"),
+    _key("trade.why", "w", "ask('why')", "why", "What spoke for it and against it"),
+    _key("trade.report", "r", "ask('report')", "report", "All that was said"),
+    _key("trade.status", "s", "ask('status')", "status", "What is held, and what waits"),
+    _key("trade.memory", "m", "ask('memory')", "memory", "What ended trades have taught"),
+    *_SCROLLING,
+)
 PREFERRING = (
     _key("settings.theme", "t", "theme", "next theme", "Another theme, kept for next time"),
 )
@@ -197,6 +206,7 @@ ALL = (
     *LISTING,
     *STEPPING,
     *SENT,
+    *TRADING,
     *PREFERRING,
 )
 

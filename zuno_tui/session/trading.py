@@ -35,9 +35,11 @@ from zuno_tui.session.lessons import desk_record, learn, recalled, trade_memory
 from zuno_tui.session.trade_plans import last_decision
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
+    from agents.bus.envelope import Role
     from agents.bus.plan_store import PlanDocument
+    from agents.bus.run import Listener
     from agents.trade.facts import HedgeFacts
     from agents.trade.flow import DeskEnd
     from agents.trade.observe.sections import SectionReader
@@ -134,6 +136,10 @@ async def argue_trade(
     coin: str,
     mode: TradeMode,
     hedge: HedgeFacts | None = None,
+    *,
+    request_id: str | None = None,
+    listener: Listener | None = None,
+    on_crash: Callable[[Role, Exception], None] | None = None,
 ) -> ArguedTrade:
     """Argue on the record and keep the plan that comes of it."""
     symbol = contract_symbol(coin)
@@ -157,7 +163,7 @@ async def argue_trade(
         lessons=lessons,
         record=record_so_far,
     )
-    request_id = f"req_{secrets.token_hex(8)}"
+    request_id = request_id or f"req_{secrets.token_hex(8)}"
     record = RecordWriter(
         FileSink(session.home.records / f"{request_id}.jsonl"),
         request_id,
@@ -174,6 +180,8 @@ async def argue_trade(
                 record,
                 ambient=Ambient(lambda: now, lambda: request_id),
                 request_id=request_id,
+                listener=listener,
+                on_crash=on_crash,
             )
     finally:
         record.close()

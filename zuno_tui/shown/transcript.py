@@ -36,13 +36,14 @@ def turn_line(role: str, thought: Thought) -> str:
 
 def wrapped(text: str, *, indent: int) -> str:
     """Text broken to the width of the terminal; whole when there is none to see it."""
-    width = _width()
+    width = line_width()
     if width is None:
         return text
     return textwrap.fill(text, width, subsequent_indent=" " * indent, break_on_hyphens=False)
 
 
-def _width() -> int | None:
+def line_width() -> int | None:
+    """How long a line may be in the terminal; None where there is none."""
     if not sys.stderr.isatty() and "COLUMNS" not in os.environ:
         return None
     return max(_NARROWEST, shutil.get_terminal_size().columns)
@@ -52,7 +53,7 @@ def _table(thought: Thought, indent: int) -> list[str]:
     """Under the words, and as far in where it fits there."""
     if thought.table is None:
         return []
-    width = _width()
+    width = line_width()
     for far in (indent, _TABLE_INDENT):
         lines = table_lines(thought.table, None if width is None else width - far)
         if width is None or all(cell_width(line) + far <= width for line in lines):

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 Standing = Literal["in range", "near edge", "out of range", "empty"]
 Tone = Literal["plain", "good", "warn", "bad", "dim"]
 
-ViewName = Literal["positions", "alerts", "debate", "plan", "records", "outbox", "settings"]
+ViewName = Literal[
+    "positions", "alerts", "debate", "plan", "records", "outbox", "settings", "trade"
+]
 
 
 class PositionRow(Struct, frozen=True):

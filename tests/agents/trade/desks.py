@@ -17,6 +17,7 @@ from chain.exchange.public.binance import BinancePublic, ExchangeAddress
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
+    from agents.bus.run import Listener
     from agents.model.interface import Model
     from agents.trade.facts import DeskQuestion
     from agents.trade.flow import DeskEnd
@@ -54,6 +55,7 @@ async def argue(
     model: Model | None = None,
     names: Mapping[str, str] | None = None,
     artist: ChartArtist | None = None,
+    listener: Listener | None = None,
 ) -> Argued:
     sink = MemorySink()
     versions = running_versions(TRADE_FLOW.package)
@@ -71,6 +73,7 @@ async def argue(
         model=model,
         names=names,
         artist=artist,
+        listener=listener,
         on_crash=crash,
     )
     record.close()

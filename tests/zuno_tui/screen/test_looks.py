@@ -26,6 +26,8 @@ from tests.zuno_tui.screen.scenes import (
     desk_app,
     play,
 )
+from tests.zuno_tui.screen.trade_scenes import APPROVAL as ORDERS
+from tests.zuno_tui.screen.trade_scenes import BEGUN, FAILED, HEARD, HEDGING, HOLDING
 from tests.zuno_tui.screen.visit_scenes import DETAIL, POOLS, RECORDS, REPLAYED, SENT, SETTINGS
 from zuno_tui.desk.events import (
     AlertsChanged,
@@ -41,9 +43,13 @@ from zuno_tui.desk.events import (
     Said,
     SettingsReady,
     StatusChanged,
+    TradeChanged,
+    TradeConfirmationAsked,
+    TradeOpened,
 )
 from zuno_tui.screen.panes.debate import FLUSH_SECONDS
 from zuno_tui.screen.screens.confirm import ConfirmScreen
+from zuno_tui.screen.screens.trade_confirm import TradeConfirmScreen
 from zuno_tui.screen.themes import COLOURLESS, THEME_NAMES
 from zuno_tui.shown.views import AlertsView
 
@@ -97,6 +103,7 @@ SCENES: dict[str, tuple[tuple[Event, ...], tuple[str, ...]]] = {
     "records": ((*MORNING, RecordsReady(RECORDS)), ()),
     "outbox": ((*MORNING, OutboxReady(SENT)), ()),
     "settings": ((*MORNING, SettingsReady(SETTINGS, "~/.zuno/settings.toml")), ()),
+    "trade that acts": ((TradeOpened(HEDGING),), ()),
 }
 
 OF_EVERY_COMMAND = ("help",)
@@ -148,6 +155,19 @@ async def test_how_a_replay_looks() -> None:
         for width, height in reversed(SIZES):
             await pilot.resize_terminal(width, height)
             await assert_looks(f"replay {width}x{height}", pilot)
+
+
+async def test_how_runs_of_the_trade_desk_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TradeConfirmScreen, "_count_down", lambda _: None)
+    async with desk_app().run_test(size=SIZES[1]) as pilot:
+        await play(pilot, TradeOpened(BEGUN), TradeChanged(HEARD))
+        await assert_looks("trade under way 120x36", pilot)
+        await pilot.resize_terminal(*SIZES[0])
+        for name, view in (("holds", HOLDING), ("failed", FAILED)):
+            await play(pilot, TradeChanged(view))
+            await assert_looks(f"trade that {name} 80x24", pilot)
+        await play(pilot, TradeConfirmationAsked(ORDERS))
+        await assert_looks("trade confirmation 80x24", pilot)
 
 
 async def test_plain_characters_alone() -> None:

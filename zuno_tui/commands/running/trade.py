@@ -17,7 +17,8 @@ from zuno_tui.session.trade_plans import stored_trade
 from zuno_tui.session.trading import argue_trade, open_trading
 from zuno_tui.shown.answer import CommandAnswer, print_answer
 from zuno_tui.shown.exit_codes import DONE, FAILED
-from zuno_tui.shown.trade_card import order_words, trade_answer, trade_lines
+from zuno_tui.shown.trade.card import trade_answer, trade_lines
+from zuno_tui.shown.trade.run_view import order_words
 from zuno_tui.shown.transcript import wrapped
 
 if TYPE_CHECKING:
@@ -26,11 +27,12 @@ if TYPE_CHECKING:
     from agents.trade.facts import HedgeFacts
     from agents.trade.plan import TradePlan
     from chain.exchange.order import OrderProgress
+    from chain.positions.overview import Sources
     from zuno_tui.gate.trades import ApprovedTrade
     from zuno_tui.session.session import Session
     from zuno_tui.shown.output import Json
 
-_WORD = "trade"
+TRADE_WORD = "trade"
 
 
 async def argued(
@@ -49,13 +51,18 @@ async def argued(
 
 async def hedged(session: Session, token_id: int, mode: str) -> CommandAnswer:
     async with session.sources() as sources:
-        one = await read_one(sources, token_id, session.settings.unit)
+        facts = await read_hedged(session, sources, token_id)
+    return await argued(session, facts.coin, mode, facts)
+
+
+async def read_hedged(session: Session, sources: Sources, token_id: int) -> HedgeFacts:
+    """The position whose coins are to be hedged, as the chain has it now."""
+    one = await read_one(sources, token_id, session.settings.unit)
     if one is None:
         raise MissingPositionError(
             f"{session.network.title} has no position #{token_id}, or it was burned."
         )
-    facts = hedge_facts(session.network, one)
-    return await argued(session, facts.coin, mode, facts)
+    return hedge_facts(session.network, one)
 
 
 def shown(session: Session, plan_id: str | None) -> CommandAnswer:
@@ -67,7 +74,7 @@ async def approved(session: Session, plan_id: str | None) -> CommandAnswer:
     async with open_trading(session) as trading:
         waiting = await approve_trade(trading, plan)
     return CommandAnswer(
-        lines=tuple(_waiting_lines(waiting)),
+        lines=tuple(waiting_lines(waiting)),
         document=_waiting_document(waiting),
         remarks=(
             f"Approved for ten minutes; nothing is sent yet. To send it: zuno apply {plan.plan_id}",
@@ -83,17 +90,19 @@ async def _applied(session: Session, arguments: Namespace) -> int:
     plan, _ = stored_trade(session, arguments.plan_id)
     async with open_trading(session) as trading:
         waiting = await waiting_trade(trading, plan, arguments.confirm)
-        for line in _waiting_lines(waiting):
+        for line in waiting_lines(waiting):
             say(line)
         if arguments.confirm is None:
-            require_typed(_WORD, f"Type {_WORD} to send this to {waiting.approval.venue}: ")
+            require_typed(
+                TRADE_WORD, f"Type {TRADE_WORD} to send this to {waiting.approval.venue}: "
+            )
             # A word takes its time, and the market does not wait for it.
             waiting = await waiting_trade(trading, plan, None)
         with may_have_sent():
             sent = await apply_trade(trading, waiting)
     refused = [one for one in sent if one.state.value == "refused"]
     answer = CommandAnswer(
-        lines=tuple(_progress_words(one, plan.coin) for one in sent),
+        lines=tuple(progress_words(one, plan.coin) for one in sent),
         document={"planId": plan.plan_id, "orders": [_progress_document(one) for one in sent]},
         remarks=("See how it stands: zuno trade status",),
         code=FAILED if refused else DONE,
@@ -115,7 +124,7 @@ async def status(session: Session) -> CommandAnswer:
         f"${one.quantity * ((marks[one.symbol] or one.entry) - one.entry):+,.2f}"
         for one in account.positions
     ]
-    lines += [f"  waiting: {_progress_words(one, one.order.symbol)}" for one in account.open_orders]
+    lines += [f"  waiting: {progress_words(one, one.order.symbol)}" for one in account.open_orders]
     if len(lines) == 1:
         lines.append("  nothing is held, nothing waits")
     return CommandAnswer(
@@ -205,7 +214,7 @@ def why(session: Session) -> CommandAnswer:
     return CommandAnswer(tuple(lines), document)
 
 
-def _waiting_lines(waiting: ApprovedTrade) -> tuple[str, ...]:
+def waiting_lines(waiting: ApprovedTrade) -> tuple[str, ...]:
     plan: TradePlan = waiting.plan
     return (
         f"{plan.plan_id} · {plan.decision.value} {plan.quantity:g} {plan.coin} "
@@ -228,7 +237,7 @@ def _waiting_document(waiting: ApprovedTrade) -> dict[str, Json]:
     }
 
 
-def _progress_words(one: OrderProgress, coin: str) -> str:
+def progress_words(one: OrderProgress, coin: str) -> str:
     order = one.order
     price = "" if order.price is None else f" at {order.price:,.2f}"
     done = "" if one.average is None else f", {one.filled:g} at {one.average:,.2f}"

@@ -93,6 +93,13 @@ _ABOUT = {
         "Every plan that was applied, and each of its transactions. What can still be done about"
         " one is in the keys below; what signs asks for the typed word again."
     ),
+    "trade": (
+        "A run of the trade desk, as it goes: ▶ acts, ■ holds by judgment, ✗ holds because"
+        " something needed was missing. Lamps: ● fresh, ◐ stale, ○ missing. On the ladder ✓"
+        " leaves the decision as it was, ↓ takes from it, ✗ makes a HOLD of it; no stage adds"
+        " to it. Nothing is sent before you approve it and type the word on the page that shows"
+        " its orders."
+    ),
     "settings": "What is set and where it comes from. Secrets are never shown, only that they are.",
     "prompt": "Type what you want; tab completes, up and down bring back what you typed before.",
 }

@@ -15,6 +15,8 @@ from zuno_tui.desk.events import (
     PoolsReady,
     RecordsReady,
     SettingsReady,
+    TradeConfirmationAsked,
+    TradeOpened,
 )
 
 if TYPE_CHECKING:
@@ -76,6 +78,20 @@ def _outbox(event: OutboxReady, link: DeskLink) -> Screen[None]:
     from zuno_tui.screen.screens.outbox import OutboxScreen
 
     return OutboxScreen(link, event.rows)
+
+
+@screen_for.register(TradeOpened)
+def _trade(event: TradeOpened, link: DeskLink) -> Screen[None]:
+    from zuno_tui.screen.screens.trade import TradeScreen
+
+    return TradeScreen(link, event.view)
+
+
+@screen_for.register(TradeConfirmationAsked)
+def _trade_confirmation(event: TradeConfirmationAsked, link: DeskLink) -> Screen[None]:
+    from zuno_tui.screen.screens.trade_confirm import TradeConfirmScreen
+
+    return TradeConfirmScreen(link, event.approval)
 
 
 @screen_for.register(SettingsReady)

@@ -1,0 +1,81 @@
+"""The trade desk at the desk: argued before one's eyes, approved, and sent by one typed word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.commands.apply import Apply
+from zuno_tui.commands.approve import Approve
+from zuno_tui.commands.hedge import Hedge
+from zuno_tui.commands.show import Show
+from zuno_tui.commands.trade import Trade
+from zuno_tui.desk.events import (
+    ConfirmationEnded,
+    PageReady,
+    Said,
+    TradeChanged,
+    TradeConfirmationAsked,
+    TradeOpened,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+    from tests.zuno_tui.desk.conftest import Node
+
+
+async def test_a_hedge_is_watched_approved_and_sent_once_by_the_word(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["healthy"]
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.ask(Hedge(token_id))
+        begun = (await desk.until(TradeOpened)).view
+        assert (begun.verdict, begun.plan_id) == (None, "")
+        done = (await desk.until(TradeChanged, lambda told: bool(told.view.verdict))).view
+        assert done.request_id == begun.request_id
+        seen = [told.view for told in desk.all_heard(TradeChanged)]
+        assert any(view.regime and view.conflicts is None for view in seen), "it is told as it goes"
+        if not done.next_phrase:
+            pytest.skip("this world calls for no hedge now")
+
+        await desk.ask(Approve())
+        approved = await desk.until(TradeChanged, lambda told: bool(told.view.progress))
+        assert approved.view.next_phrase == f"apply {done.plan_id}"
+        await desk.ask(Apply())
+        approval = (await desk.until(TradeConfirmationAsked)).approval
+        assert approval.plan_id == done.plan_id
+        await desk.desk.confirm(approval.hash, "apply", None)
+        refused = await desk.until(ConfirmationEnded)
+        assert refused.approval_hash == approval.hash
+
+        since = len(desk.heard)
+        await desk.ask(Apply(done.plan_id))
+        again = await desk.until(TradeConfirmationAsked, since=since)
+        await desk.desk.confirm(again.approval.hash, again.approval.word, None)
+        sent = await desk.until(TradeChanged, lambda told: not told.view.next_phrase, since=since)
+        assert len(sent.view.progress) == 1 + len(approval.orders)
+        since = len(desk.heard)
+        await desk.ask(Apply(done.plan_id))
+        assert (await desk.until(Said, lambda said: said.tone == "bad", since=since)).words
+
+
+async def test_a_run_is_shown_again_and_questions_are_pages(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
+    async with sitting(opening(tmp_path, devnet.url)) as desk:
+        await desk.ask(Trade("DOGE"))
+        failed = await desk.until(TradeChanged, lambda told: bool(told.view.verdict))
+        assert failed.view.verdict is not None
+        assert failed.view.verdict.kind == "failed"
+        await desk.desk.idle()
+        since = len(desk.heard)
+        await desk.ask(Show("trade"))
+        shown = await desk.until(TradeOpened, since=since)
+        assert shown.view.plan_id == failed.view.plan_id
+        await desk.ask(Trade("status"))
+        assert (await desk.until(PageReady)).title == "zuno trade status"

@@ -1,0 +1,67 @@
+"""The screen of a trade run and the one that asks for the word: what keys do, and what does not."""
+
+from __future__ import annotations
+
+from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app, play
+from tests.zuno_tui.screen.trade_scenes import APPROVAL, BEGUN, HEARD, HEDGING, HOLDING, PLAN_ID
+from zuno_tui.commands.show import Show
+from zuno_tui.commands.trade import Trade
+from zuno_tui.desk.events import (
+    ConfirmationEnded,
+    TradeChanged,
+    TradeConfirmationAsked,
+    TradeOpened,
+)
+from zuno_tui.screen.panes.prompt import PromptPane
+from zuno_tui.screen.panes.typed_word import READING_SECONDS
+from zuno_tui.screen.screens.trade import TradeScreen
+from zuno_tui.screen.screens.trade_confirm import TradeConfirmScreen
+
+
+async def test_a_run_opens_once_and_goes_on_behind_whoever_left_it() -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, TradeOpened(BEGUN), TradeChanged(HEARD))
+        assert isinstance(pilot.app.screen, TradeScreen)
+        await pilot.press("escape")
+        await play(pilot, TradeChanged(HEDGING))
+        assert len(pilot.app.screen_stack) == 1, "nobody is torn away"
+
+
+async def test_the_next_step_is_put_in_the_prompt_and_never_taken() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test(size=(120, 36)) as pilot:
+        await pilot.press("f3")
+        assert link.intents == [Show("trade")]
+        await play(pilot, TradeOpened(HOLDING))
+        await pilot.press("a", "w", "s")
+        assert link.intents[1:] == [Trade("why"), Trade("status")]
+        await play(pilot, TradeChanged(HEDGING))
+        await pilot.press("a")
+        assert pilot.app.screen.query_one(PromptPane).value == f"approve {PLAN_ID}"
+        assert len(link.intents) == 3
+
+
+async def test_only_the_whole_word_typed_after_reading_sends() -> None:
+    link = ScriptedLink()
+    times = iter([-READING_SECONDS])
+    async with desk_app(link).run_test(size=(80, 24)) as pilot:
+        screen = TradeConfirmScreen(link, APPROVAL, key_clock=lambda: next(times, 1e12))
+        await pilot.app.push_screen(screen)
+        await pilot.pause()
+        await pilot.press(*"apply", "enter")
+        assert link.confirmed == []
+        await pilot.press(*"trade", "enter")
+        assert link.confirmed == [(APPROVAL.hash, "trade")]
+        await pilot.press(*"trade", "enter")
+        assert len(link.confirmed) == 1
+        await play(pilot, ConfirmationEnded(APPROVAL.hash, "sold 0.374 ETH"))
+        await play(pilot, TradeConfirmationAsked(APPROVAL))
+        assert sum(isinstance(one, TradeConfirmScreen) for one in pilot.app.screen_stack) == 1
+
+
+async def test_what_is_typed_before_it_could_be_read_sends_nothing() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test(size=(80, 24)) as pilot:
+        await play(pilot, TradeConfirmationAsked(APPROVAL))
+        await pilot.press(*"trade", "enter")
+        assert link.confirmed == []

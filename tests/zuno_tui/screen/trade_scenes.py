@@ -1,0 +1,188 @@
+"""Runs of the trade desk: under way, acting, holding by judgment and by failure."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from tests.zuno_tui.screen.scenes import NOW
+from zuno_tui.shown.trade.views import (
+    ConflictLine,
+    ConflictMapView,
+    ExpertCard,
+    LadderRow,
+    RegimeChip,
+    SourceLamp,
+    TradeApprovalView,
+    TradeRunView,
+    TradeVerdict,
+)
+
+PLAN_ID = "plan_0ed9e62f50b89e47"
+BEGUN = TradeRunView(
+    "req_5b1f0c77a1d2e394", "hedge of #28", "swing", "paper", working="reading the market"
+)
+LAMPS = (
+    SourceLamp("narrative", "stale", "6 h", "a search model", "Calm before the data."),
+    SourceLamp("ingestion", "fresh", "4 min", "own memory"),
+    SourceLamp("funding", "fresh", "12 s", "Binance", "Funding -0.0162% for 8 h."),
+    SourceLamp("cvd", "fresh", "30 min", "Binance"),
+    SourceLamp("liquidations", "missing", says="nobody has listened"),
+    SourceLamp("memory", "fresh", "0 s", "own memory"),
+    SourceLamp("news", "missing", says="no source is set for it"),
+    SourceLamp("lessons", "fresh", "0 s", "own record"),
+    SourceLamp("microstructure", "fresh", "2 s", "Binance"),
+    SourceLamp("macro", "fresh", "2 d", "FRED"),
+    SourceLamp("options", "fresh", "41 min", "Deribit"),
+    SourceLamp("fear greed", "fresh", "9 h", "alternative.me"),
+)
+EXPERTS = (
+    ExpertCard(
+        "liquidity",
+        "BEARISH",
+        0.62,
+        "whale cvd divergence",
+        "In 24 h the price moved +0.90% and takers sold net 4.1%.",
+        by_rules=True,
+    ),
+    ExpertCard(
+        "microstructure",
+        "BULLISH",
+        0.31,
+        "",
+        "The fuller side leads by 18% over 20 levels in 3 samples.",
+        by_rules=True,
+    ),
+    ExpertCard(
+        "macro", "BEARISH", 0.48, "options panic", "Skew 6.2, puts to calls 1.31, curve inverted."
+    ),
+    ExpertCard(
+        "geometry",
+        "NEUTRAL",
+        0.22,
+        "",
+        "It stands at 71% of two days' range of 7.8%.",
+        "support 2,690.10, resistance 2,870.27, most traded 2,740.15",
+        by_rules=True,
+    ),
+)
+HEARD = replace(
+    BEGUN,
+    mark="2,765.90",
+    working="hearing four experts",
+    regime=RegimeChip(
+        "BEAR_MOMENTUM",
+        "60 %",
+        "risk_off",
+        "of two days' way 52% led one way: down, below both means",
+        "Trust liquidity and macro: selling feeds itself. Doubt bounces.",
+    ),
+    anomalies=("liquidation_cascade", "options_panic"),
+    lamps=LAMPS,
+    experts=(*EXPERTS[:2], ExpertCard("macro"), ExpertCard("geometry")),
+)
+HEDGING = replace(
+    HEARD,
+    subject="hedge of #28 WETH/USDC with ETHUSDT",
+    working="",
+    experts=EXPERTS,
+    conflicts=ConflictMapView(
+        "BEARISH",
+        "liquidity",
+        (),
+        (
+            ConflictLine(
+                "liquidity against microstructure",
+                "BEARISH at 62%: takers sold net 4.1%.",
+                "BULLISH at 31%: the fuller side leads by 18%.",
+                "microstructure comes first in swing trading",
+            ),
+        ),
+        "Who is right, liquidity or microstructure?",
+        "BEAR_MOMENTUM: Trust liquidity and macro.",
+    ),
+    ladder=(
+        LadderRow("judge", "SHORT", "40 %", "2×", "$8,000"),
+        LadderRow("expected value", "SHORT", "40 %", "2×", "$8,000"),
+        LadderRow(
+            "budget", "SHORT", "40 % → 24 %", "2×", "$8,000 → $4,800", "regime budget", took=True
+        ),
+        LadderRow(
+            "risk officer",
+            "SHORT",
+            "24 % → 10 %",
+            "2× → 1×",
+            "$4,800 → $1,037",
+            "volatility tax, venue cap",
+            took=True,
+        ),
+        LadderRow("leverage guard", "SHORT", "10.4 %", "1×", "$1,037"),
+    ),
+    verdict=TradeVerdict(
+        "acts",
+        "SHORT 0.374 ETH ($1,034.45) (degraded: 3/12 sources dark)",
+        "75% of 0.5 ETH in BEAR_MOMENTUM",
+        (
+            "delta 0.5 ETH, gamma -0.002, short 0 ETH now",
+            "hedge 75%: 0.375 ETH wanted, 0.374 reached; net delta 0.126 ETH; funding costs $0.50"
+            " a day",
+            "account $10,000.00, leverage 0.00× before, 0.10× after",
+        ),
+        ("entry: sell 0.374 ETH at 2,765.91, resting, for 15 minutes",),
+        "Who is right, liquidity or microstructure?",
+    ),
+    plan_id=PLAN_ID,
+    made_at=NOW - 60,
+    next_phrase=f"approve {PLAN_ID}",
+)
+HOLDING = replace(
+    HEDGING,
+    subject="ETHUSDT",
+    ladder=(
+        LadderRow("judge", "LONG", "30 %", "2×", "$6,000"),
+        LadderRow(
+            "expected value",
+            "LONG → HOLD",
+            "30 % → 0 %",
+            "2× → 1×",
+            "$6,000 → $0",
+            "not worth its costs",
+            took=True,
+            stopped=True,
+        ),
+        *(
+            LadderRow(stage, "HOLD", "0 %", "1×", "$0")
+            for stage in ("budget", "risk officer", "leverage guard")
+        ),
+    ),
+    verdict=TradeVerdict(
+        "holds",
+        "HOLD",
+        "the trade is expected to bring nothing after its costs",
+        ("account $10,000.00, leverage 0.00× before, 0.00× after",),
+        (),
+        "What would have to happen for all of them to be wrong at once?",
+    ),
+    lamps=tuple(replace(lamp, state="fresh", age="1 min") for lamp in LAMPS),
+    next_phrase="",
+)
+FAILED = replace(
+    BEGUN,
+    subject="DOGEUSDT",
+    working="",
+    lamps=tuple(replace(lamp, state="missing", age="") for lamp in LAMPS),
+    verdict=TradeVerdict("failed", "HOLD BY FAILURE", "the venue knows no such contract"),
+    plan_id="plan_25497b3e21ca7c44",
+)
+APPROVAL = TradeApprovalView(
+    PLAN_ID,
+    "5f" * 32,
+    "paper",
+    f"{PLAN_ID} · SHORT 0.374 ETH ($1,034.45) on paper",
+    (
+        "entry: sell 0.374 ETH at 2,765.91, resting, for 15 minutes · zuno-0ed9e62f50b89e47-0",
+        "stop: buy 0.374 ETH at 2,870.27, reduce-only · zuno-0ed9e62f50b89e47-1",
+    ),
+    HEDGING.verdict.lines if HEDGING.verdict else (),
+    "trade",
+    540.0,
+)

@@ -1,0 +1,106 @@
+"""A run of the trade desk as it is shown: message by message, and all of it from its plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from agents.bus.run import Listener
+from agents.trade.payloads import ContextGathered
+from agents.trade.terms import SectionName, SectionStatus, TradeDecision
+from tests.agents.trade.cases import HEDGED, NOW, context, question
+from tests.agents.trade.desks import Seen, argue, observer
+from tests.fakes.exchange import ExchangeDouble, Refusal
+from zuno_tui.shown.drawing.pieces import plain
+from zuno_tui.shown.output import cell_width
+from zuno_tui.shown.trade.card import run_lines
+from zuno_tui.shown.trade.drawing import lamp_lines, verdict_lines
+from zuno_tui.shown.trade.run_view import run_begun, run_failed, run_heard, run_of_plan
+
+if TYPE_CHECKING:
+    from zuno_tui.shown.trade.views import TradeRunView
+
+EXPERTS_HEARD = 4
+"""How many cards are filled when the map is drawn."""
+
+
+async def _watched() -> list[TradeRunView]:
+    """A run after each of its messages."""
+    views = [run_begun("req_trade", "hedge of #28", "swing")]
+    listener = Listener(on_message=lambda payload: views.append(run_heard(views[-1], payload)))
+    asked = question(hedge=HEDGED)
+    async with observer(ExchangeDouble()) as eyes:
+        seen = await eyes.look(asked)
+    done = await argue(asked, Seen(seen), listener=listener)
+    assert done.ended.plan is not None
+    assert views[-1] == run_of_plan(done.ended.plan, "req_trade")
+    return views
+
+
+async def test_a_run_fills_as_it_is_heard_and_ends_as_its_plan() -> None:
+    views = await _watched()
+
+    heard = [sum(bool(card.bias) for card in view.experts) for view in views]
+    assert heard == sorted(heard)
+    assert {1, 2, 3, EXPERTS_HEARD} <= set(heard)
+    mapped = next(view for view in views if view.conflicts is not None)
+    assert sum(bool(card.bias) for card in mapped.experts) == EXPERTS_HEARD
+    rungs = [sum(bool(row.decision) for row in view.ladder) for view in views]
+    assert rungs == sorted(rungs)
+    assert {0, 3, 4, 5} <= set(rungs)
+    assert [view.working for view in views][-1] == ""
+    assert all(view.working for view in views[:-1])
+    assert views[-1].next_phrase == f"approve {views[-1].plan_id}"
+    assert views[-1].token_id == HEDGED.token_id
+
+
+async def _ended(double: ExchangeDouble) -> TradeRunView:
+    async with observer(double) as eyes:
+        plan = (await argue(question(), eyes)).ended.plan
+    assert plan is not None
+    assert plan.decision is TradeDecision.HOLD
+    return run_of_plan(plan, "req")
+
+
+async def test_a_hold_by_failure_is_no_hold_by_judgment() -> None:
+    judged = await _ended(ExchangeDouble())
+    failed = await _ended(ExchangeDouble(faults={"/fapi/v1/time": Refusal(451)}))
+    ended = run_failed(run_begun("req", "ETHUSDT", "swing"), "it was ended")
+
+    kinds = [view.verdict and view.verdict.kind for view in (judged, failed, ended)]
+    assert kinds == ["holds", "failed", "failed"]
+    first, second = (plain(verdict_lines(view, 80)[0]) for view in (judged, failed))
+    assert first[0] != second[0], "by more than its colour"
+    assert [row.decision for row in failed.ladder] == [""] * 5
+    assert failed.next_phrase == ""
+
+
+def test_every_source_is_a_lamp_with_its_age_and_none_where_nothing_was_read() -> None:
+    begun = run_begun("req", "ETHUSDT", "swing")
+    assert {lamp.state for lamp in begun.lamps} == {"waiting"}
+    gathered = context(funding={"rate": 0.0001}, cvd={"cvd_24h": 1.0})
+    aged = gathered.model_copy(
+        update={
+            "sections": tuple(
+                one.model_copy(update={"as_of": NOW - 7_200, "status": SectionStatus.STALE})
+                if one.name is SectionName.CVD
+                else one
+                for one in gathered.sections
+            )
+        }
+    )
+    view = run_heard(replace(begun, read_at=NOW), ContextGathered(context=aged))
+
+    about = {lamp.title: lamp for lamp in view.lamps}
+    assert len(about) == 12
+    assert (about["funding"].state, about["funding"].age) == ("fresh", "0 s")
+    assert (about["cvd"].state, about["cvd"].age) == ("stale", "2 h")
+    assert (about["news"].state, about["news"].age) == ("missing", "")
+    assert sum(plain(line).count("○") for line in lamp_lines(view, 80)) == 10
+
+
+async def test_no_line_is_longer_than_there_is_room() -> None:
+    for view in await _watched():
+        for width in (76, 114, 194):
+            assert max(map(cell_width, run_lines(view, width))) <= width

@@ -1,0 +1,253 @@
+"""The trade desk's runs at the desk: argued, approved, confirmed by a typed word, sent once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from agents.trade.payloads import TradePlanReady
+from agents.trade.terms import TradeMode
+from zuno_tui.commands.running.trade import (
+    TRADE_WORD,
+    progress_words,
+    read_hedged,
+    waiting_lines,
+)
+from zuno_tui.desk.events import (
+    ConfirmationEnded,
+    Said,
+    TradeChanged,
+    TradeConfirmationAsked,
+    TradeOpened,
+)
+from zuno_tui.desk.faults import fault_words
+from zuno_tui.desk.hearing import DebateHearing
+from zuno_tui.gate.trades import apply_trade, approve_trade, waiting_trade
+from zuno_tui.session.trade_plans import stored_trade
+from zuno_tui.session.trading import argue_trade, open_trading
+from zuno_tui.shown.trade.run_view import run_begun, run_failed, run_heard, run_of_plan
+from zuno_tui.shown.trade.views import TradeApprovalView
+from zuno_tui.shown.views import DebateView
+
+if TYPE_CHECKING:
+    from agents.bus.payload import Payload
+    from agents.trade.plan import TradePlan
+    from zuno_tui.commands.apply import Apply
+    from zuno_tui.commands.approve import Approve
+    from zuno_tui.commands.hedge import Hedge
+    from zuno_tui.commands.trade import Trade
+    from zuno_tui.desk.context import DeskContext
+    from zuno_tui.gate.trades import ApprovedTrade
+    from zuno_tui.shown.trade.views import TradeRunView
+
+RUN, SENDING = "trade", "send"
+_PATIENCE = 900.0
+_READ_PATIENCE = 60.0
+
+
+class _Waiting(Struct, frozen=True):
+    plan: TradePlan
+    hash: str
+    until: float
+    """By the wall's clock: nobody sends what was shown to somebody an hour ago."""
+
+
+class Trades:
+    def __init__(self, desk_context: DeskContext) -> None:
+        self._desk_context = desk_context
+        self._view: TradeRunView | None = None
+        self.changed_at = 0.0
+        self._asked: _Waiting | None = None
+
+    @property
+    def plan_id(self) -> str | None:
+        """The plan of the run that was shown last."""
+        return None if self._view is None else self._view.plan_id or None
+
+    def trade(self, asked: Trade) -> None:
+        self._start(asked.subject, asked.subject, asked.mode, None, asked.twin)
+
+    def hedge(self, asked: Hedge) -> None:
+        subject = f"hedge of #{asked.token_id}"
+        self._start(subject, "", asked.mode, asked.token_id, asked.twin)
+
+    def show(self, plan_id: str | None = None) -> None:
+        """The run that is under way or was shown last, else the newest that was kept."""
+        view = self._view
+        if view is None or plan_id not in (None, view.plan_id):
+            plan, document = stored_trade(self._desk_context.session, plan_id)
+            view = run_of_plan(plan, str(document.get("requestId", "")))
+        self._opened(view)
+
+    def approve(self, asked: Approve, plan_id: str) -> None:
+        self._desk_context.jobs.start(
+            "approve",
+            f"Looking at the orders of {plan_id} again",
+            lambda _: self._approve(plan_id, asked.twin),
+            seconds=_READ_PATIENCE,
+        )
+
+    def ask(self, _asked: Apply, plan_id: str) -> None:
+        """Show once more what would be sent, and wait for the word."""
+        self._desk_context.jobs.start(
+            "confirm",
+            "Reading what is approved",
+            lambda _: self._ask(plan_id),
+            seconds=_READ_PATIENCE,
+        )
+
+    def waits_for(self, approval_hash: str) -> bool:
+        return self._asked is not None and self._asked.hash == approval_hash
+
+    def confirm(self, approval_hash: str, word: str) -> None:
+        asked, self._asked = self._asked, None
+        if asked is None or asked.hash != approval_hash:
+            return
+        if word != TRADE_WORD or self._desk_context.clock() > asked.until:
+            self._end(approval_hash, "That was not the word, or it came too late. Nothing is sent.")
+            return
+        started = self._desk_context.jobs.start(
+            SENDING,
+            f"Sending the orders of {asked.plan.plan_id}",
+            lambda _: self._send(asked),
+            seconds=_PATIENCE,
+            cancellable=False,
+        )
+        if not started:
+            self._end(approval_hash, "Another trade is being sent. Nothing of this one is.")
+
+    def _start(self, subject: str, coin: str, mode: str, token_id: int | None, twin: str) -> None:
+        self._desk_context.jobs.start(
+            RUN,
+            f"The trade desk argues about {subject}",
+            lambda _: self._argue(subject, coin, mode, token_id, twin),
+            seconds=_PATIENCE,
+        )
+
+    async def _argue(
+        self, subject: str, coin: str, mode: str, token_id: int | None, twin: str
+    ) -> None:
+        desk_context = self._desk_context
+        request_id = desk_context.opening.new_request_id()
+        self._opened(run_begun(request_id, subject, mode))
+        hearing = DebateHearing(desk_context, DebateView(request_id, f"trade: {subject}"))
+        listener = hearing.listener()
+        listener.on_message = self._heard
+        session = desk_context.session
+        try:
+            hedge = None
+            if token_id is not None:
+                hedge = await read_hedged(session, desk_context.sources, token_id)
+            async with open_trading(session) as trading:
+                done = await argue_trade(
+                    session,
+                    trading,
+                    coin if hedge is None else hedge.coin,
+                    TradeMode(mode),
+                    hedge,
+                    request_id=request_id,
+                    listener=listener,
+                    on_crash=hearing.on_crash,
+                )
+        except asyncio.CancelledError:
+            self._failed(hearing, "it was ended before there was a plan")
+            raise
+        except Exception as error:
+            self._failed(hearing, fault_words(error))
+            raise
+        plan, failure = done.ended.plan, done.ended.failure
+        if plan is None:
+            at = "" if failure is None else f"it ended at {failure.stage}: {failure.reason}"
+            self._failed(hearing, at)
+            desk_context.tell(Said(f"The trade desk came to no plan: {at}", "bad", twin))
+            return
+        view = run_of_plan(plan, request_id)
+        self._changed(view)
+        headline = "" if view.verdict is None else view.verdict.headline
+        hearing.end(f"{plan.plan_id} says {headline}.")
+        words = f"{plan.plan_id}: {headline}"
+        desk_context.tell(Said(words, "bad" if plan.by_failure else "good", twin))
+
+    async def _approve(self, plan_id: str, twin: str) -> None:
+        plan, _ = stored_trade(self._desk_context.session, plan_id)
+        async with open_trading(self._desk_context.session) as trading:
+            waiting = await approve_trade(trading, plan)
+        self._follow(plan_id, f"apply {plan_id}", ("Approved for ten minutes; nothing is sent.",))
+        words = f"{waiting.plan.plan_id}: approved for ten minutes. To send it: apply"
+        self._desk_context.tell(Said(words, "good", twin))
+
+    async def _ask(self, plan_id: str) -> None:
+        plan, _ = stored_trade(self._desk_context.session, plan_id)
+        async with open_trading(self._desk_context.session) as trading:
+            waiting = await waiting_trade(trading, plan, None)
+            left = waiting.expires_at - trading.clock()
+        view = _approval_view(waiting, left)
+        self._asked = _Waiting(plan, view.hash, self._desk_context.clock() + left)
+        self._desk_context.tell(TradeConfirmationAsked(view))
+
+    async def _send(self, asked: _Waiting) -> None:
+        try:
+            async with open_trading(self._desk_context.session) as trading:
+                # A word takes its time, and the market does not wait for it.
+                waiting = await waiting_trade(trading, asked.plan, asked.hash)
+                sent = await apply_trade(trading, waiting)
+        except Exception as error:
+            self._end(asked.hash, fault_words(error))
+            raise
+        lines = tuple(progress_words(one, asked.plan.coin) for one in sent)
+        self._follow(asked.plan.plan_id, "", (f"Sent to {waiting.approval.venue}.", *lines))
+        refused = any(one.state.value == "refused" for one in sent)
+        self._end(asked.hash, "; ".join(lines))
+        self._desk_context.tell(
+            Said(
+                f"{asked.plan.plan_id}: {'; '.join(lines)}",
+                "bad" if refused else "good",
+                f"zuno apply {asked.plan.plan_id}",
+            )
+        )
+
+    def _follow(self, plan_id: str, next_phrase: str, progress: tuple[str, ...]) -> None:
+        """What became of the plan, where it is the one that is shown."""
+        if self._view is not None and self._view.plan_id == plan_id:
+            self._changed(replace(self._view, next_phrase=next_phrase, progress=progress))
+
+    def _heard(self, payload: Payload) -> None:
+        # The plan itself is told when it is kept: before that nobody can approve it.
+        if self._view is not None and not isinstance(payload, TradePlanReady):
+            after = run_heard(self._view, payload)
+            if after is not self._view:
+                self._changed(after)
+
+    def _failed(self, hearing: DebateHearing, reason: str) -> None:
+        hearing.end("It ended without a plan.")
+        if self._view is not None:
+            self._changed(run_failed(self._view, reason))
+
+    def _opened(self, view: TradeRunView) -> None:
+        self._view, self.changed_at = view, self._desk_context.clock()
+        self._desk_context.tell(TradeOpened(view))
+
+    def _changed(self, view: TradeRunView) -> None:
+        self._view, self.changed_at = view, self._desk_context.clock()
+        self._desk_context.tell(TradeChanged(view))
+
+    def _end(self, approval_hash: str, words: str) -> None:
+        self._desk_context.tell(ConfirmationEnded(approval_hash, words))
+
+
+def _approval_view(waiting: ApprovedTrade, left: float) -> TradeApprovalView:
+    headline, *orders, _ = waiting_lines(waiting)
+    plan = run_of_plan(waiting.plan, "")
+    return TradeApprovalView(
+        plan_id=waiting.plan.plan_id,
+        hash=waiting.approval.hash,
+        venue=waiting.approval.venue,
+        headline=headline,
+        orders=tuple(line.strip() for line in orders),
+        lines=() if plan.verdict is None else plan.verdict.lines,
+        word=TRADE_WORD,
+        seconds_left=left,
+    )

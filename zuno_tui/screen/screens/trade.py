@@ -1,0 +1,114 @@
+"""A run of the trade desk as it goes: verdict, ladder, sources, experts and their conflicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+
+from zuno_tui.commands.trade import Trade
+from zuno_tui.desk.events import TradeChanged, TradeOpened
+from zuno_tui.screen.keys import TRADING
+from zuno_tui.screen.panes.frame import SEPARATOR, heading, literal
+from zuno_tui.screen.panes.lines import KeyLine
+from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.screens.sub_screen import SubScreen, drawn
+from zuno_tui.shown.trade.drawing import chip_lines, sections, verdict_lines
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from zuno_tui.desk.events import Event
+    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.shown.trade.views import TradeRunView
+
+_NARROWEST = 40
+_BESIDE = ("experts", "conflict-map")
+
+
+class TradeScreen(SubScreen):
+    BINDINGS: ClassVar[list[BindingType]] = [*TRADING]
+    ABOUT = "trade"
+
+    def __init__(self, link: DeskLink, view: TradeRunView) -> None:
+        super().__init__(link)
+        self._view = view
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(id="trade", classes="visit", can_focus=False):
+            yield PlainText(id="trade-verdict")
+            yield PlainText(id="trade-ladder")
+            yield PlainText(id="trade-sources")
+            with Container(id="trade-columns"):
+                yield from (PlainText(id=f"trade-{name}") for name in _BESIDE)
+        yield KeyLine(id="keys")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._draw()
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self.call_after_refresh(self._draw)
+
+    def hear(self, event: Event) -> bool:
+        match event:
+            case TradeOpened(view) | TradeChanged(view):
+                self._view = view
+                self._draw()
+                self._show_keys()
+                return True
+            case _:
+                return False
+
+    def action_go_on(self) -> None:
+        self.leave_with(self._view.next_phrase)
+
+    def action_ask(self, subject: Literal["why", "report", "status", "memory"]) -> None:
+        self.link.ask(Trade(subject))
+
+    def action_scroll_lines(self, step: int) -> None:
+        self._page.scroll_relative(y=step, animate=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        match action:
+            case "go_on":
+                return bool(self._view.next_phrase)
+            case "ask":
+                return bool(self._view.plan_id) or parameters in (("status",), ("memory",))
+            case _:
+                return super().check_action(action, parameters)
+
+    @property
+    def _page(self) -> VerticalScroll:
+        return self.query_one("#trade", VerticalScroll)
+
+    def _draw(self) -> None:
+        view = self._view
+        page = self._page
+        page.border_title = literal(
+            SEPARATOR.join(filter(None, (view.subject, view.mode, view.venue)))
+        )
+        below = (view.plan_id, view.working or _next_words(view))
+        page.border_subtitle = literal(SEPARATOR.join(filter(None, below)))
+        top = self.query_one("#trade-verdict", PlainText)
+        width = self._cells(top)
+        top.update(drawn((*verdict_lines(view, width), *chip_lines(view, width))))
+        for section in sections(view):
+            name = section.title.lower().replace(" ", "-")
+            part = self.query_one(f"#trade-{name}", PlainText)
+            lines = drawn(section.draw(self._cells(part)))
+            part.update(
+                Content("\n").join([Content(""), heading(section.title, section.beside), lines])
+            )
+
+    def _cells(self, part: PlainText) -> int:
+        return max(_NARROWEST, part.content_size.width)
+
+
+def _next_words(view: TradeRunView) -> str:
+    if view.next_phrase:
+        return f"next: {view.next_phrase.partition(' ')[0]}"
+    return "nothing is sent" if not view.progress else ""

@@ -1,0 +1,178 @@
+"""The one place where a word sends orders to a venue: it shows them, and waits for fingers."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.screen import Screen
+
+from zuno_tui.desk.events import ConfirmationEnded, TradeConfirmationAsked
+from zuno_tui.screen.panes.frame import heading, literal
+from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.panes.receipt import countdown
+from zuno_tui.screen.panes.typed_word import READING_SECONDS, TypedWord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from zuno_tui.desk.events import Event
+    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.shown.trade.views import TradeApprovalView
+
+_LEAVES = "escape leaves, and nothing is sent"
+
+
+class TradeConfirmScreen(Screen[None]):
+    """No binding, no palette entry and no click confirms; a paste is ignored and said to be."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "leave", id="confirm.trade-leave"),
+        Binding("pageup,up", "page(-1)", "up", id="confirm.trade-up"),
+        Binding("pagedown,down", "page(1)", "down", id="confirm.trade-down"),
+    ]
+    CSS = """
+    TradeConfirmScreen { background: $background; }
+    #send-authority {
+        height: auto; padding: 0 1; border: heavy $warning;
+        border-title-style: bold; border-title-color: $warning;
+    }
+    #send-sheet {
+        height: 1fr; padding: 0 1; border: round $line; background: $background;
+        border-title-color: $foreground; border-subtitle-color: $quiet;
+        scrollbar-size-vertical: 1; scrollbar-color: $line; scrollbar-background: $background;
+    }
+    #send-orders { height: auto; }
+    #send-row { height: 1; padding: 0 2; }
+    #send-row PlainText { width: 16; color: $accent; text-style: bold; }
+    #send-word { height: 1; width: 1fr; }
+    #send-said { height: auto; min-height: 1; padding: 0 2; }
+    """
+
+    def __init__(
+        self,
+        link: DeskLink,
+        approval: TradeApprovalView,
+        clock: Callable[[], float] = time.time,
+        key_clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`key_clock` is the one that keys are stamped by when they arrive."""
+        super().__init__()
+        self._link = link
+        self._approval = approval
+        self._clock = clock
+        self._key_clock = key_clock
+        self._keys_count_from: float | None = None
+        self._ends_at = clock() + approval.seconds_left
+        self._over = False
+
+    def compose(self) -> ComposeResult:
+        approval = self._approval
+        authority = PlainText(self._authority(), id="send-authority")
+        authority.border_title = Content("Send orders")
+        authority.border_subtitle = Content(countdown(approval.seconds_left))
+        yield authority
+        with VerticalScroll(id="send-sheet", can_focus=False) as sheet:
+            sheet.border_title = literal(approval.plan_id)
+            yield PlainText(Content("\n").join(self._orders()), id="send-orders")
+        with Horizontal(id="send-row"):
+            yield PlainText(f"type {approval.word}")
+            yield TypedWord(id="send-word", counts=self._counts)
+        yield PlainText("", id="send-said")
+
+    def on_mount(self) -> None:
+        self._say(f"Enter after the word sends the orders; {_LEAVES}.")
+        self.set_interval(1.0, self._count_down)
+        self.set_focus(self.query_one(TypedWord))
+
+    def on_screen_resume(self) -> None:
+        self._keys_count_from = None
+        self.call_after_refresh(self._drawn)
+
+    def hear(self, event: Event) -> bool:
+        match event:
+            case ConfirmationEnded(approval_hash, words) if approval_hash == self._approval.hash:
+                self._end(words)
+            case TradeConfirmationAsked(approval):
+                return approval.hash == self._approval.hash
+            case _:
+                pass
+        # The screens behind this one keep up with everything that is told.
+        return False
+
+    def on_typed_word_not_typed(self) -> None:
+        self._say(f"That was pasted, and ignored. Type the word with your fingers; {_LEAVES}.")
+
+    def on_typed_word_typed(self, event: TypedWord.Typed) -> None:
+        if self._over:
+            return
+        if event.word != self._approval.word:
+            self._say(f"That was not the word {self._approval.word}. Nothing was sent.", "$warning")
+            return
+        self._close()
+        self._link.confirm(self._approval.hash, event.word, None)
+        self._say("Confirmed. Looking at the market and the account again …")
+
+    def action_page(self, direction: int) -> None:
+        sheet = self.query_one("#send-sheet", VerticalScroll)
+        sheet.scroll_relative(y=direction * max(1, sheet.size.height - 1), animate=False)
+
+    def _drawn(self) -> None:
+        """From a second after the page is whole on the screen a key may be an answer to it."""
+        if self.query_one(TypedWord).region:
+            self._keys_count_from = self._key_clock() + READING_SECONDS
+        else:
+            self.call_after_refresh(self._drawn)
+
+    def _counts(self, arrived: float) -> bool:
+        if self._keys_count_from is not None and arrived >= self._keys_count_from:
+            return True
+        self._say(f"That came before this could be read, and was ignored. Type it now; {_LEAVES}.")
+        return False
+
+    def _count_down(self) -> None:
+        left = self._ends_at - self._clock()
+        if self._over:
+            return
+        if left <= 0:
+            self._end("The approval is over. Nothing was sent. Ask for a new plan.")
+            return
+        self.query_one("#send-authority").border_subtitle = Content(countdown(left))
+
+    def _end(self, words: str) -> None:
+        self._close()
+        self._say(f"{words} · escape goes back.", "bold")
+
+    def _close(self) -> None:
+        self._over = True
+        self.query_one("#send-row").display = False
+        self.set_focus(None)
+
+    def _say(self, words: str, style: str = "") -> None:
+        self.query_one("#send-said", PlainText).update(literal(words, style))
+
+    def _authority(self) -> Content:
+        approval = self._approval
+        rows = (("venue", approval.venue), ("hash", approval.hash))
+        lines = [
+            Content.assemble((f"{label:<10}", "$quiet"), literal(words, "bold"))
+            for label, words in rows
+        ]
+        return Content("\n").join(lines)
+
+    def _orders(self) -> Iterator[Content]:
+        approval = self._approval
+        yield literal(approval.headline, "bold")
+        yield Content("")
+        yield heading("ORDERS", "each is sent once, by the name at its end")
+        yield from (literal(order) for order in approval.orders)
+        if approval.lines:
+            yield Content("")
+            yield heading("WHAT IT RESTS ON")
+            yield from (literal(line) for line in approval.lines)
