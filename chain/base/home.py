@@ -87,6 +87,11 @@ class Home(Struct, frozen=True):
         return self.root / "records"
 
     @property
+    def reports(self) -> Path:
+        """Of runs of the trade desk: text, JSON and chart of each."""
+        return self.root / "reports"
+
+    @property
     def keystore(self) -> Path:
         return self.root / "keystore"
 

@@ -1,4 +1,4 @@
-"""A Telegram of our own: the Bot API's sendMessage over real HTTP, with every way to fail."""
+"""A Telegram of our own: the Bot API over real HTTP, with every way to fail."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class Conduct(StrEnum):
 
     TAKES = "200"
     BUSY = "429"
+    CONFLICT = "409"
     BROKEN = "500"
     UNAUTHORISED = "401"
     BLOCKED = "403"
@@ -40,9 +41,15 @@ class Heard:
     body: dict[str, object]
     conduct: Conduct
 
+    photo: bytes | None = None
+
+    @property
+    def method(self) -> str:
+        return self.path.rpartition("/")[2]
+
     @property
     def text(self) -> str:
-        return str(self.body["text"])
+        return str(self.body["text" if self.photo is None else "caption"])
 
     @property
     def taken(self) -> bool:
@@ -56,6 +63,12 @@ class TelegramDouble:
     """Asked once for every message."""
     retry_after: int = 7
     heard: list[Heard] = field(default_factory=list)
+    look_conduct: Callable[[], Conduct] = lambda: Conduct.TAKES
+    """Asked once for every getUpdates."""
+    looked: list[Heard] = field(default_factory=list)
+    updates: list[dict[str, object]] = field(default_factory=list)
+    """What was written to the bot; Telegram keeps it until a higher offset is asked for."""
+    last_update: int = 700
     _serving: set[asyncio.Task[None]] = field(default_factory=set)
 
     @property
@@ -95,10 +108,34 @@ class TelegramDouble:
             name.lower(): value.strip()
             for name, _, value in (line.partition(":") for line in head[1:])
         }
-        body = json.loads(await reader.readexactly(int(headers["content-length"])))
-        heard = Heard(self.clock(), head[0].split(" ")[1], headers, body, self.conduct())
-        self.heard.append(heard)
+        content = await reader.readexactly(int(headers["content-length"]))
+        path = head[0].split(" ")[1]
+        looks = path.endswith("/getUpdates")
+        kind, _, boundary = headers["content-type"].partition("; boundary=")
+        photo: bytes | None = None
+        if kind == "multipart/form-data":
+            parts = _parts(content, boundary.encode())
+            photo = parts.pop("photo")
+            body: dict[str, object] = {name: part.decode() for name, part in parts.items()}
+        else:
+            body = json.loads(content)
+        conduct = (self.look_conduct if looks else self.conduct)()
+        heard = Heard(self.clock(), path, headers, body, conduct, photo)
+        (self.looked if looks else self.heard).append(heard)
         return heard
+
+    def write(self, text: str, chat: int = int(CHAT), **more: object) -> None:
+        """Somebody writes to the bot, as Telegram tells it."""
+        number = self.last_update = self.last_update + 1
+        message = {
+            "message_id": number,
+            "from": {"id": chat, "is_bot": False, "first_name": "Ada", "language_code": "en"},
+            "chat": {"id": chat, "first_name": "Ada", "type": "private"},
+            "date": int(self.clock()),
+            "text": text,
+            **more,
+        }
+        self.updates.append({"update_id": number, "message": message})
 
     async def _answer(self, heard: Heard, writer: asyncio.StreamWriter) -> None:
         match heard.conduct:
@@ -108,6 +145,12 @@ class TelegramDouble:
                 writer.transport.abort()
             case Conduct.ODD:
                 await _respond(writer, 200, b"<html>a hotel's login page</html>")
+            case Conduct.TAKES if heard.method == "getUpdates":
+                offset = int(str(heard.body["offset"]))
+                self.updates = [one for one in self.updates if int(str(one["update_id"])) >= offset]
+                await _respond(writer, 200, {"ok": True, "result": self.updates})
+            case Conduct.TAKES if heard.photo is not None:
+                await _respond(writer, 200, {"ok": True, "result": {"message_id": 1, "photo": []}})
             case Conduct.TAKES:
                 result = {"message_id": len(self.heard), "text": heard.body["text"]}
                 await _respond(writer, 200, {"ok": True, "result": result})
@@ -117,6 +160,8 @@ class TelegramDouble:
     def _error(self, heard: Heard) -> dict[str, object]:
         said = {
             Conduct.BUSY: f"Too Many Requests: retry after {self.retry_after}",
+            Conduct.CONFLICT: "Conflict: terminated by other getUpdates request; make sure that"
+            " only one bot instance is running",
             Conduct.BROKEN: "Internal Server Error",
             Conduct.UNAUTHORISED: "Unauthorized",
             Conduct.BLOCKED: "Forbidden: bot was blocked by the user",
@@ -127,6 +172,16 @@ class TelegramDouble:
         if heard.conduct is Conduct.BUSY:
             return {**error, "parameters": {"retry_after": self.retry_after}}
         return dict(error)
+
+
+def _parts(content: bytes, boundary: bytes) -> dict[str, bytes]:
+    """The fields of a form, by name."""
+    parts = {}
+    for part in content.split(b"--" + boundary)[1:-1]:
+        head, _, value = part.removeprefix(b"\r\n").partition(b"\r\n\r\n")
+        name = head.split(b'name="')[1].split(b'"')[0].decode()
+        parts[name] = value.removesuffix(b"\r\n")
+    return parts
 
 
 async def _respond(writer: asyncio.StreamWriter, status: int, body: object) -> None:

@@ -23,6 +23,10 @@ HEAVY = (
     "pydantic",
     "eth",
     "aiohttp",
+    "ccxt",
+    "matplotlib",
+    "numpy",
+    "PIL",
 )
 _TELL = """
 import sys

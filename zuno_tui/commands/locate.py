@@ -48,6 +48,7 @@ def _places(home: Home) -> CommandAnswer:
         "alerts": home.alerts,
         "plans": home.plans,
         "records": home.records,
+        "reports": home.reports,
         "keystore": home.keystore,
         "history": home.history,
         "log": home.log,

@@ -16,6 +16,7 @@ from zuno_tui.commands.running.trade import (
     read_hedged,
     waiting_lines,
 )
+from zuno_tui.commands.running.trade_report import report_run
 from zuno_tui.desk.events import (
     ConfirmationEnded,
     Said,
@@ -166,6 +167,8 @@ class Trades:
             return
         view = run_of_plan(plan, request_id)
         self._changed(view)
+        if done.document is not None:
+            await report_run(session, plan, done.document)
         headline = "" if view.verdict is None else view.verdict.headline
         hearing.end(f"{plan.plan_id} says {headline}.")
         words = f"{plan.plan_id}: {headline}"

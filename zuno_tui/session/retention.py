@@ -76,7 +76,13 @@ def let_go(home: Home, store: Store, settings: RetentionSettings, *, now: float)
         most_bytes=None,
         needed=needed,
     )
-    for one in (*records, *plans):
+    reports = surplus(
+        _files(home.reports, "plan_*"),
+        before=now - settings.days * DAY,
+        most_bytes=settings.megabytes * MEGABYTE,
+        needed=frozenset(),
+    )
+    for one in (*records, *plans, *reports):
         one.path.unlink(missing_ok=True)
     pools = forget_hours(store, before=now - settings.memory_days * DAY)
     return LetGo(len(plans), len(records), pools)

@@ -66,6 +66,7 @@ def _telegram(table: TelegramTable) -> TelegramSettings | None:
     return TelegramSettings(
         token=table.token.strip(),
         chat=str(table.chat).strip(),
+        also=tuple(str(chat).strip() for chat in table.answer_to),
         url=(table.url or TELEGRAM_URL).strip(),
         pace=_pace(table, FOR_PEOPLE),
     )

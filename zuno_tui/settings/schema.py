@@ -136,6 +136,7 @@ Chat = Annotated[
     int | Annotated[str, Meta(pattern=r"^\s*(-?[0-9]+|@[A-Za-z][A-Za-z0-9_]*)\s*$")],
     Meta(description="a number, or @ and a channel's name"),
 ]
+Chats = Annotated[tuple[Chat, ...], Meta(description="a list of chats, like [4242]")]
 
 
 class SettingsTable(SecretStruct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -260,6 +261,7 @@ class PaceTable(SettingsTable, frozen=True):
 class TelegramTable(PaceTable, frozen=True):
     token: BotToken | None = None
     chat: Chat | None = None
+    answer_to: Chats = ()
     url: Url | None = None
 
 
@@ -288,6 +290,8 @@ class TradeTable(SettingsTable, frozen=True):
     order_usd: Positive | None = None
     account_leverage: Leverage | None = None
     fred_key: KeyVariable | None = None
+    send_reports: Switch = True
+    """To Telegram, where it is set."""
 
 
 class DefiLlamaTable(SettingsTable, frozen=True):

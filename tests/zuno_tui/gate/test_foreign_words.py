@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.monitor.deliver.channel import ChannelRefused, Delayed
-from agents.monitor.deliver.telegram import Telegram, TelegramSettings
+from agents.monitor.deliver.bot_connection import BotConnection
+from agents.monitor.deliver.channel import DELIVERY_LIMITS, ChannelRefused, Delayed
 from chain.base.clean_text import OWN_MARKS, QUOTE_LIMIT
 from chain.base.http import HttpAnswer
 from chain.contracts.abi import encode, selector
@@ -118,11 +117,10 @@ def test_a_nodes_words_are_quoted_whatever_became_of_the_request(
 
 @pytest.mark.parametrize("status", [400, 403, 429, 500])
 def test_telegrams_words_are_quoted(status: int) -> None:
-    telegram = Telegram(TelegramSettings("123:token", "7"))
+    telegram = BotConnection("123:token", "http://127.0.0.1:9", DELIVERY_LIMITS)
+    told = {"ok": False, "description": PADDED}
 
-    outcome = telegram._outcome(
-        HttpAnswer(status, json.dumps({"ok": False, "description": PADDED}).encode()), now=0.0
-    )
+    outcome = telegram._outcome(HttpAnswer(status, b""), told, 0.0)
 
     assert isinstance(outcome, ChannelRefused | Delayed)
     _assert_quoted(outcome.reason)

@@ -9,6 +9,7 @@ from agents.trade.terms import TradeMode
 from chain.positions.overview import read_one
 from zuno_tui.commands.running.confirming import may_have_sent, require_typed
 from zuno_tui.commands.running.inspect import MissingPositionError
+from zuno_tui.commands.running.trade_report import report_files, report_lines, report_run
 from zuno_tui.gate.trades import apply_trade, approve_trade, waiting_trade
 from zuno_tui.session.lessons import learn, trade_memory
 from zuno_tui.session.position_exposure import hedge_facts
@@ -17,9 +18,9 @@ from zuno_tui.session.trade_plans import stored_trade
 from zuno_tui.session.trading import argue_trade, open_trading
 from zuno_tui.shown.answer import CommandAnswer, print_answer
 from zuno_tui.shown.exit_codes import DONE, FAILED
-from zuno_tui.shown.trade.card import trade_answer, trade_lines
+from zuno_tui.shown.trade.card import trade_answer
 from zuno_tui.shown.trade.run_view import order_words
-from zuno_tui.shown.transcript import wrapped
+from zuno_tui.shown.transcript import line_width, wrapped
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from zuno_tui.shown.output import Json
 
 TRADE_WORD = "trade"
+_PAGE_WIDTH = 110
 
 
 async def argued(
@@ -46,6 +48,7 @@ async def argued(
         reason = "" if failure is None else failure.reason
         words = f"The desk ended at {stage}: {reason}"
         return CommandAnswer((), {"stage": stage, "reason": reason}, remarks=(words,), code=FAILED)
+    await report_run(session, done.ended.plan, done.document)
     return trade_answer(done.ended.plan, done.document)
 
 
@@ -177,16 +180,17 @@ async def memory(session: Session) -> CommandAnswer:
 
 
 def report(session: Session) -> CommandAnswer:
-    """The newest plan of the desk with everything that was said for it."""
+    """The newest plan of the desk with everything that was said for it, and where it is kept."""
     plan, document = stored_trade(session, None)
-    turns = document.get("transcript")
-    said = [
-        wrapped(f"{turn.get('role')} · {turn.get('tag')}: {turn.get('text')}", indent=2)
-        for turn in (turns if isinstance(turns, list) else [])
-        if isinstance(turn, dict)
-    ]
+    files = report_files(session.home, plan.plan_id)
+    places = [path for path in (files.text, files.document, files.chart) if path.exists()]
     answer = trade_answer(plan, document)
-    return CommandAnswer((*trade_lines(plan), "", *said), answer.document, remarks=answer.remarks)
+    kept = ("", *(f"kept as {path}" for path in places)) if places else ()
+    return CommandAnswer(
+        (*report_lines(plan, document, line_width() or _PAGE_WIDTH), *kept),
+        {**document, "files": [str(path) for path in places]},  # type: ignore[dict-item]
+        remarks=answer.remarks,
+    )
 
 
 def why(session: Session) -> CommandAnswer:

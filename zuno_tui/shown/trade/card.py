@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agents.trade.plan import TradePlan
     from zuno_tui.shown.trade.views import TradeRunView
 
+_LINE = 300
 _WIDTH = 110
 """Of lines that nobody sees in a terminal."""
 
@@ -45,6 +46,23 @@ def run_lines(view: TradeRunView, width: int) -> Iterator[str]:
         yield ""
         yield f"{section.title}  {section.beside}".rstrip()
         yield from (plain(line).rstrip() for line in section.draw(width))
+
+
+def message_lines(view: TradeRunView) -> Iterator[str]:
+    """The run as a telephone shows it: the verdict, what it rests on, and how to find it again."""
+    yield run_title(view)
+    yield from (plain(line).strip() for line in verdict_lines(view, _LINE))
+    if view.regime is not None:
+        found = (
+            ", ".join(one.replace("_", " ") for one in view.anomalies or ()) or "nothing unusual"
+        )
+        yield f"{view.regime.name}, risk budget {view.regime.budget}; {found}; mark {view.mark}"
+    for card in view.experts:
+        if card.bias and card.confidence is not None:
+            yield f"{card.title}: {card.bias} {card.confidence:.0%}"
+    dark = [lamp.title for lamp in view.lamps if lamp.state in ("stale", "missing")]
+    if dark:
+        yield f"dark: {', '.join(dark)}"
 
 
 def run_title(view: TradeRunView) -> str:

@@ -1,0 +1,1 @@
+"""Questions in a Telegram chat, answered by whoever knows the facts; nothing else is started."""

@@ -1,0 +1,39 @@
+"""Telegram's double in a thread of its own, for commands that have a loop themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.fakes.telegram import TelegramDouble
+
+_SECONDS = 20.0
+
+
+@contextmanager
+def telegram_served(double: TelegramDouble) -> Iterator[str]:
+    """Its URL, for as long as it answers."""
+    ready, stop = threading.Event(), asyncio.Event()
+    loop = asyncio.new_event_loop()
+    urls: list[str] = []
+
+    async def serve() -> None:
+        async with double.running() as url:
+            urls.append(url)
+            ready.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
+    thread.start()
+    assert ready.wait(_SECONDS), "it never listened"
+    try:
+        yield urls[0]
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(_SECONDS)
+        loop.close()

@@ -1,0 +1,1 @@
+"""`zuno telegram`: what is asked in a chat, answered from facts."""
