@@ -80,7 +80,7 @@ class Trades:
         view = self._view
         if view is None or plan_id not in (None, view.plan_id):
             plan, document = stored_trade(self._desk_context.session, plan_id)
-            view = run_of_plan(plan, str(document.get("requestId", "")))
+            view = self._pictured(run_of_plan(plan, str(document.get("requestId", ""))))
         self._opened(view)
 
     def approve(self, asked: Approve, plan_id: str) -> None:
@@ -165,7 +165,7 @@ class Trades:
             self._failed(hearing, at)
             desk_context.tell(Said(f"The trade desk came to no plan: {at}", "bad", twin))
             return
-        view = run_of_plan(plan, request_id)
+        view = self._pictured(run_of_plan(plan, request_id))
         self._changed(view)
         if done.document is not None:
             await report_run(session, plan, done.document)
@@ -211,6 +211,11 @@ class Trades:
                 f"zuno apply {asked.plan.plan_id}",
             )
         )
+
+    def _pictured(self, view: TradeRunView) -> TradeRunView:
+        """With the chart that was drawn beside its record."""
+        path = self._desk_context.session.home.records / f"{view.request_id}.png"
+        return replace(view, chart=str(path)) if view.request_id and path.exists() else view
 
     def _follow(self, plan_id: str, next_phrase: str, progress: tuple[str, ...]) -> None:
         """What became of the plan, where it is the one that is shown."""

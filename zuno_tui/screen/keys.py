@@ -178,6 +178,7 @@ SENT = (
 )
 TRADING = (
     _key("trade.go-on", "a,enter", "go_on", "next step…", "Put the next step in the prompt"),
+    _key("trade.chart", "c", "chart", "chart", "The chart that was drawn for it"),
     _key("trade.why", "w", "ask('why')", "why", "What spoke for it and against it"),
     _key("trade.report", "r", "ask('report')", "report", "All that was said"),
     _key("trade.status", "s", "ask('status')", "status", "What is held, and what waits"),

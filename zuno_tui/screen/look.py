@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from zuno_tui.screen.graphics.way import picture_way
 from zuno_tui.settings import SettingsError
 from zuno_tui.settings.schema import ScreenTable
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping
 
+    from zuno_tui.screen.graphics.way import PictureWay
     from zuno_tui.settings import Settings
 
 
@@ -23,6 +25,7 @@ class Look(Struct, frozen=True):
     keymap: Mapping[str, str] = field(default_factory=dict)
     reading_pace: int = ScreenTable().reading_pace
     """Words a minute at which a debate is shown; 0 shows it as it comes."""
+    pictures: PictureWay = "blocks"
 
 
 def read_look(settings: Settings, environment: Mapping[str, str], arguments: Namespace) -> Look:
@@ -33,12 +36,14 @@ def read_look(settings: Settings, environment: Mapping[str, str], arguments: Nam
     except KeymapError as error:
         raise SettingsError(str(error)) from error
     theme = arguments.theme or environment.get("ZUNO_THEME") or settings.screen.theme
+    plain = arguments.ascii or settings.screen.ascii
     return Look(
-        ascii_only=arguments.ascii or settings.screen.ascii,
+        ascii_only=plain,
         bell=not arguments.no_bell and settings.screen.bell,
         theme=None if theme is None else _theme(theme),
         keymap=keymap,
         reading_pace=_pace(environment.get("ZUNO_READING_PACE"), settings.screen.reading_pace),
+        pictures="blocks" if plain else picture_way(settings.screen.pictures, environment),
     )
 
 

@@ -53,6 +53,10 @@ Rounds = Annotated[
 WordsAMinute = Annotated[
     int, Meta(ge=0, le=10_000, description="words a minute, or 0 for no pause between turns")
 ]
+PictureChoice = Annotated[
+    Literal["auto", "kitty", "sixel", "blocks"],
+    Meta(description='"auto", "kitty", "sixel" or "blocks"'),
+]
 Tokens = Annotated[int, Meta(ge=0, description="a whole number of tokens")]
 Dollars = Annotated[float, Meta(ge=0, lt=2**53, description="an amount of dollars")]
 TokenPrice = Annotated[
@@ -275,6 +279,7 @@ class ScreenTable(SettingsTable, frozen=True):
     ascii: Switch = False
     bell: Switch = True
     reading_pace: WordsAMinute = 450
+    pictures: PictureChoice = "auto"
 
 
 class CoinGeckoTable(SettingsTable, frozen=True):

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from tests.zuno_tui.screen.graphics.test_pictures import png
+from tests.zuno_tui.screen.looks import lines_of
 from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app, play
 from tests.zuno_tui.screen.trade_scenes import APPROVAL, BEGUN, HEARD, HEDGING, HOLDING, PLAN_ID
 from zuno_tui.commands.show import Show
@@ -12,10 +19,15 @@ from zuno_tui.desk.events import (
     TradeConfirmationAsked,
     TradeOpened,
 )
+from zuno_tui.screen.graphics.kitty import FORGET, kitty_picture
 from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.panes.typed_word import READING_SECONDS
+from zuno_tui.screen.screens.chart import ChartScreen
 from zuno_tui.screen.screens.trade import TradeScreen
 from zuno_tui.screen.screens.trade_confirm import TradeConfirmScreen
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 async def test_a_run_opens_once_and_goes_on_behind_whoever_left_it() -> None:
@@ -65,3 +77,38 @@ async def test_what_is_typed_before_it_could_be_read_sends_nothing() -> None:
         await play(pilot, TradeConfirmationAsked(APPROVAL))
         await pilot.press(*"trade", "enter")
         assert link.confirmed == []
+
+
+async def test_the_chart_is_drawn_in_blocks_where_the_terminal_knows_no_pictures(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("PIL", reason="pictures come with the extra `charts`")
+    path = tmp_path / "req.png"
+    path.write_bytes(png())
+    async with desk_app().run_test(size=(80, 24)) as pilot:
+        await play(pilot, TradeOpened(HEDGING))
+        await pilot.press("c")
+        assert len(pilot.app.screen_stack) == 2, "nothing was drawn for it"
+        await play(pilot, TradeChanged(replace(HEDGING, chart=str(path))))
+        await pilot.press("c")
+        await pilot.pause()
+        assert len(pilot.app.screen_stack) == 3
+        assert sum("▀" in line for line in lines_of(pilot)) > 15
+        await pilot.press("escape")
+        assert isinstance(pilot.app.screen, TradeScreen)
+
+
+async def test_a_terminal_that_knows_pictures_is_given_one_and_relieved_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with desk_app().run_test(size=(80, 24)) as pilot:
+        written: list[str] = []
+        driver = pilot.app._driver
+        assert driver is not None
+        monkeypatch.setattr(driver, "write", written.append)
+        await pilot.app.push_screen(ChartScreen(ScriptedLink(), "ETHUSDT", png(), "kitty"))
+        await pilot.pause()
+        assert any(kitty_picture(png(), 76, 21) in text for text in written)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert written.count(FORGET) == 1

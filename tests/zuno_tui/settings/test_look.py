@@ -51,3 +51,11 @@ def test_a_debate_is_shown_at_the_pace_that_was_chosen() -> None:
 def test_a_mistake_is_named(settings: Settings, words: str) -> None:
     with pytest.raises(SettingsError, match=words):
         read_look(settings, {}, _flags())
+
+
+def test_pictures_are_shown_the_way_the_terminal_knows_unless_one_is_chosen() -> None:
+    kitty = {"TERM": "xterm-kitty"}
+    assert read_look(Settings(), kitty, _flags()).pictures == "kitty"
+    assert read_look(Settings(), kitty, _flags(ascii=True)).pictures == "blocks"
+    chosen = Settings(screen=ScreenTable(pictures="sixel"))
+    assert read_look(chosen, kitty, _flags()).pictures == "sixel"

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.phrases.history import PhraseHistory
+    from zuno_tui.screen.graphics.way import PictureWay
     from zuno_tui.screen.panes.reading_pace import ReadingPace
     from zuno_tui.shown.views import AlertRow
 
@@ -137,6 +138,7 @@ class ZunoApp(SafeApp[None]):
         after_first_paint: Callable[[], None] | None = None,
         history: PhraseHistory | None = None,
         pace: ReadingPace | None = None,
+        pictures: PictureWay = "blocks",
     ) -> None:
         chosen = fitting_theme(theme, os.environ)
         # Textual asks for its filters while it is being made: later is black on black.
@@ -150,6 +152,7 @@ class ZunoApp(SafeApp[None]):
         self._after_first_paint = after_first_paint
         self._history = history
         self._pace = pace
+        self.pictures: PictureWay = pictures
         self._gates: list[LineFilter] = [ControlGuard()]
         if ascii_only:
             self._gates.append(AsciiOnly())

@@ -69,6 +69,7 @@ def run_desk(
         theme=look.theme,
         keymap=look.keymap,
         history=open_history(home.history),
+        pictures=look.pictures,
         pace=ReadingPace(look.reading_pace, time.monotonic),
         after_first_paint=begin,
     )

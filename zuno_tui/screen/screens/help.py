@@ -100,6 +100,7 @@ _ABOUT = {
         " to it. Nothing is sent before you approve it and type the word on the page that shows"
         " its orders."
     ),
+    "chart": "Candles, what takers bought, funding and where liquidations wait, as it was drawn.",
     "settings": "What is set and where it comes from. Secrets are never shown, only that they are.",
     "prompt": "Type what you want; tab completes, up and down bring back what you typed before.",
 }

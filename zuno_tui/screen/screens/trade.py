@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
 
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 
+from zuno_tui.charts.installed import ChartError, require_chart_packages
 from zuno_tui.commands.trade import Trade
 from zuno_tui.desk.events import TradeChanged, TradeOpened
 from zuno_tui.screen.keys import TRADING
@@ -22,9 +24,19 @@ if TYPE_CHECKING:
 
     from zuno_tui.desk.events import Event
     from zuno_tui.desk.link import DeskLink
+    from zuno_tui.screen.graphics.way import PictureWay
     from zuno_tui.shown.trade.views import TradeRunView
 
 _NARROWEST = 40
+
+
+@runtime_checkable
+class Picturing(Protocol):
+    """An app that knows which way its terminal can show a picture."""
+
+    pictures: PictureWay
+
+
 _BESIDE = ("experts", "conflict-map")
 
 
@@ -69,6 +81,18 @@ class TradeScreen(SubScreen):
     def action_ask(self, subject: Literal["why", "report", "status", "memory"]) -> None:
         self.link.ask(Trade(subject))
 
+    def action_chart(self) -> None:
+        from zuno_tui.screen.screens.chart import ChartScreen
+
+        way = self.app.pictures if isinstance(self.app, Picturing) else "blocks"
+        try:
+            require_chart_packages()
+            png = Path(self._view.chart).read_bytes()
+        except (ChartError, OSError):
+            self._page.border_subtitle = literal("the picture is gone, or the extra charts is")
+            return
+        self.app.push_screen(ChartScreen(self.link, self._view.subject, png, way))
+
     def action_scroll_lines(self, step: int) -> None:
         self._page.scroll_relative(y=step, animate=False)
 
@@ -76,6 +100,8 @@ class TradeScreen(SubScreen):
         match action:
             case "go_on":
                 return bool(self._view.next_phrase)
+            case "chart":
+                return bool(self._view.chart)
             case "ask":
                 return bool(self._view.plan_id) or parameters in (("status",), ("memory",))
             case _:

@@ -127,6 +127,8 @@ class TradeRunView(Struct, frozen=True):
     """What leads on from here, to be typed; empty where nothing does."""
     progress: tuple[str, ...] = ()
     """What became of its approval and its orders."""
+    chart: str = ""
+    """The file of its picture; empty where none was drawn."""
 
 
 class TradeApprovalView(Struct, frozen=True):
