@@ -29,7 +29,8 @@ from chain.positions.overview import read_values
 from chain.positions.portfolio import price_words
 from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.gas import Weight, read_gas_cost
-from chain.rpc.errors import RpcError, StaleHead
+from chain.rpc import requests
+from chain.rpc.errors import RpcError, RpcRefused, StaleHead
 from chain.tokens.listed import listed_token
 
 if TYPE_CHECKING:
@@ -47,7 +48,9 @@ if TYPE_CHECKING:
     from chain.rpc.records import Block
     from chain.tokens import Token
 
-GAS_KEPT_SECONDS = 300.0
+GAS_KEPT_SECONDS = HOUR / 2
+LOGS_KEPT_SECONDS = 600.0
+"""Between two looks at all logs of the wallets; what leaves them is asked for at every poll."""
 VOLATILITY_KEPT_SECONDS = HOUR
 MOST_TIMES = 100
 """Blocks whose time is asked for; between them it is interpolated."""
@@ -112,6 +115,16 @@ class Sought(Struct, frozen=True):
         return ((self.cursor.block, self.cursor.block_hash), *self.cursor.earlier)
 
 
+class SeenPools(Struct, frozen=True):
+    """The pools of the last poll, as its head had them."""
+
+    head: Block
+    pools: Mapping[PoolId, PoolSnapshot]
+
+    def is_at(self, landmark: tuple[int, str]) -> bool:
+        return landmark == (self.head.number, self.head.hash)
+
+
 class WatchReader:
     """Reads wallets of one network again and again, remembering what never or slowly changes."""
 
@@ -123,6 +136,7 @@ class WatchReader:
         self._collect_wei: int | None = None
         self._gas_read: float | None = None
         self._losses = LossReader(sources, self._memory)
+        self._seen: SeenPools | None = None
 
     async def read(
         self, sought: Sequence[Sought], with_loss: Callable[[int], bool], now: float
@@ -132,7 +146,14 @@ class WatchReader:
         What several of them need is asked once, so that many take as many requests as one.
         """
         sources, network, client = self.sources, self.sources.network, self.sources.client
-        discovery = Discovery(client, network, self._memory, also=price_words(network, _COIN))
+        discovery = Discovery(
+            client,
+            network,
+            self._memory,
+            also=price_words(network, _COIN),
+            between_logs=LOGS_KEPT_SECONDS,
+            follow_leaving=True,
+        )
         wallets = await discovery.read_all([one.owner for one in sought])
         head, words = wallets[0].block, wallets[0].words
         positions = [one for wallet in wallets for one in wallet.positions]
@@ -140,6 +161,7 @@ class WatchReader:
         tokens, prices = await read_values(sources, positions, words, beside=_COIN)
         pools = {one.pool.pool_id: one.pool for one in provided}
         ticks = await self._end_ticks(sought, wallets, head)
+        self._seen = SeenPools(head, pools)
         gone = [
             set(one.watched) - {each.token_id for each in wallet.positions}
             for one, wallet in zip(sought, wallets, strict=True)
@@ -181,19 +203,40 @@ class WatchReader:
             wallet.owner: {one.pool.pool_id for one in wallet.positions if one.liquidity}
             for wallet in wallets
         }
-        for group in groups.values():
-            ticks = await read_end_ticks(
-                self.sources.client,
-                self.sources.network,
-                set().union(*(pools[one.owner] for one in group)),
-                max((one.landmarks for one in group), key=len),
-                head,
-            )
+        now = {one.pool.pool_id: one.pool for wallet in wallets for one in wallet.positions}
+        for newest, group in groups.items():
+            wanted = set().union(*(pools[one.owner] for one in group))
+            seen = self._seen if self._seen is not None and self._seen.is_at(newest) else None
+            if seen is not None:
+                wanted = {one for one in wanted if not _untouched(seen.pools.get(one), now[one])}
+            ticks: EndTicks | None
+            if seen is not None and not wanted:
+                ticks = EndTicks({}, seen.head)
+            else:
+                landmarks = max((one.landmarks for one in group), key=len)
+                ticks = await self._ticks_since({one: now[one] for one in wanted}, landmarks, head)
             for one in group:
                 # A wallet that came later was not watched at every block the others were.
                 if ticks is not None and (ticks.since.number, ticks.since.hash) in one.landmarks:
                     found[one.owner] = ticks
         return found
+
+    async def _ticks_since(
+        self,
+        pools: Mapping[PoolId, PoolSnapshot],
+        landmarks: Sequence[tuple[int, str]],
+        head: Block,
+    ) -> EndTicks | None:
+        """From an endpoint that gives no logs the ticks at the head alone."""
+        client, network = self.sources.client, self.sources.network
+        try:
+            return await read_end_ticks(client, network, pools.keys(), landmarks, head)
+        except RpcRefused:
+            number, block_hash = landmarks[0]
+            since = await client.ask(requests.block(number))
+            if since is None or since.hash != block_hash:
+                return None
+            return EndTicks({key: [(head.number, one.tick)] for key, one in pools.items()}, since)
 
     async def times(
         self, blocks: Iterable[int], known: Sequence[tuple[int, int]]
@@ -275,6 +318,15 @@ class WatchReader:
             return None
         cost = prices.value(coin.token, self._collect_wei)
         return None if isinstance(cost, Unknown) else float(cost.value)
+
+
+def _untouched(before: PoolSnapshot | None, now: PoolSnapshot) -> bool:
+    """Whether no swap can have touched any liquidity since: each would have paid a fee."""
+    if before is None or now.key.has_dynamic_fee:
+        return False
+    charged = before.lp_fee > 0 and now.lp_fee > 0
+    unmoved = (before.sqrt_price_x96, before.fee_growth) == (now.sqrt_price_x96, now.fee_growth)
+    return charged and unmoved
 
 
 def refuse_the_past(head: Block, cursor: WatchCursor | None, *, live: bool) -> None:

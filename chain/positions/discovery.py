@@ -21,6 +21,7 @@ from chain.positions.holdings import (
     LogDeltaQuestion,
     by_owner,
     kept,
+    leaving_requests,
     minted_in,
 )
 from chain.positions.search import PositionSearch, WalletSearch, affords_approvals
@@ -62,10 +63,12 @@ class Discovery:
         also: AlsoWords = no_more_words,
         watch: Callable[[SearchProgress], None] = lambda _: None,
         between_logs: float = 0.0,
+        follow_leaving: bool = False,
     ) -> None:
         """Within `between_logs` seconds after logs were last read they are not asked for again.
 
-        Positions that came or went are noticed all the same, by their number and their owners.
+        Positions that came or went are noticed all the same, by their number and their owners;
+        strangers who may move them since, only where `follow_leaving` asks for those logs alone.
         """
         self._client = client
         self._network = network
@@ -73,6 +76,7 @@ class Discovery:
         self._also = also
         self._watch = watch
         self._between_logs = between_logs
+        self._follow_leaving = follow_leaving
         self._position_manager = network.contracts.position_manager
         self._searcher = secrets.token_hex(8)
 
@@ -209,8 +213,10 @@ class Discovery:
         return not waited
 
     def _were_followed_just_now(self, trails: Sequence[WalletTrail]) -> bool:
+        gives_logs = self._gives_logs()
         return bool(self._between_logs) and all(
-            trail.follows_logs and self._memory.checked_within(trail.owner, self._between_logs)
+            (trail.follows_logs or (trail.last.held and not gives_logs))
+            and self._memory.checked_within(trail.owner, self._between_logs)
             for trail in trails
         )
 
@@ -220,7 +226,7 @@ class Discovery:
         """The wallets by their last checkpoints and the logs since.
 
         None if a checkpoint is of another chain: its trail then ends with the one before. Without
-        logs None also if anything came or went.
+        logs None also if anything came or went, or may be moved by another since.
         """
         before = {trail.owner: trail.before() for trail in trails}
         at = OneBlock(self._client, self._network)
@@ -228,14 +234,18 @@ class Discovery:
         followed = {trail.owner for trail in trails if trail.follows_logs}
         question = LogDeltaQuestion(self._network, before, followed)
         known = _operators(before)
+        follows_leaving = self._follow_leaving and self._gives_logs()
+        leaving = leaving_requests(self._network, before) if follows_leaving else ()
         answers = await gathering.advance(
             _held(before),
             (
                 *(balance_call(self._position_manager, owner) for owner in before),
                 *self._approvals(known),
             ),
-            question.requests if with_logs else (),
+            question.requests if with_logs else leaving,
         )
+        if not with_logs and any(answer != () for answer in answers.beside):
+            return None
         balances = answers.outcomes[: len(before)]
         approvals = dict(zip(known, answers.outcomes[len(before) :], strict=True))
         news = question.answered(answers.beside) if with_logs else LogDelta(None, frozenset(), ())

@@ -91,6 +91,18 @@ class LogDeltaQuestion:
         return LogDelta(finalized if isinstance(finalized, Block) else None, lost, logs)
 
 
+def leaving_requests(
+    network: Network, holdings: Mapping[Address, Holdings]
+) -> list[Request[tuple[Log, ...]]]:
+    """What left these wallets, or was given into others' hands, since they were read."""
+    manager = network.contracts.position_manager
+    return [
+        requests.logs(LogFilter(manager, leaving, through + 1, "latest"))
+        for through, owners in by_block(holdings).items()
+        for _, leaving in batched_topics(owners)
+    ]
+
+
 def by_block(holdings: Mapping[Address, Holdings]) -> dict[int, list[Address]]:
     """The wallets, by the block up to which they were read."""
     owners: dict[int, list[Address]] = defaultdict(list)
@@ -100,10 +112,13 @@ def by_block(holdings: Mapping[Address, Holdings]) -> dict[int, list[Address]]:
 
 
 def filters_of(owners: Sequence[Address]) -> list[Topics]:
+    return [topics for both in batched_topics(owners) for topics in both]
+
+
+def batched_topics(owners: Sequence[Address]) -> list[tuple[Topics, Topics]]:
     return [
-        topics
+        custody_topics(*owners[at : at + OWNERS_AT_ONCE])
         for at in range(0, len(owners), OWNERS_AT_ONCE)
-        for topics in custody_topics(*owners[at : at + OWNERS_AT_ONCE])
     ]
 
 

@@ -304,8 +304,10 @@ class LogsTooNarrow(RpcError):
 
     def __init__(self, blocks: int, calls: int, *, endpoint: str) -> None:
         super().__init__(
-            f"{endpoint} gives the logs of {blocks:,} block{'s' if blocks > 1 else ''} at once:"
-            f" what is needed would take {calls:,} calls.",
+            f"{endpoint} gives the logs of {blocks:,} blocks at once: what is needed would take"
+            f" {calls:,} calls."
+            if blocks > 1
+            else f"{endpoint} gives no logs, or those of a single block at a time.",
             "Set an endpoint that gives the logs of 1,000 blocks or more: "
             "zuno --network NAME --rpc URL",
             endpoint=endpoint,

@@ -85,7 +85,7 @@ class Rhythm(Struct, frozen=True):
     """The least time between two reads that announced blocks ask for."""
 
 
-LIVE = Rhythm(between_reads=20.0, longest_pause=120.0, between_gains=600.0, between_logs=300.0)
+LIVE = Rhythm(between_reads=30.0, longest_pause=120.0, between_gains=900.0, between_logs=600.0)
 EMBEDDED = Rhythm(between_reads=2.0, longest_pause=8.0, between_gains=20.0, between_heads=0.5)
 
 

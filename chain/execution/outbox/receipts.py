@@ -11,7 +11,7 @@ from msgspec import Struct
 from chain.contracts import abi
 from chain.contracts.networks import NATIVE
 from chain.rpc import requests
-from chain.rpc.errors import RpcError
+from chain.rpc.errors import BlockMissing, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,6 +30,9 @@ _WITHDRAWAL = abi.topic("Withdrawal(address,uint256)")
 
 _LOOKS_AGAIN = (0.0, 0.0, 0.4, 0.8, 1.2, 1.6)
 """Seconds before each further look for what one of several machines may not have got yet."""
+
+_ASKED_AGAIN = (0.0, 0.2, 0.8, 1.6)
+"""Seconds before each question to an endpoint that may fail to answer for a moment."""
 
 
 class NativeChange(Struct, frozen=True):
@@ -159,19 +162,32 @@ def all_together(parts: Sequence[Realised]) -> Realised:
 
 
 async def _native(reads: Reader, receipt: Receipt, wallet: Address) -> NativeChange:
-    """The balance after its block less the balance before it, gas given back."""
-    try:
-        block = await once_there(reads, requests.block(receipt.block_hash))
-        if block is None:
-            return NativeChange(None, "its block is no longer part of the chain")
-        before, after, first, last = await reads.together(
-            requests.balance(wallet, block.parent_hash),
-            requests.balance(wallet, block.hash),
-            requests.transaction_count(wallet, block.parent_hash),
-            requests.transaction_count(wallet, block.hash),
-        )
-    except RpcError as error:
-        return NativeChange(None, error.sentence)
+    """The balance after its block less the balance before it, gas given back.
+
+    A busy endpoint is asked again: one that fails to answer once has not made it unknowable.
+    """
+    unknown = NativeChange(None)
+    for seconds in _ASKED_AGAIN:
+        await asyncio.sleep(seconds)
+        try:
+            return await _native_told(reads, receipt, wallet)
+        except RpcError as error:
+            unknown = NativeChange(None, error.sentence)
+            if error.lasting and not isinstance(error, BlockMissing):
+                break
+    return unknown
+
+
+async def _native_told(reads: Reader, receipt: Receipt, wallet: Address) -> NativeChange:
+    block = await once_there(reads, requests.block(receipt.block_hash))
+    if block is None:
+        return NativeChange(None, "its block is no longer part of the chain")
+    before, after, first, last = await reads.together(
+        requests.balance(wallet, block.parent_hash),
+        requests.balance(wallet, block.hash),
+        requests.transaction_count(wallet, block.parent_hash),
+        requests.transaction_count(wallet, block.hash),
+    )
     if last - first != 1:
         return NativeChange(None, "the wallet sent more than one transaction in that block")
     return NativeChange(after - before + gas_cost(receipt))

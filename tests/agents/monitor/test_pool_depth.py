@@ -58,4 +58,4 @@ async def test_liquidity_is_compared_where_the_price_was(
     assert bool(drained) is told
     assert again.events == ()
     if not others_leave:
-        assert again.requests == 2
+        assert again.requests <= 2

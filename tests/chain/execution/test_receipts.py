@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from chain.contracts.networks import NATIVE
+from chain.contracts.networks import NATIVE, network_named
 from chain.execution.outbox.receipts import (
     NativeChange,
     Realised,
@@ -15,8 +15,9 @@ from chain.execution.outbox.receipts import (
     contradicts,
     gas_cost,
     read_held_changes,
+    read_realised,
 )
-from chain.rpc.errors import Malformed
+from chain.rpc.errors import BlockMissing, Malformed, RpcError, StatePruned, TimedOut
 from chain.rpc.records import Block, Log, Receipt
 from tests.fakes.told_reader import ToldReader
 
@@ -28,6 +29,7 @@ PARENT, HERE = "0x" + "b1" * 32, "0x" + "b2" * 32
 BLOCK = Block(7, HERE, PARENT, 0, 1, 0, 1)
 RECEIPT = Receipt("0xab", 0, 7, HERE, WALLET, ONE, None, True, 100, 100, 3, None, ())
 LOG = Log(ONE, (), b"", 7, HERE, "0xab", 0, 0, removed=False)
+BASE = network_named("base")
 NOTHING = Realised({}, NativeChange(0), 100, 300, (), ())
 
 
@@ -142,3 +144,32 @@ async def test_a_token_that_does_not_tell_is_left_out(odd: object, at: str) -> N
 async def test_without_a_block_or_a_token_nothing_is_compared() -> None:
     assert await read_held_changes(ToldReader(Tokens(None, {})), RECEIPT, WALLET, [ONE]) == {}
     assert await read_held_changes(ToldReader(Tokens(BLOCK, {})), RECEIPT, WALLET, [NATIVE]) == {}
+
+
+@pytest.mark.parametrize(
+    ("fault", "known"),
+    [
+        (TimedOut(1.0, endpoint="node"), True),
+        (Malformed("no JSON", endpoint="node"), True),
+        (BlockMissing("header not found"), True),
+        (StatePruned("missing trie node"), False),
+    ],
+)
+async def test_an_endpoint_that_fails_once_does_not_make_the_coin_unknown(
+    fault: RpcError, known: bool
+) -> None:
+    faults = [fault]
+
+    def told(method: str, params: tuple[Json, ...]) -> object:
+        if method == "eth_getTransactionReceipt":
+            return RECEIPT
+        if method == "eth_getBlockByHash":
+            return BLOCK
+        before = isinstance(params[1], dict) and params[1]["blockHash"] == PARENT
+        if method == "eth_getTransactionCount":
+            return 4 if before else 5
+        return faults.pop() if faults else (1_000 if before else 1_700)
+
+    _, did = await read_realised(ToldReader(told), RECEIPT.transaction_hash, WALLET, BASE)
+    assert did.native.amount == (1_000 if known else None)
+    assert bool(did.native.reason) is not known

@@ -17,6 +17,7 @@ from chain.history.hour_memory import HourMemory
 from chain.history.hour_reader import read_hours
 from chain.math.fees import ProtocolFee
 from tests.chain.history.busy_pool import POOL, BusyNode
+from tests.chain.history.cut_off import AskedNode, CutOffError, Moments, WrittenStore
 
 if TYPE_CHECKING:
     from chain.history.hours import PoolHours, RecentSwap
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 BASE = replace(network_named("base"), first_block=0)
 TERMS = {POOL: FeeTerms(500, ProtocolFee(0, 0))}
+SMALL = (300, 1, 30)
+"""Blocks, swaps in each and the most logs of an answer: over a full hour of the calendar."""
 
 
 async def read(node: BusyNode, store: Store, seen: list[ScanProgress] | None = None) -> PoolHours:
@@ -72,35 +75,24 @@ def exact(hours: PoolHours) -> list[RecentSwap]:
     return [replace(one, time_estimated=False) for one in hours.recent]
 
 
-@pytest.mark.parametrize("stop", [1, 3])
-async def test_progress_survives_a_kill_at_any_range(stop: int) -> None:
-    node, store = BusyNode(1_500, 2, most_logs=500), Store.in_memory()
-
-    class StoppedError(Exception):
-        pass
-
-    seen: list[ScanProgress] = []
-
-    def kill(progress: ScanProgress) -> None:
-        seen.append(progress)
-        if len(seen) == stop:
-            raise StoppedError
-
-    memory = HourMemory(store, BASE, lambda: 0.0)
-    client = cast("RpcClient", node)
-    with pytest.raises(StoppedError):
-        await read_hours(client, BASE, TERMS, 7 * DAY, memory=memory, watch=kill)
-    told = node.logs_told
-    found = await read(node, store)
-    fresh = await read(BusyNode(1_500, 2, most_logs=500), Store.in_memory())
-    swaps, expected = (
-        [replace(one, time_estimated=False) for one in each]
-        for each in (found.recent, fresh.recent)
-    )
-    assert swaps == expected
-    assert [row.swaps for row in found.rows] == [row.swaps for row in fresh.rows]
-    # A request may hold four ranges, of which those after the kill were told for nothing.
-    assert node.logs_told <= 3_000 + told
+async def test_killed_at_any_moment_it_goes_on_where_it_was() -> None:
+    """Before every write and after every answer; only what the last request told is asked again."""
+    undisturbed = AskedNode(*SMALL)
+    everything = WrittenStore(Store.in_memory(), undisturbed.moments)
+    whole = await read(undisturbed, cast("Store", everything))
+    assert undisturbed.moments.passed > 30
+    for moment in range(undisturbed.moments.passed):
+        node, store = AskedNode(*SMALL), Store.in_memory()
+        node.moments = Moments(last=moment)
+        with pytest.raises(CutOffError):
+            await read(node, cast("Store", WrittenStore(store, node.moments)))
+        before, node.told, node.moments = node.told, [], Moments()
+        found = await read(node, store)
+        assert exact(found) == exact(whole), moment
+        assert [row.swaps for row in found.rows] == [row.swaps for row in whole.rows], moment
+        heard = {block for request in before[:-1] for blocks in request for block in blocks}
+        asked = {block for request in node.told for blocks in request for block in blocks}
+        assert not heard & asked, moment
 
 
 @pytest.mark.soak

@@ -270,3 +270,45 @@ async def test_what_comes_and_goes_is_noticed_without_logs() -> None:
             chain.clock.now += 300
             await held()
             assert "eth_getLogs" in provider.methods
+
+
+async def test_a_stranger_who_may_move_all_is_noticed_by_one_log_query() -> None:
+    profile = profile_named("own geth")
+    chain = chain_of(profile, [3.0, 12.0])
+    provider = Provider(profile, chain, chain.clock)
+
+    async def operators() -> tuple[str, ...]:
+        provider.forget_counts()
+        chain.clock.now += 60
+        memory = PositionMemory(store, chain.network, chain.clock.read)
+        discovery = Discovery(
+            client, chain.network, memory, between_logs=600.0, follow_leaving=True
+        )
+        return (await discovery.read(HOLDER)).operators
+
+    with Store.in_memory() as store:
+        async with client_through(chain.network, provider, store=store) as client:
+            await operators()
+            assert await operators() == ()
+            assert sorted(provider.methods) == ["eth_call", "eth_getBlockByNumber", "eth_getLogs"]
+            chain.allow(HOLDER, OTHER, chain.head)
+            assert await operators() == (OTHER,)
+            assert await operators() == (OTHER,)
+            assert len(provider.methods) == 3, "it is known from then on"
+
+
+async def test_an_endpoint_of_few_blocks_is_not_asked_for_landmarks_at_every_look() -> None:
+    profile = profile_named("alchemy free")
+    chain = chain_of(profile, [3.0])
+    provider = Provider(profile, chain, chain.clock)
+    with Store.in_memory() as store:
+        async with client_through(chain.network, provider, store=store) as client:
+            for _ in range(3):
+                provider.forget_counts()
+                chain.clock.now += 60
+                memory = PositionMemory(store, chain.network, chain.clock.read)
+                discovery = Discovery(
+                    client, chain.network, memory, between_logs=600.0, follow_leaving=True
+                )
+                assert (await discovery.read(HOLDER)).complete
+    assert provider.methods == ["eth_getBlockByNumber", "eth_call"]

@@ -13,7 +13,7 @@ from chain.contracts.pool_key import PoolKey
 from chain.history.events import MODIFY_LIQUIDITY, SWAP
 from chain.math.ticks import sqrt_price_at_tick
 from chain.positions import custody
-from chain.positions.holdings import TRANSFER
+from chain.positions.holdings import APPROVAL_FOR_ALL, TRANSFER
 from chain.positions.identity import identify, layout_of
 from tests.fakes.honest_node import NodeRefusalError
 from tests.fakes.providers.clock import START
@@ -47,6 +47,8 @@ _FEES = {
     abi.selector("getOperatorFee(uint256)"),
     abi.selector("gasEstimateL1Component(address,bool,bytes)"),
 }
+_FEE_GROWTH = 10**30
+"""Of a swap, for each unit of liquidity."""
 _SPAN = (TICK - 1_000, TICK + 1_000)
 """The ticks of every position."""
 
@@ -85,7 +87,9 @@ class VirtualChain:
         pool = layout_of(identify(1, self._key, *_SPAN), self._manager).pool
         slot0 = sqrt_price_at_tick(TICK) | TICK % (1 << 24) << 160 | 500 << 208
         self._words = {pool.slot0: slot0, pool.liquidity: LIQUIDITY}
+        self._fees_slot = pool.fee_growth_global0
         self._moves: dict[int, list[TransferFact]] = {}
+        self._allowed: dict[tuple[Address, Address], int] = {}
 
     def give(self, token_id: int, receiver: Address, block: int, sender: Address = NATIVE) -> None:
         fact = TransferFact(token_id, sender, receiver, block)
@@ -93,6 +97,10 @@ class VirtualChain:
         self._moves.setdefault(token_id, []).append(fact)
         position = layout_of(identify(token_id, self._key, *_SPAN), self._manager).position
         self._words[position.liquidity] = 10**15
+
+    def allow(self, owner: Address, operator: Address, block: int) -> None:
+        """Let a stranger move every position of the owner from this block on."""
+        self._allowed[owner, operator] = block
 
     def owner(self, token_id: int, at: int) -> Address | None:
         moved = [one for one in self._moves.get(token_id, ()) if one.block <= at]
@@ -190,6 +198,10 @@ class VirtualChain:
             told = [TRANSFER, _topic(one.sender), _topic(one.receiver), f"0x{one.token_id:064x}"]
             if first <= one.block <= last and _matches(told, topics):
                 yield log_of(self._manager, told, "0x", one.block, place)
+        for (owner, operator), block in self._allowed.items():
+            told = [APPROVAL_FOR_ALL, _topic(owner), _topic(operator)]
+            if first <= block <= last and _matches(told, topics):
+                yield log_of(self._manager, told, "0x" + _word(1).hex(), block, 9)
 
     def _pool_logs(self, first: int, last: int, topics: object) -> Iterator[dict[str, object]]:
         """What changed the pool: positions as they came to be, and swaps."""
@@ -244,8 +256,11 @@ class VirtualChain:
                 return True, key[4:] + self._info(owner)
             case s if s == custody.INFO:
                 return True, self._info(owner)
-            case s if s in (custody.APPROVED, custody.SUBSCRIBER, _OPERATOR):
+            case s if s in (custody.APPROVED, custody.SUBSCRIBER):
                 return True, bytes(_WORD)
+            case s if s == _OPERATOR:
+                pair = f"0x{number:040x}", "0x" + given[_WORD + 12 : 2 * _WORD].hex()
+                return True, _word(self._allowed.get(pair, at + 1) <= at)
             case s if s == _DECIMALS:
                 return True, _word(6)
             case s if s in _WORDS_OF_TOKENS:
@@ -263,8 +278,14 @@ class VirtualChain:
             case s if s == _PARENT:
                 return True, bytes.fromhex(self.hash(at - 1)[2:])
         slots = [given[place : place + _WORD] for place in range(2 * _WORD, len(given), _WORD)]
-        words = [self._words.get(int.from_bytes(slot, "big"), 0) for slot in slots]
+        words = [self._stored(int.from_bytes(slot, "big"), at) for slot in slots]
         return True, b"".join((_word(_WORD), _word(len(words)), *map(_word, words)))
+
+    def _stored(self, slot: int, at: int) -> int:
+        """A word of the PoolManager; every swap pays a fee."""
+        if slot == self._fees_slot:
+            return _FEE_GROWTH * self._market.swaps_until(at)
+        return self._words.get(slot, 0)
 
     def _info(self, owner: Address | None) -> bytes:
         if owner is None:

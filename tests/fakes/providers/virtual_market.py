@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,10 @@ class VirtualMarket:
                 before = block
                 yield block, 2 * place, _swap_data(number)
             number += 1
+
+    def swaps_until(self, block: int) -> int:
+        """How many there were from the chain's beginning to the end of this block."""
+        return math.ceil((block + 1) * self.swaps_a_day * self.block_seconds / _DAY)
 
     def logs(
         self, first: int, last: int, pool_id: str, manager: str

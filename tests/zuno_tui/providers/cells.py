@@ -120,30 +120,28 @@ class ProviderWalk:
         assert swaps * 167 / 168 - 2 <= path.swaps <= swaps
         return seen
 
-    async def desk_hour(self, folder: Path) -> None:
-        """What an open desk reads in an hour, polling, from its first look on."""
-        async with self.sources() as sources:
-            reader = PositionReader(_context(self, sources, folder), LIVE)
-            until = self.clock.now + HOUR
-            while self.clock.now < until:
-                await reader.read()
-                await _others_done()
-                assert reader.view.stale is None, reader.view.stale
-                self.clock.now += LIVE.between_reads
-            assert {row.token_id for row in reader.view.rows} == self.owned
-            assert all(row.net_a_day is not None for row in reader.view.rows)
-
-    async def watch_hour(self, folder: Path) -> None:
-        """What the monitor reads beside it."""
+    async def open_hour(self, folder: Path) -> None:
+        """An hour of an open desk: what it reads, polling, and the monitor that runs inside it."""
         book = AlertStore.open(_home(folder), now=self.clock.now)
         settings = WatchSettings()
         try:
-            async with self.sources() as sources:
-                watch, until = Watch(sources, [HOLDER]), self.clock.now + HOUR
+            async with self.sources() as shown, self.sources() as watched:
+                reader = PositionReader(_context(self, shown, folder), LIVE)
+                watch, until = Watch(watched, [HOLDER]), self.clock.now + HOUR
+                read_at = poll_at = self.clock.now
                 while self.clock.now < until:
-                    [report] = await poll_once(watch, settings, book, self.clock.now)
-                    assert report.trouble is None, report.trouble
-                    self.clock.now += settings.interval_seconds
+                    if self.clock.now >= read_at:
+                        await reader.read()
+                        await _others_done()
+                        assert reader.view.stale is None, reader.view.stale
+                        read_at = self.clock.now + LIVE.between_reads
+                    if self.clock.now >= poll_at:
+                        [report] = await poll_once(watch, settings, book, self.clock.now)
+                        assert report.trouble is None, report.trouble
+                        poll_at = self.clock.now + settings.interval_seconds
+                    self.clock.now = max(self.clock.now, min(read_at, poll_at))
+                assert {row.token_id for row in reader.view.rows} == self.owned
+                assert all(row.net_a_day is not None for row in reader.view.rows)
         finally:
             book.close()
 
