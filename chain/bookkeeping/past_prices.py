@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.positions.archive import read_past_words
-from chain.prices.ladder import with_ether
+from chain.prices.coingecko_past import coingecko_prices_at
+from chain.prices.ladder import laddered, median_of_two, with_ether
 from chain.prices.pool_prices import DepthMemory, ask_pool_prices, prices_from_pools
-from chain.prices.price import DollarPrice
+from chain.prices.price import said_words
 from chain.read.block_reader import OneBlock
 from chain.read.storage_words import read_slots
 from chain.rpc.records import Block
@@ -67,22 +68,33 @@ async def _market(
     sources: Sources, tokens: Sequence[Address], moments: Mapping[int, int]
 ) -> Mapping[int, Mapping[Address, Quantity[Fraction]]]:
     """By time, where the network's tokens are traded anywhere but on itself."""
-    second = None if sources.coingecko is None else sources.coingecko.second
-    if second is None:
+    coingecko, network = sources.coingecko, sources.network
+    if coingecko is None:
         return {}
-    return await second.usd_at(sources.network, tokens, moments.values())
+    told = await coingecko_prices_at(coingecko, network, tokens, moments.values())
+    if coingecko.second is None:
+        return told
+    second = await coingecko.second.usd_at(network, tokens, moments.values())
+    return {
+        time: {
+            token: median_of_two(told[time][token], price) if token in told[time] else price
+            for token, price in prices.items()
+        }
+        for time, prices in second.items()
+    }
 
 
 def price_of_then(
     market: Quantity[Fraction] | None, pools: Quantity[Fraction]
 ) -> Quantity[Fraction]:
-    """The market's; where the pools say otherwise the source tells both."""
+    """The market's; where somebody says otherwise the source tells what each says."""
     if market is None or isinstance(market, Unknown):
         return pools
-    if isinstance(pools, Unknown) or not DollarPrice(market, pools).disputed:
-        return market
-    said = f"disputed: {market.source} ${float(market.value):,.6g}, {pools.source}"
-    return Known(market.value, f"{said} ${float(pools.value):,.6g}", pools.block, market.time)
+    price = laddered(market, pools)
+    if isinstance(price.usd, Unknown) or not price.disputed:
+        return price.usd
+    block = None if isinstance(pools, Unknown) else pools.block
+    return Known(price.usd.value, f"disputed: {said_words(price)}", block, price.usd.time)
 
 
 def _dated(price: Quantity[Fraction], block: int) -> Quantity[Fraction]:

@@ -68,7 +68,7 @@ class CoinGecko:
         settings = settings or CoinGeckoSettings()
         self.second = second
         """Who is asked for prices beside it, and closed with it."""
-        self._keyed = bool(settings.api_key)
+        self.has_key = bool(settings.api_key)
         self._http = MarketHttp(
             settings.base_url, _key_header(settings), name=SOURCE, limits=settings.limits
         )
@@ -101,7 +101,7 @@ class CoinGecko:
     ) -> dict[Address, Quantity[Fraction]]:
         """Dollars for one of each token, by its contract; those beyond the limit are not asked."""
         wanted = list(dict.fromkeys(addresses))
-        size = CONTRACTS_A_REQUEST if self._keyed else CONTRACTS_A_FREE_REQUEST
+        size = CONTRACTS_A_REQUEST if self.has_key else CONTRACTS_A_FREE_REQUEST
         asked = wanted[: size * MOST_CONTRACT_REQUESTS]
         too_many = Unknown(f"{SOURCE} was asked about {len(asked)} other tokens first")
         prices: dict[Address, Quantity[Fraction]] = dict.fromkeys(wanted, too_many)
@@ -122,6 +122,13 @@ class CoinGecko:
         path = f"/coins/{quote(coin, safe='')}/market_chart"
         answer = await self._fetched(path, {"vs_currency": "usd", "days": str(days)})
         return PriceSeries(coin, _points(answer, self._clock() + AHEAD_SECONDS))
+
+    async def between(self, name: str, first: int, last: int) -> PriceSeries:
+        """Prices from one time to another, of a coin or of `PLATFORM/contract/ADDRESS`."""
+        path = f"/coins/{quote(name)}/market_chart/range"
+        parameters = {"vs_currency": "usd", "from": str(first), "to": str(last)}
+        answer = await self._fetched(path, {**parameters, "precision": "full"})
+        return PriceSeries(name, _points(answer, self._clock() + AHEAD_SECONDS))
 
     async def _asked(self, path: str, parameters: dict[str, str]) -> dict[str, object]:
         precise = {"vs_currencies": "usd", "include_last_updated_at": "true", "precision": "full"}

@@ -11,7 +11,13 @@ from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.secret_struct import SecretStruct
 from chain.base.units import HOUR
 from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
-from chain.prices.market_values import AHEAD_SECONDS, KEPT_SECONDS, OLDEST_SECONDS, checked_dollars
+from chain.prices.market_values import (
+    AHEAD_SECONDS,
+    KEPT_SECONDS,
+    OLDEST_SECONDS,
+    PAST_SECONDS,
+    checked_dollars,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -24,8 +30,6 @@ if TYPE_CHECKING:
 SOURCE = "DefiLlama"
 LEAST_CONFIDENCE = 0.8
 """DefiLlama says how sure it is of each price, from 0 to 1."""
-SEARCH_SECONDS = HOUR
-"""How far from a past moment a price may be and still be told as that moment's."""
 TOKENS_A_REQUEST = 50
 MOMENTS_A_REQUEST = 20
 
@@ -107,7 +111,7 @@ class DefiLlama:
         for start in range(0, len(wanted), MOMENTS_A_REQUEST):
             some = wanted[start : start + MOMENTS_A_REQUEST]
             asked = json.dumps({f"{chain}:{one}": some for one in addresses}, separators=(",", ":"))
-            parameters = {"coins": asked, "searchWidth": str(SEARCH_SECONDS)}
+            parameters = {"coins": asked, "searchWidth": str(PAST_SECONDS)}
             told = await self._coins("/batchHistorical", parameters)
             for moment in some:
                 found[moment] = {
@@ -156,7 +160,7 @@ def _then(told: object, moment: int) -> Quantity[Fraction]:
         case _:
             return _NO_PRICE
     nearest = min(prices, key=lambda one: abs((one.time or 0.0) - moment), default=None)
-    if nearest is None or abs((nearest.time or 0.0) - moment) > SEARCH_SECONDS:
+    if nearest is None or abs((nearest.time or 0.0) - moment) > PAST_SECONDS:
         return Unknown(f"{SOURCE} has no price for it within an hour of then")
     return nearest
 

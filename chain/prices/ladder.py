@@ -60,7 +60,7 @@ async def market_prices(
         _coingecko_prices(coingecko, network, asked),
         coingecko.second.usd_by_address(network, asked),
     )
-    return {address: _median(first[address], second[address]) for address in asked}
+    return {address: median_of_two(first[address], second[address]) for address in asked}
 
 
 async def _coingecko_prices(
@@ -94,7 +94,7 @@ def price_book(
     """The better source of each token, with the other beside it."""
     nothing = Unknown("nobody was asked")
     prices = {
-        address: _laddered(market.get(address, nothing), pools.get(address, nothing))
+        address: laddered(market.get(address, nothing), pools.get(address, nothing))
         for address in dict.fromkeys((*market, *pools))
     }
     ether = ether_address(network)
@@ -143,7 +143,8 @@ async def _or_reason(
         return dict.fromkeys(names, Unknown(str(error)))
 
 
-def _median(one: Quantity[Fraction], other: Quantity[Fraction]) -> Quantity[Fraction]:
+def median_of_two(one: Quantity[Fraction], other: Quantity[Fraction]) -> Quantity[Fraction]:
+    """What two markets say together, or the one that says anything."""
     if isinstance(one, Unknown):
         return Unknown(f"{one.reason}; {other.reason}") if isinstance(other, Unknown) else other
     if isinstance(other, Unknown):
@@ -157,7 +158,8 @@ def _median(one: Quantity[Fraction], other: Quantity[Fraction]) -> Quantity[Frac
     )
 
 
-def _laddered(market: Quantity[Fraction], pools: Quantity[Fraction]) -> DollarPrice:
+def laddered(market: Quantity[Fraction], pools: Quantity[Fraction]) -> DollarPrice:
+    """The market's price with the pools' beside it; the pools' where the market has none."""
     if isinstance(market, PricedTwice):
         return _of_several(market, pools)
     if isinstance(market, Unknown):

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from chain.base.units import HOUR
+
 OLDEST_SECONDS = 1800.0
 """A market price older than this is not the market any more."""
 AHEAD_SECONDS = 300.0
 """How far a server's clock may run ahead of ours."""
+PAST_SECONDS = HOUR
+"""How far from a past moment a price may be and still be told as that moment's."""
 KEPT_SECONDS = 60.0
 """How long an answer is used again: markets themselves renew prices about once a minute."""
 

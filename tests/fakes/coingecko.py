@@ -1,4 +1,4 @@
-"""A CoinGecko of our own: the three paths zuno asks, over real HTTP, with every way to fail."""
+"""A CoinGecko of our own: the paths zuno asks, over real HTTP, with every way to fail."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CoinGeckoDouble:
     contracts: dict[tuple[str, str], object] = field(default_factory=dict)
     """The same by platform and address."""
     charts: dict[str, object] = field(default_factory=dict)
-    """The `prices` rows of `/coins/{id}/market_chart`."""
+    """The `prices` rows of `/coins/{id}/market_chart`, and of its ranges by coin or contract."""
     fault: Answer | None = None
     asked: list[Asked] = field(default_factory=list)
 
@@ -89,6 +89,11 @@ class CoinGeckoDouble:
                 return _json({one: entry for one, entry in known if entry is not None})
             case ["coins", coin, "market_chart"] if coin in self.charts:
                 return _json({"prices": self.charts[coin], "market_caps": [], "total_volumes": []})
+            case ["coins", *name, "market_chart", "range"] if "/".join(name) in self.charts:
+                first, last = (float(asked.parameters[end]) for end in ("from", "to"))
+                rows = self.charts["/".join(name)]
+                assert isinstance(rows, list)
+                return _json({"prices": [row for row in rows if first <= row[0] / 1000 <= last]})
             case _:
                 return Answer(404, b'{"error":"coin not found"}')
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,3 +55,8 @@ class Profile:
     """The HTTP status with which it refuses everybody."""
     call_gas: int = 50_000_000
     """A call of more reverts for want of gas; asking for one id's owner takes about 4,000."""
+
+    @property
+    def serves(self) -> bool:
+        """Whether anybody gets an answer from it."""
+        return self.closed is None and math.isfinite(self.latency)

@@ -6,6 +6,8 @@ in units of their own, and change them.
 
 from __future__ import annotations
 
+import math
+
 from tests.fakes.providers.profile import Profile, RateLimit, Refusal
 
 _PER_SECOND = Refusal(
@@ -193,6 +195,8 @@ PROFILES: tuple[Profile, ...] = (
     ),
     # Infura, Alchemy and QuickNode without a key: docs.infura.io, "HTTP error codes", 401.
     Profile("without a key", closed=401),
+    # A machine that takes connections and is stuck.
+    Profile("never answers", latency=math.inf),
 )
 
 

@@ -25,7 +25,7 @@ THREE = [300.0, 20.0, 3.0]
 QUIET, BUSY = 50, 60_000
 TEN_MINUTES = 600
 
-SERVING = [one for one in PROFILES if one.closed is None]
+SERVING = [one for one in PROFILES if one.serves]
 WITHOUT_SWAPS = {"alchemy free", "quicknode free", "no logs, small calls"}
 """A week of swaps is more than these can give: they say what to do."""
 
@@ -80,6 +80,17 @@ async def test_a_quiet_pool_is_judged_through_a_public_endpoint() -> None:
 
 async def test_an_endpoint_of_ten_blocks_says_what_to_do() -> None:
     await _recommended(profile_named("alchemy free"), QUIET)
+
+
+@pytest.mark.parametrize("name", [one.name for one in PROFILES if not one.serves])
+async def test_an_endpoint_that_serves_nobody_says_so_soon(name: str) -> None:
+    walk = ProviderWalk(profile_named(name), [20.0], QUIET)
+    for action in (walk.look, walk.recommend):
+        cost = await walk.cost(action)
+        assert cost.sentence is not None
+        assert "zuno " in cost.sentence
+        assert cost.seconds <= 20
+        assert cost.requests <= 5
 
 
 async def test_a_pool_that_was_busy_is_read_on_in_few_requests() -> None:
