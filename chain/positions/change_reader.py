@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Seen: TypeAlias = "tuple[ModifyLiquidityEvent, ChangeCircumstances]"
 
-_SAVED_EVERY = 50
+_SAVED_EVERY = 10
 """Ranges of logs; what is cut off goes on from there."""
 
 _MOST_CALLS = 15_000

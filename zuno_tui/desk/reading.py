@@ -74,7 +74,7 @@ class Rhythm(Struct, frozen=True):
     longest_pause: float
     """After faults in a row."""
     between_gains: float
-    """Profit takes the swaps of a day: it is read less often."""
+    """Profit takes the swaps of a day: it is read less often, and when a position is new."""
     between_logs: float = 0.0
     """Strangers who may move positions are looked for less often: the watch does it, too."""
     between_notes: float = 30.0
@@ -85,7 +85,7 @@ class Rhythm(Struct, frozen=True):
     """The least time between two reads that announced blocks ask for."""
 
 
-LIVE = Rhythm(between_reads=30.0, longest_pause=120.0, between_gains=900.0, between_logs=600.0)
+LIVE = Rhythm(between_reads=30.0, longest_pause=120.0, between_gains=1800.0, between_logs=600.0)
 EMBEDDED = Rhythm(between_reads=2.0, longest_pause=8.0, between_gains=20.0, between_heads=0.5)
 
 
@@ -107,6 +107,7 @@ class PositionReader:
         self._faults = 0
         self._noted_at = 0.0
         self._gains_at = 0.0
+        self._gains_of: frozenset[int] = frozenset()
         self._gaining: asyncio.Task[None] | None = None
         self._overview: Overview | None = None
         sources, network = desk_context.sources, desk_context.session.network
@@ -195,7 +196,10 @@ class PositionReader:
             self._noted_at = now
             self.note()
         idle = self._gaining is None or self._gaining.done()
-        if idle and now - self._gains_at >= self._rhythm.between_gains:
+        held = frozenset(one.token_id for one in overview.wallet.positions)
+        due = now - self._gains_at >= self._rhythm.between_gains
+        if idle and (due or not held <= self._gains_of):
+            self._gains_of = held
             self._gaining = asyncio.create_task(self._read_gains(overview))
 
     def note(self) -> None:

@@ -16,7 +16,7 @@ from agents.monitor.rules.thresholds import WatchSettings
 from agents.numbers.profiles import RiskProfile
 from chain.base.home import Home
 from chain.base.store import Store
-from chain.base.units import DAY, HOUR
+from chain.base.units import DAY
 from chain.contracts.networks import network_named
 from chain.positions.overview import Sources, read_overview
 from chain.prices.price import WorthUnit
@@ -120,14 +120,14 @@ class ProviderWalk:
         assert swaps * 167 / 168 - 2 <= path.swaps <= swaps
         return seen
 
-    async def open_hour(self, folder: Path) -> None:
-        """An hour of an open desk: what it reads, polling, and the monitor that runs inside it."""
+    async def open_desk(self, folder: Path, seconds: float) -> None:
+        """What an open desk reads, polling, and the monitor that runs inside it."""
         book = AlertStore.open(_home(folder), now=self.clock.now)
         settings = WatchSettings()
         try:
             async with self.sources() as shown, self.sources() as watched:
                 reader = PositionReader(_context(self, shown, folder), LIVE)
-                watch, until = Watch(watched, [HOLDER]), self.clock.now + HOUR
+                watch, until = Watch(watched, [HOLDER]), self.clock.now + seconds
                 read_at = poll_at = self.clock.now
                 while self.clock.now < until:
                     if self.clock.now >= read_at:

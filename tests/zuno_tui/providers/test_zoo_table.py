@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from chain.base.units import HOUR
 from tests.fakes.providers.profiles import PROFILES, profile_named
 from tests.fakes.providers.served import ServedProvider
 from tests.zuno_tui.gate.taken_back import applied, desk_at
@@ -57,11 +58,13 @@ async def _recommended(profile: Profile, swaps_a_day: int) -> tuple[CellCost, Ce
     return first, second
 
 
-async def _hours(profile: Profile, folder: Path) -> tuple[CellCost, CellCost]:
+async def _hours(
+    profile: Profile, folder: Path, first_seconds: float = HOUR
+) -> tuple[CellCost, CellCost]:
     """The first, in which everything is found and its past is read, and one like all others."""
     walk = ProviderWalk(profile, THREE, QUIET)
-    first = await walk.cost(lambda: walk.open_hour(folder))
-    return first, await walk.cost(lambda: walk.open_hour(folder))
+    first = await walk.cost(lambda: walk.open_desk(folder, first_seconds))
+    return first, await walk.cost(lambda: walk.open_desk(folder, HOUR))
 
 
 @pytest.mark.parametrize("name", ["mainnet.base.org", "own geth"])
@@ -100,7 +103,7 @@ async def test_a_pool_that_was_busy_is_read_on_in_few_requests() -> None:
 
 
 async def test_an_hour_of_the_desk_without_an_archive_takes_few_calls(tmp_path: Path) -> None:
-    _, hour = await _hours(profile_named("own geth"), tmp_path)
+    _, hour = await _hours(profile_named("own geth"), tmp_path, first_seconds=1)
     assert hour.calls <= 600
 
 
