@@ -18,7 +18,7 @@ from chain.contracts.abi import WORD, encode_call, topic
 from chain.contracts.networks import NATIVE
 from chain.execution.refusals import refusal_words
 from chain.rpc import requests, values
-from chain.rpc.errors import ErrorKind, Reverted, RpcError, RpcRefused
+from chain.rpc.errors import ErrorKind, Reverted, RpcError, RpcRefused, TimedOut
 from chain.rpc.requests import Request, state_block
 from chain.rpc.server_errors import revert_data
 
@@ -96,7 +96,7 @@ async def simulate(
     Of `tokens` the changes are measured by what the sender holds, of others told by events.
     """
     try:
-        tried = await reader.ask(_simulation(transactions, at, tokens))
+        tried = await _asked(reader, _simulation(transactions, at, tokens))
     except RpcError as error:
         if error.kind in _NOT_OF_THE_METHOD:
             raise
@@ -114,6 +114,14 @@ async def simulate(
         if alone.success:
             return alone
     return Simulation("eth_simulateV1", tried.steps, ())
+
+
+async def _asked(reader: Reader, simulation: Request[_Tried]) -> _Tried:
+    """Once more where a busy endpoint took too long: without it nobody knows the outcome."""
+    try:
+        return await reader.ask(simulation)
+    except TimedOut:
+        return await reader.ask(simulation)
 
 
 async def _first_alone(

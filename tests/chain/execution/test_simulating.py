@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from msgspec.structs import replace
 
 from chain.base.store import Store
@@ -16,7 +17,7 @@ from chain.execution.simulate import simulate
 from chain.positions.discovery import Discovery
 from chain.positions.memory import PositionMemory
 from chain.rpc.client import RpcClient
-from chain.rpc.errors import RpcRefused
+from chain.rpc.errors import RpcRefused, TimedOut
 
 if TYPE_CHECKING:
     from chain.devnet.launch import DevnetReady
@@ -86,6 +87,31 @@ async def test_without_simulation_the_rest_is_said_to_be_unsimulated(devnet: Dev
     assert simulation.method == "eth_call"
     assert simulation.success
     assert simulation.unsimulated == tuple(one.step for one in transactions[1:3])
+
+
+class _SlowSimulator(RpcClient):
+    """Takes too long for the first simulations it is asked for."""
+
+    slow = 1
+
+    async def ask(self, request: Request[object]) -> object:  # type: ignore[override]
+        if request.method == "eth_simulateV1" and self.slow:
+            self.slow -= 1
+            raise TimedOut(8.5, endpoint="test")
+        return await super().ask(request)
+
+
+@pytest.mark.parametrize(("slow", "method"), [(1, "eth_simulateV1"), (2, "eth_call")])
+async def test_one_slow_answer_does_not_hide_the_outcome(
+    devnet: DevnetReady, slow: int, method: str
+) -> None:
+    async with _SlowSimulator(NETWORK, (devnet.url,)) as client:
+        transactions, block = await _closing(client, devnet)
+        client.slow = slow
+        simulation = await simulate(client, transactions[:2], block.hash, [NATIVE])
+
+    assert simulation.method == method
+    assert (simulation.all_changes([NATIVE]) is None) is (method == "eth_call")
 
 
 class _OldSimulator(RpcClient):
