@@ -24,7 +24,7 @@ from agents.lp.payloads import (
     Proposal,
 )
 from agents.lp.services import DebateServices, recorded_services
-from agents.numbers.rules import JudgmentVerdict
+from agents.numbers.rules import JudgmentVerdict, strictest
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from agents.lp.services import Eyes
 
 _JUDGED = "critic_judged"
-_ORDER = list(JudgmentVerdict)
 
 
 class CriticJudged(Payload):
@@ -111,12 +110,15 @@ def stricter_plan(proposal: Proposal, plan: Plan, second: CriticJudged, name: st
     first = _judgments(plan.candidates)
     merged: dict[int, Opinion] = {}
     stricter = False
-    for index, (ours, theirs) in enumerate(zip(first.verdicts, second.verdicts, strict=False)):
-        if _ORDER.index(theirs) > _ORDER.index(ours):
-            stricter = True
-            merged[index] = Opinion(theirs, f"{name}: {second.reasons[index]}")
-        else:
+    for index, ours in enumerate(first.verdicts):
+        # Whoever is elsewhere may say too little: then the first stands alone.
+        theirs = second.verdicts[index] if index < len(second.verdicts) else ours
+        if strictest((ours, theirs)) is ours:
             merged[index] = Opinion(ours, first.reasons[index])
+        else:
+            stricter = True
+            reason = second.reasons[index] if index < len(second.reasons) else "no reason given"
+            merged[index] = Opinion(theirs, f"{name}: {reason}")
     if not stricter:
         return None
     judged = judged_round(proposal.context, recomputed(proposal), merged)

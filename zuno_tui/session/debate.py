@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from agents.bus.plan_store import PlanDocument
     from agents.bus.run import Listener
     from agents.lp.debate import DebateEnd
-    from agents.lp.facts import MarketContext
+    from agents.lp.facts import CreateContext, MarketContext
     from agents.lp.payloads import FlowCreateStart, FlowStart
     from agents.model.budget import BudgetReport
     from agents.model.interface import Model
@@ -122,7 +122,7 @@ async def _debate(
     sources: Sources,
     start: FlowStart | FlowCreateStart,
     gathering: Gathering,
-    seeing: asyncio.Task[MarketContext | None] | None = None,
+    seeing: asyncio.Task[MarketContext | CreateContext] | None = None,
 ) -> Debated:
     session, request_id = debating.session, debating.request_id
     remote = gathering.remote

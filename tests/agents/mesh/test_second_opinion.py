@@ -77,6 +77,20 @@ async def test_a_second_critic_who_is_nowhere_stricter_changes_nothing(
     assert stricter_plan(proposal, plan, second, "critic-2") is None
 
 
+@pytest.mark.parametrize("spoken", [0, 1])
+async def test_a_second_critic_who_says_too_little_loosens_nothing(
+    tmp_path: Path, spoken: int
+) -> None:
+    plan, proposal = await argued(tmp_path)
+    short = CriticJudged(verdicts=(JudgmentVerdict.VETO,) * spoken, reasons=())
+    stricter = stricter_plan(proposal, plan, short, "critic-2")
+    if not spoken:
+        assert stricter is None
+        return
+    assert stricter is not None
+    assert verdicts(stricter) == (JudgmentVerdict.VETO, *verdicts(plan)[1:])
+
+
 async def test_a_second_critic_is_asked_over_the_mesh(tmp_path: Path) -> None:
     plan, proposal = await argued(tmp_path)
     eyes = Seen(OUTSIDE)

@@ -1,0 +1,307 @@
+"""A plan that a pinned peer signed and that is not what the debate gives: never more than words."""
+
+from __future__ import annotations
+
+import asyncio
+from copy import deepcopy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from msgspec import structs
+from pydantic import ValidationError
+
+from agents.bus.envelope import Kind
+from agents.bus.payload import FailureCause
+from agents.bus.replay import read_record
+from agents.lp.debate import HANDLERS, LP_FLOW
+from agents.lp.observe import ChainUnreadableError
+from agents.lp.payloads import CRITIC, PlanReady
+from agents.lp.plan import Plan, plan_identity
+from agents.lp.rebuild import PlanFault, PlanRefusedError, refuse_unless_rebuilt
+from agents.lp.services import DebateServices
+from agents.numbers.choosing import PlanVerdict
+from agents.numbers.profiles import RiskProfile
+from agents.numbers.rules import JudgmentVerdict
+from tests.agents.lp.debating import Argued, Seen, argue, argue_over, start_of
+from tests.agents.lp.made_up import TOKEN1, Market
+from tests.fakes.mesh_wire import mesh_of
+from zuno_tui.session.plans_from_elsewhere import judged_here
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+    from pathlib import Path
+
+    from agents.bus.envelope import Envelope, Role
+    from agents.bus.replay import Record
+    from agents.bus.worker import HandlerContext, Outgoing
+    from agents.lp.debate import DebateEnd
+    from agents.lp.facts import CreateContext, MarketContext
+
+    Context = MarketContext | CreateContext
+    Lie = Callable[[Plan], Plan]
+
+MOVING = Market(0.01, 2.0, half_width=0.05, off_centre=2.5).position()
+DEADLOCKED = Market(0.03, 1.2, off_centre=2.5, gwei=60, profile=RiskProfile.CONSERVATIVE).position()
+OPENING = Market(0.01, 2.0).opening((TOKEN1, 10_000 * 10**6), pools=1)
+DEEP = Market(0.01, 1.5, gwei=0.05, pool_dollars=50_000_000)
+CONTEXTS: dict[str, Context] = {"move": MOVING, "deadlock": DEADLOCKED, "create": OPENING}
+STRANGER = "0x" + "bb" * 20
+ELSEWHERE = "0x" + "cc" * 32
+
+
+def changed(payload: Any, **values: object) -> Any:
+    return payload.model_copy(update=values)
+
+
+def in_recommended(**values: Callable[[Any], Any]) -> Lie:
+    def lie(plan: Plan) -> Plan:
+        new = {name: value(getattr(plan.recommended, name)) for name, value in values.items()}
+        return changed(plan, recommended=changed(plan.recommended, **new))  # type: ignore[no-any-return]
+
+    return lie
+
+
+def option_swapped(plan: Plan) -> Plan:
+    """Another of the options that were argued about, as if it had been chosen."""
+    other = next(one for one in plan.candidates if one.index != plan.choice.index)
+    choice = changed(plan.choice, kind="move", index=other.index)
+    return changed(plan, choice=choice, recommended=other)  # type: ignore[no-any-return]
+
+
+def below_the_floors(plan: Plan) -> Plan:
+    """What the rules veto or send back, as if they had accepted it."""
+    worst = next(
+        one
+        for one in plan.candidates
+        if one.judgment is not None and one.judgment.by_rules is not JudgmentVerdict.ACCEPT
+    )
+    praised = changed(
+        worst.judgment, verdict=JudgmentVerdict.ACCEPT, by_rules=JudgmentVerdict.ACCEPT
+    )
+    worst = changed(worst, judgment=praised)
+    choice = changed(plan.choice, kind="move", index=worst.index)
+    return changed(plan, choice=choice, recommended=worst, verdict=PlanVerdict.APPROVE)  # type: ignore[no-any-return]
+
+
+LIES: dict[str, tuple[str, Lie]] = {
+    "altered ticks": ("move", in_recommended(tick_lower=lambda tick: tick - 10)),
+    "altered amount": ("move", in_recommended(amount0=lambda amount: amount * 2)),
+    "other pool": ("move", in_recommended(pool_id=lambda _: ELSEWHERE)),
+    "other owner": ("move", lambda plan: changed(plan, owner=STRANGER)),
+    "other position": ("move", lambda plan: changed(plan, position=8)),
+    "option swapped": ("move", option_swapped),
+    "below the floors": ("deadlock", below_the_floors),
+    "create for another": ("create", lambda plan: changed(plan, owner=STRANGER)),
+    "create elsewhere": ("create", in_recommended(pool_id=lambda _: ELSEWHERE)),
+    "create too much": ("create", in_recommended(amount1=lambda amount: amount * 10)),
+}
+
+
+def lying(role: Role, kind: type, lie: Callable[[Any], Any]) -> Any:
+    """The handler of this role, whose payloads of this kind are changed before they are signed."""
+    honest = HANDLERS[role]
+
+    async def handler(
+        envelope: Envelope, context: HandlerContext[DebateServices]
+    ) -> AsyncGenerator[Outgoing, None]:
+        async for said in honest(envelope, context):
+            lied = isinstance(said.payload, kind)
+            yield said._replace(payload=lie(said.payload)) if lied else said
+
+    return handler
+
+
+def with_own_id(plan: Plan) -> Plan:
+    return changed(plan, plan_id=plan_identity(plan))  # type: ignore[no-any-return]
+
+
+async def over_the_mesh(context: Context, lies: dict[Role, Any]) -> Argued:
+    """A debate with agents on a wire, some of whom lie with a good signature."""
+    agents = structs.replace(LP_FLOW, handlers={**HANDLERS, **lies})
+    services = DebateServices(Seen(context), None)
+    async with mesh_of(agents, *HANDLERS, services=lambda _request, _terms: services) as remote:
+        return await argue(start_of(context, 2), Seen(context), remote=remote)
+
+
+async def seen(context: Context) -> Context:
+    return context
+
+
+async def judged(argued: Argued, seeing: Coroutine[Any, Any, Context], folder: Path) -> DebateEnd:
+    path = folder / "record.jsonl"
+    path.write_bytes(argued.record)
+    task = asyncio.create_task(seeing)
+    return await judged_here(argued.ended, path, start_of(MOVING, 2), 31337, task)
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Plan, Record]]:
+    """What each debate really comes to, with its record."""
+    found = {}
+    for name, context in CONTEXTS.items():
+        argued = asyncio.run(argue_over(context))
+        path = tmp_path_factory.mktemp(name) / "record.jsonl"
+        path.write_bytes(argued.record)
+        found[name] = argued.plan, read_record(path)
+    return found
+
+
+@pytest.mark.parametrize("what", LIES)
+async def test_a_plan_that_is_not_what_the_debate_gives_is_refused(
+    what: str, honest: dict[str, tuple[Plan, Record]]
+) -> None:
+    name, lie = LIES[what]
+    plan, record = honest[name]
+    context = CONTEXTS[name]
+    lied = with_own_id(lie(plan))
+    with pytest.raises(PlanRefusedError) as refused:
+        await refuse_unless_rebuilt(lied, record, start_of(context, 2), 31337, context)
+    assert refused.value.fault is PlanFault.OTHER_PLAN
+
+
+@pytest.mark.parametrize("name", CONTEXTS)
+async def test_an_honest_plan_is_let_through(
+    name: str, honest: dict[str, tuple[Plan, Record]]
+) -> None:
+    plan, record = honest[name]
+    context = CONTEXTS[name]
+    await refuse_unless_rebuilt(plan, record, start_of(context, 2), 31337, context)
+
+
+def test_no_field_of_a_plan_can_be_another_and_pass(
+    honest: dict[str, tuple[Plan, Record]],
+) -> None:
+    """The debate held again is compared with all of it: what was changed anywhere is another."""
+    plan, _ = honest["create"]
+    document = plan.model_dump(mode="json")
+    changed_plans = 0
+    for path in leaves(document):
+        try:
+            lied = Plan.model_validate(with_another(document, path), strict=False)
+        except ValidationError:
+            continue  # it would not be parsed
+        assert lied != plan, path
+        changed_plans += 1
+    assert changed_plans > 100
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if isinstance(value, dict | list):
+        for name, one in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(one, (*path, name))
+    else:
+        yield path
+
+
+def with_another(document: Any, path: tuple[Any, ...]) -> Any:
+    lied = deepcopy(document)
+    place = lied
+    for name in path[:-1]:
+        place = place[name]
+    now = place[path[-1]]
+    if isinstance(now, str) and now.isdigit():
+        place[path[-1]] = str(int(now) + 1)
+    else:
+        place[path[-1]] = {bool: not now, str: f"{now}x", type(None): 1}.get(
+            type(now), now if isinstance(now, str | bool | None) else now * 1.5 + 1
+        )
+    return lied
+
+
+async def test_a_lie_with_a_good_signature_comes_over_the_mesh_and_no_further(
+    tmp_path: Path,
+) -> None:
+    def told(ready: PlanReady) -> PlanReady:
+        return PlanReady(plan=with_own_id(option_swapped(ready.plan)))
+
+    argued = await over_the_mesh(MOVING, {CRITIC: lying(CRITIC, PlanReady, told)})
+    assert argued.ended.plan is not None, "its signature holds"
+    ended = await judged(argued, seen(MOVING), tmp_path)
+    assert ended.plan is None
+    assert ended.failure is not None
+    assert ended.failure.cause is FailureCause.REFUSED
+
+
+SCOUT_LIES: dict[str, tuple[Context, PlanFault]] = {
+    "calmer by far": (
+        Market(0.004, 2.0, half_width=0.05, off_centre=2.5).position(),
+        PlanFault.OTHER_FACTS,
+    ),
+    "another position": (
+        changed(MOVING, position=changed(MOVING.position, token_id=8)),
+        PlanFault.OTHER_QUESTION,
+    ),
+    "another network": (changed(MOVING, chain_id=8453), PlanFault.OTHER_NETWORK),
+}
+
+
+@pytest.mark.parametrize("what", SCOUT_LIES)
+async def test_facts_that_are_not_those_read_here_refuse_the_plan(
+    what: str, tmp_path: Path
+) -> None:
+    told, fault = SCOUT_LIES[what]
+    argued = await argue_over(told)
+    path = tmp_path / "record.jsonl"
+    path.write_bytes(argued.record)
+    start = start_of(MOVING, 2)
+    with pytest.raises(PlanRefusedError) as refused:
+        await refuse_unless_rebuilt(argued.plan, read_record(path), start, 31337, MOVING)
+    assert refused.value.fault is fault
+
+
+@pytest.mark.parametrize(
+    ("told", "here"),
+    [
+        (
+            replace(DEEP, off_centre=2.5).position(),
+            replace(DEEP, off_centre=2.5, sigma=0.014, paid=1.1).position(),
+        ),
+        (
+            DEEP.opening((TOKEN1, 10_000 * 10**6)),
+            replace(DEEP, sigma=0.014, paid=1.1).opening((TOKEN1, 10_000 * 10**6)),
+        ),
+    ],
+    ids=["move", "create"],
+)
+async def test_a_move_that_only_the_scouts_market_permits_is_refused(
+    told: Context, here: Context, tmp_path: Path
+) -> None:
+    """Every figure is within its room, and together they would buy a move."""
+    argued = await argue_over(told)
+    assert argued.plan.choice.kind == "move"
+    path = tmp_path / "record.jsonl"
+    path.write_bytes(argued.record)
+    with pytest.raises(PlanRefusedError) as refused:
+        await refuse_unless_rebuilt(argued.plan, read_record(path), start_of(told, 2), 31337, here)
+    assert refused.value.fault is PlanFault.OTHER_ADVICE
+
+
+async def test_facts_that_cannot_be_read_refuse_the_plan(tmp_path: Path) -> None:
+    argued = await argue_over(MOVING)
+    path = tmp_path / "record.jsonl"
+    path.write_bytes(argued.record)
+    record = read_record(path)
+    lines = tuple(
+        structs.replace(
+            line, body={**line.body, "payload": {"name": "observation", "value": {"mode": "x"}}}
+        )
+        if line.body.get("kind") == Kind.AGENT_FACT
+        else line
+        for line in record.lines
+    )
+    with pytest.raises(PlanRefusedError) as refused:
+        await refuse_unless_rebuilt(
+            argued.plan, structs.replace(record, lines=lines), start_of(MOVING, 2), 31337, MOVING
+        )
+    assert refused.value.fault is PlanFault.NO_FACTS
+
+
+async def test_where_the_chain_cannot_be_read_here_no_plan_is_believed(tmp_path: Path) -> None:
+    async def unreadable() -> Context:
+        raise ChainUnreadableError("It does not answer.")
+
+    ended = await judged(await argue_over(MOVING), unreadable(), tmp_path)
+    assert ended.plan is None
+    assert ended.failure is not None
+    assert ended.failure.cause is FailureCause.UNREADABLE
