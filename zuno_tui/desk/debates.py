@@ -9,6 +9,7 @@ from zuno_tui.desk.events import Said
 from zuno_tui.desk.hearing import DebateHearing
 from zuno_tui.desk.judging import judge_earlier, shown_plan
 from zuno_tui.desk.prose import ending
+from zuno_tui.settings.transport import TransportChoice
 from zuno_tui.shown.views import DebateView
 
 if TYPE_CHECKING:
@@ -33,8 +34,13 @@ class Debates:
         self._card = card
 
     def introduce(self) -> None:
-        """Who will speak, told before anybody is asked to."""
-        self._settings(None)
+        """Who will speak and from where, told before anybody is asked to."""
+        from zuno_tui.session.agents_elsewhere import mesh_not_asked
+
+        settings = self._settings(None)
+        if settings.transport is not TransportChoice.LOCAL:
+            found = mesh_not_asked(self._desk_context.session.home)
+            self._desk_context.status.meshed(found, None)
 
     def recommend(self, asked: Recommend) -> None:
         from agents.lp.payloads import FlowStart

@@ -60,8 +60,8 @@ class StatusBoard:
     def thinking(self, words: str) -> None:
         self._show(replace(self._view, model=words))
 
-    def meshed(self, words: str, at: float) -> None:
-        """How the mesh was found; nothing where there is none."""
+    def meshed(self, words: str, at: float | None) -> None:
+        """How the mesh was found, and when it was asked; nothing where there is none."""
         self._show(replace(self._view, mesh=words, mesh_at=at if words else None))
 
     def _show(self, view: StatusView) -> None:

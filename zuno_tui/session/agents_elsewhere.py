@@ -42,9 +42,9 @@ class AgentPlaces(Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """In two words for the status line; empty where there is no mesh."""
+        """For the status line: which way, and who by name; empty where there is no mesh."""
         if self.transport != LOCAL:
-            return f"{self.transport} {len(self.peers)} peers"
+            return f"{self.transport}: {', '.join(one.split()[0] for one in self.peers.values())}"
         return "mesh away" if self.reason else ""
 
     @property
@@ -74,6 +74,19 @@ class Gathering(Struct, frozen=True):
 
 def mesh_folder(home: Home) -> Path:
     return home.root / MESH_FOLDER
+
+
+def mesh_not_asked(home: Home) -> str:
+    """For the status line before anybody was asked; empty where no mesh is set up."""
+    folder = mesh_folder(home)
+    if not (folder / "member.json").exists():
+        return ""
+    from agents.mesh.peers import MeshFileError, read_member
+
+    try:
+        return f"{read_member(folder).engine} mesh, not asked yet"
+    except MeshFileError:
+        return "mesh set up wrongly"
 
 
 def peer_words(peer: Peer) -> str:

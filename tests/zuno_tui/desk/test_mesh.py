@@ -1,0 +1,187 @@
+"""The desk with a mesh: where a debate runs and who speaks, and what happens when peers do not."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from msgspec.structs import replace
+
+from agents.bus.replay import read_record
+from agents.lp.debate import LP_FLOW
+from agents.lp.payloads import CRITIC, SCOUT
+from agents.mesh.gathering import GATHER_SECONDS
+from tests.agents.mesh.wired import WiredMesh
+from tests.fakes.mesh_wire import Wire
+from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.commands.mesh import ShowMesh
+from zuno_tui.commands.recommend import Recommend
+from zuno_tui.desk.events import (
+    DebateChanged,
+    PageReady,
+    PlanChanged,
+    Said,
+    StatusChanged,
+    TurnEnded,
+)
+from zuno_tui.session import debate as held
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+    from agents.bus.envelope import Envelope, Role
+    from agents.bus.spec import FlowSpec
+    from agents.bus.worker import HandlerContext, Outgoing
+    from chain.devnet.launch import DevnetReady
+    from tests.zuno_tui.desk.conftest import Node
+    from tests.zuno_tui.desk.sitting import Sitting
+    from zuno_tui.desk.context import DeskOpening
+
+ROLES = ("scout", "strategist", "critic", "arbiter")
+
+
+@pytest.fixture
+def token_id(node: Node) -> int:
+    found: int = node("zuno_status")["positions"]["healthy"]
+    return found
+
+
+@pytest.fixture
+def mesh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WiredMesh:
+    made = WiredMesh(tmp_path / "home", Wire())
+    made.carry(monkeypatch)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person waits by these; a loaded machine may take longer to answer."""
+    assert GATHER_SECONDS <= 5
+    assert 2 * held._QUIET_ELSEWHERE <= 10
+    monkeypatch.setattr("agents.mesh.gathering.GATHER_SECONDS", 40.0)
+    monkeypatch.setattr("zuno_tui.commands.running.mesh_status._SECONDS", 40.0)
+    monkeypatch.setattr("zuno_tui.session.debate._QUIET_ELSEWHERE", 30.0)
+
+
+def at_desk(mesh: WiredMesh, devnet: DevnetReady, transport: str | None = None) -> DeskOpening:
+    return replace(opening(mesh.folder("desk").parent, devnet.url), transport=transport)
+
+
+def last_place(desk: Sitting) -> str:
+    return desk.heard_last(DebateChanged).view.place
+
+
+def mesh_words(desk: Sitting) -> list[str]:
+    """What the status line said of the mesh, each once, in order."""
+    return list(dict.fromkeys(event.view.mesh for event in desk.all_heard(StatusChanged)))
+
+
+async def test_a_debate_over_the_mesh_says_who_speaks_from_where(
+    mesh: WiredMesh, devnet: DevnetReady, token_id: int
+) -> None:
+    async with mesh.agents(devnet.url), sitting(at_desk(mesh, devnet)) as desk:
+        await desk.ask(Recommend(token_id))
+        await desk.until(PlanChanged, lambda told: told.view is not None)
+        await desk.desk.idle()
+        await desk.ask(ShowMesh())
+        page = await desk.until(PageReady)
+    place = last_place(desk)
+    assert place.startswith("over axl: ")
+    assert all(f"{role} " in place for role in ROLES)
+    assert mesh_words(desk)[-2:] == [
+        "axl mesh, not asked yet",
+        "axl: scout, strategist, critic, arbiter",
+    ]
+    assert desk.heard_last(StatusChanged).view.mesh_at is not None
+    debate = desk.heard_last(DebateChanged).view
+    record = read_record(mesh.folder("desk").parent / "records" / f"{debate.request_id}.jsonl")
+    peers = record.inputs()["agents"]
+    assert isinstance(peers, dict)
+    assert all(peer in place for peer in peers.values())
+    assert "4 of 4 peers answer" in page.lines[0]
+
+
+async def test_with_one_agent_missing_the_debate_runs_here_and_says_why(
+    mesh: WiredMesh, devnet: DevnetReady, token_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agents.mesh.gathering.GATHER_SECONDS", 0.5)
+    async with mesh.agents(devnet.url, without=["critic"]):
+        async with sitting(at_desk(mesh, devnet)) as desk:
+            await desk.ask(Recommend(token_id))
+            await desk.until(PlanChanged, lambda told: told.view is not None)
+        assert last_place(desk).startswith("in this process. ")
+        assert "critic does not answer" in last_place(desk)
+        assert mesh_words(desk)[-1] == "mesh away"
+        assert any(said.tone == "warn" and "critic" in said.words for said in desk.all_heard(Said))
+        async with sitting(at_desk(mesh, devnet, "mesh")) as insisting:
+            await insisting.ask(Recommend(token_id))
+            told = await insisting.until(Said, lambda said: said.tone == "bad")
+            await insisting.desk.idle()
+        assert "critic" in told.words
+        assert not insisting.all_heard(PlanChanged)
+
+
+async def test_local_keeps_to_this_process_and_speaks_of_no_mesh(
+    mesh: WiredMesh, devnet: DevnetReady, token_id: int
+) -> None:
+    async with sitting(at_desk(mesh, devnet, "local")) as desk:
+        await desk.ask(Recommend(token_id))
+        await desk.until(PlanChanged, lambda told: told.view is not None)
+    assert last_place(desk) == ""
+    assert mesh_words(desk) == [""]
+    assert not mesh.wire.carried
+
+
+def cutting(mesh: WiredMesh, role: Role, when: asyncio.Event) -> dict[str, FlowSpec[Any]]:
+    """The agent of this role cuts the wire, once it is its turn and this has happened."""
+
+    async def handler(
+        _envelope: Envelope, _context: HandlerContext[Any]
+    ) -> AsyncGenerator[Outgoing, None]:
+        await when.wait()
+        mesh.wire.drop = 1.0
+        return
+        yield
+
+    return {str(role): replace(LP_FLOW, handlers={**LP_FLOW.handlers, role: handler})}
+
+
+async def test_a_mesh_that_dies_before_a_word_was_said_is_left_for_this_process(
+    mesh: WiredMesh, devnet: DevnetReady, token_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zuno_tui.session.debate._QUIET_ELSEWHERE", 0.5)
+    at_once = asyncio.Event()
+    at_once.set()
+    async with (
+        mesh.agents(devnet.url, specs=cutting(mesh, SCOUT, at_once)),
+        sitting(at_desk(mesh, devnet)) as desk,
+    ):
+        await desk.ask(Recommend(token_id))
+        await desk.until(PlanChanged, lambda told: told.view is not None)
+    place = last_place(desk)
+    assert re.match(r"in this process\. \w", place)
+    assert mesh_words(desk)[-2:] == ["axl: scout, strategist, critic, arbiter", "mesh away"]
+
+
+async def test_a_mesh_that_dies_in_the_middle_ends_the_debate_by_name(
+    mesh: WiredMesh, devnet: DevnetReady, token_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zuno_tui.session.debate._QUIET_ELSEWHERE", 3.0)
+    heard = asyncio.Event()
+    async with (
+        mesh.agents(devnet.url, specs=cutting(mesh, CRITIC, heard)),
+        sitting(at_desk(mesh, devnet)) as desk,
+    ):
+        await desk.ask(Recommend(token_id))
+        await desk.until(TurnEnded)
+        heard.set()
+        ended = await desk.until(DebateChanged, lambda told: told.view.ended is not None)
+        await desk.desk.idle()
+    assert ended.view.turns
+    assert ended.view.place.startswith("over axl: ")
+    assert ended.view.ended is not None
+    assert ended.view.ended.startswith("It ended at ")
+    assert not desk.all_heard(PlanChanged)
