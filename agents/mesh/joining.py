@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agents.mesh.axl import AxlEngine
 from agents.mesh.endpoint import MeshEndpoint
-from agents.mesh.nats_engine import NatsEngine
+from agents.mesh.nats_engine import OPENING_SECONDS, NatsEngine
 from agents.mesh.peers import (
     KEY_FILE,
     PEER_FILE,
@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 
 def joined(
-    folder: Path, versions: Mapping[str, str], *, asks: str = ""
+    folder: Path,
+    versions: Mapping[str, str],
+    *,
+    asks: str = "",
+    patience: float = OPENING_SECONDS,
 ) -> tuple[MeshEndpoint, Peer, Member]:
     """The endpoint of the member whose folder this is; it is opened as `async with`."""
     member, book = read_member(folder), read_book(folder)
@@ -36,5 +40,9 @@ def joined(
             f"{folder / PEER_FILE} does not name the key in {folder / KEY_FILE}. "
             "Copy the peer file of the mesh here."
         )
-    engine = AxlEngine(member.url) if member.engine is Engine.AXL else NatsEngine(member, book, me)
+    engine = (
+        AxlEngine(member.url)
+        if member.engine is Engine.AXL
+        else NatsEngine(member, book, me, patience=patience)
+    )
     return MeshEndpoint(key, book, engine, versions=versions, asks=asks), me, member

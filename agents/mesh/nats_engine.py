@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from contextlib import suppress
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from agents.mesh.engine import EngineError
 from agents.mesh.frame import MOST_FRAME
+from agents.mesh.nats_access import (
+    access_options,
+    identity_of,
+    is_final,
+    trouble_words,
+    wants_tls,
+)
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -18,8 +24,9 @@ if TYPE_CHECKING:
 
     from agents.mesh.peers import Member, Peer, PeerBook
 
+OPENING_SECONDS = 5.0
+"""Within which a server must have answered, where nobody says otherwise."""
 _CONNECT_SECONDS = 2.0
-_SETUP_SECONDS = 5.0
 _PUBLISH_SECONDS = 2.0
 _KEPT_SECONDS = 600.0
 _KEPT_MESSAGES = 20_000
@@ -40,32 +47,66 @@ def stream_name(mesh: str) -> str:
 
 
 class NatsEngine:
-    def __init__(self, member: Member, book: PeerBook, me: Peer) -> None:
+    def __init__(
+        self, member: Member, book: PeerBook, me: Peer, *, patience: float = OPENING_SECONDS
+    ) -> None:
+        self._patience = patience
         self._member = member
         self._mesh = book.mesh
         self._me = me
         self._inbox: asyncio.Queue[bytes] = asyncio.Queue(_MOST_WAITING)
         self._client: Client | None = None
         self._stream: JetStreamContext | None = None
+        self._refused = asyncio.Event()
         self.broken = ""
 
     async def open(self) -> None:
         try:
-            import nats
+            from nats.aio.client import Client
         except ModuleNotFoundError:
             raise EngineError(
                 'NATS needs a package that is not installed: pip install "zuno-tui[mesh]"'
             ) from None
+        client = self._client = Client()
         try:
-            async with asyncio.timeout(_SETUP_SECONDS):
-                client = await nats.connect(**self._options())
-                self._client = client
+            async with asyncio.timeout(self._patience):
+                await self._connect(client)
                 await client.subscribe(live_subject(self._mesh, self._me), cb=self._take)
                 self._stream = await self._subscribe_kept(client)
+        except EngineError:
+            await self.close()
+            raise
         except Exception as error:
             await self.close()
-            reason = type(error).__name__
-            raise EngineError(f"The NATS server cannot be used ({reason}).") from None
+            raise EngineError(self.broken or trouble_words(error)) from None
+
+    async def _connect(self, client: Client) -> None:
+        """Until it is connected, or the server said what no further try would change."""
+        identity = identity_of(self._member)
+        if identity is not None and identity.jwt is None:
+            # `connect` would take a seed only with another package, to find out just this.
+            client._public_nkey = identity.public
+
+        def is_over_tls() -> bool:
+            return bool(client._server_info.get("tls_required"))
+
+        connecting = asyncio.ensure_future(
+            client.connect(**access_options(self._member, identity, is_over_tls), **self._options())
+        )
+        refused = asyncio.ensure_future(self._refused.wait())
+        try:
+            await asyncio.wait((connecting, refused), return_when=asyncio.FIRST_COMPLETED)
+            if not connecting.done():
+                raise EngineError(self.broken)
+            await connecting
+        finally:
+            for task in (connecting, refused):
+                task.cancel()
+        if wants_tls(self._member) and not is_over_tls():
+            raise EngineError(
+                "The NATS server speaks without TLS, and this member's settings ask for it."
+            )
+        self.broken = ""
 
     async def send(self, peer: Peer, data: bytes, *, keep: bool) -> None:
         if self._client is None or self._stream is None:
@@ -139,7 +180,12 @@ class NatsEngine:
             await message.ack()
 
     async def _troubled(self, error: Exception) -> None:
-        self.broken = f"The NATS server is troubled ({type(error).__name__})."
+        asked = {} if self._client is None else self._client._server_info
+        proves = any(asked.get(name) for name in ("auth_required", "tls_required"))
+        says_who = proves and self._stream is None
+        self.broken = trouble_words(error, says_who=says_who)
+        if is_final(error, says_who=says_who):
+            self._refused.set()
 
     async def _lost(self) -> None:
         self.broken = "The connection to the NATS server is broken."
@@ -148,8 +194,7 @@ class NatsEngine:
         self.broken = ""
 
     def _options(self) -> dict[str, Any]:
-        options: dict[str, Any] = {
-            "servers": [self._member.url],
+        return {
             "name": f"zuno {self._me.name}",
             "connect_timeout": _CONNECT_SECONDS,
             "allow_reconnect": True,
@@ -160,8 +205,3 @@ class NatsEngine:
             "disconnected_cb": self._lost,
             "reconnected_cb": self._back,
         }
-        if self._member.credentials is not None:
-            options["user_credentials"] = self._member.credentials
-        if self._member.authority is not None or self._member.url.startswith("tls://"):
-            options["tls"] = ssl.create_default_context(cafile=self._member.authority)
-        return options

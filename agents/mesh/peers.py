@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from agents.bus.envelope import CLI, Role
 from chain.base.clean_text import clean_text
@@ -80,9 +81,14 @@ class Member(SecretStruct, frozen=True, forbid_unknown_fields=True):
     url: Annotated[str, Meta(pattern=r"^(http|https|nats|tls)://\S+$")]
     """Of the local AXL node's API, or of the NATS server; it may hold a password."""
     credentials: str | None = None
-    """A NATS credentials file."""
+    """A NATS credentials file; this and the other files are looked for in the member's folder."""
+    nkey: str | None = None
+    """Instead: a file with the seed of a NATS user's key."""
     authority: str | None = None
     """A file with the certificates that a NATS server over TLS is trusted by."""
+    certificate: str | None = None
+    """A file with this member's own, for a server that asks for one."""
+    certificate_key: str | None = None
 
 
 def checked_book(book: PeerBook) -> PeerBook:
@@ -99,7 +105,10 @@ def read_book(folder: Path) -> PeerBook:
 
 
 def read_member(folder: Path) -> Member:
-    return _read(folder / MEMBER_FILE, Member)
+    member = _read(folder / MEMBER_FILE, Member)
+    files = ("credentials", "nkey", "authority", "certificate", "certificate_key")
+    named = {name: value for name in files if (value := getattr(member, name)) is not None}
+    return replace(member, **{name: str(folder / value) for name, value in named.items()})
 
 
 def short_key(key: str) -> str:

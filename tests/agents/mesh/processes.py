@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from agents.bus.payload import FlowFailed
+    from agents.bus.run import SpokenTurn
     from chain.devnet.launch import DevnetReady
     from tests.fork_server import ForkedProcess
     from zuno_tui.session.agents_elsewhere import AgentPlaces
@@ -127,14 +128,7 @@ class Mesh:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        ends = time.monotonic() + _PATIENCE
-        while time.monotonic() < ends:
-            try:
-                with socket.create_connection(("127.0.0.1", self.server_port), 1):
-                    return
-            except OSError:
-                time.sleep(0.02)
-        raise TimeoutError("the NATS server does not listen")
+        _wait_until_listening(self.server_port)
 
     def stop_server(self) -> None:
         if self.server is not None:
@@ -163,22 +157,44 @@ class Mesh:
         return path.read_text() if path.exists() else ""
 
     def kill_agent(self, name: str) -> None:
-        self.agents[name].kill()
-        self.agents[name].ended(5)
+        _end(self.agents[name])
+
+    def restart_agent(self, name: str) -> None:
+        """Kill it if it still lives, start it anew, and wait until it plays its part."""
+        before = self.log(name).count('"event":"ready"')
+        self.kill_agent(name)
+        self.start_agent(name)
+        self.wait_until_ready(name, before + 1)
+
+    def restart_way(self) -> None:
+        """The server, or where there is none a node that others go through."""
+        if self.engine is Engine.NATS:
+            self.stop_server()
+            self.start_server()
+        else:
+            self.restart_nodes(self.names[1])
+
+    def restart_nodes(self, *names: str) -> None:
+        for name in names:
+            _end(self.nodes[name])
+            self.start_node(name)
+        for name in names:
+            _wait_until_listening(self._api_port(name))
+
+    def _api_port(self, name: str) -> int:
+        port: int = json.loads((self.member_folder(name) / "node.json").read_bytes())["api_port"]
+        return port
 
     def spoil(self, **faults: float) -> None:
         """Make the way bad at every node."""
         for name in self.nodes:
-            config = json.loads((self.member_folder(name) / "node.json").read_bytes())
-            url = f"http://127.0.0.1:{config['api_port']}/faults"
+            url = f"http://127.0.0.1:{self._api_port(name)}/faults"
             request = urllib.request.Request(url, json.dumps(faults).encode(), method="POST")
             urllib.request.urlopen(request, timeout=5).close()
 
     def stop(self) -> None:
         for process in (*self.agents.values(), *self.nodes.values()):
-            if process.ended(0) is None:
-                process.kill()
-                process.ended(5)
+            _end(process)
         if self.server is not None and self.server.poll() is None:
             self.server.kill()
             self.server.wait(5)
@@ -197,6 +213,23 @@ class Mesh:
             log = stack.enter_context((self.folder / f"{name}.log").open("ab"))
             files = [stdin.fileno(), log.fileno(), log.fileno()]
             return fork_server().start(module, *arguments, environment=environment, files=files)
+
+
+def _end(process: ForkedProcess) -> None:
+    if process.ended(0) is None:
+        process.kill()
+        process.ended(5)
+
+
+def _wait_until_listening(port: int) -> None:
+    ends = time.monotonic() + _PATIENCE
+    while time.monotonic() < ends:
+        try:
+            with socket.create_connection(("127.0.0.1", port), 1):
+                return
+        except OSError:
+            time.sleep(0.02)
+    raise TimeoutError(f"nobody listens at port {port}")
 
 
 @contextmanager
@@ -251,6 +284,7 @@ async def hold(
     *,
     profile: RiskProfile = RiskProfile.BALANCED,
     on_places: Callable[[AgentPlaces], None] = lambda _: None,
+    on_turn: Callable[[SpokenTurn], None] = lambda _: None,
 ) -> Held:
     """One debate about a position, on the record in the session's home."""
     settings = debate_settings(
@@ -258,8 +292,13 @@ async def hold(
     )
     places: list[AgentPlaces] = []
     prose: list[tuple[str, str]] = []
+
+    def spoken(turn: SpokenTurn) -> None:
+        prose.append((turn.role, ""))
+        on_turn(turn)
+
     listener = Listener(
-        on_turn=lambda turn: prose.append((turn.role, "")),
+        on_turn=spoken,
         on_prose=lambda role, text: prose.append((role, text)),
     )
 

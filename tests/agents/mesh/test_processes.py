@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import sysconfig
 import textwrap
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,9 @@ from agents.numbers.profiles import RiskProfile
 from chain.base.home import Home
 from tests.agents.conftest import positions_by_state
 from tests.agents.lp.honest_model import honest
+from tests.agents.mesh.faults import NAMED, faults_of, hold_through
 from tests.agents.mesh.processes import (
+    Held,
     Mesh,
     hold,
     nats_program,
@@ -45,16 +49,12 @@ NOBODY = 65_534
 WHAT_OPENS_KEYS = {
     f"chain.wallet.{name}" for name in ("keystore", "signer", "keyring_store", "secrets")
 }
-ENGINES = [
-    Engine.AXL,
-    pytest.param(
-        Engine.NATS,
-        marks=pytest.mark.skipif(
-            nats_program() is None,
-            reason="no nats-server: make nats-server, or apt install nats-server",
-        ),
-    ),
-]
+NO_SERVER = pytest.mark.skipif(
+    nats_program() is None, reason="no nats-server: make nats-server, or apt install nats-server"
+)
+ENGINES = [Engine.AXL, pytest.param(Engine.NATS, marks=NO_SERVER)]
+DEADLINE = 240.0
+"""After which a debate can only be hanging."""
 
 
 @pytest.fixture(autouse=True)
@@ -177,25 +177,96 @@ async def test_a_models_words_are_heard_on_the_desk_while_it_speaks(
     assert report.matches, report.difference
 
 
-async def test_a_node_that_dies_in_the_middle_ends_the_debate_by_name(
-    devnet: DevnetReady, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("mesh", [Engine.AXL], indirect=True)
+async def test_nodes_that_die_in_the_middle_end_the_debate_by_name(
+    mesh: Mesh, devnet: DevnetReady, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("zuno_tui.session.debate._QUIET_ELSEWHERE", 2.0)
-    session = None
-    with running_mesh(tmp_path, Engine.AXL, devnet) as mesh:
-        session = session_on(mesh.home, devnet)
-        token_id = min(positions_by_state(devnet.url).values())
+    session = session_on(mesh.home, devnet)
+    token_id = min(positions_by_state(devnet.url).values())
 
-        def die(places: AgentPlaces) -> None:
-            for node in mesh.nodes.values():
-                node.kill()
+    def die(places: AgentPlaces) -> None:
+        for node in mesh.nodes.values():
+            node.kill()
 
-        fails = await hold(session, token_id, "mesh", "dies", on_places=die)
-        assert fails.failure is not None
-        assert fails.failure.cause is FailureCause.LOST
-        falls_back = await hold(session, token_id, "auto", "falls-back")
+    fails = await hold(session, token_id, "mesh", "dies", on_places=die)
+    assert fails.failure is not None
+    assert fails.failure.cause is FailureCause.LOST
+    falls_back = await hold(session, token_id, "auto", "falls-back")
     assert falls_back.places[-1].transport == "local"
     assert falls_back.debated.ended.plan is not None
+    mesh.restart_nodes(*mesh.nodes)
+
+
+class Expected:
+    """What the same debates come to in one process, each held once."""
+
+    def __init__(self, folder: Path, devnet: DevnetReady) -> None:
+        home = Home(folder / "expected", folder / "cache")
+        home.prepare()
+        self._session = session_on(home, devnet)
+        self._found: dict[tuple[int, RiskProfile], Held] = {}
+
+    async def of(self, token_id: int, profile: RiskProfile) -> Held:
+        asked = token_id, profile
+        if asked not in self._found:
+            name = f"here-{token_id}-{profile.value}"
+            self._found[asked] = await hold(self._session, token_id, "local", name, profile=profile)
+        return self._found[asked]
+
+
+async def judged_through(
+    mesh: Mesh, devnet: DevnetReady, expected: Expected, fault: str, number: int
+) -> str:
+    """How a debate ends in which this goes wrong; it may not end wrongly, nor not at all."""
+    tokens = sorted(positions_by_state(devnet.url).values())
+    token_id = tokens[number % len(tokens)]
+    profile = list(RiskProfile)[number // len(tokens) % len(RiskProfile)]
+    here = await expected.of(token_id, profile)
+    name = f"{mesh.engine}-{number}-{time.time_ns()}"
+    session = session_on(mesh.home, devnet)
+    async with asyncio.timeout(DEADLINE):
+        there = await hold_through(mesh, session, fault, token_id, profile, name)
+    if there.failure is None:
+        assert there.plan_bytes == here.plan_bytes, fault
+        return "a plan"
+    if here.failure is not None and there.failure == here.failure:
+        return "the same failure"
+    assert there.failure.cause in NAMED, (fault, there.failure)
+    return str(there.failure.cause)
+
+
+async def test_what_goes_wrong_in_the_middle_leaves_no_wrong_plan(
+    mesh: Mesh, devnet: DevnetReady, tmp_path: Path
+) -> None:
+    """A bad way changes nothing; an agent that is killed may end the debate, by name."""
+    way = ("all of it", "burst") if mesh.engine is Engine.AXL else ("burst", "restart")
+    expected = Expected(tmp_path, devnet)
+    for fault in way:
+        assert await judged_through(mesh, devnet, expected, fault, 0) == "a plan", fault
+    await judged_through(mesh, devnet, expected, "kill strategist at scout", 0)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(10))
+async def test_two_hundred_debates_end_in_the_right_plan_or_a_named_failure(
+    mesh: Mesh,
+    devnet: DevnetReady,
+    tmp_path: Path,
+    part: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Ten of each engine's hundred, through every fault in turn, as patient as a person's desk."""
+    monkeypatch.setattr("zuno_tui.session.debate._QUIET_ELSEWHERE", 5.0)
+    expected = Expected(tmp_path, devnet)
+    faults = faults_of(mesh.engine)
+    ended: Counter[str] = Counter()
+    for number in range(10 * part, 10 * part + 10):
+        fault = faults[number % len(faults)]
+        ended[await judged_through(mesh, devnet, expected, fault, number)] += 1
+    with capsys.disabled():
+        sys.stdout.write(f"\n{mesh.engine}, part {part}: {dict(ended)}\n")
 
 
 def python_for_nobody() -> str | None:

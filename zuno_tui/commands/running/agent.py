@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 DEFAULT_FOLDER = ".zuno-mesh"
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _LOCK = "agent.lock"
+_PATIENCE = 30.0
+"""Seconds that an agent waits for its NATS server, which may be starting too."""
 
 
 def agent_folder(arguments: Namespace) -> Path:
@@ -79,7 +81,7 @@ def run(arguments: Namespace) -> int:
 async def _play(role: Role, home: Home, settings: Settings, debates: DebateSettings) -> int:
     versions = running_versions(LP_FLOW.package)
     asks = "" if debates.model is None else debates.model.of(role).model
-    endpoint, me, member = joined(home.root, versions, asks=asks)
+    endpoint, me, member = joined(home.root, versions, asks=asks, patience=_PATIENCE)
     if me.role != role:
         raise MeshFileError(
             f"The key in {home.root} is bound to {me.role}, not to {role}. "
