@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,10 @@ from msgspec.structs import replace
 
 from agents.bus.replay import read_record
 from agents.lp.debate import LP_FLOW
-from agents.lp.payloads import CRITIC, SCOUT
+from agents.lp.payloads import ARBITER, CRITIC, SCOUT, PlanReady
+from agents.lp.plan import plan_identity
 from agents.mesh.gathering import GATHER_SECONDS
+from agents.numbers.rules import JudgmentVerdict
 from tests.agents.mesh.wired import WiredMesh
 from tests.fakes.mesh_wire import Wire
 from tests.zuno_tui.desk.sitting import opening, sitting
@@ -27,14 +30,16 @@ from zuno_tui.desk.events import (
     TurnEnded,
 )
 from zuno_tui.session import debate as held
+from zuno_tui.session.second_opinions import SECOND
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
     from agents.bus.envelope import Envelope, Role
     from agents.bus.spec import FlowSpec
     from agents.bus.worker import HandlerContext, Outgoing
+    from agents.lp.plan import Plan
     from chain.devnet.launch import DevnetReady
     from tests.zuno_tui.desk.conftest import Node
     from tests.zuno_tui.desk.sitting import Sitting
@@ -137,14 +142,15 @@ async def test_local_keeps_to_this_process_and_speaks_of_no_mesh(
 
 def cutting(mesh: WiredMesh, role: Role, when: asyncio.Event) -> dict[str, FlowSpec[Any]]:
     """The agent of this role cuts the wire, once it is its turn and this has happened."""
+    silence: tuple[Outgoing, ...] = ()
 
     async def handler(
         _envelope: Envelope, _context: HandlerContext[Any]
     ) -> AsyncGenerator[Outgoing, None]:
         await when.wait()
         mesh.wire.drop = 1.0
-        return
-        yield
+        for word in silence:
+            yield word
 
     return {str(role): replace(LP_FLOW, handlers={**LP_FLOW.handlers, role: handler})}
 
@@ -185,3 +191,74 @@ async def test_a_mesh_that_dies_in_the_middle_ends_the_debate_by_name(
     assert ended.view.ended is not None
     assert ended.view.ended.startswith("It ended at ")
     assert not desk.all_heard(PlanChanged)
+
+
+def retold(role: Role, retell: Callable[[Plan], Plan]) -> FlowSpec[Any]:
+    """The agent of this role signs another plan than the debate came to."""
+    honest = LP_FLOW.handlers[role]
+
+    async def handler(
+        envelope: Envelope, context: HandlerContext[Any]
+    ) -> AsyncGenerator[Outgoing, None]:
+        async for said in honest(envelope, context):
+            ready = said.payload
+            lied = isinstance(ready, PlanReady)
+            yield said._replace(payload=PlanReady(plan=retell(ready.plan))) if lied else said
+
+    return replace(LP_FLOW, handlers={**LP_FLOW.handlers, role: handler})
+
+
+def for_another(plan: Plan) -> Plan:
+    lied = plan.model_copy(update={"owner": "0x" + "bb" * 20})
+    return lied.model_copy(update={"plan_id": plan_identity(lied)})
+
+
+def vetoing(plan: Plan) -> Plan:
+    """By a Critic who likes nothing."""
+    against = {"verdict": JudgmentVerdict.VETO, "reason": "too thin a pool"}
+    moves = [
+        one.model_copy(update={"judgment": one.judgment.model_copy(update=against)})
+        for one in plan.candidates
+        if one.judgment is not None
+    ]
+    return plan.model_copy(update={"candidates": tuple(moves)})
+
+
+async def test_a_lie_that_a_pinned_peer_signed_never_reaches_the_card(
+    mesh: WiredMesh, devnet: DevnetReady, token_id: int
+) -> None:
+    liar = {"critic": retold(CRITIC, for_another), "arbiter": retold(ARBITER, for_another)}
+    async with mesh.agents(devnet.url, specs=liar), sitting(at_desk(mesh, devnet)) as desk:
+        await desk.ask(Recommend(token_id))
+        told = await desk.until(Said, lambda said: said.tone == "bad")
+        await desk.desk.idle()
+    assert "refused" in told.words
+    assert not desk.all_heard(PlanChanged)
+    assert not list((mesh.folder("desk").parent / "plans").glob("*.json"))
+
+
+async def test_of_two_critics_both_are_heard_and_the_stricter_counts(
+    tmp_path: Path, devnet: DevnetReady, node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mesh = WiredMesh(tmp_path / "home", Wire(), critics=2)
+    mesh.carry(monkeypatch)
+    moving = node("zuno_status")["positions"]["below its range"]
+    async with (
+        mesh.agents(devnet.url, specs={"critic-2": retold(CRITIC, vetoing)}),
+        sitting(at_desk(mesh, devnet, "mesh")) as desk,
+    ):
+        await desk.ask(Recommend(moving))
+        await desk.until(PlanChanged, lambda told: told.view is not None)
+        await desk.desk.idle()
+    [kept] = (mesh.folder("desk").parent / "plans").glob("plan_*.json")
+    document = json.loads(kept.read_bytes())
+    assert document["choice"]["kind"] != "move"
+    verdicts = {one["judgment"]["verdict"] for one in document["candidates"]}
+    assert verdicts == {"veto"}
+    reasons = [one["judgment"]["reason"] for one in document["candidates"]]
+    assert any("critic-2" in reason and "too thin a pool" in reason for reason in reasons)
+    spoken = [turn["text"] for turn in document["transcript"] if turn["role"] == "critic"]
+    assert [text.startswith("critic-2 ") for text in spoken].count(True) >= 1
+    assert not spoken[0].startswith("critic-2 ")
+    assert document["transcript"][-1]["tag"] == SECOND
+    assert any("critic-2" in heard.turn.text for heard in desk.all_heard(TurnEnded))
