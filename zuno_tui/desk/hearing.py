@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
@@ -51,8 +51,9 @@ class DebateHearing:
             self._view = replace(self._view, place=places.words)
         self._desk_context.status.meshed(places.summary, self._desk_context.clock())
         self._desk_context.tell(DebateChanged(self._view))
-        if places.reason:
-            self._desk_context.tell(Said(f"The agents run {places.words}", "warn"))
+        if places.peers or places.reason:
+            tone: Literal["plain", "warn"] = "warn" if places.reason else "plain"
+            self._desk_context.tell(Said(f"The agents run {places.words}", tone))
 
     def on_crash(self, role: Role, error: Exception) -> None:
         self._desk_context.tell(Said(f"{role} stopped with {type(error).__name__}.", "bad"))

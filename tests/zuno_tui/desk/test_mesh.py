@@ -201,9 +201,10 @@ def retold(role: Role, retell: Callable[[Plan], Plan]) -> FlowSpec[Any]:
         envelope: Envelope, context: HandlerContext[Any]
     ) -> AsyncGenerator[Outgoing, None]:
         async for said in honest(envelope, context):
-            ready = said.payload
-            lied = isinstance(ready, PlanReady)
-            yield said._replace(payload=PlanReady(plan=retell(ready.plan))) if lied else said
+            if isinstance(said.payload, PlanReady):
+                yield said._replace(payload=PlanReady(plan=retell(said.payload.plan)))
+            else:
+                yield said
 
     return replace(LP_FLOW, handlers={**LP_FLOW.handlers, role: handler})
 

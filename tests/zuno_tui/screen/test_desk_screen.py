@@ -221,9 +221,10 @@ async def test_status_tells_whether_new_blocks_are_announced() -> None:
     assert "polling" in told[2]
 
 
-async def test_status_tells_the_work_the_trouble_and_the_market() -> None:
+async def test_status_tells_the_work_the_trouble_the_market_and_the_mesh() -> None:
+    meshed = replace(BUSY, mesh="axl: scout, critic", mesh_at=NOW - 4)
     async with desk_app().run_test(size=(200, 50)) as pilot:
-        await play(pilot, StatusChanged(replace(BUSY, trouble="the RPC is slow")))
+        await play(pilot, StatusChanged(replace(meshed, trouble="the RPC is slow")))
         told = text_of(pilot, "#status")
 
         for words in (
@@ -233,6 +234,7 @@ async def test_status_tells_the_work_the_trouble_and_the_market() -> None:
             "0xf39F…2266",
             "block 31,204,113 just now",
             "rules alone",
+            "axl: scout, critic just now",
             "market ×60, calm",
         ):
             assert words in told
