@@ -34,7 +34,7 @@ STAGES = ("start", "scout", "strategist", "critic")
 KILLS = tuple(f"kill {role} at {stage}" for role, stage in itertools.product(ROLES, STAGES))
 NAMED = {
     *(FailureCause.LOST, FailureCause.CRASHED, FailureCause.DEADLINE),
-    *(FailureCause.REFUSED, FailureCause.SILENT),
+    *(FailureCause.REFUSED, FailureCause.SILENT, FailureCause.UNREADABLE),
 }
 
 
