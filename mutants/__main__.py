@@ -36,12 +36,16 @@ def main() -> int:
     options = _options()
     began = time.monotonic()
     changes = every_change(ROOT)
-    areas = {area: found for area, found in changes.items() if area in options.area}
+    areas = {
+        area: [change for change in found if _is_wanted(change, options.file)]
+        for area, found in changes.items()
+        if area in options.area
+    }
     chosen = sample(areas, options.seed, options.count)
     equivalents = read_equivalents(FILE)
     if options.fresh:
         shutil.rmtree(_cache(), ignore_errors=True)
-    runs = learn(ROOT, _cache())
+    runs = learn(ROOT, _cache(), options.test)
     learnt = time.monotonic() - began
     total = sum(len(found) for found in areas.values())
     print(f"{len(chosen)} of {total} changes, seed {options.seed}")
@@ -52,6 +56,10 @@ def main() -> int:
         print(entry_for(change))
     caught = sum(_outcome(verdict) == "caught" for _, verdict in verdicts)
     return 0 if not survived and caught >= WANTED * len(chosen) else 1
+
+
+def _is_wanted(change: Change, endings: Sequence[str] | None) -> bool:
+    return endings is None or change.path.endswith(tuple(endings))
 
 
 def _judged(
@@ -118,6 +126,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--count", type=int, default=COUNT)
     parser.add_argument("--area", action="append", choices=tuple(AREAS))
+    parser.add_argument("--file", action="append", help="only changes of files whose path ends so")
+    parser.add_argument("--test", action="append", help="only tests of files whose path ends so")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--fresh", action="store_true", help="learn anew which test runs what")
     options = parser.parse_args()

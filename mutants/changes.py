@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from copy import copy
-from itertools import takewhile
+from itertools import chain, takewhile
 from textwrap import indent
 from typing import TYPE_CHECKING
 
@@ -168,9 +168,8 @@ def _one_line(head: ast.stmt) -> str:
 
 def _variants(statement: ast.stmt, enums: Mapping[str, Sequence[str]]) -> Iterator[ast.stmt]:
     seen = {ast.unparse(statement)}
-    for changed in (
-        *statements.changed(statement),
-        *expressions.changed_within(statement, enums),
+    for changed in chain(
+        statements.changed(statement), expressions.changed_within(statement, enums)
     ):
         text = ast.unparse(ast.fix_missing_locations(changed))
         if text not in seen:

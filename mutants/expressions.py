@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from typing import cast
 
 Enums = Mapping[str, Sequence[str]]
@@ -41,12 +41,12 @@ _TYPES = ("annotation", "decorator_list", "returns", "type_params")
 
 
 def changed_within(statement: ast.stmt, enums: Enums) -> Iterator[ast.stmt]:
-    """The statement once for every change to one of its expressions."""
-    copy = deepcopy(statement)
-    for node, put in _places(copy):
+    """The statement once for every change to one of its expressions; each holds until the next."""
+    whole = deepcopy(statement)
+    for node, put in _places(whole):
         for other in _changed(node, enums):
             put(other)
-            yield deepcopy(copy)
+            yield copy(whole)
         put(node)
 
 
@@ -146,9 +146,9 @@ def _attributes(node: ast.Attribute, enums: Enums) -> Iterator[ast.expr]:
 def _unfiltered(node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Iterator[ast.expr]:
     for place, each in enumerate(node.generators):
         if each.ifs:
-            copy = deepcopy(node)
-            copy.generators[place].ifs = []
-            yield copy
+            whole = deepcopy(node)
+            whole.generators[place].ifs = []
+            yield whole
 
 
 def _is_sequence(node: ast.expr) -> bool:
@@ -164,6 +164,8 @@ def _is_sequence(node: ast.expr) -> bool:
 
 def enums_of(source: str) -> dict[str, tuple[str, ...]]:
     """The enums a file defines, with their members."""
+    if "Enum" not in source:
+        return {}
     return {
         node.name: members
         for node in ast.walk(ast.parse(source))

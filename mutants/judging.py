@@ -28,6 +28,8 @@ class _Desk(Struct):
     copy: Copy
     runs: Sequence[RecordedTest]
     importers: dict[str, set[str]]
+    fit: set[str] = field(default_factory=set)
+    """Tests that passed on the unchanged project in this run, after one failed on a changed one."""
     unfit: set[str] = field(default_factory=set)
     """Tests that fail on the unchanged project, too, and so notice nothing."""
 
@@ -36,10 +38,17 @@ class _Desk(Struct):
             known = covering_tests(change, self.runs, self.importers)
             tests = [run for run in known if run.name not in self.unfit]
             verdict = self.copy.judge(change, tests)
-            doubtful = [run for run in tests if run.name == verdict.by and run.on_chain]
-            if not doubtful or self.copy.first_failure(doubtful) is None:
+            doubtful = [run for run in tests if run.name == verdict.by and self._doubts(run)]
+            if not doubtful:
                 return verdict
-            self.unfit.add(doubtful[0].name)
+            passes = self.copy.first_failure(doubtful) is None
+            (self.fit if passes else self.unfit).add(doubtful[0].name)
+            if passes:
+                return verdict
+
+    def _doubts(self, run: RecordedTest) -> bool:
+        """Whether load alone may have failed it: on a chain each time, else until it passed."""
+        return run.on_chain or run.name not in self.fit
 
 
 _desks: list[_Desk] = []

@@ -60,13 +60,15 @@ def covering_tests(
     )
 
 
-def learn(root: Path, cache: Path) -> list[RecordedTest]:
-    """Every test's run: as kept, where the test has not changed since."""
+def learn(root: Path, cache: Path, endings: Sequence[str] | None = None) -> list[RecordedTest]:
+    """Every test's run, of files named so if any: as kept, where it has not changed since."""
     cache.mkdir(parents=True, exist_ok=True)
     digests = {path: _digest(root / path) for path in changed_files(root)}
     kept: dict[str, list[RecordedTest]] = {}
     missing: list[str] = []
     for path in list_test_files(root):
+        if endings is not None and not path.endswith(tuple(endings)):
+            continue
         runs = _kept(cache, path, root, digests)
         if runs is None:
             missing.append(path)

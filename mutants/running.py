@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -34,7 +34,12 @@ _OUTSIDE = (
 _SHARES = (4.0, 16.0, 64.0)
 """Seconds of tests in each try; the next is made only if the one before failed to notice."""
 _PATIENCE = 30.0
-"""Seconds beyond twice what the tests took, before a try is called endless."""
+"""Seconds beyond twice what the tests took, before a try may be endless."""
+_TIMES = 5.0
+"""As many times as long as on the unchanged project, in the same run, and a try is endless."""
+_MOST_SECONDS = 900.0
+"""Seconds for tests of the unchanged project, which end."""
+NO_END = "no end"
 
 
 class Verdict(Struct, frozen=True):
@@ -61,34 +66,51 @@ class Copy(Struct, frozen=True):
 
     def judge(self, change: Change, tests: Sequence[RecordedTest]) -> Verdict:
         """Run the tests, the quickest first, until one fails."""
-        file = self.folder / change.path
-        kept = file.read_text("utf-8")
-        times = file.stat()
-        file.write_text(change.applied(kept), "utf-8")
         began, tried = time.monotonic(), 0
+        for share in _shares(tests):
+            failed = self._try(change, share)
+            tried += len(share)
+            if failed is not None:
+                return Verdict(failed, tried, 0, time.monotonic() - began)
+        return Verdict(None, tried, len(tests) - tried, time.monotonic() - began)
+
+    def _try(self, change: Change, tests: Sequence[RecordedTest]) -> str | None:
+        """The first failure; no end is believed only by what the same tests take unchanged now."""
+        with self._changed(change):
+            failed = self.first_failure(tests)
+        if failed != NO_END:
+            return failed
+        began = time.monotonic()
+        self.first_failure(tests, stop=False, patience=_MOST_SECONDS)
+        patience = _TIMES * (time.monotonic() - began)
+        with self._changed(change):
+            return self.first_failure(tests, patience=patience)
+
+    @contextmanager
+    def _changed(self, change: Change) -> Iterator[None]:
+        file = self.folder / change.path
+        kept, times = file.read_text("utf-8"), file.stat()
+        file.write_text(change.applied(kept), "utf-8")
         # Compiled files are told apart by whole seconds.
-        os.utime(file, (began, began))
+        os.utime(file, (time.monotonic(), time.monotonic()))
         try:
-            for share in _shares(tests):
-                failed = self.first_failure(share)
-                tried += len(share)
-                if failed is not None:
-                    return Verdict(failed, tried, 0, time.monotonic() - began)
-            return Verdict(None, tried, len(tests) - tried, time.monotonic() - began)
+            yield
         finally:
             file.write_text(kept, "utf-8")
             os.utime(file, (times.st_atime, times.st_mtime))
 
-    def first_failure(self, tests: Sequence[RecordedTest], *, stop: bool = True) -> str | None:
+    def first_failure(
+        self, tests: Sequence[RecordedTest], *, stop: bool = True, patience: float | None = None
+    ) -> str | None:
         """The test that failed, or why there was no end; None where all passed."""
         answer = self.folder / "answer.json"
         answer.unlink(missing_ok=True)
         child = os.fork()
         if child == 0:
             _run(self.folder, answer, [test.name for test in tests], stop=stop)
-        patience = 2 * sum(test.seconds for test in tests) + _PATIENCE
-        if not _ended(child, patience):
-            return "no end"
+        learnt = 2 * sum(test.seconds for test in tests) + _PATIENCE
+        if not _ended(child, learnt if patience is None else patience):
+            return NO_END
         if not answer.exists():
             return "a process that died"
         failed: list[str] | None = json.loads(answer.read_text("utf-8"))

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from mutants.changes import MODULE, Block, Change, changes_of
 from mutants.equivalents import FILE, entry_for, read_equivalents
@@ -13,7 +14,7 @@ from mutants.expressions import enums_of
 from mutants.places import AREAS, ROOT, changed_files, list_test_files
 from mutants.probes import name_of, with_probes
 from mutants.reach import RecordedTest, covering_tests
-from mutants.running import Copy
+from mutants.running import NO_END, Copy
 from mutants.sampling import every_change, sample
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def allowed(amount: int) -> bool:
 '''
 HOLED = """
 import pytest
+from msgspec.structs import replace
 from planted import allowed
 
 
@@ -240,3 +242,15 @@ def test_the_tests_that_must_notice_are_there() -> None:
 
     assert "tests/chain/execution/test_policy.py" in found
     assert all((ROOT / path).exists() for path in found)
+
+
+def test_a_try_is_endless_only_by_what_its_tests_take_unchanged_in_the_same_run(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "planted.py").write_text(LIMIT, "utf-8")
+    (tmp_path / "test_planted.py").write_text(HOLED, "utf-8")
+    [hole] = [one for one in _changes(LIMIT) if one.after == "return amount < LIMIT"]
+    learnt_elsewhere = [replace(one, seconds=-100.0) for one in _runs(["test_much_is_refused"])]
+
+    assert Copy(tmp_path).first_failure(learnt_elsewhere) == NO_END
+    assert Copy(tmp_path).judge(hole, learnt_elsewhere).by is None

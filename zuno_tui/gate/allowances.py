@@ -11,9 +11,10 @@ from chain.read.block_reader import OneBlock
 from chain.tokens import listed_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from chain.contracts.networks import Address, Network
+    from chain.execution.build.facts import TokenAllowances
     from chain.positions.overview import Sources
 
 
@@ -44,8 +45,14 @@ async def read_given(
     """All that is still allowed of these tokens; what has expired is not."""
     here = OneBlock(sources.client, sources.network)
     found = await read_allowances(here, sources.network, wallet, tuple(tokens))
-    names, now = spenders(sources.network), here.block.timestamp
-    permit2 = sources.network.contracts.permit2
+    return allowances_given(sources.network, found, here.block.timestamp)
+
+
+def allowances_given(
+    network: Network, found: Mapping[Address, TokenAllowances], now: int
+) -> tuple[GivenAllowance, ...]:
+    """Of what was read, all that can be used at this time."""
+    names, permit2 = spenders(network), network.contracts.permit2
     given = []
     for token, there in found.items():
         if there.to_permit2:

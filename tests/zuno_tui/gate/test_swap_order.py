@@ -6,18 +6,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.contracts.checksum import checksummed
 from chain.contracts.networks import NATIVE, network_named
+from chain.tokens import named_tokens
 from tests import node_rpc
 from tests.chain.moves import Moves
 from tests.zuno_tui.conftest import CommandLine
 from tests.zuno_tui.gate.desk import REFUSED, Desk
 from zuno_tui.gate.orders.swap import token_named
+from zuno_tui.gate.refusal import GateRefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
+
+DEVNET = network_named("devnet")
 
 
 @pytest.fixture
@@ -59,6 +64,25 @@ def test_a_price_that_moved_refuses_the_swap(desk: Desk) -> None:
     desk.refused(approval["planId"], "--confirm", approval["hash"])
 
 
-@pytest.mark.parametrize("named", ["ETH", "eth", "Eth"])
-def test_the_coin_is_found_by_its_symbol_however_it_is_written(named: str) -> None:
-    assert token_named(network_named("devnet"), named) == NATIVE
+@pytest.mark.parametrize("symbol", ["ETH", "WETH", "USDC"])
+@pytest.mark.parametrize("write", [str.upper, str.lower, str.title])
+def test_a_token_is_found_by_its_symbol_however_it_is_written(
+    symbol: str, write: Callable[[str], str]
+) -> None:
+    [address] = {one.token.address for one in named_tokens(DEVNET) if one.token.symbol == symbol}
+
+    assert token_named(DEVNET, write(symbol)) == address
+    assert (address == NATIVE) is (symbol == "ETH")
+
+
+@pytest.mark.parametrize("write", [str, str.lower, str.upper, checksummed])
+def test_a_token_is_found_by_its_address_however_it_is_written(write: Callable[[str], str]) -> None:
+    token = "0x" + "ab" * 20
+
+    assert token_named(DEVNET, write(token)) == token
+
+
+@pytest.mark.parametrize("named", ["0x", "0x" + "ab" * 19, "ab" * 21])
+def test_what_is_neither_an_address_nor_a_known_symbol_is_refused(named: str) -> None:
+    with pytest.raises(GateRefusedError):
+        token_named(DEVNET, named)
