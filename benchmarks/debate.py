@@ -84,7 +84,8 @@ async def _debated(contexts: list[MarketContext]) -> list[float]:
     for number in range(ROUNDS + 1):
         for seen in contexts:
             for profile in RiskProfile:
-                context = seen.model_copy(update={"profile": profile})
+                # Nothing that was written or worked out of an earlier debate's facts is met again.
+                context = seen.model_copy(update={"profile": profile}, deep=True)
                 start = time.perf_counter()
                 await _one(context)
                 if number:  # the first round warms up

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, NewType, cast
 
 from msgspec import Struct
@@ -78,7 +79,7 @@ class EnvelopeError(ValueError):
     """An envelope that may not be sent, or bytes that are not one."""
 
 
-class Envelope(Struct, frozen=True):
+class Envelope(Struct, frozen=True, dict=True):
     """One message; made by a `Registry`, which vouches for it."""
 
     request_id: str
@@ -91,7 +92,7 @@ class Envelope(Struct, frozen=True):
     wire: bytes
     """The canonical bytes of all of the above."""
 
-    @property
+    @cached_property
     def content_id(self) -> str:
         """Equal for two copies of one message, whichever way they came."""
         return digest(self.wire)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.lp.evaluation import exit_cost, move_numbers
@@ -19,6 +20,7 @@ from agents.numbers.fees import position_value
 from agents.numbers.outlook import HOURS_PER_WEEK, horizon_hours, net_over
 from agents.numbers.profiles import PROFILES
 from agents.numbers.rules import JudgmentVerdict, judge_move
+from chain.base.once_per_object import once_per_object
 
 if TYPE_CHECKING:
     from agents.lp.evaluation import Evaluated
@@ -52,7 +54,8 @@ def standing_advice(
     context: Context, evaluation: EvaluationContext, changed: MarketMultiples = AS_OBSERVED
 ) -> Advice:
     """What the rule says where nobody proposes a move: leave, or stay."""
-    return advise(_inputs(context, evaluation, _market(evaluation, changed), HOURS_PER_WEEK))
+    inputs = _inputs(evaluation, _market(evaluation, changed), HOURS_PER_WEEK)
+    return advise(inputs._replace(hours_since_action=hours_since_action(context)))
 
 
 def move_advice(
@@ -62,11 +65,32 @@ def move_advice(
     changed: MarketMultiples = AS_OBSERVED,
 ) -> MoveAdvice:
     """What the rule says if this is the move to make."""
-    market = _market(evaluation, changed)
+    since = hours_since_action(context)
+    if changed == AS_OBSERVED:
+        return _observed_move(evaluation, move, since)
+    return _move_advice(evaluation, _market(evaluation, changed), move, since)
+
+
+# Each agent asks this of the same candidates; both are told apart as objects.
+@lru_cache(maxsize=64)
+def _observed_move(
+    evaluation: EvaluationContext, move: Evaluated, hours_since_action: float | None
+) -> MoveAdvice:
+    return _move_advice(evaluation, evaluation.market, move, hours_since_action)
+
+
+def _move_advice(
+    evaluation: EvaluationContext,
+    market: PoolMarket,
+    move: Evaluated,
+    hours_since_action: float | None,
+) -> MoveAdvice:
     hours = horizon_hours(market, move.stake)
     net = net_over(market, move.stake, hours).total
     proposed = AdvisedMove(_half_width(move.stake.ticks), net, move.cost)
-    inputs = _inputs(context, evaluation, market, hours)._replace(move=proposed)
+    inputs = _inputs(evaluation, market, hours)._replace(
+        move=proposed, hours_since_action=hours_since_action
+    )
     held = inputs.hold_net
     gain = None if net is None or held is None else net - held
     return MoveAdvice(advise(inputs), hours, gain, move.cost)
@@ -93,10 +117,16 @@ def hours_since_action(context: Context) -> float | None:
     return max(0, context.time - context.position.last_action_time) / _SECONDS_PER_HOUR
 
 
-def _inputs(
-    context: Context, evaluation: EvaluationContext, market: PoolMarket, move_hours: float
-) -> AdviceInputs:
+def _inputs(evaluation: EvaluationContext, market: PoolMarket, move_hours: float) -> AdviceInputs:
     """In range a week is looked at; outside, just the hours that a move would be judged by."""
+    as_observed = market is evaluation.market
+    inputs = _observed_week(evaluation) if as_observed else _week(evaluation, market)
+    if evaluation.hold is not None and not inputs.inside and move_hours != HOURS_PER_WEEK:
+        inputs = inputs._replace(hold_net=net_over(market, evaluation.hold, move_hours).total)
+    return inputs
+
+
+def _week(evaluation: EvaluationContext, market: PoolMarket) -> AdviceInputs:
     current, held = evaluation.current, evaluation.hold
     if held is None or current is None:
         return AdviceInputs(
@@ -106,21 +136,23 @@ def _inputs(
             worth=_capital_worth(evaluation),
             hold_net=0.0,
             exit_cost=0.0,
-            hours_since_action=hours_since_action(context),
         )
     edges = edges_of(market.price, current)
     unit1 = market.unit1_value
-    hours = HOURS_PER_WEEK if edges.inside else move_hours
     return AdviceInputs(
         inside=edges.inside,
         half_width=_half_width(current),
         edge_7d=market.edge_7d,
         worth=None if unit1 is None else position_value(held.liquidity, market.price, edges, unit1),
-        hold_net=net_over(market, held, hours).total,
+        hold_net=net_over(market, held, HOURS_PER_WEEK).total,
         exit_cost=exit_cost(evaluation.gas),
-        hours_since_action=hours_since_action(context),
         dangerous=bool(evaluation.dangers),
     )
+
+
+@once_per_object
+def _observed_week(evaluation: EvaluationContext) -> AdviceInputs:
+    return _week(evaluation, evaluation.market)
 
 
 def _market(evaluation: EvaluationContext, changed: MarketMultiples) -> PoolMarket:

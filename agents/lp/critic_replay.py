@@ -30,7 +30,7 @@ LEAST_SHARE = 0.2
 _DAYS = {"24 h": 1.0, "7 d": 7.0}
 
 
-class WalkedPaths(Struct, frozen=True):
+class WalkedPaths(Struct, frozen=True, eq=False):
     """The ways of one pool's price, ready to take ranges along."""
 
     day: tuple[PathStep, ...] | None
@@ -57,32 +57,35 @@ def replay_opinion(
     evaluation: EvaluationContext, move: Evaluated, paths: WalkedPaths
 ) -> ReplayOpinion:
     """What the range would have earned, and where that is not what the Strategist expects."""
-    day = _replayed(evaluation, move, paths.day)
-    week = _replayed(evaluation, move, paths.week)
+    along = _taken_along(paths, move.stake, evaluation.hold)
+    day, week = (_in_dollars(one, evaluation.market.unit1_value) for one in along)
     told = (("24 h", day), ("7 d", week))
     findings = (_finding(span, one, move) for span, one in told if one is not None)
     return ReplayOpinion(day, week, tuple(one for one in findings if one is not None))
 
 
-def _replayed(
-    evaluation: EvaluationContext, move: Evaluated, steps: tuple[PathStep, ...] | None
-) -> ReplayedRange | None:
-    unit1 = evaluation.market.unit1_value
-    if steps is None or unit1 is None:
+# The Arbiter judges again what the Critic has judged; paths are told apart as objects.
+@lru_cache(maxsize=64)
+def _taken_along(
+    paths: WalkedPaths, stake: Stake, held: Stake | None
+) -> tuple[RangeReplay | None, RangeReplay | None]:
+    """The day's replay and the week's."""
+    day, week = (
+        None if steps is None else replay_range(steps, stake, held)
+        for steps in (paths.day, paths.week)
+    )
+    return day, week
+
+
+def _in_dollars(found: RangeReplay | None, unit1: float | None) -> ReplayedRange | None:
+    if found is None or unit1 is None:
         return None
-    found = _taken_along(steps, move.stake, evaluation.hold)
     return ReplayedRange(
         fees_usd=found.fees * unit1,
         lvr_usd=found.lvr * unit1,
         in_range_share=found.in_range_share,
         steps=found.steps,
     )
-
-
-# The Arbiter judges again what the Critic has judged.
-@lru_cache(maxsize=256)
-def _taken_along(steps: tuple[PathStep, ...], stake: Stake, held: Stake | None) -> RangeReplay:
-    return replay_range(steps, stake, held)
 
 
 def _finding(span: str, replayed: ReplayedRange, move: Evaluated) -> RuleResult | None:

@@ -63,7 +63,7 @@ class MovePrice(NamedTuple):
         return self.gas + self.swap + self.minting_loss
 
 
-class Evaluated(Struct, frozen=True):
+class Evaluated(Struct, frozen=True, eq=False):
     """A candidate as it travels, and the unrounded numbers it is judged by."""
 
     candidate: Candidate

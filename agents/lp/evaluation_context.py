@@ -143,7 +143,16 @@ def _terms(evaluation: EvaluationContext) -> SwapTerms:
 def evaluation_of(context: MarketContext | CreateContext, pool_index: int = 0) -> EvaluationContext:
     if isinstance(context, MarketContext):
         return _held_ground(context)
-    return _capital_ground(context, pool_index)
+    grounds = _capital_grounds(context)
+    if pool_index not in grounds:
+        grounds[pool_index] = _capital_ground(context, pool_index)
+    return grounds[pool_index]
+
+
+@once_per_object
+def _capital_grounds(_context: CreateContext) -> dict[int, EvaluationContext]:
+    """Those that were asked for, by the pool's index."""
+    return {}
 
 
 @once_per_object

@@ -150,6 +150,8 @@ class GasFacts(Payload):
 class ObservedPool(Payload):
     """One pool with its two tokens and its market."""
 
+    travels_on: ClassVar[bool] = True
+
     token0: TokenFacts
     token1: TokenFacts
     pool: ObservedPoolFacts

@@ -16,23 +16,21 @@ _ROOT_ONE = 1 << 96
 
 def path_steps(path: PricePathFacts, sqrt_price_x96: int) -> tuple[PathStep, ...]:
     """The steps of a path whose roots are told against this present one."""
-    now = sqrt_price_x96 / _ROOT_ONE
-
-    def root(parts: int) -> float:
-        return now * (1 + parts / ROOT_PARTS)
-
+    now, unit = sqrt_price_x96 / _ROOT_ONE, path.liquidity_unit
     steps = []
-    opening = root(path.opening)
-    for age, close, low, high, rate, liquidity in path.steps:
-        step = PathStep(
-            age=age,
-            opening=opening,
-            close=root(close),
-            low=root(low),
-            high=root(high),
-            fee_rate=rate / RATE_PARTS,
-            liquidity=float(liquidity * path.liquidity_unit),
+    opening = now * (1 + path.opening / ROOT_PARTS)
+    for age, closed, low, high, rate, liquidity in path.steps:
+        close = now * (1 + closed / ROOT_PARTS)
+        steps.append(
+            PathStep(
+                age,
+                opening,
+                close,
+                now * (1 + low / ROOT_PARTS),
+                now * (1 + high / ROOT_PARTS),
+                rate / RATE_PARTS,
+                float(liquidity * unit),
+            )
         )
-        steps.append(step)
-        opening = step.close
+        opening = close
     return tuple(steps)

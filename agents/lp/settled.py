@@ -6,6 +6,7 @@ from agents.lp.advising import standing_advice
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import CreateContext, MarketContext
 from agents.numbers.advice import Advice, AdviceReason, AdvisedAction
+from chain.base.once_per_object import once_per_object
 
 _ARGUABLE = frozenset((AdviceReason.IN_RANGE, AdviceReason.IN_DEAD_BAND, AdviceReason.NO_CANDIDATE))
 """Where the pool pays, or nearly: there is something to be said for staying and for moving."""
@@ -19,6 +20,7 @@ def decided_by_rule(context: MarketContext | CreateContext) -> bool:
     return settled(context) is not None or standing.reasons[0] is not AdviceReason.NO_CANDIDATE
 
 
+@once_per_object
 def settled(context: MarketContext | CreateContext) -> Advice | None:
     """The rule's advice where a danger, a pause, an unknown or an unpaid risk decides alone."""
     if isinstance(context, CreateContext):

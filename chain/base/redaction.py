@@ -28,10 +28,8 @@ _SHAPES = re.compile(
 # Each of the shapes, and each of the names, has one of these in it, as little else does.
 _SHAPE_MARKS = (b"sk-", b"bearer", b"private", b"://")
 _NAME_MARKS = (
-    *(b"private", b"phrase", b"authoriz", b"mnemonic", b"password", b"secret"),
-    *(b"apikey", b"api_key", b"api-key", b"accesstoken", b"access_token", b"access-token"),
-    *(b"authtoken", b"auth_token", b"auth-token", b"bottoken", b"bot_token", b"bot-token"),
-    *(b"rpcurl", b"rpc_url", b"rpc-url"),
+    *(b"phrase", b"auth", b"mnemonic", b"password", b"secret", b"access", b"rpc"),
+    *(b"apikey", b"api_key", b"api-key", b"bottoken", b"bot_token", b"bot-token"),
 )
 _BOT_MARK = re.compile(rb":(?=[0-9]{0,29}[A-Za-z_-])[A-Za-z0-9_-]{30}")
 # What follows the host of a URL may be an API key; so may what stands before it.
@@ -89,8 +87,11 @@ class Redactor:
     def suspects(self, data: bytes, *, names: bool = True) -> bool:
         """Whether JSON bytes could hold anything to redact: a quick no spares the careful look."""
         lowered = data.lower()
-        marks = (*self._marks, *_SHAPE_MARKS, *(_NAME_MARKS if names else ()))
-        return any(mark in lowered for mark in marks) or _BOT_MARK.search(data) is not None
+        for marks in (self._marks, _SHAPE_MARKS, _NAME_MARKS if names else ()):
+            for mark in marks:
+                if mark in lowered:
+                    return True
+        return _BOT_MARK.search(data) is not None
 
     def _name(self, name: str) -> str:
         plain = re.sub(r"[^a-z]", "", name.lower())

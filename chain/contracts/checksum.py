@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from chain.contracts.keccak import keccak
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Address
 
 
+@lru_cache(maxsize=1024)
 def checksummed(address: Address) -> str:
     """The address with EIP-55 capitals."""
     digits = address.removeprefix("0x").lower()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import astuple
 
 from agents.bus.payload import FailureCause
 from agents.lp.debate import HANDLERS
@@ -211,4 +212,4 @@ def test_what_nobody_touched_is_recomputed_to_the_same() -> None:
         ),
     )
     assert moves[SWAPPING].candidate.prep_action is not None
-    assert recomputed(debate) == moves
+    assert [astuple(move) for move in recomputed(debate)] == [astuple(move) for move in moves]
