@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from agents.lp.facts import CreateContext, MarketContext
+from agents.lp.observed_depth import depth_of, key_of
 from agents.numbers.edges import TICK_LOG, TickRange, price_tick
 from agents.numbers.fees import full_range_value, others_liquidity
 from agents.numbers.outlook import PoolMarket, Stake
@@ -23,12 +24,8 @@ from agents.numbers.shapes import (
 from agents.numbers.swap import swap_terms
 from chain.base.once_per_object import once_per_object
 from chain.contracts.networks import NATIVE
-from chain.contracts.pool_key import PoolKey
-from chain.math.fees import unpack_protocol_fee
 from chain.math.liquidity import Amounts
 from chain.math.ticks import nearest_usable_tick
-from chain.pools.depth import Depth
-from chain.pools.state import PoolState
 
 if TYPE_CHECKING:
     from agents.lp.facts import (
@@ -40,6 +37,7 @@ if TYPE_CHECKING:
     )
     from agents.lp.plan import OwnRange, ShapeChoice
     from agents.numbers.swap import SwapTerms
+    from chain.contracts.pool_key import PoolKey
 
 
 class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
@@ -89,8 +87,7 @@ class EvaluationContext(Struct, frozen=True, eq=False, weakref=True):
 
     @property
     def pool_key(self) -> PoolKey:
-        pool = self.observed.pool
-        return PoolKey(pool.currency0, pool.currency1, pool.fee, pool.tick_spacing, pool.hooks)
+        return key_of(self.observed.pool)
 
     def worth1(self, amounts: Amounts) -> int:
         """Both amounts in units of currency1 at the pool's price."""
@@ -124,16 +121,7 @@ def own_ticks(own: OwnRange, pool: ObservedPoolFacts) -> TickRange:
 @once_per_object
 def _terms(evaluation: EvaluationContext) -> SwapTerms:
     pool = evaluation.observed.pool
-    state = PoolState(
-        key=evaluation.pool_key,
-        pool_id=pool.pool_id,
-        sqrt_price_x96=pool.sqrt_price_x96,
-        tick=pool.tick,
-        lp_fee=pool.lp_fee,
-        protocol_fee=unpack_protocol_fee(pool.protocol_fee),
-        liquidity=pool.liquidity,
-    )
-    depth = Depth(state, tuple(sorted(pool.changes)), pool.lowest, pool.highest)
+    depth = depth_of(pool)
     if evaluation.hold is not None:
         ticks, liquidity = evaluation.hold
         depth = depth.without(ticks.lower, ticks.upper, liquidity)

@@ -6,33 +6,21 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from chain.base.closed_at_end import ClosedAtEnd
 from chain.base.http import is_secure, open_transport
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     import openai
 
     from agents.model.settings import ModelSettings
 
 
-class ModelConnections:
+class ModelConnections(ClosedAtEnd):
     """Connections to each endpoint, shared by all debates of one event loop."""
 
     def __init__(self) -> None:
         self._clients: dict[tuple[str, str], openai.AsyncOpenAI] = {}
         self._loading = asyncio.Lock()
-
-    async def __aenter__(self) -> ModelConnections:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
 
     async def client(self, settings: ModelSettings) -> openai.AsyncOpenAI:
         endpoint = settings.base_url, settings.api_key

@@ -42,8 +42,6 @@ class RangeReplay(NamedTuple):
     fees: float
     lvr: float
     """By the prices at the ends of hours: what the market took."""
-    lvr_by_step: float
-    """By every step: noise that came back is counted as loss, too."""
     in_range_share: float
     """Of the way the price went."""
     steps: int
@@ -56,9 +54,6 @@ class RangeReplay(NamedTuple):
 class _Roots(NamedTuple):
     lower: float
     upper: float
-
-    def clamp(self, root: float) -> float:
-        return min(max(root, self.lower), self.upper)
 
 
 def replay_range(steps: Sequence[PathStep], stake: Stake, held: Stake | None = None) -> RangeReplay:
@@ -82,12 +77,10 @@ def replay_range(steps: Sequence[PathStep], stake: Stake, held: Stake | None = N
         fees += worth * step.fee_rate * part * diluted
         moved = step.high - step.low
         way, inside = way + moved, inside + moved * part
-    closes = [step.close for step in steps]
     opening = [step.opening for step in steps[:1]]
     return RangeReplay(
         fees=fees,
-        lvr=_lvr([*opening, *_hourly(steps)], edges, stake.liquidity),
-        lvr_by_step=_lvr([*opening, *closes], edges, stake.liquidity),
+        lvr=loss_along([*opening, *_hourly(steps)], stake),
         in_range_share=inside / way if way else 0.0,
         steps=len(steps),
     )
@@ -113,15 +106,16 @@ def _hourly(steps: Sequence[PathStep]) -> Iterator[float]:
         yield step.close
 
 
-def _lvr(roots: Sequence[float], edges: _Roots, liquidity: float) -> float:
+def loss_along(roots: Sequence[float], stake: Stake) -> float:
     """Each move loses L·(c₁ − c₀)·(s₁² − c₀c₁)/(c₀c₁), c being s held within the range."""
-    total, start = 0.0, edges.clamp(roots[0]) if roots else 0.0
+    lower, upper = _roots(stake)
+    total, start = 0.0, min(max(roots[0], lower), upper) if roots else 0.0
     for root in roots[1:]:
-        end = edges.clamp(root)
+        end = min(max(root, lower), upper)
         if end != start:
             total += (end - start) * (root * root - start * end) / (start * end)
             start = end
-    return liquidity * total
+    return stake.liquidity * total
 
 
 def _roots(stake: Stake) -> _Roots:

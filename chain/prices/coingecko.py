@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
+from chain.base.closed_at_end import ClosedAtEnd
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.secret_struct import SecretStruct
 from chain.base.units import HOUR
@@ -18,7 +19,6 @@ from chain.prices.market_values import AHEAD_SECONDS, KEPT_SECONDS, OLDEST_SECON
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from fractions import Fraction
-    from types import TracebackType
 
     from chain.base.http import HttpLimits
     from chain.contracts.networks import Address
@@ -55,7 +55,7 @@ class _Kept(Struct, frozen=True):
     time: float
 
 
-class CoinGecko:
+class CoinGecko(ClosedAtEnd):
     """A client whose questions raise `MarketError` when the server cannot be used at all."""
 
     def __init__(
@@ -75,15 +75,7 @@ class CoinGecko:
         self._clock = clock
         self._kept: dict[tuple[str, str], _Kept] = {}
 
-    async def __aenter__(self) -> CoinGecko:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def close(self) -> None:
         await self._http.close()
         if self.second is not None:
             await self.second.close()

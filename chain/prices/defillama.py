@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from chain.base.closed_at_end import ClosedAtEnd
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.base.secret_struct import SecretStruct
 from chain.base.units import HOUR
@@ -22,7 +23,6 @@ from chain.prices.market_values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from fractions import Fraction
-    from types import TracebackType
 
     from chain.base.http import HttpLimits
     from chain.contracts.networks import Address, Network
@@ -51,7 +51,7 @@ class DefiLlamaSettings(SecretStruct, frozen=True):
     limits: HttpLimits = MARKET_LIMITS
 
 
-class DefiLlama:
+class DefiLlama(ClosedAtEnd):
     """A client whose questions never raise: a server that cannot be used is a reason."""
 
     def __init__(
@@ -64,17 +64,6 @@ class DefiLlama:
         self._http = MarketHttp(settings.base_url, {}, name=SOURCE, limits=settings.limits)
         self._clock = clock
         self._kept: dict[str, tuple[float, Mapping[str, object]]] = {}
-
-    async def __aenter__(self) -> DefiLlama:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
 
     async def close(self) -> None:
         await self._http.close()

@@ -15,10 +15,7 @@ from agents.numbers.shapes import (
     MOST_BASE_SIGMAS,
 )
 from chain.base.quantity import Known, Quantity, Unknown
-from chain.contracts.pool_key import PoolKey
-from chain.math.fees import ProtocolFee, unpack_protocol_fee
 from chain.pools.depth import Depth
-from chain.pools.state import PoolState
 from chain.prices.ladder import MARKETS
 from chain.tokens import TokenClass, listed_token
 
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
 
     from chain.contracts.hooks import HookPassport
     from chain.contracts.networks import Address, Network
+    from chain.math.fees import ProtocolFee
     from chain.prices.price import PriceBook
     from chain.tokens import Token
 
@@ -120,21 +118,6 @@ def pool_facts(depth: Depth, hook: HookPassport) -> ObservedPoolFacts:
         hook_danger=hook.danger.value,
         hook_powers=hook.sentences if hook.present else (),
     )
-
-
-def depth_of(pool: ObservedPoolFacts) -> Depth:
-    """The liquidity that was observed, for `chain.pools.quote` to replay a swap on."""
-    key = PoolKey(pool.currency0, pool.currency1, pool.fee, pool.tick_spacing, pool.hooks)
-    state = PoolState(
-        key=key,
-        pool_id=pool.pool_id,
-        sqrt_price_x96=pool.sqrt_price_x96,
-        tick=pool.tick,
-        lp_fee=pool.lp_fee,
-        protocol_fee=unpack_protocol_fee(pool.protocol_fee),
-        liquidity=pool.liquidity,
-    )
-    return Depth(state, pool.changes, pool.lowest, pool.highest)
 
 
 def nearest_changes(depth: Depth) -> Depth:

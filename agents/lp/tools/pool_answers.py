@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil, exp, log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from agents.lp.observe.pool_facts import depth_of
+from agents.lp.observed_depth import depth_of
 from agents.lp.path_steps import path_steps
 from agents.model.numerals import Unit
 from agents.numbers.edges import TICK_LOG

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from chain.base.closed_at_end import ClosedAtEnd
 from chain.exchange.public.fields import VenueAnswer
 from chain.exchange.public.market import (
     BookLevel,
@@ -25,7 +26,6 @@ from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from chain.base.http import HttpLimits
 
@@ -52,7 +52,7 @@ class ExchangeAddress(Struct, frozen=True):
     limits: HttpLimits = MARKET_LIMITS
 
 
-class BinancePublic:
+class BinancePublic(ClosedAtEnd):
     """Each question raises `MarketError`, with a phrase that can stand after "unknown:"."""
 
     def __init__(
@@ -64,15 +64,7 @@ class BinancePublic:
         self._clock = clock
         self._read = VenueAnswer(address.name)
 
-    async def __aenter__(self) -> BinancePublic:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def close(self) -> None:
         await self._http.close()
 
     async def time(self) -> float:

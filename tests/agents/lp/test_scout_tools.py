@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.lp.facts import PricePathFacts
-from agents.lp.observe.pool_facts import depth_of
+from agents.lp.observed_depth import depth_of
 from agents.lp.path_steps import path_steps
 from agents.lp.tools.arguments import DepthArguments, LastSwapsArguments, VolatilityArguments
 from agents.lp.tools.pool_answers import (

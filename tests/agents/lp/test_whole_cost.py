@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from agents.lp.evaluation import evaluate
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import Capital, CreateContext, CreateGoal
-from agents.lp.observe.pool_facts import depth_of
+from agents.lp.observed_depth import depth_of
 from agents.lp.payloads import FlowCreateStart
 from agents.lp.plan import ShapeChoice
 from agents.numbers.profiles import PROFILES, RiskProfile

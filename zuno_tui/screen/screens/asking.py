@@ -10,7 +10,9 @@ from textual.widgets import Input
 from zuno_tui.desk.events import Said
 from zuno_tui.phrases.phrase_error import Misunderstood
 from zuno_tui.screen.panes.alerts import AlertsPane
+from zuno_tui.screen.panes.lines import MessageLine
 from zuno_tui.screen.panes.positions import PositionsPane
+from zuno_tui.screen.panes.prompt import PromptPane
 from zuno_tui.screen.screens.help import active_keys
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.context import PhraseContext
     from zuno_tui.screen.last_seen import LastSeen
     from zuno_tui.screen.panes.plan import PlanPane
-    from zuno_tui.screen.panes.prompt import PromptPane
     from zuno_tui.screen.panes.row_table import RowTable
     from zuno_tui.shown.views import OptionView, ViewName
 
@@ -38,13 +39,18 @@ class Asking(Screen[None]):
     """Commands of one phrase that are still to be confirmed, or to be gone on with."""
 
     def say(self, said: Said) -> None:
-        raise NotImplementedError
+        self.query_one(MessageLine).say(said)
 
     def offer(self, phrase: str) -> None:
-        raise NotImplementedError
+        """Put a phrase where the person can read, change and send it."""
+        prompt = self.query_one(PromptPane)
+        prompt.offer(phrase)
+        self.set_focus(prompt)
 
     def keep_to_mend(self, phrase: str) -> None:
-        raise NotImplementedError
+        prompt = self.query_one(PromptPane)
+        if not prompt.value:
+            prompt.keep_to_mend(phrase)
 
     def ask(self, intent: Intent) -> None:
         """Ask at once, and echo the command line that does the same."""
@@ -181,16 +187,6 @@ class Asking(Screen[None]):
         from zuno_tui.screen.screens.leaving import LeavingScreen
 
         self.app.push_screen(LeavingScreen(self.told.status.jobs), self._left)
-
-    def action_copy(self) -> None:
-        """What the focused pane has selected, through the terminal to the reader's clipboard."""
-        text = self.copied()
-        if text:
-            self.app.copy_to_clipboard(text)
-            self.say(Said(f"Copied: {text.splitlines()[0][:60]}"))
-
-    def copied(self) -> str:
-        raise NotImplementedError
 
     def _left(self, leave: bool | None) -> None:
         if leave:

@@ -197,19 +197,12 @@ class DeskScreen(Asking):
                 return False
         return True
 
-    def say(self, said: Said) -> None:
-        self.query_one(MessageLine).say(said)
-
-    def offer(self, phrase: str) -> None:
-        """Put a phrase where the person can read, change and send it."""
-        prompt = self.query_one(PromptPane)
-        prompt.offer(phrase)
-        self.set_focus(prompt)
-
-    def keep_to_mend(self, phrase: str) -> None:
-        prompt = self.query_one(PromptPane)
-        if not prompt.value:
-            prompt.keep_to_mend(phrase)
+    def action_copy(self) -> None:
+        """What the focused pane has selected, through the terminal to the reader's clipboard."""
+        text = self.copied()
+        if text:
+            self.app.copy_to_clipboard(text)
+            self.say(Said(f"Copied: {text.splitlines()[0][:60]}"))
 
     def copied(self) -> str:
         pane = self.pane(self.front)

@@ -14,12 +14,12 @@ from agents.lp.observe.movement import MarketCloses, movement, read_market_close
 from agents.lp.observe.pool_facts import (
     MOST_CHANGES_A_SIDE,
     REACH,
-    depth_of,
     figure,
     nearest_changes,
     pool_facts,
     said,
 )
+from agents.lp.observed_depth import depth_of
 from agents.numbers.regime import Regime
 from agents.numbers.sigma import SigmaWindows
 from chain.base.quantity import Known, Unknown

@@ -10,7 +10,7 @@ from agents.lp.observe.path_facts import day_path, week_path
 from agents.lp.path_steps import path_steps
 from agents.numbers.edges import TickRange
 from agents.numbers.outlook import Stake
-from agents.numbers.range_replay import replay_range
+from agents.numbers.range_replay import loss_along, replay_range
 from chain.base.units import DAY, HOUR
 from chain.history.flows import FeeTerms
 from chain.history.hours import PoolHours, RecentSwap, pool_hours, recent_swap
@@ -63,14 +63,17 @@ def test_a_day_swap_by_swap_is_what_exact_integers_say(liquidity: int, ticks: Ti
     assert path is not None
     day = hours.last_day()
     assert path.swaps == len(path.steps) == len(day)
-    found = replay_range(path_steps(path, now), stake)
+    steps = path_steps(path, now)
+    found = replay_range(steps, stake)
     since = swaps[-len(day) - 1 :]
     fees = range_fees(since, exactly(stake), TERMS, included=False)
     assert found.fees == pytest.approx(worth(fees.fees0, fees.fees1), rel=0.01)
     lost = realised_lvr([one.sqrt_price_x96 for one in since], exactly(stake))
-    assert found.lvr_by_step == pytest.approx(lost, rel=1e-3)
-    assert 0 < found.lvr < found.lvr_by_step
-    kept = replay_range(path_steps(path, now), stake, held=stake)
+    # By every step, noise that came back is counted as loss, too.
+    by_step = loss_along([steps[0].opening, *(step.close for step in steps)], stake)
+    assert by_step == pytest.approx(lost, rel=1e-3)
+    assert 0 < found.lvr < by_step
+    kept = replay_range(steps, stake, held=stake)
     own = range_fees(since, exactly(stake), TERMS, included=True)
     assert kept.fees == pytest.approx(worth(own.fees0, own.fees1), rel=0.01)
     assert (found.in_range_share > 0.999) == (ticks.upper == 6000)
@@ -134,4 +137,4 @@ def test_paths_fit_into_an_envelope_with_those_of_eleven_other_pools() -> None:
 def test_of_a_pool_nobody_swapped_in_there_is_no_path() -> None:
     assert day_path(hours_of([]), TERMS, 1 << 96, most=10) is None
     assert week_path(hours_of([]), 1 << 96) is None
-    assert replay_range((), Stake(NARROW, 1)) == (0.0, 0.0, 0.0, 0.0, 0)
+    assert replay_range((), Stake(NARROW, 1)) == (0.0, 0.0, 0.0, 0)

@@ -9,7 +9,8 @@ import pytest
 from eth_abi.abi import decode
 
 from agents.lp.observe import NoSuchPositionError
-from agents.lp.observe.pool_facts import REACH, depth_of
+from agents.lp.observe.pool_facts import REACH
+from agents.lp.observed_depth import depth_of
 from agents.numbers.profiles import RiskProfile
 from agents.numbers.regime import Regime, read_regime
 from agents.numbers.sigma import estimate_sigma
