@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from agents.lp.advice_words import edge_words
 from agents.lp.advising import hours_since_action, move_advice, standing_advice
-from agents.lp.conclude import outcome_by_rules
+from agents.lp.briefing import AXES
+from agents.lp.conclude import by_critic, is_permitted, outcome_by_rules
 from agents.lp.evaluation_context import evaluation_of
 from agents.lp.facts import MarketContext
 from agents.lp.option_letters import option_letter
@@ -19,10 +20,13 @@ from agents.numbers.advice import (
     LEAVE_UNDER,
     AdviceReason,
 )
+from agents.numbers.outlook import HOURS_PER_WEEK
+from agents.numbers.profiles import PROFILES
 from agents.numbers.rules import JudgmentVerdict
 from chain.base.number_words import hours, usd
 
 if TYPE_CHECKING:
+    from agents.lp.advising import MoveAdvice
     from agents.lp.evaluation import Evaluated
     from agents.lp.facts import CreateContext
     from agents.lp.judge import JudgedRound
@@ -79,9 +83,13 @@ def stance_sentence(
     would_be = f"By the rules it would be {letter}"
     if number > 1:
         would_be = f"In round {number} it would be {letter} by the rules"
-    return (
-        f"{would_be}: {usd(told.gain)} more than HOLD in {hours(told.hours)}, for {usd(told.cost)}."
-    )
+    return f"{would_be}: {usd(told.gain)} more than HOLD in {_span(told)}, for {usd(told.cost)}."
+
+
+def _span(told: MoveAdvice) -> str:
+    """The hours a gain is counted for, which are not the card's week where a range lives less."""
+    lasts = hours(told.hours)
+    return lasts if told.hours >= HOURS_PER_WEEK else f"the {lasts} its range should last"
 
 
 def closing_sentence(context: Context, plan: Plan, judged: JudgedRound) -> str:
@@ -90,7 +98,7 @@ def closing_sentence(context: Context, plan: Plan, judged: JudgedRound) -> str:
     reason = choice.reasons[0].removeprefix("the move wins: ").removeprefix("HOLD wins: ")
     if choice.codes[0] is AdviceReason.DANGER:
         reason = f"its hook is dangerous, {reason[:1].lower()}{reason[1:]}"
-    what = _plan_words(context, plan)
+    what = f"{_plan_words(context, plan)}{_tiebreak_words(context, plan, judged)}"
     accepted = [
         option_letter(index)
         for index, move in enumerate(judged.moves)
@@ -101,6 +109,23 @@ def closing_sentence(context: Context, plan: Plan, judged: JudgedRound) -> str:
         keeps = "keeps" if len(accepted) == 1 else "keep"
         though = f", though {listed(accepted)} {keeps} every floor"
     return f"The plan is {what}{though}: {reason.rstrip('.')}."
+
+
+def _tiebreak_words(context: Context, plan: Plan, judged: JudgedRound) -> str:
+    """Why this of several moves that may be made, where the profile's own axis chose it."""
+    chosen = by_critic(context, judged)
+    if chosen is None or chosen.evaluated.candidate.index != plan.choice.index:
+        return ""
+    others = [
+        option_letter(index)
+        for index, move in enumerate(judged.moves)
+        if move is not chosen
+        and move.judgment.verdict is JudgmentVerdict.ACCEPT
+        and is_permitted(context, move)
+    ]
+    if not others:
+        return ""
+    return f", before {listed(others)} by {AXES[PROFILES[context.profile].tiebreak]}"
 
 
 def settled_sentence(context: Context, codes: tuple[AdviceReason, ...], *, asked: bool) -> str:

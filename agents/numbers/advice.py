@@ -61,6 +61,20 @@ class AdviceReason(StrEnum):
     MOVE_PAYS = "move_pays"
 
 
+DECIDES_ALONE = frozenset(
+    (
+        AdviceReason.DANGER,
+        AdviceReason.EDGE_UNKNOWN,
+        AdviceReason.STAYING_LOSES,
+        AdviceReason.LOSES_LITTLE,
+        AdviceReason.WIDE_RANGE,
+        AdviceReason.OUT_OF_RANGE,
+        AdviceReason.ACTED_RECENTLY,
+    )
+)
+"""What holds or leaves a position whatever move is proposed."""
+
+
 class AdviceLines(NamedTuple):
     """Where the edge makes leaving or entering advisable; between them nothing is touched."""
 

@@ -276,8 +276,11 @@ def _swap(one: Candidate, pool: PlanPool | None) -> str:
 
 
 def _break_even(one: Candidate, _pool: PlanPool | None) -> str:
+    """Nothing is earned back by what loses all the same, though it loses less than HOLD."""
     if one.index is None:
         return "–"
+    if one.net_7d is not None and one.net_7d < 0:
+        return "never"
     return hours(one.break_even_hours) if one.breaks_even else "never"
 
 

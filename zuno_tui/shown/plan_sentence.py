@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.lp.advice_words import edge_words
+from agents.numbers.advice import DECIDES_ALONE
 from agents.numbers.choosing import PlanVerdict
 from chain.base.number_words import UNKNOWN, hours
 from zuno_tui.shown.words import fee_text, round_usd
@@ -64,12 +65,18 @@ def range_words(one: Candidate, pools: Mapping[str, PlanPool]) -> str:
 
 def decided_words(plan: Plan, pools: Mapping[str, PlanPool]) -> str:
     """How sure, what the pool pays, and who decided: said quietly under the sentence."""
-    rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
     pool = pools.get(plan.recommended.pool_id)
     pays = "" if pool is None else f"the pool {edge_words(pool.edge_7d)}"
     caution = "" if plan.choice.kind == "hold" else _CAUTION[plan.verdict]
-    by = f"decided by {plan.decided_by} in {rounds}"
-    return " · ".join(part for part in (caution, pays, by) if part)
+    return " · ".join(part for part in (caution, pays, _decided_by(plan)) if part)
+
+
+def _decided_by(plan: Plan) -> str:
+    """Whoever chose; the rule, where no proposal could have changed what it says."""
+    if plan.position is not None and plan.choice.codes[0] in DECIDES_ALONE:
+        return "decided by the rule, whatever is proposed"
+    rounds = "1 round" if plan.rounds == 1 else f"{plan.rounds} rounds"
+    return f"decided by {plan.decided_by} in {rounds}"
 
 
 def _pool_words(pool: PlanPool | None) -> str:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from math import log
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
-from agents.lp.conclude import rules_alone
+from agents.lp.briefing import AXES
+from agents.lp.closing import closing_sentence
+from agents.lp.conclude import is_permitted, rules_alone
+from agents.lp.option_letters import option_letter
 from agents.lp.plan import plan_identity
 from agents.numbers.advice import AdviceReason
 from agents.numbers.assumptions import CheckedAssumption
-from agents.numbers.profiles import RiskProfile
+from agents.numbers.profiles import PROFILES, RiskProfile
+from agents.numbers.rules import JudgmentVerdict
 from tests.agents.lp.made_up import TOKEN0, TOKEN1, Market
 from tests.agents.lp.one_round import concluded, judged
 
@@ -173,3 +179,26 @@ def test_what_the_rules_alone_would_choose_needs_nobody_to_argue(rounds: int) ->
 
 def _survived(plan: Plan) -> set[CheckedAssumption]:
     return {one.assumption for one in plan.assumptions if one.survives}
+
+
+@pytest.mark.parametrize("profile", RiskProfile)
+def test_a_tiebreak_that_chose_is_named_with_those_it_passed_over(profile: RiskProfile) -> None:
+    context = replace(LEFT_BEHIND, profile=profile).position()
+    round_ = judged(context)
+    plan = concluded(context, round_)
+    may_be_made = [
+        option_letter(index)
+        for index, move in enumerate(round_.moves)
+        if move.judgment.verdict is JudgmentVerdict.ACCEPT and is_permitted(context, move)
+    ]
+    said = closing_sentence(context, plan, round_)
+    only_one = round_.moves[:1]
+    alone = closing_sentence(context, plan, msgspec.structs.replace(round_, moves=only_one))
+
+    axis = AXES[PROFILES[profile].tiebreak]
+    assert (axis in said) is (len(may_be_made) > 1)
+    assert axis not in alone
+    passed_over = said.partition(", before ")[2].partition(" by ")[0]
+    assert set(re.findall(r"[A-E]", passed_over)) == (
+        set(may_be_made) - {option_letter(plan.choice.index or 0)} if axis in said else set()
+    )

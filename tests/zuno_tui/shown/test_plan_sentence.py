@@ -7,6 +7,8 @@ import re
 import pytest
 
 from agents.lp.option_letters import option_index, option_letter
+from agents.lp.settled import settled
+from agents.numbers.advice import DECIDES_ALONE
 from agents.scorecard.score import AdviceKind
 from agents.scorecard.summary import BeatCount
 from agents.scorecard.track_record import TrackRecord
@@ -14,8 +16,9 @@ from tests.agents.lp.debating import argue_over
 from tests.agents.lp.made_up_markets import STATES, TOKEN_ID, WISHES, create_context, market_context
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.refusal import GateRefusedError
+from zuno_tui.shown.plan_card import figures_of
 from zuno_tui.shown.plan_pools import plan_pools
-from zuno_tui.shown.plan_sentence import plan_sentence
+from zuno_tui.shown.plan_sentence import decided_words, plan_sentence
 
 RECORD = TrackRecord(AdviceKind.MOVE, 7, BeatCount(9, 14, None, None))
 PRICES = r"[\d.,]+ – [\d.,]+"
@@ -36,6 +39,30 @@ async def test_a_position_plan_says_what_to_do_with_it(state: str) -> None:
     assert "approve" not in told
     assert told.endswith(".")
     assert ".." not in told
+
+
+@pytest.mark.parametrize("state", STATES)
+async def test_what_the_rule_settles_is_decided_by_nobody_else(state: str) -> None:
+    context = market_context(state)
+    plan = (await argue_over(context)).plan
+    told = decided_words(plan, plan_pools(plan))
+
+    by_rule = settled(context) is not None and plan.choice.codes[0] in DECIDES_ALONE
+    assert (f"decided by {plan.decided_by}" in told) is not by_rule
+
+
+@pytest.mark.parametrize(
+    ("net", "breaks_even", "told"),
+    [(5.0, True, "16 h"), (-5.0, True, "never"), (5.0, False, "never"), (None, True, "16 h")],
+)
+async def test_what_loses_earns_nothing_back(
+    net: float | None, breaks_even: bool, told: str
+) -> None:
+    plan = (await argue_over(market_context("outside"))).plan
+    figures = {"net_7d": net, "breaks_even": breaks_even, "break_even_hours": 16.0}
+    move = plan.candidates[0].model_copy(update=figures)
+
+    assert figures_of(plan)["earned back"](move, None) == told
 
 
 @pytest.mark.parametrize("wish", WISHES)

@@ -72,8 +72,8 @@ def survival_bar(part: float | None, cells: int) -> str:
 
 
 def bar(part: float, cells: int) -> str:
-    """Rounded down: a chance of 97% must not look like certainty."""
-    full = int(part * cells)
+    """Rounded down, as 97% must not look like certainty, but full where the figure beside it is."""
+    full = cells if float(f"{100 * part:.3g}") >= 100 else int(part * cells)
     return "█" * full + "░" * (cells - full)
 
 
