@@ -40,12 +40,12 @@ _PLAIN = {
 
 
 def edge_words(edge_7d: float | None) -> str:
-    """`pays 0.83 × its risk over 7 days`."""
+    """`paid 0.83 × its risk over 7 days`."""
     if edge_7d is None:
         return "what it pays over its risk is unknown"
     if edge_7d > MOST_EDGE_SHOWN:
-        return f"pays > {MOST_EDGE_SHOWN:g} × its risk over 7 days"
-    return f"pays {edge_7d:.2f} × its risk over 7 days"
+        return f"paid > {MOST_EDGE_SHOWN:g} × its risk over 7 days"
+    return f"paid {edge_7d:.2f} × its risk over 7 days"
 
 
 def edge_figure(edge_7d: float | None) -> str:
