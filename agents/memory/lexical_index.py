@@ -51,6 +51,15 @@ class LexicalIndex:
         except sqlite3.Error as error:
             raise IndexUnavailableError("the index cannot be written") from error
 
+    def holds(self, memory_id: str) -> bool:
+        try:
+            row = self._connection.execute(
+                "SELECT 1 FROM memory WHERE memory_id = ? LIMIT 1", (memory_id,)
+            ).fetchone()
+        except sqlite3.Error as error:
+            raise IndexUnavailableError("the index cannot be read") from error
+        return row is not None
+
     def search(self, text: str, channel: str, most: int) -> tuple[Match, ...]:
         """Of one channel alone, the most alike first; age plays no part."""
         words = list(dict.fromkeys(_WORD.findall(text)))[:_MOST_WORDS]

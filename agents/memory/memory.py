@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from agents.memory.lexical_index import IndexUnavailableError, LexicalIndex
 from agents.memory.post_mortem import CHANNEL, PostMortem
+from agents.memory.semantic_index import SemanticIndex
 from chain.base.home import FILE_MODE, FOLDER_MODE
 from chain.base.locks import locked
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from agents.memory.embedding import Embedder
+    from agents.memory.lexical_index import Match
 
 _NEWEST = 3
 _LINES = "post-mortems.jsonl"
@@ -29,7 +35,8 @@ class Recalled(NamedTuple):
 class TradeMemory:
     """One folder; every process on a home may write, one at a time."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, embedder: Embedder | None = None) -> None:
+        """With an embedder what is alike is found by meaning, else by words."""
         self._folder = folder
         folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         self._index: LexicalIndex | None
@@ -37,8 +44,14 @@ class TradeMemory:
             self._index = LexicalIndex(folder / _INDEX)
         except IndexUnavailableError:
             self._index = None
+        self._meanings: SemanticIndex | None = None
+        if embedder is not None and self._index is not None:
+            with suppress(IndexUnavailableError):
+                self._meanings = SemanticIndex(folder / _INDEX, embedder)
 
     def close(self) -> None:
+        if self._meanings is not None:
+            self._meanings.close()
         if self._index is not None:
             self._index.close()
 
@@ -61,6 +74,21 @@ class TradeMemory:
             self._index.add(one.memory_id, one.channel, one.text)
         return True
 
+    def holds(self, memory_id: str) -> bool:
+        """Whether the index has it; raises IndexUnavailableError where there is none."""
+        return self._usable_index().holds(memory_id)
+
+    def file_text(self, memory_id: str, channel: str, text: str) -> None:
+        """A text that is no post-mortem: it is searched for in its own channel alone."""
+        if channel == CHANNEL:
+            raise ValueError("only trades that have ended make post-mortems")
+        self._usable_index().add(memory_id, channel, text)
+
+    def _usable_index(self) -> LexicalIndex:
+        if self._index is None:
+            raise IndexUnavailableError("the index cannot be opened")
+        return self._index
+
     def all(self) -> list[PostMortem]:
         """In the order they were kept; a line that was cut off is passed over."""
         try:
@@ -78,17 +106,23 @@ class TradeMemory:
     def similar(self, symbol: str, setup: str, most: int = _NEWEST) -> tuple[Recalled, ...]:
         """Those most alike, however old; without an index the newest of the symbol."""
         by_id = {one.memory_id: one for one in self.all()}
-        if self._index is not None:
-            try:
-                matches = self._index.search(setup, CHANNEL, most)
-            except IndexUnavailableError:
-                return self._newest(symbol)
-            return tuple(
-                Recalled(by_id[match.memory_id], match.score)
-                for match in matches
-                if match.memory_id in by_id
-            )
-        return self._newest(symbol)
+        try:
+            matches = self._matches(setup, by_id, most)
+        except IndexUnavailableError:
+            return self._newest(symbol)
+        return tuple(
+            Recalled(by_id[match.memory_id], match.score)
+            for match in matches
+            if match.memory_id in by_id
+        )
+
+    def _matches(self, setup: str, by_id: Mapping[str, PostMortem], most: int) -> tuple[Match, ...]:
+        if self._meanings is None:
+            return self._usable_index().search(setup, CHANNEL, most)
+        # Those from before there was a model for meanings, or from another one.
+        for memory_id in by_id.keys() - self._meanings.known(CHANNEL):
+            self._meanings.add(memory_id, CHANNEL, by_id[memory_id].text)
+        return self._meanings.search(setup, CHANNEL, most)
 
     def _newest(self, symbol: str) -> tuple[Recalled, ...]:
         of_symbol = [one for one in self.all() if one.symbol == symbol]

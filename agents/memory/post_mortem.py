@@ -62,6 +62,9 @@ class PostMortem(Struct, frozen=True):
     pnl_pct: float
     win_pct: float | None
     channel: str = CHANNEL
+    decision: str = ""
+    regime: str = ""
+    """Both empty in lines of an older form."""
 
     @property
     def text(self) -> str:
@@ -82,6 +85,8 @@ def written(setup: TradeSetup, ended: EndedTrade) -> PostMortem:
         won=ended.won,
         pnl_pct=ended.pnl_pct,
         win_pct=setup.win_pct,
+        decision=setup.decision,
+        regime=setup.regime,
     )
 
 

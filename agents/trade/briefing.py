@@ -289,6 +289,16 @@ def _say_memory(brief: Brief, question: DeskQuestion) -> None:
         f"Own record: {brief.number(record.won, Unit.COUNT)} of "
         f"{brief.number(record.resolved, Unit.COUNT)} trades won."
     )
+    for kind in question.kinds:
+        claimed = None if kind.mean_win_pct is None else kind.mean_win_pct / 100
+        brief.say(
+            f"  {kind.decision} in {kind.regime}: {brief.number(kind.won, Unit.COUNT)} of "
+            f"{brief.number(kind.ended, Unit.COUNT)} won, on average "
+            f"{_percent(brief, kind.mean_pct)} after fees; claimed odds "
+            f"{brief.number(claimed, Unit.FRACTION)}."
+        )
+    if question.feedback:
+        brief.say(f"  what it taught: {brief.quote(question.feedback)}")
     for one in question.lessons:
         brief.say(
             f"  like it before: {brief.quote(one.setup)} came to {brief.quote(one.outcome)}; "

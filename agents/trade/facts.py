@@ -182,6 +182,18 @@ class DeskRecord(Payload):
     """None before any trade has ended."""
 
 
+class SetupRecord(Payload):
+    """How trades of one decision in one regime have ended."""
+
+    decision: str
+    regime: str
+    ended: int
+    won: int
+    mean_pct: Measure
+    mean_win_pct: Measure | None
+    """The odds that were claimed."""
+
+
 class DeskSettings(Payload):
     """What the person has set, as far as the outcome depends on it."""
 
@@ -206,6 +218,9 @@ class DeskQuestion(Payload):
     previous: PastDecision | None = None
     lessons: tuple[Lesson, ...] = ()
     record: DeskRecord = DeskRecord(resolved=0, won=0, brier=None)
+    kinds: tuple[SetupRecord, ...] = ()
+    feedback: str = ""
+    """What a model made of them for the judge; empty where none was asked."""
 
 
 class TradeContext(Payload):

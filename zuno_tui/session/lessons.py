@@ -6,17 +6,20 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agents.bus.plan_store import DamagedPlanError, NoSuchPlanError
+from agents.memory.embedding import installed_embedder
+from agents.memory.lesson_writing import kind_records, worded
 from agents.memory.memory import TradeMemory
 from agents.memory.post_mortem import EndedTrade, TradeSetup, written
-from agents.trade.facts import DeskRecord, Lesson
+from agents.trade.facts import DeskRecord, Lesson, SetupRecord
 from chain.exchange.closing import PlanOrders, closings
 from chain.exchange.order import OrderType
 from zuno_tui.session.trade_plans import stored_trade
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from agents.memory.post_mortem import ExitKind, PostMortem
+    from agents.model.interface import Model
     from agents.trade.plan import TradePlan
     from chain.exchange.closing import TradeClosing
     from zuno_tui.gate.trading import Trading
@@ -30,14 +33,16 @@ _HOW: dict[OrderType, ExitKind] = {
 
 @contextmanager
 def trade_memory(session: Session) -> Iterator[TradeMemory]:
-    memory = TradeMemory(session.home.memory)
+    memory = TradeMemory(session.home.memory, installed_embedder())
     try:
         yield memory
     finally:
         memory.close()
 
 
-async def learn(session: Session, trading: Trading, memory: TradeMemory) -> int:
+async def learn(
+    session: Session, trading: Trading, memory: TradeMemory, model: Model | None = None
+) -> int:
     """Write a post-mortem of every trade that has ended since; how many were new."""
     orders: dict[str, list[str]] = {}
     for entry in trading.journal.entries():
@@ -53,8 +58,12 @@ async def learn(session: Session, trading: Trading, memory: TradeMemory) -> int:
             continue
         plan = _plan(session, closing.plan_id)
         if plan is not None:
-            new += memory.keep(written(setup_of(plan), ended_of(closing)))
+            new += memory.keep(await worded(written(setup_of(plan), ended_of(closing)), model))
     return new
+
+
+def setup_records(ended: Sequence[PostMortem]) -> tuple[SetupRecord, ...]:
+    return tuple(SetupRecord(**one._asdict()) for one in kind_records(ended))
 
 
 def setup_of(plan: TradePlan) -> TradeSetup:

@@ -84,6 +84,8 @@ def let_go(home: Home, store: Store, settings: RetentionSettings, *, now: float)
     )
     for one in (*records, *plans, *reports):
         one.path.unlink(missing_ok=True)
+    for one in records:
+        one.path.with_suffix(".png").unlink(missing_ok=True)
     pools = forget_hours(store, before=now - settings.memory_days * DAY)
     return LetGo(len(plans), len(records), pools)
 

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import time
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 from agents.bus.ambient import Ambient
 from agents.bus.plan_store import PlanStore
 from agents.bus.record import FileSink, RecordWriter, running_versions
+from agents.memory.lesson_writing import feedback, kind_records
 from agents.trade.facts import DeskQuestion, DeskSettings
 from agents.trade.flow import TRADE_FLOW, hold_desk
 from agents.trade.limits import DeskLimits
+from agents.trade.observe.ingestion import MemoryIngestion
 from agents.trade.observe.observer import MarketObserver
-from agents.trade.observe.outside import FearGreedReader, MacroReader, OptionsReader
 from agents.trade.plan_document import trade_document
-from agents.trade.terms import Objective, SectionName
+from agents.trade.terms import Objective
 from chain.base.redaction import Redactor
 from chain.exchange.journal import TradeJournal
 from chain.exchange.paper_venue import PaperTerms, PaperVenue
 from chain.exchange.public.binance import BASE_URL, SOURCE, BinancePublic, ExchangeAddress
-from chain.exchange.public.deribit import DeribitPublic
-from chain.exchange.public.fear_greed import FearGreedIndex
-from chain.exchange.public.fred import Fred
 from chain.exchange.public.market import contract_symbol
 from chain.exchange.venue import reconcile
 from chain.prices.market_http import MarketError
 from zuno_tui.gate.trading import Trading
-from zuno_tui.session.lessons import desk_record, learn, recalled, trade_memory
+from zuno_tui.session.lessons import (
+    desk_record,
+    learn,
+    recalled,
+    setup_records,
+    trade_memory,
+)
+from zuno_tui.session.trade_models import open_models
 from zuno_tui.session.trade_plans import last_decision
+from zuno_tui.session.trade_sources import fred_key, outside_readers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -40,11 +45,12 @@ if TYPE_CHECKING:
     from agents.bus.envelope import Role
     from agents.bus.plan_store import PlanDocument
     from agents.bus.run import Listener
+    from agents.memory.memory import TradeMemory
     from agents.trade.facts import HedgeFacts
     from agents.trade.flow import DeskEnd
-    from agents.trade.observe.sections import SectionReader
     from agents.trade.terms import TradeMode
     from zuno_tui.session.session import Session
+    from zuno_tui.session.trade_models import OpenModels
 
 EMBEDDED = "the demo's exchange"
 
@@ -60,33 +66,6 @@ def exchange_address(session: Session) -> ExchangeAddress:
     if session.network.clock == "head":
         return ExchangeAddress(session.endpoints[0], EMBEDDED)
     return ExchangeAddress(BASE_URL, SOURCE)
-
-
-@asynccontextmanager
-async def outside_readers(session: Session) -> AsyncIterator[dict[SectionName, SectionReader]]:
-    """Sources beside the venue; the embedded chain's world has none, and asks nobody."""
-    if session.network.clock == "head":
-        yield {}
-        return
-    key = _fred_key(session)
-    async with AsyncExitStack() as closing:
-        options, fear = DeribitPublic(), FearGreedIndex()
-        closing.push_async_callback(options.close)
-        closing.push_async_callback(fear.close)
-        readers: dict[SectionName, SectionReader] = {
-            SectionName.OPTIONS: OptionsReader(options, time.time),
-            SectionName.FEAR_GREED: FearGreedReader(fear, time.time),
-        }
-        if key is not None:
-            macro = Fred(key)
-            closing.push_async_callback(macro.close)
-            readers[SectionName.MACRO] = MacroReader(macro, time.time)
-        yield readers
-
-
-def _fred_key(session: Session) -> str | None:
-    place = session.settings.trade.fred_key
-    return None if place is None else os.environ.get(place.removeprefix("env:")) or None
 
 
 def sample_seconds(session: Session) -> float:
@@ -142,49 +121,44 @@ async def argue_trade(
     on_crash: Callable[[Role, Exception], None] | None = None,
 ) -> ArguedTrade:
     """Argue on the record and keep the plan that comes of it."""
-    symbol = contract_symbol(coin)
-    previous = last_decision(session, symbol)
-    objective = Objective.TRADE if hedge is None else Objective.HEDGE
-    with trade_memory(session) as memory:
-        await learn(session, trading, memory)
-        regime = "" if previous is None else previous.regime.value
-        lessons = recalled(memory, symbol, f"{symbol} {mode.value} {objective.value} {regime}")
-        record_so_far = desk_record(memory.all())
-    question = DeskQuestion(
-        asked_at=int(time.time()),
-        symbol=symbol,
-        coin=symbol.removesuffix("USDT"),
-        mode=mode,
-        objective=objective,
-        account=await trading.account(),
-        settings=trading.settings,
-        hedge=hedge,
-        previous=previous,
-        lessons=lessons,
-        record=record_so_far,
-    )
     request_id = request_id or f"req_{secrets.token_hex(8)}"
-    record = RecordWriter(
-        FileSink(session.home.records / f"{request_id}.jsonl"),
-        request_id,
-        running_versions(TRADE_FLOW.package),
-        Redactor(_secrets(session)),
-        flow=TRADE_FLOW.name,
-    )
-    now = float(question.account.time)
-    try:
-        async with outside_readers(session) as readers:
-            ended = await hold_desk(
-                question,
-                MarketObserver(trading.market, readers, sample_seconds=sample_seconds(session)),
-                record,
-                ambient=Ambient(lambda: now, lambda: request_id),
-                request_id=request_id,
-                listener=listener,
-                on_crash=on_crash,
+    path = session.home.records / f"{request_id}.jsonl"
+    async with AsyncExitStack() as opened:
+        models = await opened.enter_async_context(open_models(session, listener))
+        memory = opened.enter_context(trade_memory(session))
+        await learn(session, trading, memory, models.lessons)
+        question = await _question(session, trading, memory, models, _Subject(coin, mode, hedge))
+        now = float(question.account.time)
+        async with outside_readers(session, models.narrative) as readers:
+            record = RecordWriter(
+                FileSink(path),
+                request_id,
+                running_versions(TRADE_FLOW.package),
+                Redactor((*_secrets(session), *models.secrets)),
+                flow=TRADE_FLOW.name,
             )
-    finally:
-        record.close()
+            try:
+                ended = await hold_desk(
+                    question,
+                    MarketObserver(
+                        trading.market,
+                        readers,
+                        ingestion=MemoryIngestion(memory, time.time, models.filing),
+                        sample_seconds=sample_seconds(session),
+                    ),
+                    record,
+                    ambient=Ambient(lambda: now, lambda: request_id),
+                    request_id=request_id,
+                    model=models.model,
+                    names=models.names,
+                    artist=models.artist(path),
+                    limits=models.limits,
+                    tokens=models.tokens,
+                    listener=listener,
+                    on_crash=on_crash,
+                )
+            finally:
+                record.close()
     if ended.plan is None:
         return ArguedTrade(ended, None)
     document = trade_document(ended, record.last_hash)
@@ -192,7 +166,39 @@ async def argue_trade(
     return ArguedTrade(ended, document)
 
 
+class _Subject(NamedTuple):
+    coin: str
+    mode: TradeMode
+    hedge: HedgeFacts | None
+
+
+async def _question(
+    session: Session, trading: Trading, memory: TradeMemory, models: OpenModels, about: _Subject
+) -> DeskQuestion:
+    """What is asked, with everything that the home alone can tell."""
+    symbol = contract_symbol(about.coin)
+    previous = last_decision(session, symbol)
+    objective = Objective.TRADE if about.hedge is None else Objective.HEDGE
+    regime = "" if previous is None else previous.regime.value
+    past = memory.all()
+    return DeskQuestion(
+        asked_at=int(time.time()),
+        symbol=symbol,
+        coin=symbol.removesuffix("USDT"),
+        mode=about.mode,
+        objective=objective,
+        account=await trading.account(),
+        settings=trading.settings,
+        hedge=about.hedge,
+        previous=previous,
+        lessons=recalled(memory, symbol, f"{symbol} {about.mode.value} {objective.value} {regime}"),
+        record=desk_record(past),
+        kinds=setup_records(past),
+        feedback=await feedback(kind_records(past), models.feedback),
+    )
+
+
 def _secrets(session: Session) -> tuple[str, ...]:
     """Everything known to be secret, so that none of it can reach the record."""
     urls = [url for chosen in session.settings.endpoints.values() for url in chosen]
-    return tuple(secret for secret in (*urls, _fred_key(session)) if secret)
+    return tuple(secret for secret in (*urls, fred_key(session)) if secret)

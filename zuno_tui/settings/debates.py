@@ -51,7 +51,7 @@ def debate_settings(
     table = settings.debate
     chosen = profile or environment.get("ZUNO_RISK_PROFILE") or table.profile
     rounds = environment.get("ZUNO_MAX_DEBATE_ROUNDS")
-    rules_only = deterministic or _rules_only(table.deterministic, environment)
+    alone = deterministic or rules_only(settings, environment)
     limits = _limits(settings.model.budget)
     prices = {
         **known_prices(),
@@ -62,7 +62,7 @@ def debate_settings(
     }
     # Read even when it is not used: a mistake should not wait for the day there is a key.
     choices = model_choices(settings.model, environment)
-    model = None if rules_only else role_models(choices)
+    model = None if alone else role_models(choices)
     if model is not None:
         _refuse_blind_limits(model, limits, prices)
     return DebateSettings(
@@ -77,11 +77,12 @@ def debate_settings(
     )
 
 
-def _rules_only(written: bool, environment: Mapping[str, str]) -> bool:
+def rules_only(settings: Settings, environment: Mapping[str, str]) -> bool:
+    """Whether the person wants no model to be asked."""
     told = environment.get("ZUNO_DETERMINISTIC", "").lower()
     if told not in ("", "true", "false"):
         raise SettingsError(f"ZUNO_DETERMINISTIC is {told!r}, but it may be true or false.")
-    return told == "true" if told else written
+    return told == "true" if told else settings.debate.deterministic
 
 
 def _refuse_blind_limits(

@@ -53,7 +53,8 @@ class ModelChoice(SecretStruct, frozen=True):
 def model_choices(table: ModelTable, environment: Mapping[str, str]) -> tuple[ModelChoice, ...]:
     """For every role of the debate, in the order in which they speak."""
     return tuple(
-        _choice(role, table, getattr(table.roles, role), environment) for role in LP_FLOW.handlers
+        role_choice(role, table, getattr(table.roles, role), environment)
+        for role in LP_FLOW.handlers
     )
 
 
@@ -71,9 +72,10 @@ class _Server(SecretStruct, frozen=True):
     value: SetValue
 
 
-def _choice(
+def role_choice(
     role: Role, table: ModelTable, own: RoleModelTable, environment: Mapping[str, str]
 ) -> ModelChoice:
+    """What one role asks: its own table first, then the one for all."""
     place = f"{_FILE}, role {role}"
     server = _server(table, own, place, environment)
     name, said = _name(role, table, own, server, environment)

@@ -287,6 +287,21 @@ class CoinGeckoTable(SettingsTable, frozen=True):
     key: Text | None = None
 
 
+class TradeModelsTable(SettingsTable, frozen=True):
+    """Who is asked in each office of the trade desk, and who stands in."""
+
+    judge: RoleModelTable = RoleModelTable()
+    liquidity: RoleModelTable = RoleModelTable()
+    microstructure: RoleModelTable = RoleModelTable()
+    macro: RoleModelTable = RoleModelTable()
+    vlm_geometric: RoleModelTable = RoleModelTable()
+    self_correction: RoleModelTable = RoleModelTable()
+    post_mortem: RoleModelTable = RoleModelTable()
+    rag_extraction: RoleModelTable = RoleModelTable()
+    chat: RoleModelTable = RoleModelTable()
+    fallback: RoleModelTable = RoleModelTable()
+
+
 class TradeTable(SettingsTable, frozen=True):
     """The trade desk: where its market is read, and how much it may do."""
 
@@ -297,6 +312,11 @@ class TradeTable(SettingsTable, frozen=True):
     fred_key: KeyVariable | None = None
     send_reports: Switch = True
     """To Telegram, where it is set."""
+    news: tuple[Url, ...] = ()
+    """Feeds in RSS or Atom."""
+    narrative: RoleModelTable = RoleModelTable()
+    """A model that searches the web."""
+    models: TradeModelsTable = TradeModelsTable()
 
 
 class DefiLlamaTable(SettingsTable, frozen=True):

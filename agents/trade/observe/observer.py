@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from agents.trade.facts import ContextSection, DeskQuestion
-    from agents.trade.observe.sections import SectionReader
+    from agents.trade.observe.sections import Ingestion, SectionReader
     from chain.exchange.public.binance import BinancePublic
     from chain.exchange.public.market import (
         Candle,
@@ -50,11 +50,13 @@ class MarketObserver:
         market: BinancePublic,
         readers: Mapping[SectionName, SectionReader] | None = None,
         *,
+        ingestion: Ingestion | None = None,
         sample_seconds: float = 1.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._market = market
         self._readers = readers or {}
+        self._ingestion = ingestion
         self._sample_seconds = sample_seconds
         self._sleep = sleep
 
@@ -92,6 +94,8 @@ class MarketObserver:
             *_own_sections(question),
         )
         found = {one.name: one for one in seen} | known
+        if self._ingestion is not None:
+            found[SectionName.INGESTION] = await self._ingestion.ingest(found, question.coin)
         sections = tuple(
             found.get(name, unavailable(name, "", _reason_without(name))) for name in SectionName
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agents.trade.indicators import z_score
 from agents.trade.observe.sections import section
 from agents.trade.terms import SectionName
-from chain.exchange.public import deribit, fear_greed, fred
+from chain.exchange.public import deribit, fear_greed, fred, okx
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from chain.exchange.public.deribit import DeribitPublic
     from chain.exchange.public.fear_greed import FearGreedIndex
     from chain.exchange.public.fred import DayValue, Fred
+    from chain.exchange.public.okx import OkxPublic
 
 _WEEK, _QUARTER = 7.0, 90.0
 _CURVE_DAYS = 5
@@ -104,6 +105,26 @@ class FearGreedReader:
             f"{seen.value:.0f} of 100{words}.",
             {"value": seen.value, "before": seen.before},
             as_of=seen.time,
+            now=now,
+        )
+
+
+class LiquidationsReader:
+    def __init__(self, source: OkxPublic, clock: Callable[[], float]) -> None:
+        self._source = source
+        self._clock = clock
+
+    async def read(self, coin: str) -> ContextSection:
+        now = self._clock()
+        hour = await self._source.liquidated(coin, now)
+        least = "" if hour.whole else "at least "
+        return section(
+            SectionName.LIQUIDATIONS,
+            okx.SOURCE,
+            f"Liquidated within the hour: {least}longs {hour.long_usd:,.0f}, "
+            f"shorts {hour.short_usd:,.0f} USD.",
+            {"long_usd": hour.long_usd, "short_usd": hour.short_usd},
+            as_of=now,
             now=now,
         )
 

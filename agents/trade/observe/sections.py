@@ -30,6 +30,14 @@ class SectionReader(Protocol):
     async def read(self, coin: str) -> ContextSection: ...
 
 
+class Ingestion(Protocol):
+    """Files what strangers wrote; tells of it in a section of its own."""
+
+    async def ingest(
+        self, sections: Mapping[SectionName, ContextSection], coin: str
+    ) -> ContextSection: ...
+
+
 def section(
     name: SectionName,
     source: str,

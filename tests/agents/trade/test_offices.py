@@ -11,6 +11,7 @@ import pytest
 
 from agents.bus.replay import read_record
 from agents.model.interface import ModelUnavailable, Unavailability
+from agents.trade.facts import Lesson, PastDecision, SetupRecord
 from agents.trade.flow import replay_desk
 from agents.trade.payloads import GEOMETRY, JUDGE, META
 from agents.trade.routing import (
@@ -23,7 +24,7 @@ from agents.trade.routing import (
     most_characters,
     provider_of,
 )
-from agents.trade.terms import ExpertName, SectionName, TradeDecision, TradeMode
+from agents.trade.terms import ExpertName, MarketRegime, SectionName, TradeDecision, TradeMode
 from tests.agents.trade.cases import HEDGED, account, question
 from tests.agents.trade.desks import Argued, Seen, argue
 from tests.agents.trade.offices import NAMES, PNG, Drawn, Offices, rising_market, sections
@@ -86,7 +87,34 @@ async def test_offices_are_told_what_they_argue_from_and_the_most_important_firs
     seen = rising_market().model_copy(
         update={"sections": sections(news="Something happened\nand more", narrative="A tale")}
     )
-    plan = plan_of(await held(offices, seen=seen))
+    lesson = Lesson(
+        memory_id="plan_1",
+        time=1,
+        symbol="ETHUSDT",
+        setup="LONG in a range",
+        outcome="lost by stop",
+        constraint="ask for a wider stop",
+        score=1.0,
+    )
+    previous = PastDecision(
+        plan_id="plan_0",
+        time=1,
+        decision=TradeDecision.SHORT,
+        regime=MarketRegime.BEAR_MOMENTUM,
+        mark=3100.0,
+    )
+    kind = SetupRecord(
+        decision="LONG", regime="RANGE_BOUND", ended=9, won=2, mean_pct=-0.7, mean_win_pct=55.0
+    )
+    asked = question().model_copy(
+        update={
+            "lessons": (lesson,),
+            "previous": previous,
+            "kinds": (kind,),
+            "feedback": "Longs in a range lost: doubt them",
+        }
+    )
+    plan = plan_of(await held(offices, asked=asked, seen=seen))
     told: dict[str, str] = {role: prompt.user for role, prompt in offices.asked}
     assert plan.regime is not None
 
@@ -99,6 +127,10 @@ async def test_offices_are_told_what_they_argue_from_and_the_most_important_firs
     for role in (META, JUDGE):
         assert "«Something happened»" in told[role]
         assert "«A tale»" in told[role]
+        assert "«ask for a wider stop»" in told[role]
+        assert "SHORT in BEAR_MOMENTUM" in told[role]
+        assert "«Longs in a range lost: doubt them»" in told[role]
+        assert "LONG in RANGE_BOUND: " in told[role]
     others = {role: text for role, text in told.items() if role not in (META, JUDGE)}
     assert not [role for role, text in others.items() if "Something" in text or "A tale" in text]
     experts = [told[role] for role in ("liquidity", "microstructure", "macro", "vlm_geometry")]

@@ -30,7 +30,9 @@ def test_every_test_that_is_named_exists() -> None:
         for folder in (
             "agents/trade",
             "agents/memory",
+            "agents/model",
             "chain/exchange",
+            "zuno_tui/charts",
             "zuno_tui/commands",
             "zuno_tui/gate",
         )

@@ -1,0 +1,121 @@
+"""Lessons in a model's words: what to mind after one trade, and after many of a kind."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+from pydantic import Field
+
+from agents.bus.envelope import Role
+from agents.model.brief import Brief
+from agents.model.interface import ModelUnavailable
+from agents.model.numerals import Unit
+from agents.model.structured_reply import StructuredReply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agents.memory.post_mortem import PostMortem
+    from agents.model.interface import Model
+
+POST_MORTEM, FEEDBACK = Role("post_mortem"), Role("self_correction")
+_MOST_KINDS = 12
+_NUMBERS = (
+    "Every number you were given has an id like [n3]. When you use a number, copy it exactly and "
+    "put its id right behind it. Use no other numbers."
+)
+_ONE = (
+    "A trade of a desk has ended. From how it was set up and what came of it write one sentence: "
+    "what the desk should demand before it takes such a trade again. Promise nothing. "
+)
+_MANY = (
+    "These are the trades of a desk that have ended, by kind, with what they came to. Write two or "
+    "three sentences for its judge: which kinds its past speaks against, and where the odds it "
+    "claimed were wrong. A few trades prove nothing: say so where it is so. "
+)
+
+
+class PostMortemReply(StructuredReply):
+    constraint: str = Field(min_length=1, max_length=400)
+
+
+class FeedbackReply(StructuredReply):
+    lesson: str = Field(min_length=1, max_length=600)
+
+
+class KindRecord(NamedTuple):
+    """How trades of one decision in one regime have ended."""
+
+    decision: str
+    regime: str
+    ended: int
+    won: int
+    mean_pct: float
+    """Of what was opened, after fees."""
+    mean_win_pct: float | None
+    """The odds that were claimed; None where none were."""
+
+
+def kind_records(ended: Iterable[PostMortem]) -> tuple[KindRecord, ...]:
+    """The commonest kinds first; trades kept without their kind are left out."""
+    kinds: dict[tuple[str, str], list[PostMortem]] = defaultdict(list)
+    for one in ended:
+        if one.decision and one.regime:
+            kinds[one.decision, one.regime].append(one)
+    found = []
+    for (decision, regime), group in kinds.items():
+        odds = [one.win_pct for one in group if one.win_pct is not None]
+        found.append(
+            KindRecord(
+                decision,
+                regime,
+                len(group),
+                sum(one.won for one in group),
+                sum(one.pnl_pct for one in group) / len(group),
+                sum(odds) / len(odds) if odds else None,
+            )
+        )
+    return tuple(sorted(found, key=lambda one: (-one.ended, one.decision, one.regime)))[
+        :_MOST_KINDS
+    ]
+
+
+async def worded(one: PostMortem, model: Model | None) -> PostMortem:
+    """With the model's constraint in place of the rules'; the rest is what happened."""
+    if model is None:
+        return one
+    brief = Brief(_ONE + _NUMBERS)
+    odds = None if one.win_pct is None else one.win_pct / 100
+    brief.say(f"Set up: {brief.quote(one.setup)}")
+    brief.say(
+        f"It {'won' if one.won else 'lost'} {brief.number(one.pnl_pct / 100, Unit.FRACTION)} after "
+        f"fees; odds that were claimed: {brief.number(odds, Unit.FRACTION)}."
+    )
+    brief.say(f"The rules would say: {brief.quote(one.constraint)}")
+    try:
+        answer = await model.ask(POST_MORTEM, brief.prompt, PostMortemReply, lambda _: None)
+    except ModelUnavailable:
+        return one
+    return replace(one, constraint=brief.plain(answer.value.constraint))
+
+
+async def feedback(records: Sequence[KindRecord], model: Model | None) -> str:
+    """What the past says to the judge; empty where there is no model or no past."""
+    if model is None or not records:
+        return ""
+    brief = Brief(_MANY + _NUMBERS)
+    for one in records:
+        claimed = None if one.mean_win_pct is None else one.mean_win_pct / 100
+        brief.say(
+            f"{one.decision} in {one.regime}: {brief.number(one.won, Unit.COUNT)} of "
+            f"{brief.number(one.ended, Unit.COUNT)} won, on average "
+            f"{brief.number(one.mean_pct / 100, Unit.FRACTION)} after fees; claimed odds "
+            f"{brief.number(claimed, Unit.FRACTION)}."
+        )
+    try:
+        answer = await model.ask(FEEDBACK, brief.prompt, FeedbackReply, lambda _: None)
+    except ModelUnavailable:
+        return ""
+    return brief.plain(answer.value.lesson)

@@ -1,0 +1,123 @@
+"""News from feeds that the person has set, and a narrative from a model that searches the web."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pydantic import Field
+
+from agents.bus.envelope import Role
+from agents.model.interface import ModelPrompt, ModelUnavailable
+from agents.model.structured_reply import StructuredReply
+from agents.trade.observe.feeds import Headline, read_feed
+from agents.trade.observe.sections import section
+from agents.trade.replies import Sentence
+from agents.trade.terms import SectionName
+from chain.base.clean_text import clean_text
+from chain.base.http import HttpClient, HttpError, HttpLimits
+from chain.prices.market_http import MarketError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agents.model.interface import Model
+    from agents.trade.facts import ContextSection
+
+NARRATIVE = Role("narrative")
+"""Who asks for the narrative."""
+_WINDOW = 4 * 3600
+_AHEAD = 600
+"""Seconds that a feed's clock may be ahead of ours."""
+_MOST_HEADLINES = 20
+_LIMITS = HttpLimits(connect_seconds=3.0, answer_seconds=8.0, most_bytes=2_000_000)
+_OK = 200
+_SYSTEM = (
+    "You search the web for what moves the market of one coin today. Report what is written, with "
+    "no advice: a summary of two or three sentences, what speaks for a rise, what for a fall, what "
+    "is scheduled in the coming days, where in its longer cycle the market is said to be, and the "
+    "macroeconomic setting. Leave a list empty rather than invent an entry."
+)
+
+
+class NarrativeReply(StructuredReply):
+    summary: str = Field(min_length=1, max_length=1_200)
+    sentiment: str = Field(max_length=40)
+    bullish_factors: list[Sentence] = Field(default=[], max_length=6)
+    bearish_factors: list[Sentence] = Field(default=[], max_length=6)
+    upcoming_events: list[Sentence] = Field(default=[], max_length=6)
+    cycle_position: str = Field(default="", max_length=400)
+    macro_context: str = Field(default="", max_length=400)
+
+
+class NewsReader:
+    """Reads all feeds at once; some may fail, all may not."""
+
+    def __init__(self, urls: Sequence[str], clock: Callable[[], float]) -> None:
+        self._urls = tuple(urls)
+        self._clock = clock
+        self._http = HttpClient(*self._urls)
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def read(self, _coin: str) -> ContextSection:
+        now = self._clock()
+        read = await asyncio.gather(*map(self._feed, self._urls), return_exceptions=True)
+        feeds = [one for one in read if isinstance(one, tuple)]
+        if not feeds:
+            raise next(
+                (one for one in read if isinstance(one, MarketError)), MarketError("no feed is set")
+            )
+        recent = sorted(
+            {one for feed in feeds for one in feed if now - _WINDOW < one.time <= now + _AHEAD},
+            reverse=True,
+        )[:_MOST_HEADLINES]
+        return section(
+            SectionName.NEWS,
+            ", ".join(_host(url) for url in self._urls),
+            "\n".join(one.title for one in recent),
+            {"headlines": len(recent), "feeds": len(feeds), "failed": len(read) - len(feeds)},
+            as_of=now,
+            now=now,
+        )
+
+    async def _feed(self, url: str) -> tuple[Headline, ...]:
+        name = _host(url)
+        try:
+            answer = await self._http.get(url, {"accept": "application/xml"}, _LIMITS)
+        except HttpError as error:
+            raise MarketError(f"{name} {error}") from None
+        if answer.status != _OK:
+            raise MarketError(f"{name} answered with HTTP status {answer.status}")
+        return read_feed(answer.body, name)
+
+
+class NarrativeReader:
+    def __init__(self, model: Model, clock: Callable[[], float]) -> None:
+        self._model = model
+        self._clock = clock
+
+    async def read(self, coin: str) -> ContextSection:
+        prompt = ModelPrompt(_SYSTEM, f"The coin is {coin}.")
+        try:
+            answer = await self._model.ask(NARRATIVE, prompt, NarrativeReply, lambda _: None)
+        except ModelUnavailable as error:
+            raise MarketError(clean_text(str(error))) from None
+        now, said = self._clock(), answer.value
+        lines = [
+            said.summary,
+            *(f"for a rise: {one}" for one in said.bullish_factors),
+            *(f"for a fall: {one}" for one in said.bearish_factors),
+            *(f"scheduled: {one}" for one in said.upcoming_events),
+            *(f"cycle: {one}" for one in (said.cycle_position,) if one),
+            *(f"setting: {one}" for one in (said.macro_context,) if one),
+        ]
+        text = "\n".join(clean_text(line) for line in lines)
+        return section(SectionName.NARRATIVE, answer.model, text, {}, as_of=now, now=now)
+
+
+def _host(url: str) -> str:
+    """Whom a URL names; the rest of it may be a key."""
+    return urlsplit(url).hostname or "the feed"

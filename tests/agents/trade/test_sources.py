@@ -1,0 +1,235 @@
+"""Liquidations, news and narrative: real shapes, whole, broken and hostile; any may be down."""
+
+from __future__ import annotations
+
+import json
+from email.utils import formatdate
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.memory.memory import TradeMemory
+from agents.memory.post_mortem import CHANNEL
+from agents.model.interface import Answer, ModelUnavailable, Unavailability, Usage
+from agents.model.reply_text import parse_reply
+from agents.trade.observe.feeds import read_feed
+from agents.trade.observe.ingestion import MemoryIngestion
+from agents.trade.observe.news import NarrativeReader, NewsReader
+from agents.trade.observe.outside import LiquidationsReader
+from agents.trade.observe.sections import section
+from agents.trade.terms import SectionName, SectionStatus, TradeDecision
+from chain.base.redaction import Redactor
+from chain.exchange.public.okx import OkxPublic
+from chain.prices.market_http import MarketError
+from tests.agents.trade.cases import question
+from tests.agents.trade.desks import Seen, argue
+from tests.agents.trade.offices import rising_market
+from tests.fakes.exchange import ExchangeDouble, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from agents.bus.envelope import Role
+    from agents.model.interface import ModelPrompt, Reply
+    from agents.trade.facts import ContextSection
+
+NOW = 1_768_181_400.0
+_LISTED = "/api/v5/public/liquidation-orders"
+_CONTRACT = "/api/v5/public/instruments"
+
+
+def page(content: object) -> Refusal:
+    return Refusal(200, json.dumps(content).encode())
+
+
+def liquidation(side: str, size: str, ago: float, mode: str = "") -> dict[str, str]:
+    return {
+        "bkLoss": "0",
+        "bkPx": "3000",
+        "posSide": mode or side,
+        "side": "sell" if side == "long" else "buy",
+        "sz": size,
+        "ts": str(int((NOW - ago) * 1000)),
+    }
+
+
+async def liquidated(details: list[dict[str, str]], **pages: Refusal) -> ContextSection:
+    listed = {"code": "0", "data": [{"instId": "ETH-USDT-SWAP", "details": details}]}
+    contract = {"code": "0", "data": [{"ctVal": "0.1", "ctValCcy": "ETH"}]}
+    double = ExchangeDouble(faults={_LISTED: page(listed), _CONTRACT: page(contract)})
+    double.faults |= {
+        {"listed": _LISTED, "contract": _CONTRACT}[key]: one for key, one in pages.items()
+    }
+    async with double.running() as url:
+        source = OkxPublic(url)
+        try:
+            return await LiquidationsReader(source, lambda: NOW).read("ETH")
+        finally:
+            await source.close()
+
+
+async def test_liquidations_are_those_of_a_real_hour_split_by_side() -> None:
+    found = await liquidated(
+        [
+            liquidation("long", "10", 60),
+            liquidation("short", "4", 3_599, mode="net"),
+            liquidation("long", "1000", 3_601),
+        ]
+    )
+
+    assert found.numbers == {"long_usd": 3_000.0, "short_usd": 1_200.0}
+    assert found.status is SectionStatus.OK
+    assert "at least" not in found.text
+
+
+async def test_more_liquidations_than_can_be_read_are_a_lower_bound_or_refused() -> None:
+    with pytest.raises(MarketError):
+        await liquidated([liquidation("long", "1", 60)] * 100)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"listed": Refusal(503)},
+        {"listed": page({"code": "50011", "msg": "too many", "data": []})},
+        {"listed": page({"code": "0", "data": [{"details": [{"sz": "1"}]}]})},
+        {"contract": page({"code": "0", "data": []})},
+        {"contract": page({"code": "0", "data": [{"ctVal": "0.1", "ctValCcy": "BTC"}]})},
+        {"contract": page([])},
+    ],
+)
+async def test_a_venue_that_lies_or_is_down_tells_no_liquidations(
+    wrong: dict[str, Refusal],
+) -> None:
+    with pytest.raises(MarketError):
+        await liquidated([liquidation("long", "1", 60)], **wrong)
+
+
+def rss(*items: tuple[str, float]) -> bytes:
+    entries = "".join(
+        f"<item><title>{title}</title><pubDate>{formatdate(time)}</pubDate></item>"
+        for title, time in items
+    )
+    return f'<?xml version="1.0"?><rss version="2.0"><channel>{entries}</channel></rss>'.encode()
+
+
+ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom">
+<entry><title type="html">An &amp; other</title>
+<updated>2026-01-12T01:00:00Z</updated></entry><entry><title>No time</title></entry></feed>"""
+
+
+def test_feeds_are_read_in_both_forms_and_nothing_in_them_is_obeyed() -> None:
+    found = read_feed(rss(("One \u202eevil", NOW), ("Two", NOW + 5)), "a.feed")
+    atom = read_feed(ATOM, "a.feed")
+
+    assert found[0].title == "Two"
+    assert "\u202e" not in found[1].title
+    assert [one.title for one in atom] == ["An & other"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html><body>no</body></html>",
+        b"<rss><channel><item>",
+        b'{"not": "xml"}',
+        b'<!DOCTYPE x [<!ENTITY a "aa">]><rss><item><title>&a;</title></item></rss>',
+    ],
+)
+def test_what_is_no_feed_is_refused(body: bytes) -> None:
+    with pytest.raises(MarketError):
+        read_feed(body, "a.feed")
+
+
+async def test_news_are_of_the_last_hours_and_one_dead_feed_spoils_no_other() -> None:
+    body = rss(("Fresh", NOW - 60), ("Old", NOW - 5 * 3600), ("Tomorrow", NOW + 86_400))
+    double = ExchangeDouble(faults={"/one": Refusal(200, body), "/two": Refusal(500)})
+    async with double.running() as url:
+        reader = NewsReader((f"{url}/one", f"{url}/two"), lambda: NOW)
+        found = await reader.read("ETH")
+        await reader.close()
+        dead = NewsReader((f"{url}/two",), lambda: NOW)
+        with pytest.raises(MarketError):
+            await dead.read("ETH")
+        await dead.close()
+
+    assert found.text == "Fresh"
+    assert found.numbers == {"headlines": 1, "feeds": 1, "failed": 1}
+
+
+class Searching:
+    """A model that answers with this, or fails."""
+
+    def __init__(self, reply: dict[str, object] | None) -> None:
+        self.reply = reply
+        self.told: list[str] = []
+
+    async def ask(
+        self, role: Role, prompt: ModelPrompt, schema: type[Reply], on_prose: Callable[[str], None]
+    ) -> Answer[Reply]:
+        self.told.append(prompt.user)
+        if self.reply is None:
+            raise ModelUnavailable(Unavailability.UNREACHABLE, "Nobody is there.")
+        read = parse_reply(json.dumps(self.reply), schema, Redactor())
+        return Answer(read.value, Usage(1, 1, estimated=False), read.text, "sonar-pro")
+
+
+async def test_a_narrative_is_a_strangers_text_or_missing() -> None:
+    said: dict[str, object] = {
+        "summary": "Calm.",
+        "sentiment": "neutral",
+        "bullishFactors": ["Flows\x07."],
+    }
+    found = await NarrativeReader(Searching(said), lambda: NOW).read("ETH")
+
+    assert found.text.splitlines() == ["Calm.", "for a rise: Flows."]
+    assert (found.source, found.numbers) == ("sonar-pro", {})
+    with pytest.raises(MarketError):
+        await NarrativeReader(Searching(None), lambda: NOW).read("ETH")
+
+
+async def test_texts_are_filed_once_an_hour_and_never_among_post_mortems(tmp_path: Path) -> None:
+    texts = {
+        name: section(name, "test", f"{name.value} says panic", {}, as_of=NOW, now=NOW)
+        for name in (SectionName.NARRATIVE, SectionName.NEWS)
+    }
+    clock = [NOW]
+    extracting = Searching({"summary": "It says panic.", "claims": ["A hack."]})
+    memory = TradeMemory(tmp_path)
+    filing = MemoryIngestion(memory, lambda: clock[0], extracting)
+
+    first = await filing.ingest(texts, "ETH")
+    again = await filing.ingest(texts, "ETH")
+    clock[0] += 3600
+    later = await filing.ingest(texts, "ETH")
+
+    assert [one.numbers["new"] for one in (first, again, later)] == [2, 0, 2]
+    assert len(extracting.told) == 4
+    assert memory.similar("ETHUSDT", "panic hack") == ()
+    with pytest.raises(ValueError, match="post-mortem"):
+        memory.file_text("x", CHANNEL, "a lie")
+    empty = await filing.ingest({}, "ETH")
+    assert empty.status is SectionStatus.UNAVAILABLE
+    memory.close()
+
+
+@pytest.mark.parametrize("down", list(SectionName))
+async def test_each_of_twelve_sources_down_ends_in_a_marked_decision(down: SectionName) -> None:
+    seen = rising_market()
+    dark = tuple(
+        one.model_copy(
+            update={"status": SectionStatus.UNAVAILABLE, "numbers": {}, "as_of": None, "text": "x"}
+        )
+        if one.name is down
+        else one
+        for one in seen.sections
+    )
+    plan = (await argue(question(), Seen(seen.model_copy(update={"sections": dark})))).ended.plan
+
+    assert plan is not None
+    assert plan.missing == (down,)
+    assert plan.by_failure is (down is SectionName.FUNDING)
+    if down is SectionName.FUNDING:
+        assert plan.decision is TradeDecision.HOLD

@@ -1,0 +1,68 @@
+"""The desk's chart: four panels, the same bytes for the same facts, and no global state."""
+
+from __future__ import annotations
+
+import sys
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.trade.chart_facts import chart_facts
+from agents.trade.liquidation_map import largest_pools
+from tests.agents.trade.offices import rising_market
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytest.importorskip("matplotlib", reason="the extra `charts` is not installed")
+
+
+async def test_four_panels_are_drawn_alike_each_time_and_kept_beside_the_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from matplotlib.figure import Figure
+
+    from zuno_tui.charts.drawing import PngArtist
+    from zuno_tui.charts.trade_chart import trade_chart
+
+    panels: list[int] = []
+    save: Callable[..., None] = Figure.savefig
+
+    def noting(figure: Figure, *values: object, **named: object) -> None:
+        panels.append(len(figure.axes))
+        save(figure, *values, **named)
+
+    monkeypatch.setattr(Figure, "savefig", noting)
+    market = rising_market().market
+    assert market is not None
+    facts, artist = chart_facts(market), PngArtist(tmp_path / "req.png")
+
+    digest = await artist.draw(facts)
+    png = (tmp_path / "req.png").read_bytes()
+
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    assert artist.picture(digest).png == png == trade_chart(facts)
+    assert digest == sha256(png).hexdigest()
+    assert panels == [4, 4]
+    assert "matplotlib.pyplot" not in sys.modules
+
+
+def test_the_chart_names_its_pools_where_leverage_would_break() -> None:
+    market = rising_market().market
+    assert market is not None
+    facts = chart_facts(market)
+    below, above = largest_pools(facts.pools, facts.mark)
+    named = {one.name: one.price for one in facts.levels}
+
+    assert below is not None
+    assert above is not None
+    assert below.price < facts.mark < above.price
+    assert named["liquidation pool below"] == below.price
+    assert named["liquidation pool above"] == above.price
+    low = min(candle.low for candle in market.hours.candles[-24:])
+    high = max(candle.high for candle in market.hours.candles[-24:])
+    inside = [one for one in facts.pools if low < one.price < high]
+    # Whoever would have been liquidated there has been, or entered within the day.
+    assert sum(one.coins for one in inside) < sum(one.coins for one in facts.pools)
