@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from agents.bus.envelope import Role
 from agents.bus.run import Listener
 from agents.memory.lesson_writing import FEEDBACK, POST_MORTEM
 from agents.model.budget import Budget
 from agents.model.settings import RoleModels
 from agents.trade.observe.ingestion import EXTRACTION
 from agents.trade.payloads import GEOMETRY
+from agents.trade.routing import RouteName
 from zuno_tui.session.debate import debate_limits, with_keys
 from zuno_tui.settings.debates import debate_settings, rules_only
 from zuno_tui.settings.trade_models import desk_models
@@ -45,10 +47,13 @@ class OpenModels(Struct, frozen=True):
     """Who words what one trade taught."""
     feedback: Model | None = None
     """Who words what all of them taught."""
+    chat: Model | None = None
+    """Who answers questions from facts."""
 
-    def artist(self, record: Path) -> ChartArtist | None:
-        """Who draws for the one role that sees; a picture nobody looks at is not drawn."""
-        if GEOMETRY not in self.names or find_spec("matplotlib") is None:
+    def artist(self, record: Path, *, reported: bool) -> ChartArtist | None:
+        """Who draws for the role that sees, and for a report that is sent; a picture that nobody
+        looks at is not drawn."""
+        if not (reported or GEOMETRY in self.names) or find_spec("matplotlib") is None:
             return None
         from zuno_tui.charts.drawing import PngArtist
 
@@ -105,6 +110,6 @@ async def open_models(
                 tuple(sorted(keys)),
                 *(
                     model if role in chosen.roles else None
-                    for role in (EXTRACTION, POST_MORTEM, FEEDBACK)
+                    for role in (EXTRACTION, POST_MORTEM, FEEDBACK, Role(RouteName.CHAT.value))
                 ),
             )

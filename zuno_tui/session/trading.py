@@ -151,7 +151,7 @@ async def argue_trade(
                     request_id=request_id,
                     model=models.model,
                     names=models.names,
-                    artist=models.artist(path),
+                    artist=models.artist(path, reported=_is_sent(session)),
                     limits=models.limits,
                     tokens=models.tokens,
                     listener=listener,
@@ -164,6 +164,11 @@ async def argue_trade(
     document = trade_document(ended, record.last_hash)
     PlanStore(session.home.plans).keep(document)
     return ArguedTrade(ended, document)
+
+
+def _is_sent(session: Session) -> bool:
+    """Whether somebody is sent a report of the run."""
+    return session.settings.trade.send_reports and session.settings.telegram.token is not None
 
 
 class _Subject(NamedTuple):

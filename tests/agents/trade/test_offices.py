@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.bus.replay import read_record
+from agents.memory.lesson_writing import FeedbackReply, PostMortemReply
 from agents.model.interface import ModelUnavailable, Unavailability
+from agents.model.schema import strict_schema
+from agents.model.structured_reply import StructuredReply
+from agents.trade import replies
 from agents.trade.facts import Lesson, PastDecision, SetupRecord
 from agents.trade.flow import replay_desk
+from agents.trade.observe.ingestion import ExtractionReply
+from agents.trade.observe.news import NarrativeReply
 from agents.trade.payloads import GEOMETRY, JUDGE, META
 from agents.trade.routing import (
     FLASH,
@@ -31,6 +37,8 @@ from tests.agents.trade.offices import NAMES, PNG, Drawn, Offices, rising_market
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pydantic import BaseModel
 
     from agents.trade.facts import DeskQuestion
     from agents.trade.plan import TradePlan
@@ -397,3 +405,18 @@ async def test_every_request_fits_in_the_record_as_its_hash() -> None:
 
     assert prompts == {prompt.digest for _, prompt in offices.asked}
     assert SectionName.NEWS not in plan_of(one).missing
+
+
+def test_every_reply_can_be_asked_of_a_server() -> None:
+    offices = [one for name, one in vars(replies).items() if name.endswith("Reply")]
+    schemas = [strict_schema(one) for one in offices if one is not StructuredReply]
+    others: tuple[type[BaseModel], ...] = (
+        NarrativeReply,
+        ExtractionReply,
+        PostMortemReply,
+        FeedbackReply,
+    )
+    schemas += [strict_schema(one) for one in others]
+
+    assert len(schemas) == 13
+    assert all(schema["additionalProperties"] is False for schema in schemas)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agents.model.interface import Answer, ModelPrompt, ModelUnavailable, Unavailability, Usage
+from agents.model.schema import strict_schema
 from zuno_tui.commands.chat.model_words import ChatWords, worded_by_model
 
 FACTS = (
@@ -41,6 +42,10 @@ async def test_words_whose_numbers_stand_in_the_facts_are_said_before_them() -> 
 async def test_words_with_a_number_of_their_own_are_left_out() -> None:
     for words in ("It would sell 3.74 ETH.", "Odds are 99 to 1.", "A budget of 60 %."):
         assert await _told(_Says(1, words=words)) == [FACTS[0]]
+
+
+def test_the_reply_can_be_asked_of_a_server() -> None:
+    assert list(strict_schema(ChatWords)["required"]) == ["words", "facts"]  # type: ignore[call-overload]
 
 
 async def test_facts_that_do_not_exist_are_none() -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from agents.bus.envelope import Role
 from agents.model.interface import ModelPrompt, ModelUnavailable
+from agents.model.structured_reply import StructuredReply
 from agents.trade.routing import ROUTES, RouteName
 from chain.base.clean_text import clean_text
 from chain.base.secrecy import looks_secret
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from agents.model.interface import Model
     from zuno_tui.session.session import Session
 
-CHAT = Role("chat")
+CHAT = Role(RouteName.CHAT.value)
 _MOST_WORDS, _MOST_FACTS = 400, 8
 _NUMBER = re.compile(r"[0-9][0-9,.]*")
 _SYSTEM = (
@@ -33,11 +32,9 @@ _SYSTEM = (
 )
 
 
-class ChatWords(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    facts: tuple[int, ...] = Field(max_length=_MOST_FACTS)
+class ChatWords(StructuredReply):
     words: str = Field(max_length=_MOST_WORDS)
+    facts: tuple[int, ...] = Field(max_length=_MOST_FACTS)
 
 
 async def worded_by_model(text: str, facts: Sequence[str], model: Model) -> list[str] | None:
@@ -57,17 +54,10 @@ async def worded_by_model(text: str, facts: Sequence[str], model: Model) -> list
 
 async def answered_by_model(session: Session, text: str, facts: Sequence[str]) -> list[str] | None:
     """By the model that is set; None where none is."""
-    from agents.bus.run import Listener
-    from zuno_tui.session.debate import live_model, with_keys
-    from zuno_tui.settings.debates import debate_settings
+    from zuno_tui.session.trade_models import open_models
 
-    settings = debate_settings(session.settings, os.environ, profile=None, deterministic=False)
-    if settings.model is None:
-        return None
-    settings = replace(settings, model=await with_keys(settings.model))
-    with session.open_store() as store:
-        async with live_model(settings, store, Listener()) as (model, _budget):
-            return None if model is None else await worded_by_model(text, facts, model)
+    async with open_models(session) as models:
+        return None if models.chat is None else await worded_by_model(text, facts, models.chat)
 
 
 def _prompt(text: str, facts: Sequence[str]) -> ModelPrompt:
