@@ -30,7 +30,7 @@ from chain.positions.portfolio import price_words
 from chain.read.block_reader import OneBlock, sound_answers
 from chain.read.gas import Weight, read_gas_cost
 from chain.rpc import requests
-from chain.rpc.errors import RpcError, RpcRefused, StaleHead
+from chain.rpc.errors import LogsTooNarrow, RpcError, RpcRefused, StaleHead
 from chain.tokens.listed import listed_token
 
 if TYPE_CHECKING:
@@ -132,6 +132,8 @@ class WatchReader:
         self.sources = sources
         self._memory = sources.memory
         self._volatilities: dict[PoolId, Volatility] = {}
+        self._unmeasured: set[PoolId] = set()
+        """Pools whose swaps no endpoint gives: within the hour they are not asked for again."""
         self._volatilities_read: float | None = None
         self._collect_wei: int | None = None
         self._gas_read: float | None = None
@@ -270,12 +272,18 @@ class WatchReader:
         unknown = {pool: one for pool, one in pools.items() if pool not in self._volatilities}
         if not still_fresh(self._volatilities_read, VOLATILITY_KEPT_SECONDS, now):
             unknown = dict(pools)
+            self._unmeasured.clear()
             self._volatilities_read = now
+        unknown = {pool: one for pool, one in unknown.items() if pool not in self._unmeasured}
         if not unknown:
             return
         # A rule that lacks it stays silent; what is certain must not wait for it.
-        with suppress(RpcError):
+        try:
             self._volatilities |= await self._read_volatilities(unknown, head, now)
+        except (LogsTooNarrow, RpcRefused):
+            self._unmeasured |= unknown.keys()
+        except RpcError:
+            return
 
     async def _read_volatilities(
         self, pools: Mapping[PoolId, PoolSnapshot], head: Block, now: float

@@ -107,6 +107,15 @@ async def test_an_hour_of_the_desk_without_an_archive_takes_few_calls(tmp_path: 
     assert hour.calls <= 600
 
 
+async def test_what_an_endpoint_never_gives_is_not_asked_for_at_every_poll(tmp_path: Path) -> None:
+    walk = ProviderWalk(profile_named("alchemy free"), [0.1], QUIET)
+    await walk.cost(lambda: walk.open_desk(tmp_path, 1))
+    few = await walk.cost(lambda: walk.open_desk(tmp_path, 60))
+    many = await walk.cost(lambda: walk.open_desk(tmp_path, 360))
+    # Ten reads of the desk and five polls of the watch, of two calls each.
+    assert many.calls - few.calls <= 35
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("profile", SERVING, ids=lambda one: one.name)
 async def test_table(profile: Profile, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
