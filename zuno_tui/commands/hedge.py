@@ -31,7 +31,7 @@ async def _answer(session: Session, asked: Hedge) -> CommandAnswer:
 
 def _read(said: Remaining) -> Hedge:
     token_id = said.position()
-    said.end("position", "delta", "of", "the")
+    said.end("position", "delta", "of", "the", "my", "against", "from", "a", "fall", "losses")
     return Hedge(token_id)
 
 
@@ -41,6 +41,15 @@ COMMAND = Command(
     group=Group.POSITION,
     intent=Hedge,
     answer=_answer,
-    verbs=(Verb("hedge", _read, "hedge ID", names="positions", possible=with_positions),),
+    verbs=(
+        Verb(
+            "hedge",
+            _read,
+            "hedge ID",
+            spoken=("should i hedge", "how much should i hedge of", "protect"),
+            names="positions",
+            possible=with_positions,
+        ),
+    ),
     suggest=of_selected(Hedge),
 )

@@ -9,6 +9,8 @@ from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
 from zuno_tui.commands.possible import always
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from zuno_tui.phrases.remaining import Remaining
     from zuno_tui.session.session import Session
     from zuno_tui.shown.answer import CommandAnswer
@@ -70,12 +72,39 @@ def _read(said: Remaining) -> Trade:
     return Trade(read_subject(subject), mode or "swing")
 
 
+def _reading(subject: str) -> Callable[[Remaining], Trade]:
+    def read(said: Remaining) -> Trade:
+        said.end("me", "us", "so", "far", "now", "doing")
+        return Trade(subject)
+
+    return read
+
+
 COMMAND = Command(
     name="trade",
     does="let the trade desk argue about a coin, or ask how its trades stand",
     group=Group.PLAN,
     intent=Trade,
     answer=_answer,
-    verbs=(Verb("trade", _read, "trade SYMBOL|status|report|memory|why"),),
+    verbs=(
+        Verb(
+            "trade",
+            _read,
+            "trade SYMBOL|status|report|memory|why",
+            spoken=("should i trade",),
+        ),
+        Verb(
+            "trades",
+            _reading("status"),
+            does="what the trade desk holds, and what waits",
+            spoken=("my trades", "show my trades", "how are my trades", "open trades"),
+        ),
+        Verb(
+            "lessons",
+            _reading("memory"),
+            does="what ended trades have taught",
+            spoken=("what did my trades teach", "what have my trades taught"),
+        ),
+    ),
     suggest=always("trade ETH", Trade("status")),
 )

@@ -66,6 +66,7 @@ class Dispatcher:
         embedded = desk_context.session.network.clock == "head"
         self._market = MarketClock(desk_context) if embedded else None
         deciding = self._market if desk_context.opening.demo else None
+        self._deciding = deciding
         self._debates = Debates(desk_context, self.card)
         self._approvals = Approvals(desk_context, self.card, deciding)
         self._signing = Signing(desk_context, self.card, self._happened)
@@ -121,6 +122,8 @@ class Dispatcher:
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
+        if self._trades is not None:
+            self._trades.close()
 
     def noticed(self, head: Block) -> None:
         """What is approved ends by the network's clock, whether anybody looks or not."""
@@ -172,7 +175,7 @@ class Dispatcher:
         if self._trades is None:
             from zuno_tui.desk.trades import Trades
 
-            self._trades = Trades(self._desk_context)
+            self._trades = Trades(self._desk_context, self._deciding)
         return self._trades
 
     def _trade(self, asked: Trade) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from agents.trade.limits import DeskLimits
 from agents.trade.payloads import TradePlanReady
 from agents.trade.terms import TradeMode
+from chain.rpc.errors import RpcError
 from zuno_tui.commands.running.trade import (
     TRADE_WORD,
     progress_words,
@@ -41,12 +44,14 @@ if TYPE_CHECKING:
     from zuno_tui.commands.hedge import Hedge
     from zuno_tui.commands.trade import Trade
     from zuno_tui.desk.context import DeskContext
+    from zuno_tui.desk.market import EmbeddedMarket
     from zuno_tui.gate.trades import ApprovedTrade
     from zuno_tui.shown.trade.views import TradeRunView
 
 RUN, SENDING = "trade", "send"
 _PATIENCE = 900.0
 _READ_PATIENCE = 60.0
+_DECIDING = float(DeskLimits().plan_seconds)
 
 
 class _Waiting(Struct, frozen=True):
@@ -57,8 +62,11 @@ class _Waiting(Struct, frozen=True):
 
 
 class Trades:
-    def __init__(self, desk_context: DeskContext) -> None:
+    def __init__(self, desk_context: DeskContext, market: EmbeddedMarket | None = None) -> None:
         self._desk_context = desk_context
+        self._market = market
+        """In the demo, whose market leaves a person no time to decide."""
+        self._deciding: asyncio.TimerHandle | None = None
         self._view: TradeRunView | None = None
         self.changed_at = 0.0
         self._asked: _Waiting | None = None
@@ -67,6 +75,10 @@ class Trades:
     def plan_id(self) -> str | None:
         """The plan of the run that was shown last."""
         return None if self._view is None else self._view.plan_id or None
+
+    def close(self) -> None:
+        if self._deciding is not None:
+            self._deciding.cancel()
 
     def trade(self, asked: Trade) -> None:
         self._start(asked.subject, asked.subject, asked.mode, None, asked.twin)
@@ -140,6 +152,7 @@ class Trades:
         session = desk_context.session
         try:
             hedge = None
+            await self._give_time()
             if token_id is not None:
                 hedge = await read_hedged(session, desk_context.sources, token_id)
             async with open_trading(session) as trading:
@@ -155,11 +168,15 @@ class Trades:
                 )
         except asyncio.CancelledError:
             self._failed(hearing, "it was ended before there was a plan")
+            await self._decided()
             raise
         except Exception as error:
             self._failed(hearing, fault_words(error))
+            await self._decided()
             raise
         plan, failure = done.ended.plan, done.ended.failure
+        if plan is None or not plan.orders:
+            await self._decided()
         if plan is None:
             at = "" if failure is None else f"it ended at {failure.stage}: {failure.reason}"
             self._failed(hearing, at)
@@ -200,6 +217,7 @@ class Trades:
         except Exception as error:
             self._end(asked.hash, fault_words(error))
             raise
+        await self._decided()
         lines = tuple(progress_words(one, asked.plan.coin) for one in sent)
         self._follow(asked.plan.plan_id, "", (f"Sent to {waiting.approval.venue}.", *lines))
         refused = any(one.state.value == "refused" for one in sent)
@@ -210,6 +228,30 @@ class Trades:
                 "bad" if refused else "good",
                 f"zuno apply {asked.plan.plan_id}",
             )
+        )
+
+    async def _give_time(self) -> None:
+        if self._market is None:
+            return
+        await self._market.give_time()
+        if self._deciding is not None:
+            self._deciding.cancel()
+        self._deciding = asyncio.get_running_loop().call_later(_DECIDING, self._late)
+
+    async def _decided(self) -> None:
+        """The demo's market goes on at its own speed; a chain that is gone has none."""
+        if self._deciding is not None:
+            self._deciding.cancel()
+            self._deciding = None
+        if self._market is not None:
+            with suppress(RpcError):
+                await self._market.go_on()
+
+    def _late(self) -> None:
+        """Nobody decided while the plan was good."""
+        self._deciding = None
+        self._desk_context.jobs.start(
+            "market", "The market goes on", lambda _: self._decided(), seconds=_READ_PATIENCE
         )
 
     def _pictured(self, view: TradeRunView) -> TradeRunView:

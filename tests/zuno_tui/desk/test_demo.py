@@ -10,7 +10,15 @@ from tests.zuno_tui.desk.sitting import opening, sitting
 from zuno_tui.commands.apply import Apply
 from zuno_tui.commands.approve import Approve
 from zuno_tui.commands.collect import CollectFees
-from zuno_tui.desk.events import ConfirmationAsked, HintChanged, PlanChanged, PositionsChanged
+from zuno_tui.commands.hedge import Hedge
+from zuno_tui.commands.trade import Trade
+from zuno_tui.desk.events import (
+    ConfirmationAsked,
+    HintChanged,
+    PlanChanged,
+    PositionsChanged,
+    TradeChanged,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,3 +60,18 @@ async def test_the_market_waits_while_a_person_decides(
     assert "Reading the chain" in hints[0]
     assert any("type apply" in words for words in hints)
     assert hints[-1].startswith("Applied.")
+
+
+@pytest.mark.usefixtures("hurrying")
+async def test_the_market_waits_while_a_person_decides_on_a_trade(
+    devnet: DevnetReady, node: Node, tmp_path: Path
+) -> None:
+    token_id = node("zuno_status")["positions"]["healthy"]
+    async with sitting(opening(tmp_path, devnet.url, demo=True)) as desk:
+        await desk.ask(Hedge(token_id))
+        told = await desk.until(TradeChanged, lambda told: bool(told.view.verdict))
+        await desk.desk.idle()
+        assert node("zuno_status")["speed"] == (1 if told.view.next_phrase else 60)
+        await desk.ask(Trade("DOGE"))
+        await desk.desk.idle()
+        assert node("zuno_status")["speed"] == 60, "there is nothing to decide"

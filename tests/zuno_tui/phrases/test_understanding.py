@@ -23,6 +23,7 @@ from zuno_tui.commands.doctor import Doctor
 from zuno_tui.commands.exit_drill import ExitDrill
 from zuno_tui.commands.explain import ExplainPlan
 from zuno_tui.commands.export import ExportPlan
+from zuno_tui.commands.hedge import Hedge
 from zuno_tui.commands.help import Help
 from zuno_tui.commands.increase import IncreasePosition
 from zuno_tui.commands.inspect import Inspect
@@ -42,6 +43,7 @@ from zuno_tui.commands.revoke import Revoke
 from zuno_tui.commands.scorecard import ShowScorecard
 from zuno_tui.commands.show import Show
 from zuno_tui.commands.simulate import SimulatePlan
+from zuno_tui.commands.trade import Trade
 from zuno_tui.commands.unwrap import UnwrapEth
 from zuno_tui.commands.wallet import UseWallet
 from zuno_tui.commands.wrap import WrapEth
@@ -111,6 +113,14 @@ UNDERSTOOD: list[tuple[str, Intent]] = [
     ("revoke all", Revoke(everything=True)),
     ("revoke USDC permit2", Revoke("USDC", "permit2")),
     ("outbox", Show("outbox")),
+    ("trade desk", Show("trade")),
+    ("trade ETH position", Trade("ETH", "position")),
+    ("should I trade ETH?", Trade("ETH")),
+    ("how are my trades?", Trade("status")),
+    ("what did my trades teach me?", Trade("memory")),
+    ("hedge 7", Hedge(7)),
+    ("should I hedge 7?", Hedge(7)),
+    ("protect 7 against a fall", Hedge(7)),
     ("outbox cancel plan_00ff", OpenOutbox("cancel", "plan_00ff")),
     ("outbox resolve", OpenOutbox("resolve")),
     ("cancel transaction", OpenOutbox("cancel")),
