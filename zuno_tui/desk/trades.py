@@ -222,6 +222,8 @@ class Trades:
         self._follow(asked.plan.plan_id, "", (f"Sent to {waiting.approval.venue}.", *lines))
         refused = any(one.state.value == "refused" for one in sent)
         self._end(asked.hash, "; ".join(lines))
+        _, document = stored_trade(self._desk_context.session, asked.plan.plan_id)
+        await report_run(self._desk_context.session, asked.plan, document, lines)
         self._desk_context.tell(
             Said(
                 f"{asked.plan.plan_id}: {'; '.join(lines)}",

@@ -82,7 +82,10 @@ async def test_a_run_is_reported_in_text_json_and_picture_and_sent_once(tmp_path
         assert telegram.taken == [], "Telegram was down"
         assert await send_waiting(session.home, _telegram(session)) == ""
         assert await send_waiting(session.home, _telegram(session)) == ""
-    (sent,) = telegram.taken
+        await report_run(session, plan, document, ("sell 0.374 ETH: filled",))
+        assert "filled" in files.text.read_text("utf-8")
+    sent, after = telegram.taken
+    assert "filled" in after.text
     assert (sent.method, sent.photo, sent.body["chat_id"]) == ("sendPhoto", PNG, CHAT)
     assert plan.plan_id in sent.text
     assert plan.decision.value in sent.text

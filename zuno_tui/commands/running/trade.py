@@ -90,7 +90,7 @@ def apply_run(session: Session, arguments: Namespace) -> int:
 
 
 async def _applied(session: Session, arguments: Namespace) -> int:
-    plan, _ = stored_trade(session, arguments.plan_id)
+    plan, document = stored_trade(session, arguments.plan_id)
     async with open_trading(session) as trading:
         waiting = await waiting_trade(trading, plan, arguments.confirm)
         for line in waiting_lines(waiting):
@@ -104,8 +104,10 @@ async def _applied(session: Session, arguments: Namespace) -> int:
         with may_have_sent():
             sent = await apply_trade(trading, waiting)
     refused = [one for one in sent if one.state.value == "refused"]
+    lines = tuple(progress_words(one, plan.coin) for one in sent)
+    await report_run(session, plan, document, lines)
     answer = CommandAnswer(
-        lines=tuple(progress_words(one, plan.coin) for one in sent),
+        lines=lines,
         document={"planId": plan.plan_id, "orders": [_progress_document(one) for one in sent]},
         remarks=("See how it stands: zuno trade status",),
         code=FAILED if refused else DONE,

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agents.monitor.chat.bot import ChatReply, send_reply
 from agents.monitor.deliver.bot_connection import BotConnection
@@ -49,16 +50,21 @@ def report_files(home: Home, plan_id: str) -> ReportFiles:
     )
 
 
-async def report_run(session: Session, plan: TradePlan, document: PlanDocument) -> None:
-    """Keep the report and send it; a plan is no worse for a report that fails."""
+async def report_run(
+    session: Session, plan: TradePlan, document: PlanDocument, sent: tuple[str, ...] = ()
+) -> None:
+    """Keep the report and send it, of the plan or of what was sent for it.
+
+    A plan is no worse for a report that fails.
+    """
     try:
-        _keep(session, plan, document)
+        _keep(session, plan, document, sent)
     except OSError as error:
         session.narrate(f"The report of {plan.plan_id} was not kept: {error.strerror}.")
         return
     telegram = report_channel(session)
     if telegram is not None:
-        view = run_of_plan(plan, "")
+        view = replace(run_of_plan(plan, ""), progress=sent)
         message = "\n".join(unclickable(line) for line in message_lines(view))
         write_atomically(_marker(session.home, plan.plan_id), message.encode())
         trouble = await send_waiting(session.home, telegram)
@@ -66,7 +72,9 @@ async def report_run(session: Session, plan: TradePlan, document: PlanDocument) 
             session.narrate(f"{trouble} It is sent with the next one, or by: zuno telegram")
 
 
-def report_lines(plan: TradePlan, document: PlanDocument, width: int) -> list[str]:
+def report_lines(
+    plan: TradePlan, document: PlanDocument, width: int, sent: tuple[str, ...] = ()
+) -> list[str]:
     """All that is shown of a run, and all that was said in it."""
     turns = document.get("transcript")
     said = [
@@ -74,7 +82,8 @@ def report_lines(plan: TradePlan, document: PlanDocument, width: int) -> list[st
         for turn in (turns if isinstance(turns, list) else [])
         if isinstance(turn, dict)
     ]
-    return [*run_lines(run_of_plan(plan, ""), width), "", *said]
+    view = replace(run_of_plan(plan, ""), progress=sent)
+    return [*run_lines(view, width), "", *said]
 
 
 def report_channel(session: Session) -> TelegramSettings | None:
@@ -113,11 +122,12 @@ def chart_of(home: Home, plan_id: str) -> bytes | None:
     return None
 
 
-def _keep(session: Session, plan: TradePlan, document: PlanDocument) -> None:
+def _keep(session: Session, plan: TradePlan, document: PlanDocument, sent: tuple[str, ...]) -> None:
     files = report_files(session.home, plan.plan_id)
-    text = "\n".join(report_lines(plan, document, _WIDTH))
+    text = "\n".join(report_lines(plan, document, _WIDTH, sent))
+    whole = json_text({**document, "sent": list(sent)})  # type: ignore[dict-item]
     write_atomically(files.text, f"{text}\n".encode())
-    write_atomically(files.document, f"{json_text(document)}\n".encode())  # type: ignore[arg-type]
+    write_atomically(files.document, f"{whole}\n".encode())
     drawn = session.home.records / f"{document.get('requestId')}.png"
     with suppress(FileNotFoundError):
         write_atomically(files.chart, drawn.read_bytes())
