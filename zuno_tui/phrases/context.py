@@ -31,6 +31,8 @@ class SpokenPosition(Struct, frozen=True):
     fees: Fraction | None = None
     result: Fraction | None = None
     """Against holding."""
+    price: Fraction | None = None
+    """Of its pool, as its range is written."""
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -90,6 +92,7 @@ def held_positions(rows: Iterable[PositionRow]) -> tuple[SpokenPosition, ...]:
             _figure(row.value),
             _figure(row.fees),
             _figure(row.against_holding),
+            _figure(row.price),
         )
         for row in rows
     )

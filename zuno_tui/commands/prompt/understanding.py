@@ -20,10 +20,12 @@ from zuno_tui.commands.backtest import RunBacktest
 from zuno_tui.commands.create import CreatePosition
 from zuno_tui.commands.help import Help
 from zuno_tui.commands.history import ShowHistory
+from zuno_tui.commands.increase import IncreasePosition
 from zuno_tui.commands.inspect import Inspect
 from zuno_tui.commands.price import ShowPrice
 from zuno_tui.commands.prompt.several import SeveralIntents
 from zuno_tui.commands.registry import registry
+from zuno_tui.commands.swap import SwapTokens
 from zuno_tui.commands.what_if import WhatIf
 from zuno_tui.phrases.create_phrase import parse_create
 from zuno_tui.phrases.named_networks import network_called
@@ -39,8 +41,8 @@ from zuno_tui.phrases.spoken.asking import no_such_position
 from zuno_tui.phrases.spoken.grammar import spoken_meaning
 from zuno_tui.phrases.spoken.meaning import AnsweredPhrase, Rephrased
 from zuno_tui.phrases.spoken.number_words import with_scales
-from zuno_tui.phrases.spoken.questions import called
-from zuno_tui.phrases.spoken.sentence import ALIASES
+from zuno_tui.phrases.spoken.sentence import ALIASES, STABLE
+from zuno_tui.phrases.spoken.targets import called, held_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,6 +77,7 @@ _BETWEEN = frozenset(("me", "my", "the", "all", "us"))
 _SHORTEST_MENDED = 4
 _ONLY_EXACT = frozenset(("apply", "approve"))
 """Never what a slip of the fingers may have meant."""
+_DOLLARS = frozenset(("DOLLAR", "DOLLARS", "USD", "BUCKS", "CASH", "STABLES"))
 _BARE_POSITION = re.compile(r"#?[0-9]{1,77}", re.ASCII)
 
 
@@ -153,17 +156,46 @@ def _told_otherwise(
     if isinstance(intent, RunBacktest) and intent.bars is not None and not intent.bars.suffix:
         unnamed = _by_verb(("backtest",), context)
         return Interpretation(misunderstood=unnamed) if isinstance(unnamed, Misunderstood) else None
+    if isinstance(intent, SwapTokens):
+        dollars = intent.bought.upper() in _DOLLARS
+        return _for_which_dollars(intent, context) if dollars else None
+    if isinstance(intent, IncreasePosition):
+        return _in_other_token(intent, words, context)
     if isinstance(intent, Help):
         known = intent.topic is None or intent.topic in registry().phrases()
         return None if known else _by_sentence(words, context)
-    if not isinstance(intent, CreatePosition) or _readable(intent, context):
+    return _opened_otherwise(intent, words, context) if isinstance(intent, CreatePosition) else None
+
+
+def _opened_otherwise(
+    intent: CreatePosition, words: tuple[str, ...], context: PhraseContext
+) -> Interpretation | None:
+    if _readable(intent, context):
         return None
     found = _by_sentence(words, context)
     if found is None or found.misunderstood is not None:
         return None
     opened = [one for one in found.intents if isinstance(one, CreatePosition)]
-    read = all(_readable(one, context) for one in opened) and len(opened) == len(found.intents)
-    return found if read else None
+    read = all(_readable(one, context) for one in opened)
+    others = any(leads_to_signature(one) for one in found.intents if one not in opened)
+    return found if read and not others else None
+
+
+def _for_which_dollars(intent: SwapTokens, context: PhraseContext) -> Interpretation:
+    """`sell 1 weth for dollars`: each of them is a token of its own."""
+    held = dict.fromkeys(symbol for one in context.held or () for symbol in one.symbols)
+    choices = (replace(intent, bought=symbol).twin for symbol in held if symbol in STABLE)
+    return Interpretation(question="For which token?", choices=tuple(choices))
+
+
+def _in_other_token(
+    intent: IncreasePosition, words: tuple[str, ...], context: PhraseContext
+) -> Interpretation | None:
+    """What is said of a token the position does not hold by that name: BTC, or ETH for WETH."""
+    held = held_as(intent.token_id, context)
+    if held is None or intent.token is None or intent.token.upper() in held.symbols:
+        return None
+    return None if intent.token.startswith("0x") else _by_sentence(words, context)
 
 
 def _readable(intent: CreatePosition, context: PhraseContext) -> bool:
@@ -190,10 +222,17 @@ def _by_verb(words: tuple[str, ...], context: PhraseContext) -> Intent | Misunde
 
 def _by_symbol(intent: Intent, context: PhraseContext) -> Intent:
     """A token that is only asked about, by the symbol it has where the wallet holds it."""
+    if isinstance(intent, SwapTokens):
+        return replace(
+            intent, sold=_called(intent.sold, context), bought=_called(intent.bought, context)
+        )
     if isinstance(intent, ShowPrice | SetPriceAlert | WhatIf) and intent.symbol is not None:
-        known = intent.symbol.upper() in ALIASES
-        return replace(intent, symbol=called(intent.symbol, context)) if known else intent
+        return replace(intent, symbol=_called(intent.symbol, context))
     return intent
+
+
+def _called(symbol: str, context: PhraseContext) -> str:
+    return called(symbol, context) if symbol.upper() in ALIASES else symbol
 
 
 def _by_sentence(words: tuple[str, ...], context: PhraseContext) -> Interpretation | None:

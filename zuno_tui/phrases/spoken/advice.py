@@ -15,7 +15,7 @@ from zuno_tui.phrases.spoken.targets import (
     held_as,
     positions_meant,
 )
-from zuno_tui.phrases.spoken.topics import Topic
+from zuno_tui.phrases.spoken.topics import DEEDS, Topic
 
 if TYPE_CHECKING:
     from zuno_tui.phrases.context import PhraseContext
@@ -38,11 +38,14 @@ def _width(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
 
 
 def _recommend(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
-    if not sentence.has(*_ADVICE):
+    # "Go aggressive on 30" names a profile and nothing else to do with it.
+    profiled = bool(sentence.ids and sentence.profile) and not sentence.has(*DEEDS)
+    if not (sentence.has(*_ADVICE) or profiled):
         return None
     meant = _on_cursor(sentence, context)
     named = positions_meant(sentence, context).said
-    if not named and sentence.first is Topic.WHAT and "which" in sentence.words:
+    which = sentence.first is Topic.WHAT and "which" in sentence.words
+    if which and not (sentence.ids or sentence.tokens):
         return Rephrased(("positions",))
     if not named and sentence.has(Topic.SHOULD) and "anything" in sentence.words:
         return Rephrased(("alerts",))

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from zuno_tui.phrases.phrase_error import NotReadYetError
 from zuno_tui.phrases.spoken.meaning import AnsweredPhrase, AskedBack, Rephrased
-from zuno_tui.phrases.spoken.questions import called
-from zuno_tui.phrases.spoken.targets import positions_meant
+from zuno_tui.phrases.spoken.targets import called, positions_meant
 from zuno_tui.phrases.spoken.topics import Topic
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def _mute(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
 
 def _no_more(sentence: Sentence) -> bool:
     """`no more notifications for 38`."""
-    ended = "no more" in sentence.text or sentence.words[:1] == ("stop",)
+    ended = "no more" in sentence.text or sentence.first is Topic.NOT
     return ended and sentence.has(Topic.ALERTS, Topic.ALERT)
 
 

@@ -10,21 +10,22 @@ DEED_FORMS: dict[Topic, str] = {
         "harvesting, skim, reap, gather, grab, sweep, bank, pocket, pick up, reaping, cash in"
     ),
     Topic.COMPOUND: (
-        "comp, cmpd, re-add, recycle, plough, plow, reinvesting, compounded in, compound, "
-        "compounding, recompound, re-compound, reinvest, re-invest, restake, autocompound, "
-        "auto-compound, auto compound, plow back, plough back, roll back in"
+        "reuse, re-use, comp, cmpd, re-add, recycle, plough, plow, reinvesting, compounded in, "
+        "compound, compounding, recompound, re-compound, reinvest, re-invest, restake, "
+        "autocompound, auto-compound, auto compound, plow back, plough back, roll back in"
     ),
     Topic.LEAVE: (
-        "done with, i am done with, finished with, through with, wrap up, unload, offload, quit "
-        "position, end position, tear down, close entirely, get me out, get me completely out, "
-        "take me out, exit out, "
-        "close, closing, close out, close down, exit, exiting, unwind, liquidate, kill, nuke, "
-        "bail, bail out, dump, terminate, shut, shut down, get out, getting out, get rid, pull "
-        "out, pull plug, cash out, wind down, eject, burn, i want out, want out, abandon, scrap, "
-        "ditch, zero out, stop lping, stop providing, close up, drain"
+        "done with, i am done with, finished with, through with, wrap up, unload, offload, "
+        "quit position, end position, tear down, close entirely, get me out, get me completely "
+        "out, take me out, exit out, close, closing, close out, close down, exit, exiting, "
+        "unwind, liquidate, kill, nuke, bail, bail out, dump, terminate, shut, shut down, get "
+        "out, getting out, get rid, pull out, pull plug, cash out, wind down, eject, burn, i "
+        "want out, want out, abandon, scrap, ditch, zero out, stop lping, stop providing, close "
+        "up, drain"
     ),
     Topic.TAKE: (
-        "withdraw, withdrawing, take, taking, pull, pulling, take out, redeem, yank, rip, rip out"
+        "pay out, payout, withdraw, withdrawing, take, taking, pull, pulling, take out, redeem, "
+        "yank, rip, rip out"
     ),
     Topic.LESS: (
         "free up, unlock, less, unstake, pare, pare down, pare back, ease out, decreasing, "
@@ -33,40 +34,43 @@ DEED_FORMS: dict[Topic, str] = {
         "de-risk, cut back, slim down, cut down, size down, scale, sell down"
     ),
     Topic.MORE: (
-        "bigger, enlarge, top-off, adding, increasing, pour, dump in, stack, reinforce, allocate, "
-        "chuck, toss, pile, add, increase, supply, invest, boost, inject, throw, feed, zap, top "
-        "up, top-up, topup, top, scale up, beef up, size up, contribute, grow, fund, deposit, "
-        "bump, load, fill, top off, all in, max out, buff, raise"
+        "bigger, enlarge, top-off, adding, increasing, pour, dump in, stack, reinforce, "
+        "allocate, chuck, toss, pile, add, increase, supply, invest, boost, inject, throw, feed, "
+        "zap, top up, top-up, topup, top, scale up, beef up, size up, contribute, grow, fund, "
+        "deposit, bump, load, fill, top off, all in, max out, buff, raise, more liquidity, more "
+        "into, more in"
     ),
     Topic.PUT: "put, stick, park, place",
     Topic.DOUBLE: "double, double down, triple",
     Topic.OPEN: (
-        "build, lp with, set up lp, set up an lp, go in with, enter position, spin up, establish, "
-        "open, opening, create, creating, mint, provide, providing, start, deploy, launch, set up "
-        "a position, set up position, make a position, make position, enter, lping, start lping, "
-        "lp into, to lp, go lp"
+        "build, lp with, set up lp, set up an lp, go in with, enter position, spin up, "
+        "establish, open, opening, create, creating, mint, provide, providing, start, deploy, "
+        "launch, set up a position, set up position, make a position, make position, enter, "
+        "lping, start lping, lp into, to lp, go lp"
     ),
     Topic.NEW: "new, fresh, another position",
     Topic.MOVE: (
-        "retarget, re-target, nudge, bring back in range, get back in range, rebalance, "
-        "rebalancing, re-balance, recenter, recentre, re-center, re-centre, re-range, rerange, "
-        "move, moving, shift, reposition, adjust, readjust, optimise, optimize, optimizing, fix, "
-        "fixing, realign, tune, roll, back in range, back into range, relocate, slide, center, "
-        "centre"
+        "drag, put back in range, bring back into range, retarget, re-target, nudge, bring back "
+        "in range, get back in range, rebalance, rebalancing, re-balance, recenter, recentre, "
+        "re-center, re-centre, re-range, rerange, move, moving, shift, reposition, adjust, "
+        "readjust, optimise, optimize, optimizing, fix, fixing, realign, tune, roll, back in "
+        "range, back into range, relocate, slide, center, centre"
     ),
     Topic.WIDTH: (
-        "extend, stretch, +/-, plus minus, plus/minus, plus or minus, ±, widen, narrow, tighten, "
-        "broaden, wider, narrower, tighter, widening, expand, concentrate, squeeze"
+        "extend, stretch, widen, narrow, tighten, broaden, wide, tight, wider, narrower, "
+        "tighter, widening, expand, concentrate, squeeze"
     ),
     Topic.ADVISE: (
-        "agents say, agents think, agents say about, earn again, now what, your advice, range is "
-        "best, best thing, best range, right range, better range, good range, optimal range, "
-        "ideal range, optimum, rec, reco, recs, too tight, too wide, too narrow, too broad, "
-        "second opinion, your view, your take, your call, best to do, what is best, best move, "
-        "best course, best thing to do, verdict, worth doing, recommend, recommendation, "
-        "recommendations, suggest, suggestion, suggestions, advise, advice, opinion, thoughts, "
-        "think, what now, what next, analyse, analyze, evaluate, review, assess, argue, debate, "
-        "worth it, make sense, time to, good idea"
+        "idea, ideas, any idea, any ideas, tip, tips, decide, decide about, decision, thinking, "
+        "ask agents, ask your agents, let agents, have agents, new range, another range, "
+        "different range, fresh range, agents say, agents think, agents say about, earn again, "
+        "now what, your advice, range is best, best thing, best range, right range, better "
+        "range, good range, optimal range, ideal range, optimum, rec, reco, recs, too tight, too "
+        "wide, too narrow, too broad, second opinion, your view, your take, your call, best to "
+        "do, what is best, best move, best course, best thing to do, verdict, worth doing, "
+        "recommend, recommendation, recommendations, suggest, suggestion, suggestions, advise, "
+        "advice, opinion, thoughts, think, what now, what next, analyse, analyze, evaluate, "
+        "review, assess, argue, debate, worth it, make sense, time to, good idea"
     ),
     Topic.SWAP: (
         "ape, rotate, change into, swapping, converting, offload into, swap, convert, exchange, "
@@ -76,22 +80,22 @@ DEED_FORMS: dict[Topic, str] = {
     Topic.WRAP: "wrapped, wrapping, wrap",
     Topic.UNWRAP: "unwrapped, unwrapping, unwrap",
     Topic.ALERT: (
-        "holler, give a shout, give me a shout, flag, alert, notify, warn, ping, remind, message, "
-        "text, buzz, wake, wake up, let know, heads up, shout, alarm, notification when, set "
-        "alarm, email, sms, telegram, dm, mail, let us know"
+        "holler, give a shout, give me a shout, flag, alert, notify, warn, ping, remind, "
+        "message, text, buzz, wake, wake up, let know, heads up, shout, alarm, notification "
+        "when, set alarm, email, sms, telegram, dm, mail, let us know"
     ),
     Topic.TELL: "tell, say",
     Topic.MUTE: (
-        "do not bother, do not disturb, stop bothering, do not notify, do not alert, do not ping, "
-        "do not tell, no more alerts, no more notifications, stop notifications, stop spamming, "
-        "silent, shush, mute, muting, silence, snooze, quiet, hush, shut up, turn off, disable, "
-        "stop alerting, stop pinging, stop notifying, stop telling, stop warning, stop bugging, "
-        "stop alerts"
+        "do not warn, do not text, do not message, do not remind, do not buzz, do not bother, do "
+        "not disturb, stop bothering, do not notify, do not alert, do not ping, do not tell, no "
+        "more alerts, no more notifications, stop notifications, stop spamming, silent, shush, "
+        "mute, muting, silence, snooze, quiet, hush, shut up, turn off, disable, stop alerting, "
+        "stop pinging, stop notifying, stop telling, stop warning, stop bugging, stop alerts"
     ),
     Topic.UNMUTE: "unmute, unsilence, unsnooze, turn on, enable",
     Topic.ACKNOWLEDGE: (
-        "as seen, mark, as read, mark read, mark seen, mark as seen, i saw, saw it, seen it, read "
-        "it, ack, acknowledge, dismiss, clear, mark as read, got it, seen, noted"
+        "as seen, mark, as read, mark read, mark seen, mark as seen, i saw, saw it, seen it, "
+        "read it, ack, acknowledge, dismiss, clear, mark as read, got it, seen, noted"
     ),
     Topic.SHOW: (
         "zoom in on, zoom in, zoom into, zoom, focus on, focus, rundown, recap, snapshot, drill "
@@ -101,14 +105,20 @@ DEED_FORMS: dict[Topic, str] = {
         "breakdown, statement, take look, have look, a look, list view, screen, chart, table, "
         "watchlist"
     ),
-    Topic.KEEP: "hold, keep, leave, do nothing, do not touch, sit tight, stay",
+    Topic.KEEP: (
+        "hold, keep, leave, do nothing, do not touch, sit tight, stay, hands off, leave alone, "
+        "let it be, let be, let it ride, let ride, do not mess with, do not change, do not do "
+        "anything, untouched, as it is, as is"
+    ),
     Topic.UNDO: "undo, revert, rollback, roll back, take back, reverse",
     Topic.CANCEL: (
-        "drop it, drop that, nvm, nevermind, never mind, forget it, forget, forget about, scratch "
-        "that, scratch it, discard, call it off, call off, back out of plan, disregard, cancel "
-        "that, cancel, abort, no wait, wait stop, no stop, hold on"
+        "changed my mind, change my mind, stop wait, wait wait, wait no, no no, on second "
+        "thought, drop it, drop that, nvm, nevermind, never mind, forget it, forget, forget "
+        "about, scratch that, scratch it, discard, call it off, call off, back out of plan, "
+        "disregard, cancel that, cancel, abort, no wait, no wait stop, wait stop, no stop, hold "
+        "on"
     ),
-    Topic.HURRY: "speed up, speed-up, accelerate, bump",
+    Topic.HURRY: "faster, quicker, speed up, speed-up, accelerate, bump",
     Topic.REMOVE: "remove, delete, drop",
     Topic.SEND: "send, transfer, bridge",
     Topic.SWITCH: (
@@ -117,22 +127,23 @@ DEED_FORMS: dict[Topic, str] = {
     Topic.AGREE: (
         "make it happen, go for it, do that, do this, agree, i agree, i am ok with, fine by me, "
         "sounds good, accepted, ok with, fine with, i am fine with, yes, yep, yeah, do it, go, "
-        "go ahead, proceed, confirm, "
-        "confirmed, accept, agreed, sure, looks good, lgtm, ship it, make it so, y"
+        "go ahead, proceed, confirm, confirmed, accept, agreed, sure, looks good, lgtm, ship it, "
+        "make it so, y"
     ),
     Topic.SET: "set, change, make, update, edit, adjust to",
     Topic.APPLY: (
+        "send transaction, send tx, submit transaction, submit tx, send my transaction, "
         "broadcast, execute, submit, sign, sign it, send it, send it off, push it, push it "
         "through, fire away, fire it off, pull the trigger, pull trigger, sign and send, run it "
         "without asking, sign transaction, sign tx, apply, applying"
     ),
     Topic.APPROVE: "approved, approve, approving, approve of",
     Topic.QUIT: (
-        "log off, logging off, sign off, signing off, done for today, done for now, done for day, "
-        "all for today, all for now, call it day, call it a day, see you, see ya, cya, good "
+        "log off, logging off, sign off, signing off, done for today, done for now, done for "
+        "day, all for today, all for now, call it day, call it a day, see you, see ya, cya, good "
         "night, goodnight, gn, close app, close desk, close program, close window, close "
         "terminal, exit app, exit program, exit desk, exit terminal, leave desk, leave app, shut "
-        "app, shut down app, quit app, quit program, that is all for today, that is it for today, "
-        "that is all, bye, quit, leave the desk, log out, logout"
+        "app, shut down app, quit app, quit program, that is all for today, that is it for "
+        "today, that is all, bye, quit, leave the desk, log out, logout"
     ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zuno_tui.phrases.spoken.meaning import AskedBack, Rephrased
+from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
 from zuno_tui.phrases.spoken.topics import DEEDS, Topic
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _ASKED_FOR_HELP = (("how", "does", "this", "work"), ("what", "is", "this"), ("how",))
 _LEAVING_NOTHING = (("exit",), ("leave",))
+_FORGOTTEN = frozenset(("forget", "mind", "nvm", "nevermind", "disregard"))
 _OUT = (
     ("get", "out"),
     ("out",),
@@ -39,7 +40,8 @@ def _quit(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
 
 def _help(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     lost = sentence.has(Topic.HELP) and not _names_anything(sentence)
-    helped = sentence.words[:1] == ("help",) and not sentence.ids
+    named = sentence.ids or sentence.tokens or sentence.has(Topic.ADVISE)
+    helped = sentence.words[:1] == ("help",) and not named
     asked = sentence.words in _ASKED_FOR_HELP or helped or lost
     return Rephrased(("help",)) if asked else None
 
@@ -54,6 +56,8 @@ def _cancel(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None
     about = sentence.has(Topic.SENT, Topic.ALERT, Topic.ALERTS, Topic.PRICE_ALERTS)
     dropping = sentence.has(Topic.PLAN) and sentence.has(Topic.REMOVE)
     asked = sentence.first is Topic.CANCEL or dropping
+    if asked and sentence.ids and _FORGOTTEN & {*sentence.words} and not sentence.has(*DEEDS):
+        return AnsweredPhrase(NOTHING_DONE)
     if not asked or about or sentence.ids or sentence.tokens or sentence.numbers:
         return None
     return Rephrased(("cancel",))

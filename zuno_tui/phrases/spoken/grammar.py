@@ -9,11 +9,19 @@ from msgspec.structs import replace
 from zuno_tui.phrases.pieces import listed
 from zuno_tui.phrases.spoken.advice import ADVICE_RULES, INSPECTION_RULES
 from zuno_tui.phrases.spoken.alerts import ALERT_RULES
-from zuno_tui.phrases.spoken.meaning import AnsweredPhrase, AskedBack, Rephrased
+from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
 from zuno_tui.phrases.spoken.moves import MOVE_RULES
+from zuno_tui.phrases.spoken.negation import (
+    CORRECTING,
+    asked_of_rest,
+    before_denied_clause,
+    corrected,
+    declined,
+    without_refused_ids,
+)
 from zuno_tui.phrases.spoken.opening import OPENING_RULES
 from zuno_tui.phrases.spoken.questions import FIRST_RULES, LAST_RULES, QUESTION_RULES
-from zuno_tui.phrases.spoken.sentence import read_sentence
+from zuno_tui.phrases.spoken.sentence_reader import read_sentence
 from zuno_tui.phrases.spoken.targets import positions_meant
 from zuno_tui.phrases.spoken.topics import DEEDS, QUESTIONS, Topic
 
@@ -26,10 +34,16 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.spoken.sentence import Sentence
 
 _CHANGES: tuple[SentenceRule, ...] = (*OPENING_RULES, *MOVE_RULES)
-_ASKING = (*FIRST_RULES, *ALERT_RULES, *QUESTION_RULES)
+_ASKING: tuple[SentenceRule, ...] = (
+    corrected,
+    declined,
+    *FIRST_RULES,
+    *ALERT_RULES,
+    *QUESTION_RULES,
+)
 _ENDING = (*ADVICE_RULES, *LAST_RULES[:-1], *INSPECTION_RULES, *LAST_RULES[-1:])
-_NOTHING_DONE = "Nothing is done: what is to stay as it is needs no words."
-_CORRECTED = frozenset(("mean", "meant", "wait", "oops", "sorry"))
+_LOOKING = (Topic.SHOW, Topic.ALERTS, Topic.ALERT, Topic.OUT_OF_RANGE, Topic.IN_RANGE, Topic.FEES)
+_HAPPENED = (("has",), ("have",), ("did",))
 _REST = frozenset(("rest", "others", "remaining", "remainder"))
 _SIGNING = ("cancel transaction", "speed up", "revoke")
 
@@ -41,14 +55,25 @@ def spoken_meaning(words: Iterable[str], context: PhraseContext) -> SpokenMeanin
 
 
 def _meaning(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
+    if (wanted := before_denied_clause(sentence, context)) is not None:
+        return _meaning(wanted, context)
+    if (left := without_refused_ids(sentence)) is not None and left.has(*DEEDS):
+        return asked_of_rest(_meaning(left, context))
     if (asked := _first(_ASKING, sentence, context)) is not None:
         return _typed_exactly(asked, sentence)
-    if sentence.first not in QUESTIONS:
+    # "30 should go from 2850 to 3400" asks nothing.
+    told = sentence.prices is not None and sentence.words[0].lstrip("#").isdigit()
+    if sentence.first not in QUESTIONS or told:
         change = _first(_CHANGES, sentence, context)
         if change is not None:
             return _sure_of(change, sentence)
-        if sentence.has(Topic.NOT) and sentence.has(*DEEDS):
-            return AnsweredPhrase(_NOTHING_DONE)
+        untouched = sentence.first is Topic.NOT and not sentence.has(*_LOOKING)
+        if untouched or (sentence.has(Topic.NOT) and sentence.has(*DEEDS)):
+            return AnsweredPhrase(NOTHING_DONE)
+    elif sentence.words[:1] in _HAPPENED:
+        # "Has 36 come back in range?" asks what is; it wants nothing moved.
+        kept = tuple(topic for topic in sentence.topics if topic is not Topic.MOVE)
+        sentence = replace(sentence, topics=kept)
     elif sentence.has(*DEEDS) and not sentence.has(Topic.SHOW):
         advised = positions_meant(sentence, context)
         if advised.said and sentence.first is not Topic.WHAT:
@@ -66,13 +91,13 @@ def _first(
 def _sure_of(change: SpokenMeaning, sentence: Sentence) -> SpokenMeaning:
     """A change is what was typed and nothing else: no condition, no slip, no word unread."""
     if sentence.has(Topic.NOT):
-        return AnsweredPhrase(_NOTHING_DONE)
+        return AnsweredPhrase(NOTHING_DONE)
     if sentence.has(Topic.IF, Topic.LATER):
         return AskedBack(
             "Nothing is kept to be done later or on a condition. Now, or not at all? "
             "An alert can tell when: alert ETH below 3000"
         )
-    if isinstance(change, Rephrased) and _CORRECTED & set(sentence.words):
+    if isinstance(change, Rephrased) and CORRECTING & set(sentence.words):
         return AskedBack("Which is meant? Type it once more, alone.")
     unread = (*sentence.unknown, *sentence.mended)
     if isinstance(change, Rephrased) and (sentence.has(Topic.KEEP) or _REST & set(sentence.words)):

@@ -5,11 +5,14 @@ from __future__ import annotations
 from functools import cache
 
 from zuno_tui.phrases.spoken.deed_forms import DEED_FORMS
+from zuno_tui.phrases.spoken.plain import ARTICLES
 from zuno_tui.phrases.spoken.topics import Topic
 
 _FORMS: dict[Topic, str] = {
     **DEED_FORMS,
-    Topic.FEES: "fee, fees, rewards, reward, yield, interest, earnings, income, proceeds, winnings",
+    Topic.FEES: (
+        "fee, fees, rewards, reward, yield, interest, earnings, income, proceeds, winnings"
+    ),
     Topic.POSITIONS: (
         "how am i doing, am i doing, how are we doing, dashboard, where do i stand, do i stand, "
         "book, all lps, liquidity positions, positions, lps, what i have, what i have got, what "
@@ -35,18 +38,18 @@ _FORMS: dict[Topic, str] = {
         "holdings in wallet, wallet, balance, balances, tokens do i have, coins"
     ),
     Topic.GAS: (
-        "congested, congestion, network busy, chain busy, is network busy, fees like on chain, tx "
-        "fee, tx fees, transaction fee, transaction fees, transaction costs, tx costs, network "
-        "cost, network costs, chain fees, onchain fees, on-chain fees, gas cost, gas costs, gas "
-        "now, gas, gwei, base fee, network fee, network fees, gas price, gas prices, gas fee, gas "
-        "fees, transaction cost, tx cost, transact, to transact"
+        "congested, congestion, network busy, chain busy, is network busy, fees like on chain, "
+        "tx fee, tx fees, transaction fee, transaction fees, transaction costs, tx costs, "
+        "network cost, network costs, chain fees, onchain fees, on-chain fees, gas cost, gas "
+        "costs, gas now, gas, gwei, base fee, network fee, network fees, gas price, gas prices, "
+        "gas fee, gas fees, transaction cost, tx cost, transact, to transact"
     ),
     Topic.PRICE: (
         "px, spot, spot price, market price, quoted, at dollar, at one dollar, peg, pegged, "
         "depeg, depegged, depegging, off peg, on peg, mcap price, going for, trading at, ticker, "
         "price, prices, rate, quote, trading, trades, cost, costs"
     ),
-    Topic.WORTH: "worth, value, tvl, net worth, total value, size",
+    Topic.WORTH: "worth, value, tvl, size",
     Topic.EARNED: (
         "fees collected, collected so far, earn, earned, earning money, earnings, made, make "
         "money, did i make, do i make, did we make, have i made, am i making, making, profit, "
@@ -62,18 +65,19 @@ _FORMS: dict[Topic, str] = {
         "do, past moves, event log, timeline, history, everything that happened, activity, past "
         "activity, what happened so far, ledger"
     ),
-    Topic.TAXES: "csv, tax, taxes, tax report, export, spreadsheet, excel, accountant",
+    Topic.TAXES: "download, csv, tax, taxes, tax report, export, spreadsheet, excel, accountant",
     Topic.SENT: (
-        "stuck, resend, rebroadcast, did you send, was it sent, has it been sent, confirmed on "
-        "chain, mempool, unconfirmed, transaction, transactions, tx, txs, txn, txns, outbox, did "
-        "i send, waiting to be sent, waiting to send, to be sent, queued, pending, go through, "
-        "went through, confirmed yet"
+        "mined, mined yet, been mined, included yet, been included, landed yet, stuck, resend, "
+        "rebroadcast, did you send, was it sent, has it been sent, confirmed on chain, mempool, "
+        "unconfirmed, transaction, transactions, tx, txs, txn, txns, outbox, did i send, waiting "
+        "to be sent, waiting to send, to be sent, queued, pending, go through, went through, "
+        "confirmed yet"
     ),
     Topic.PLAN: (
-        "you about to do, are you about to do, come up with, did you come up with, "
-        "you come up with, proposed, the plan, on the table, "
-        "plan, proposal, options, alternatives, did you recommend, did you say, you recommended, "
-        "did you suggest, your recommendation, steps"
+        "on card, card say, card says, you about to do, are you about to do, come up with, did "
+        "you come up with, you come up with, proposed, the plan, on the table, plan, proposal, "
+        "options, alternatives, did you recommend, did you say, you recommended, did you "
+        "suggest, your recommendation, steps"
     ),
     Topic.NETWORK: "network, networks, chain, chains",
     Topic.ALLOWANCES: (
@@ -88,33 +92,33 @@ _FORMS: dict[Topic, str] = {
     Topic.DRILL: "exit drill, drill, if i have to",
     Topic.CONNECTION: (
         "so slow, too slow, lagging, laggy, is slow, diagnose, diagnostics, diagnostic, nothing "
-        "loads, not loading, does not load, will not load, nothing is loading, nothing works, not "
-        "working, offline, disconnected, health check, self test, self check, connectivity, "
-        "connected, app is broken, node down, sanity check, checkup, check-up, troubleshoot, rpc, "
-        "endpoint, connection, node"
+        "loads, not loading, does not load, will not load, nothing is loading, nothing works, "
+        "not working, offline, disconnected, health check, self test, self check, connectivity, "
+        "connected, app is broken, node down, sanity check, checkup, check-up, troubleshoot, "
+        "rpc, endpoint, connection, node"
     ),
     Topic.TRACK_RECORD: (
-        "your suggestions, your last calls, your past calls, how good were, how good was, "
-        "how right, trustworthy, "
-        "reliable, your recommendations, accurate, accuracy, trust you, your plans, hit rate, how "
-        "accurate, how often are you right, how often were you right, been right, your calls, "
-        "past advice, were you right, track record, scorecard, your advice, you right, was right, "
-        "how good are you"
+        "your suggestions, your last calls, your past calls, how good were, how good was, how "
+        "right, trustworthy, reliable, your recommendations, accurate, accuracy, trust you, your "
+        "plans, hit rate, how accurate, how often are you right, how often were you right, been "
+        "right, your calls, past advice, were you right, track record, scorecard, your advice, "
+        "you right, was right, how good are you"
     ),
     Topic.THEME: "theme, dark mode, light mode, colours, colors",
     Topic.TROUBLE: (
         "red thing, red dot, red light, red mark, red sign, red text, red alert, yellow thing, "
         "yellow dot, yellow sign, orange thing, exclamation mark, exclamation point, blinking, "
-        "flashing, beeping, badge, while i slept, while i was asleep, while i was sleeping, while "
-        "i was away, while i was gone, while i was out, while away, overnight, whats new, what "
-        "did i miss, did i miss, needs me, needs attention, fire, on fire, urgent, wrong, "
+        "flashing, beeping, badge, while i slept, while i was asleep, while i was sleeping, "
+        "while i was away, while i was gone, while i was out, while away, overnight, whats new, "
+        "what did i miss, did i miss, needs me, needs attention, fire, on fire, urgent, wrong, "
         "problem, problems, attention, issue, issues, anything new, warning, everything ok, is "
         "everything, everything fine, all good, all ok, happening, should know, need to know, "
         "going on here"
     ),
     Topic.ALL: (
-        "everywhere, the whole thing, whole book, entire portfolio, whole portfolio, all, "
-        "everything, every, each, both, any of them, whole lot, all of them, the lot"
+        "whatever is, whichever is, anything that is, those that are, everywhere, the whole "
+        "thing, whole book, entire portfolio, whole portfolio, all, everything, every, each, "
+        "both, any of them, whole lot, all of them, the lot"
     ),
     Topic.IT: "it, this, that, selected, current, this one, that one",
     Topic.ONE: "one",
@@ -136,10 +140,10 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.NEAR_EDGE: (
         "about to go out of range, going out of range soon, about to fall out, nearly out, about "
-        "to leave, about to exit, close to leaving, close to out, borderline, edgy, almost out of "
-        "range, nearly out of range, near edge, near the edge, close to the edge, close to edge, "
-        "at the edge, near its edge, about to go out, almost out, drifting, at risk, risky, in "
-        "danger"
+        "to leave, about to exit, close to leaving, close to out, borderline, edgy, almost out "
+        "of range, nearly out of range, near edge, near the edge, close to the edge, close to "
+        "edge, at the edge, near its edge, about to go out, almost out, drifting, at risk, "
+        "risky, in danger"
     ),
     Topic.EMPTY: "drained, zero balance, empty, zero liquidity",
     Topic.LOSING: (
@@ -148,8 +152,8 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.WINNING: "winning, winners, winner, in the green, green, profitable ones",
     Topic.STABLE: (
-        "stable pair, stablecoin pair, stable pool, stablecoin pool, stable, stables, stablecoin, "
-        "stablecoins, stable coin"
+        "stable pair, stablecoin pair, stable pool, stablecoin pool, stable, stables, "
+        "stablecoin, stablecoins, stable coin"
     ),
     Topic.WORST: "worst, worst performing, weakest, least profitable, poorest",
     Topic.BEST: (
@@ -165,13 +169,15 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.NEWEST: "newest, latest, last, most recent, youngest",
     Topic.OLDEST: "oldest, first",
-    Topic.MOST_FEES: "most fees, highest fees, biggest fees, most uncollected fees, most unclaimed",
+    Topic.MOST_FEES: (
+        "most fees, highest fees, biggest fees, most uncollected fees, most unclaimed"
+    ),
     Topic.SOME: "some, bit, a bit, little, part, portion, few",
     Topic.WHOLE: "completely, entirely, fully, whole, in full, totally, altogether",
     Topic.BELOW: (
         "below, under, beneath, less than, lower than, falls below, drops below, dips below, "
-        "drops under, goes below, goes under, falls under, breaks below, drops to, falls to, dips "
-        "to, dips under, sinks below, sinks to, crashes to, crashes below, loses level"
+        "drops under, goes below, goes under, falls under, breaks below, drops to, falls to, "
+        "dips to, dips under, sinks below, sinks to, crashes to, crashes below, loses level"
     ),
     Topic.ABOVE: (
         "above, over, exceeds, higher than, more than, greater than, rises above, goes above, "
@@ -189,25 +195,34 @@ _FORMS: dict[Topic, str] = {
         "nukes, corrects, bleeds, plunges, halves"
     ),
     Topic.RISES: (
-        "rising, pumping, mooning, plus, higher by, rises, rise, pumps, pump, pumped, up, climbs, "
-        "gains by, increases, moons, rallies, grows, jumps, goes up, is up, went up, doubles, "
-        "surges, rips, soars, appreciates"
+        "rising, pumping, mooning, plus, higher by, rises, rise, pumps, pump, pumped, up, "
+        "climbs, gains by, increases, moons, rallies, grows, jumps, goes up, is up, went up, "
+        "doubles, surges, rips, soars, appreciates"
     ),
     Topic.BETWEEN: "between, from",
+    Topic.AROUND: (
+        "±, +/-, plus minus, plus/minus, plus or minus, either side, each side, both sides, each "
+        "way, either way, both ways, both directions, each direction, either direction, above "
+        "and below, around price, around current price, around spot, around market, around here, "
+        "around, up and down, up or down from here"
+    ),
     Topic.DOWN_TO: "down to",
     Topic.NOT: (
-        "not, do not, did not, never, no need, without, nothing, stop, none, neither, nor, cannot"
+        "no longer, no, nah, nope, not, do not, did not, never, no need, without, nothing, stop, "
+        "none, neither, nor, cannot"
     ),
     Topic.IF: "if, when, whenever, once, unless, as soon as, in case",
     Topic.LATER: (
-        "tomorrow, later, tonight, until, till, daily, hourly, every day, every week, every hour, "
-        "each day, each week, automatically, next week, next month, after, before, at night, "
-        "morning, evening, every time, always, weekly basis, whenever, someday, eventually"
+        "tomorrow, later, tonight, until, till, daily, hourly, every day, every week, every "
+        "hour, each day, each week, automatically, next week, next month, after, before, at "
+        "night, morning, evening, every time, always, weekly basis, whenever, someday, "
+        "eventually"
     ),
     Topic.WHAT_IF: (
-        "scenario:, let's say, say if, scenario, scenarios, hypothetically, shock, in event, what "
-        "if, what happens if, what would happen if, what happens, suppose, imagine, assume, "
-        "assuming, simulate, how would, what would, stress test, stress, model, pretend"
+        "what then, then what, scenario:, let's say, say if, scenario, scenarios, "
+        "hypothetically, shock, in event, what if, what happens if, what would happen if, what "
+        "happens, suppose, imagine, assume, assuming, simulate, how would, what would, stress "
+        "test, stress, model, pretend"
     ),
     Topic.WHAT: "what, what is, what are, which, who, where, where is, wtf is, whos, what was",
     Topic.HOW: (
@@ -215,25 +230,30 @@ _FORMS: dict[Topic, str] = {
         "long, how long has, how, how is, how are, how much, how many, how does, how did, how "
         "has, how have, hows"
     ),
-    Topic.HOW_TO: "how do i, how can i, how could i, how should i, how to, how do we, how does one",
+    Topic.HOW_TO: (
+        "how do i, how can i, how could i, how should i, how to, how do we, how does one"
+    ),
     Topic.SHOULD: (
-        "how should i, how should we, how do you suggest, what would be best, what is best to do, "
-        "is best to do, what now with, should i, shall i, should we, must i, do i need to, do i "
-        "need, do i have to, need to, is it time, is it worth, does it make sense, would you, "
-        "should, what to do, what should i do, what do i do, what can i do, what could i do, what "
-        "would you do, what shall i do, what should we do, what do you think, do you think, is "
-        "now a good time, ought i, better to, when should i, when should, is it better, worth "
-        "rebalancing"
+        "how should i, how should we, how do you suggest, what would be best, what is best to "
+        "do, is best to do, what now with, should i, shall i, should we, must i, do i need to, "
+        "do i need, do i have to, need to, is it time, is it worth, does it make sense, would "
+        "you, should, what to do, what should i do, what do i do, what can i do, what could i "
+        "do, what would you do, what shall i do, what should we do, what do you think, do you "
+        "think, is now a good time, ought i, better to, when should i, when should, is it "
+        "better, worth rebalancing"
     ),
     Topic.WHETHER: (
-        "is, are, am i, am, do i, does, did, did i, has, have i, will, was, do, can, are we, "
-        "have, do we, did we, could, closed, exited, collected, claimed, compounded, withdrew, "
-        "removed, added, moved, opened, swapped, rebalanced, withdrawn"
+        "got any, have any, is there any, are there any, is there, are there, is, are, am i, am, "
+        "do i, does, did, did i, has, have i, will, was, do, can, are we, have, do we, did we, "
+        "could, closed, exited, collected, claimed, compounded, withdrew, removed, added, moved, "
+        "opened, swapped, rebalanced, withdrawn"
     ),
     Topic.WHY: (
-        "pros and cons, pros cons, for and against, justify, justification, what makes you think, "
-        "on what basis, what is behind, why, how come, reason, reasons, reasoning, rationale, "
-        "arguments"
+        "did you get to, did you come to, did you arrive at, speaks against, speaks for, talks "
+        "against, objection, objections, critic say, critic think, strategist say, arbiter say, "
+        "scout say, pros and cons, pros cons, for and against, justify, justification, what "
+        "makes you think, on what basis, what is behind, why, how come, reason, reasons, "
+        "reasoning, rationale, arguments"
     ),
     Topic.MEANS: (
         "what is meant by, eli5, in plain english, means, mean, meaning, definition, define, "
@@ -242,54 +262,57 @@ _FORMS: dict[Topic, str] = {
     Topic.INTO: "into, in, onto, on, to my, inside",
     Topic.FOR: "for",
     Topic.FILLING: (
-        "free, play it, play, we are, dollars, dollar, in dollars, usd price, done, finished, "
-        "sick, tired, i am, thank you, thank you very much, much appreciated, vs, versus, token, "
-        "clean up, tidy up, good morning, good evening, gm, sup, anyway, kinda, sorta, real "
-        "quick, rly, guys, friend, chief, boss, zuno, if you can, when you can, if possible, if "
-        "you do not mind, market, situation, moment, at present, at this moment, the, a, an, "
-        "help, my, our, me, us, mine, please, of, from, with, by, to, and, i, we, you, your, "
-        "about, off, out, its, their, be, pool, pair, tier, more, also, then, than, as, so, too, "
-        "another, have got, got, i have, waiting, available, uncollected, unclaimed, pending "
-        "fees, owed, accrued, currently, now, rn, today's, again, back, work, to work, side, end "
-        "up, happens, happen, total, current, open ones, open positions, usd, in usd, much, many, "
-        "doing, looking, look like, like, going, going on, go, goes, up with, there, these, "
-        "those, want, need, would like, need some, try, let, lets, using, via, against, level, "
-        "mark, price hits, that are, that is, which are, which is, who is, some more, anything, "
-        "something, things, left, over time, overall, really, ever, yet, still, ok, okay, "
-        "performing, perform, at all, at the moment, so far, at once, cheap, expensive, high, "
-        "low, highest, lowest, most, least, pays, pay, spend, can, i can, gonna, going to, am, "
-        "get, gets, got me, stuff, run, do, were, was, is, are, right, at, on, in, off of, per, "
-        "per cent, percentage, amount, worth of, along, extra, additional, straight, away, "
-        "quickly, fast, asap, immediately, directly, just, only, alone, yo, bro, hey, hi, ser, "
-        "sir, fam, mate, buddy, dude, man, thanks, thank, thx, ty, cheers, hello, well, uh, um, "
-        "hmm, actually, basically, kindly, pls, plz, last time, position's, itself, themselves, "
-        "whats up, how's, new ones, own, between the, that's, time, times, ago, since, entry, "
-        "days, day, hours, recently, lately, been, easy, rest, these days"
+        "longer, any more, anymore, any longer, any, whichever, myself, whatever you do, no "
+        "matter what, please do, plain, native, raw, normal, regular, free, play it, play, we "
+        "are, dollars, dollar, in dollars, usd price, done, finished, sick, tired, i am, thank "
+        "you, thank you very much, much appreciated, vs, versus, token, clean up, tidy up, good "
+        "morning, good evening, gm, sup, anyway, kinda, sorta, real quick, rly, guys, friend, "
+        "chief, boss, zuno, if you can, when you can, if possible, if you do not mind, market, "
+        "situation, moment, at present, at this moment, the, a, an, help, my, our, me, us, mine, "
+        "please, of, from, with, by, to, and, i, we, you, your, about, off, out, its, their, be, "
+        "pool, pair, tier, more, also, then, than, as, so, too, another, have got, got, i have, "
+        "waiting, available, uncollected, unclaimed, pending fees, owed, accrued, currently, "
+        "now, rn, today's, again, back, work, to work, side, end up, happens, happen, total, "
+        "current, open ones, open positions, usd, in usd, much, many, doing, looking, look like, "
+        "like, going, going on, go, goes, up with, there, these, those, want, need, would like, "
+        "need some, try, let, lets, using, via, against, level, mark, price hits, that are, that "
+        "is, which are, which is, who is, some more, anything, something, things, left, over "
+        "time, overall, really, ever, yet, still, ok, okay, performing, perform, at all, at the "
+        "moment, so far, at once, cheap, expensive, high, low, highest, lowest, most, least, "
+        "pays, pay, spend, can, i can, gonna, going to, am, get, gets, got me, stuff, run, do, "
+        "were, was, is, are, right, at, on, in, off of, per, per cent, percentage, amount, worth "
+        "of, along, extra, additional, straight, away, quickly, fast, asap, immediately, "
+        "directly, just, only, alone, yo, bro, hey, hi, ser, sir, fam, mate, buddy, dude, man, "
+        "thanks, thank, thx, ty, cheers, hello, well, uh, um, hmm, actually, basically, kindly, "
+        "pls, plz, last time, position's, itself, themselves, whats up, how's, new ones, own, "
+        "between the, that's, time, times, ago, since, entry, days, day, hours, recently, "
+        "lately, been, easy, rest, these days"
     ),
     Topic.SETTINGS: (
         "change wallet, switch wallet, connect wallet, connect my wallet, add wallet, connect my "
-        "ledger, connect ledger, hardware wallet, change rpc, change my rpc, change endpoint, set "
-        "slippage, set my slippage, change slippage, set risk, set my risk, change risk, change "
-        "my risk, default risk, set max, set limit, set my limit, settings, preferences, config, "
-        "configure, configuration, where do i set, where do i change, where can i set, where can "
-        "i change, max gas, maximum gas, gas limit, max slippage, slippage limit, slippage "
-        "tolerance, spending limit, my limits"
+        "ledger, connect ledger, hardware wallet, change rpc, change my rpc, change endpoint, "
+        "set slippage, set my slippage, change slippage, set risk, set my risk, change risk, "
+        "change my risk, default risk, set max, set limit, set my limit, settings, preferences, "
+        "config, configure, configuration, where do i set, where do i change, where can i set, "
+        "where can i change, max gas, maximum gas, gas limit, max slippage, slippage limit, "
+        "slippage tolerance, spending limit, my limits"
     ),
     Topic.HELP: (
         "tutorial, guide, tour, getting started, help me, help me out, i am lost, i am new, i am "
         "new here, i am confused, i am stuck, help please, how do i use this, how does it work, "
-        "can i type, can i type here, can i say here, can i ask here, where do i start, "
-        "how to start, what can this do, what commands, which commands, "
-        "commands, manual"
+        "can i type, can i type here, can i say here, can i ask here, where do i start, how to "
+        "start, what can this do, what commands, which commands, commands, manual"
     ),
     Topic.COMPARE: (
-        "what changes, what would change, what will change, would change, compare, comparison, "
-        "difference, differences, diff, side by side, before and after, before vs after, before "
-        "after"
+        "old range, old vs new, new vs old, now vs then, will be different, be different, "
+        "different afterwards, look like afterwards, look after, what changes, what would "
+        "change, what will change, would change, compare, comparison, difference, differences, "
+        "diff, side by side, before and after, before vs after, before after"
     ),
     Topic.SIMULATION: (
-        "test it, test it first, try it first, try first, would that work, would it work, would "
-        "this work, will it work, would it go through, simulate, simulation, dry run, dry-run, "
+        "would this even work, would that even work, even work, test plan, try plan, test it, "
+        "test it first, try it first, try first, would that work, would it work, would this "
+        "work, will it work, would it go through, simulate, simulation, dry run, dry-run, "
         "dryrun, preview, test run, try it out, rehearse, rehearsal"
     ),
     Topic.BACKTEST: (
@@ -310,8 +333,13 @@ _FORMS: dict[Topic, str] = {
     Topic.DYNAMIC_FEE: "dynamic, dynamic fee, dynamic fees, dynamic-fee, variable fee, hooked",
     Topic.DEBATES: "past debates, old debates, records, transcripts",
     Topic.PORTFOLIO: (
-        "all wallets, every wallet, across wallets, all networks, all chains, every network, "
-        "across networks, total net worth"
+        "whole portfolio, entire portfolio, portfolio value, value of my portfolio, portfolio "
+        "worth, where is money, where is my money, all my money, all my crypto, all wallets, "
+        "every wallet, across wallets, all networks, all chains, every network, across networks, "
+        "total exposure, my exposure, overall exposure, total net worth, net worth, networth, "
+        "how rich, all my stuff, everything i own, everything i have, total value, total worth, "
+        "overall value, am i worth, is everything worth, whole worth, value in total, worth in "
+        "total"
     ),
 }
 
@@ -322,7 +350,11 @@ def forms() -> dict[tuple[str, ...], tuple[Topic, ...]]:
     found: dict[tuple[str, ...], list[Topic]] = {}
     for topic, written in _FORMS.items():
         for form in written.split(","):
-            topics = found.setdefault(tuple(form.split()), [])
+            # They are gone from a sentence before it is read.
+            words = tuple(word for word in form.split() if word not in ARTICLES)
+            if not words:
+                continue
+            topics = found.setdefault(words, [])
             if topic not in topics:
                 topics.append(topic)
     return {words: tuple(topics) for words, topics in found.items()}

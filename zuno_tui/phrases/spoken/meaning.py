@@ -6,6 +6,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+NOTHING_DONE = "Nothing is done: what is to stay as it is needs no words."
+
 
 class Rephrased(Struct, frozen=True):
     """The same in the words of verbs, one phrase a command, in order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -13,10 +14,9 @@ from zuno_tui.phrases.spoken.meaning import AskedBack, Rephrased
 from zuno_tui.phrases.spoken.sentence import names_symbol
 from zuno_tui.phrases.spoken.targets import RANK_TOPICS, STATE_TOPICS, held_as, positions_meant
 from zuno_tui.phrases.spoken.topics import DEEDS, Topic
+from zuno_tui.phrases.spoken.widths import around_price
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from zuno_tui.phrases.context import PhraseContext
     from zuno_tui.phrases.spoken.asking import SentenceRule
     from zuno_tui.phrases.spoken.meaning import SpokenMeaning
@@ -30,6 +30,7 @@ _TAKING = (Topic.TAKE, Topic.LEAVE, Topic.LESS, Topic.REMOVE, Topic.SWAP, Topic.
 _OUTWARDS = frozenset(("out", "from", "withdraw", "withdrawing", "redeem", "all", "everything"))
 _OUT_OF_ANOTHER = re.compile(r"\b[0-9]+ (?:out )?(?:out|from|off|of) (?:position )?#?[0-9]+\b")
 """A number before a position is an amount, though there is a position of that number too."""
+_WANTING = frozenset(("want", "need", "give", "pay"))
 _SOLD = frozenset(("dump", "dumping", "ditch", "unload", "offload"))
 _SHIFTED = (Topic.LESS, Topic.MORE, Topic.FALLS, Topic.RISES)
 _COINS = {"ETH": "WETH", "BNB": "WBNB", "POL": "WPOL"}
@@ -40,7 +41,8 @@ def _fees(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     if sentence.has(Topic.COMPOUND) or _put_back(sentence):
         return _for_fees("compound", sentence, context)
     fetched = sentence.has(Topic.TAKE, Topic.LEAVE, Topic.REMOVE) or sentence.words[:1] == ("get",)
-    fetched = fetched or (sentence.has(Topic.WALLET) and sentence.has(Topic.FEES))
+    wanted = bool(_WANTING & {*sentence.words}) or sentence.text.startswith("fees from ")
+    fetched = fetched or (sentence.has(Topic.FEES) and (sentence.has(Topic.WALLET) or wanted))
     if sentence.has(Topic.EARNED) and fetched and not sentence.has(Topic.FEES):
         return _profits(sentence, context)
     if sentence.has(Topic.COLLECT) or (sentence.has(Topic.FEES) and fetched):
@@ -57,7 +59,8 @@ def _profits(sentence: Sentence, context: PhraseContext) -> SpokenMeaning:
 
 def _put_back(sentence: Sentence) -> bool:
     putting = sentence.has(Topic.PUT, Topic.MORE, Topic.MOVE)
-    return sentence.has(Topic.FEES) and putting and not sentence.amounts
+    earned = sentence.has(Topic.FEES) or (sentence.has(Topic.EARNED) and "back" in sentence.words)
+    return earned and putting and not sentence.amounts
 
 
 def _for_fees(verb: str, sentence: Sentence, context: PhraseContext) -> SpokenMeaning:
@@ -94,13 +97,29 @@ def _less(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
         return _part(sentence, sentence.percents[0], context)
     counted = len(sentence.ids) > 1 and _OUT_OF_ANOTHER.search(sentence.text) is not None
     if sentence.percents or sentence.amounts or sentence.dollars or counted:
-        return AskedBack("What is taken out is said in percent of the position. How many percent?")
+        return _in_percent(sentence, context)
     if sentence.has(Topic.SOME, Topic.LESS):
         return _how_much_less(sentence, context, whole=False)
     partly = sentence.has(Topic.LIQUIDITY) and not sentence.has(Topic.ALL, Topic.WHOLE)
     if partly and not sentence.has(Topic.LEAVE):
         return _how_much_less(sentence, context, whole=True)
     return _leave(sentence, context)
+
+
+def _in_percent(sentence: Sentence, context: PhraseContext) -> SpokenMeaning:
+    """Of a worth the percents it comes to are offered, never more than was said."""
+    question = "What is taken out is said in percent of the position. How many percent?"
+    meant = positions_meant(sentence, context)
+    held = held_as(meant.ids[0], context) if meant.sure and len(meant.ids) == 1 else None
+    if len(sentence.dollars) != 1 or held is None or not held.worth:
+        return AskedBack(question)
+    percent = int(_WHOLE * Fraction(sentence.dollars[0]) / held.worth)
+    if not 0 < percent < _WHOLE:
+        return AskedBack(question)
+    return AskedBack(
+        f"What is taken out is said in percent; ${sentence.dollars[0]} is about {percent} % of it.",
+        (f"decrease {held.token_id} {percent}",),
+    )
 
 
 def _leave(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
@@ -160,7 +179,7 @@ def _part(sentence: Sentence, percent: Fraction, context: PhraseContext) -> Spok
         return AskedBack(f"{float(percent):g} % of a position cannot be taken out. Which part?")
     if taken == _WHOLE:
         return for_each("close", meant, context)
-    said = for_each("decrease", meant, context, after=f" {int(taken)}")
+    said = for_each("decrease", _not_empty(meant, context), context, after=f" {int(taken)}")
     if not isinstance(said, Rephrased):
         return said
     if staying:
@@ -170,6 +189,16 @@ def _part(sentence: Sentence, percent: Fraction, context: PhraseContext) -> Spok
         question = "Only whole percents can be taken out. Is a little less right?"
         return AskedBack(question, said.phrases) if taken >= 1 else AskedBack(question)
     return said
+
+
+def _not_empty(meant: PositionsMeant, context: PhraseContext) -> PositionsMeant:
+    """Of several, those that hold anything to take out."""
+    holding = [
+        one
+        for one in meant.ids
+        if (held := held_as(one, context)) is None or held.standing != "empty"
+    ]
+    return replace(meant, ids=tuple(holding)) if len(meant.ids) > 1 and holding else meant
 
 
 def _stays(sentence: Sentence) -> bool:
@@ -301,7 +330,8 @@ def _own_range(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | No
     prices = sentence.prices
     if prices is None and len(sentence.numbers) == _EDGES:
         prices = sentence.numbers[0], sentence.numbers[1]
-    if prices is None or sentence.amounts or sentence.has(Topic.OPEN, Topic.NEW):
+    opening = sentence.has(Topic.OPEN, Topic.NEW) and not sentence.ids
+    if prices is None or sentence.amounts or opening:
         return None
     low, high = sorted(prices, key=float)
     meant = positions_meant(sentence, context)
@@ -321,4 +351,4 @@ def _one_edge(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | Non
     return AskedBack(f"A range is said by its two prices. Which? Like: move {named} 2900 3300")
 
 
-MOVE_RULES: tuple[SentenceRule, ...] = (_own_range, _one_edge, _fees, _more, _less)
+MOVE_RULES: tuple[SentenceRule, ...] = (_own_range, around_price, _one_edge, _fees, _more, _less)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from zuno_tui.phrases.spoken.meaning import AskedBack, Rephrased
 from zuno_tui.phrases.spoken.sentence import SpokenAmount
-from zuno_tui.phrases.spoken.targets import positions_meant
+from zuno_tui.phrases.spoken.targets import called, positions_meant
 from zuno_tui.phrases.spoken.topics import DEEDS, Topic
+from zuno_tui.phrases.spoken.widths import opened_around, profile_of_width, says_width
 
 if TYPE_CHECKING:
     from zuno_tui.phrases.context import PhraseContext
@@ -20,10 +24,14 @@ _JOINS = ("for", "to", "into")
 _WRAPPABLE = frozenset(("ETHER", "ETHEREUM", *(symbol for pair in _WRAPPING for symbol in pair)))
 _PAIR = 2
 _HOW_MUCH = "How much of which token is sold, for which? Like: swap 0.5 WETH USDC"
+_WANTING = frozenset(("want", "need", "get", "give", "have"))
+_PAID_WITH = re.compile(r"\b(?:for|with|using) [0-9.]")
 _OUT_OF_WALLET = (Topic.POSITION, Topic.POSITIONS, Topic.IT, Topic.ONE, Topic.ONES)
 
 
 def _wrap(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    if (wanted := _wanted_coin(sentence)) is not None:
+        return wanted
     others = [one for one in sentence.tokens if one not in _WRAPPABLE]
     if not sentence.has(Topic.WRAP, Topic.UNWRAP) or others or sentence.has(Topic.BUY):
         return None
@@ -34,12 +42,29 @@ def _wrap(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     return Rephrased((f"{verb} {numbers[0]}",))
 
 
-def _swap(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+def _wanted_coin(sentence: Sentence) -> Rephrased | None:
+    """`i want plain eth back, 2 weth`: a coin and what wraps it are worth the same."""
+    if len(sentence.amounts) != 1 or sentence.numbers or sentence.ids or sentence.has(*DEEDS):
+        return None
+    wanting = next((at for at, word in enumerate(sentence.words) if word in _WANTING), None)
+    if wanting is None:
+        return None
+    named = [word.upper() for word in sentence.words[wanting:] if word.upper() in _WRAPPABLE]
+    for coin, wrapper in _WRAPPING:
+        if {coin, wrapper} == set(sentence.tokens):
+            verb = "unwrap" if named[0] == coin else "wrap"
+            return Rephrased((f"{verb} {sentence.amounts[0].number}",))
+    return None
+
+
+def _swap(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     tokens = tuple(dict.fromkeys(sentence.tokens))
     if sentence.ids or not tokens or sentence.has(*_OUT_OF_WALLET):
         return None
-    if not sentence.has(Topic.SWAP, Topic.BUY):
-        return _exchange(sentence)
+    changed = sentence.has(Topic.SET) and sentence.has(Topic.INTO) and bool(sentence.amounts)
+    changed = changed or bool(_WANTING & set(sentence.words) and _PAID_WITH.search(sentence.text))
+    if not (sentence.has(Topic.SWAP, Topic.BUY) or changed):
+        return _exchange(sentence) or _wanted_amount(sentence, tokens)
     if sentence.percents and sentence.pairs:
         return None
     unsure = sentence.percents or sentence.numbers or sentence.has(Topic.WRAP, Topic.UNWRAP)
@@ -51,7 +76,14 @@ def _swap(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
         return AskedBack(_HOW_MUCH)
     sold = sentence.amounts[0]
     (bought,) = (token for token in tokens if token != sold.symbol)
-    return _sold_for(sold, bought)
+    return _sold_for(sold, called(bought, context))
+
+
+def _wanted_amount(sentence: Sentence, tokens: tuple[str, ...]) -> AskedBack | None:
+    """`i want 500 usdc for my weth`: a swap is said by what goes."""
+    wanted = _WANTING & {*sentence.words} and "for" in sentence.words
+    whole = wanted and sentence.amounts and len(tokens) == _PAIR and not sentence.pairs
+    return AskedBack(_HOW_MUCH) if whole and not sentence.has(*DEEDS) else None
 
 
 def _bought_first(sentence: Sentence) -> bool:
@@ -60,7 +92,8 @@ def _bought_first(sentence: Sentence) -> bool:
     amount = next(place for place, word in enumerate(words) if word[:1] in "0123456789.")
     before = any(one.lower() in words[:amount] for one in sentence.symbols)
     origin = any(f"from {one.lower()}" in sentence.text for one in sentence.symbols)
-    return (before or origin) and not sentence.has(Topic.BUY)
+    wanted = sentence.has(Topic.BUY) or bool(_WANTING & set(words[:amount]))
+    return (before or origin) and not (wanted and _PAID_WITH.search(sentence.text))
 
 
 def _exchange(sentence: Sentence) -> SpokenMeaning | None:
@@ -108,38 +141,81 @@ def _bought_amount(sentence: Sentence) -> bool:
 def _create(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     opening = sentence.has(Topic.OPEN, Topic.NEW) or _opens_without_verb(sentence)
     putting = sentence.has(Topic.PUT, Topic.MORE) and bool(sentence.pairs) and not sentence.ids
-    if not (opening or putting) or (sentence.ids and not sentence.has(Topic.NEW)):
+    opening = opening or (_put_to_work(sentence) and not sentence.ids)
+    shaped = sentence.has(Topic.RANGE, Topic.BOUND) and not sentence.amounts
+    held = bool(sentence.ids) and (shaped or not sentence.has(Topic.NEW))
+    if not (opening or putting) or held:
         return None
-    if not sentence.amounts and sentence.dollars:
-        return AskedBack("Which token is there to put in? Like: create 1,000 USDC WETH/USDC")
     if not sentence.amounts:
-        asked = opening and not positions_meant(sentence, context).said
-        liquid = sentence.has(Topic.LIQUIDITY, Topic.POSITION, Topic.NEW) or bool(sentence.pairs)
-        return (
-            AskedBack(_EXAMPLE)
-            if (asked or putting or sentence.has(Topic.NEW)) and liquid
-            else None
-        )
-    phrase = f"create {created(sentence)}"
-    if opening:
-        unclear = sentence.numbers and (sentence.prices or len(sentence.numbers) != _PAIR)
-        return AskedBack(_EXAMPLE) if unclear else Rephrased((phrase,))
+        return _without_amount(sentence, context, opening=opening)
+    if says_width(sentence):
+        return _opened_around(sentence, context)
+    return _opened(sentence) if opening else _new_or_more(sentence, context)
+
+
+def _put_to_work(sentence: Sentence) -> bool:
+    """`put 1.5 eth to work with usdc`."""
+    paired = len(set(sentence.tokens)) == _PAIR and bool(sentence.amounts)
+    return paired and "to work" in sentence.text
+
+
+def _without_amount(
+    sentence: Sentence, context: PhraseContext, *, opening: bool
+) -> SpokenMeaning | None:
+    if sentence.has(Topic.ADVISE):
+        return None
+    if sentence.dollars:
+        return AskedBack("Which token is there to put in? Like: create 1,000 USDC WETH/USDC")
+    named = sentence.has(Topic.POSITION, Topic.ONE, Topic.IT, Topic.SHOW)
+    token = bool(sentence.symbols) and not named
+    asked = opening and (token or not positions_meant(sentence, context).said)
+    liquid = sentence.has(Topic.LIQUIDITY, Topic.POSITION, Topic.NEW) or bool(sentence.pairs)
+    liquid = liquid or token
+    return (
+        AskedBack(_EXAMPLE)
+        if (asked or not opening or sentence.has(Topic.NEW)) and liquid
+        else None
+    )
+
+
+def _opened(sentence: Sentence) -> SpokenMeaning:
+    if sentence.numbers and (sentence.prices or len(sentence.numbers) != _PAIR):
+        return AskedBack(_EXAMPLE)
+    if sentence.has(Topic.WIDTH) and not (sentence.prices or sentence.numbers or sentence.profile):
+        shaped = replace(sentence, profile=profile_of_width(sentence))
+        question = "How wide a range is follows from the risk. Is this meant?"
+        return AskedBack(question, (f"create {created(shaped)}",))
+    return Rephrased((f"create {created(sentence)}",))
+
+
+def _new_or_more(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     if sentence.has(Topic.POSITION):
         return None
     amount = sentence.amounts[0]
     meant = positions_meant(sentence, context)
     more = tuple(f"increase {one} {amount.number} {amount.symbol}" for one in meant.ids)
-    return AskedBack("Into a position you have, or a new one?", (*more, phrase))
+    created_too = f"create {created(sentence)}"
+    return AskedBack("Into a position you have, or a new one?", (*more, created_too))
+
+
+def _opened_around(sentence: Sentence, context: PhraseContext) -> SpokenMeaning:
+    shaped = opened_around(sentence, context)
+    phrases = tuple(f"create {created(one)}" for one in shaped)
+    if len(phrases) == 1 and len(set(sentence.tokens)) == _PAIR:
+        return Rephrased(phrases)
+    return AskedBack("Between which two prices, of which pair?", phrases)
 
 
 def _opens_without_verb(sentence: Sentence) -> bool:
     """`make a safe position with 0.3 WETH and USDC`, `0.5 weth/usdc between 2900 and 3300`."""
-    if not sentence.amounts or sentence.ids or len(set(sentence.tokens)) < _PAIR:
+    if not sentence.amounts or sentence.ids:
+        return False
+    if len(set(sentence.tokens)) < _PAIR and not sentence.has(Topic.STABLE):
         return False
     wanted = sentence.has(Topic.SET) or bool({"want", "like", "need"} & set(sentence.words))
     if wanted and sentence.has(Topic.POSITION) and not sentence.has(Topic.MORE, Topic.PUT):
         return True
-    shaped = sentence.prices is not None or sentence.profile is not None
+    shaped = sentence.prices is not None or sentence.profile is not None or says_width(sentence)
     verbless = not sentence.has(*DEEDS, Topic.PUT, Topic.ALERT, Topic.POSITION)
     return shaped and verbless
 

@@ -20,6 +20,11 @@ _CONTRACTIONS = {
     "1/4": "quarter",
     "1/3": "third",
     "hows": "how is",
+    "what've": "what have",
+    "what'd": "what did",
+    "who've": "who have",
+    "we've": "we have",
+    "you've": "you have",
     "where's": "where is",
     "wheres": "where is",
     "it's": "it is",
@@ -51,6 +56,25 @@ _CONTRACTIONS = {
     "ur": "your",
     "r": "are",
     "w/": "with",
+    "w": "with",
+    "n": "and",
+    "n'": "and",
+    "nd": "and",
+    "cuz": "because",
+    "bc": "because",
+    "doesn't": "does not",
+    "doesnt": "does not",
+    "didnt": "did not",
+    "isnt": "is not",
+    "wont": "will not",
+    "shouldnt": "should not",
+    "wasn't": "was not",
+    "mustn't": "must not",
+    "let's": "let us",
+    "lets": "let us",
+    "whos": "who is",
+    "who's": "who is",
+    "theres": "there is",
     "@": "at",
     "&": "and",
     "+": "and",
@@ -65,11 +89,14 @@ _CONTRACTIONS = {
     "outta": "out of",
     "what-if": "what if",
 }
-COURTESIES = frozenset(
+ARTICLES = frozenset(("a", "an", "the", "me"))
+COURTESIES = ARTICLES | frozenset(
     (
         *("please", "pls", "plz", "kindly", "thanks", "thx", "ty", "just"),
-        *("a", "an", "the", "me", "still", "hey", "hi", "zuno", "ok", "okay", "ser"),
+        *("still", "hey", "hi", "zuno", "ok", "okay", "ser"),
         *("so", "actually", "again", "immediately", "asap", "currently", "bro", "fam", "mate"),
+        *("lol", "lmao", "haha", "btw", "tho", "though", "fr", "imo", "tbh", "pretty", "folks"),
+        *("quickly", "quick", "simply", "honestly"),
     )
 )
 """Words that change nothing wherever they stand."""
@@ -79,14 +106,17 @@ _OPENINGS = tuple(
     for opening in (
         *("can you", "could you", "will you", "can we", "could we", "can i see", "can i"),
         *("could i", "i want you to", "i want to", "i need to", "i would like to"),
-        *("i would like", "we want to", "do you know", "let's", "lets", "i think i want to"),
-        *("i am going to", "i will", "go and", "time to"),
+        *("i would like", "we want to", "do you know", "let us", "i think i want to"),
+        *("i am going to", "i will", "go and", "time to", "i wish to"),
+        *("i feel like", "i decided to", "i have decided to", "you can", "you may"),
     )
 )
-_ARTICLES = (("a",), ("an",))
+_HALVED = (("a",), ("an",))
 _BETWEEN_NUMBERS = re.compile(
     r"(?<=[0-9km%])(?:\.\.+|–|—|−|~|-|(?<=[0-9]{3})/(?=[0-9]{3}))(?=\$?[0-9.])", re.IGNORECASE
 )
+_AROUND = re.compile(r"^(?:±|\+/-|\+-|-\+|∓)(?=[0-9.])")
+_DOLLARS_AFTER = re.compile(r"([0-9][0-9,]*(?:\.[0-9]+)?[km]?)\$", re.ASCII)
 _COMPARED = re.compile(r"([<>]=?|@)(?=\$?[0-9])")
 _GLUED = re.compile(
     r"([+-]?\$?[0-9][0-9,]*(?:\.[0-9]+)?[km]?|\$?\.[0-9]+)(%|[a-z][a-z.]+)", re.ASCII
@@ -105,13 +135,15 @@ def plain_words(words: Iterable[str]) -> tuple[str, ...]:
 def _halved(words: tuple[str, ...]) -> Iterator[str]:
     """`half an eth` is 0.5 of one; `half my eth` is a part of what there is."""
     for place, word in enumerate(words):
-        yield "0.5" if word == "half" and words[place + 1 : place + 2] in _ARTICLES else word
+        yield "0.5" if word == "half" and words[place + 1 : place + 2] in _HALVED else word
 
 
 def _spread(word: str) -> Iterator[str]:
+    word = _DOLLARS_AFTER.sub(r"$\1", _AROUND.sub("± ", word))
     word = _COMPARED.sub(lambda match: f" {_CONTRACTIONS[match[1]]} ", word)
-    word = _BETWEEN_NUMBERS.sub(" - ", word.rstrip(":").removesuffix("'s") if word != ":" else word)
-    for piece in word.split():
+    word = word.rstrip(":") or word
+    whole = word if word in _CONTRACTIONS else word.removesuffix("'s")
+    for piece in _BETWEEN_NUMBERS.sub(" - ", whole).split():
         said = _CONTRACTIONS.get(piece, piece)
         for each in said.split():
             yield from _apart(each)

@@ -9,9 +9,9 @@ from zuno_tui.phrases.glossary import term_named
 from zuno_tui.phrases.named_networks import network_called, network_names
 from zuno_tui.phrases.pieces import listed
 from zuno_tui.phrases.spoken.desk import DESK_RULES, FIRST_DESK_RULES
-from zuno_tui.phrases.spoken.meaning import AnsweredPhrase, AskedBack, Rephrased
-from zuno_tui.phrases.spoken.sentence import names_symbol
-from zuno_tui.phrases.spoken.targets import STATE_TOPICS
+from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
+from zuno_tui.phrases.spoken.sentence import STABLE
+from zuno_tui.phrases.spoken.targets import STATE_TOPICS, called
 from zuno_tui.phrases.spoken.topics import DEEDS, Topic
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ _PERIODS = (
     ),
     ("whole", r"since|so far|ever|lifetime|all time|in total|overall"),
 )
-_COMMON_NAMES = {"ETHER": "ETH", "ETHEREUM": "ETH", "BITCOIN": "BTC"}
 _OVERALL = frozenset(("overall", "total", "altogether"))
 _RESULTS = frozenset(("pnl", "p&l", "p/l", "result", "results", "performance"))
 _LEFT_OVER = frozenset(("have", "left", "remaining", "own", "hold", "holding", "spare"))
@@ -44,6 +43,7 @@ _ASKING_WORDS = frozenset(
         *("anyway", "exactly", "even", "again", "really", "in", "simple", "terms", "thing"),
     )
 )
+_RATED = frozenset(("better", "good", "other", "another", "decent", "alternative", "deeper"))
 _ASKING_WHY = (Topic.WHY, Topic.SHOW, Topic.MEANS, Topic.TELL, Topic.WHAT)
 _DEEDS = (Topic.LEAVE, Topic.TAKE, Topic.COLLECT, Topic.MORE, Topic.LESS, Topic.MOVE)
 _HOW_TO = (
@@ -67,14 +67,13 @@ def _what_if(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
     supposing = supposing or (portrayed and sentence.has(Topic.REACHES) and bool(sentence.symbols))
     short = len(sentence.words) <= 3 and not sentence.has(*DEEDS)
     bare = short and sentence.percents and sentence.symbols
+    if token is None and supposing and len(sentence.percents) == 1 and not sentence.ids:
+        return _of_every_token(sentence, context)
     if token is None or sentence.ids or not (supposing or bare):
         return None
     token = called(token, context)
     if len(sentence.percents) == 1:
-        falls = sentence.has(Topic.FALLS, Topic.BELOW, Topic.LESS)
-        percent = float(sentence.percents[0])
-        change = f"{'-' if falls and percent > 0 else ''}{percent:g}"
-        return Rephrased((f"what-if {token} {change}",))
+        return Rephrased((f"what-if {token} {_change(sentence)}",))
     for word, change in (("halves", "-50"), ("doubles", "100")):
         if word in sentence.words:
             return Rephrased((f"what-if {token} {change}",))
@@ -85,9 +84,25 @@ def _what_if(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
     return Rephrased((f"what-if {token} at {level}",))
 
 
+def _change(sentence: Sentence) -> str:
+    falls = sentence.has(Topic.FALLS, Topic.BELOW, Topic.LESS)
+    percent = float(sentence.percents[0])
+    return f"{'-' if falls and percent > 0 else ''}{percent:g}"
+
+
+def _of_every_token(sentence: Sentence, context: PhraseContext) -> AskedBack:
+    """`what if everything drops 10%`: one token's price is supposed at a time."""
+    held = dict.fromkeys(symbol for one in context.held or () for symbol in one.symbols)
+    moving = [symbol for symbol in held if symbol not in STABLE]
+    choices = tuple(f"what-if {symbol} {_change(sentence)}" for symbol in moving)
+    return AskedBack("The price of which token?", choices)
+
+
 def _glossary(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     defining = sentence.has(Topic.MEANS) or sentence.first in (Topic.WHAT, Topic.HOW)
-    if not defining or "my" in sentence.words:
+    # "What is out of range?" asks which are, not what it means.
+    listing = sentence.has(*STATE_TOPICS) and not sentence.has(Topic.MEANS)
+    if not defining or listing or "my" in sentence.words:
         return None
     term = _term_in(sentence.words)
     if term is None:
@@ -106,9 +121,13 @@ def _term_in(words: tuple[str, ...]) -> GlossaryTerm | None:
 
 
 def _gas(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    costs = sentence.has(Topic.SENT) and sentence.has(Topic.PRICE)
+    costs = sentence.has(Topic.SENT) and (
+        sentence.has(Topic.PRICE) or bool({"expensive", "cheap", "pricey"} & set(sentence.words))
+    )
     advised = bool(sentence.ids) and sentence.has(*DEEDS)
     asked = sentence.has(Topic.GAS) and not sentence.has(Topic.MEANS, Topic.IF) and not advised
+    if asked and "enough" in sentence.words:
+        return Rephrased(("balances", "gas"))
     return Rephrased(("gas",)) if asked or costs else None
 
 
@@ -117,7 +136,7 @@ def _earned(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None
     fees_then = period and sentence.has(Topic.FEES, Topic.EARNED)
     if not (sentence.has(Topic.EARNED) or fees_then) or sentence.ids or sentence.pairs:
         return None
-    taken = sentence.first in (Topic.TAKE, Topic.COLLECT, Topic.LEAVE)
+    taken = sentence.first in (*_DEEDS, Topic.COMPOUND, Topic.PUT)
     if sentence.has(Topic.TRACK_RECORD, Topic.POOLS, Topic.POSITION) or sentence.symbols or taken:
         return None
     said = set(sentence.words)
@@ -147,17 +166,24 @@ def _price(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     asking = asking and not sentence.has(Topic.LIQUIDITY, Topic.ADVISE, *DEEDS) and not called_one
     asked = priced or asking or len(sentence.words) == 1
     if not tokens and sentence.has(Topic.PRICE):
-        if len(sentence.unknown) == 1:
-            return Rephrased((f"price {called(sentence.unknown[0], context)}",))
-        held = dict.fromkeys(symbol for one in context.held or () for symbol in one.symbols)
-        return AskedBack("The price of which token?", tuple(f"price {one}" for one in held))
-    if not asked or not tokens or sentence.unknown:
+        return _price_of_none(sentence, context)
+    if not asked or not tokens or set(sentence.unknown) - {"today"}:
         return None
     if priced and len(tokens) > 1:
         tokens = tuple(one for one in tokens if one not in ("USDC", "USDT")) or tokens
     if len(tokens) > 1:
         return AskedBack("The price of which token?", tuple(f"price {one}" for one in tokens))
     return Rephrased((f"price {tokens[0]}",))
+
+
+def _price_of_none(sentence: Sentence, context: PhraseContext) -> SpokenMeaning:
+    """Of the plan, of a token nobody knows, or a question which token."""
+    if sentence.has(Topic.PLAN) or (sentence.has(Topic.IT) and context.plan_id is not None):
+        return Rephrased(("plan",))
+    if len(sentence.unknown) == 1:
+        return Rephrased((f"price {called(sentence.unknown[0], context)}",))
+    held = dict.fromkeys(symbol for one in context.held or () for symbol in one.symbols)
+    return AskedBack("The price of which token?", tuple(f"price {one}" for one in held))
 
 
 def _balances(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
@@ -206,7 +232,7 @@ def _approve(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None
 
 
 def _undo(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
-    if not sentence.has(Topic.UNDO):
+    if not sentence.has(Topic.UNDO) or sentence.has(Topic.ALLOWANCES):
         return None
     return AnsweredPhrase(
         "What is on the chain cannot be undone. `cancel transaction` takes back what waits unsent, "
@@ -246,9 +272,7 @@ def _network(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | Non
 def _keep(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     if sentence.first is not Topic.KEEP or sentence.percents:
         return None
-    return AnsweredPhrase(
-        "To leave it as it is, nothing needs to be typed. To take everything out: close ID."
-    )
+    return AnsweredPhrase(NOTHING_DONE)
 
 
 def _theme(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
@@ -259,6 +283,11 @@ def _theme(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
 
 def _about(*topics: Topic, phrase: str) -> SentenceRule:
     return lambda sentence, _context: Rephrased((phrase,)) if sentence.has(*topics) else None
+
+
+def _portfolio(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    other = sentence.ids or sentence.has(*DEEDS)
+    return Rephrased(("portfolio",)) if sentence.has(Topic.PORTFOLIO) and not other else None
 
 
 def _alerts(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
@@ -276,8 +305,9 @@ def _plan(sentence: Sentence, context: PhraseContext) -> SpokenMeaning | None:
     """The one on the card; of a position that has none, one is asked for."""
     if not sentence.has(Topic.PLAN):
         return None
-    others = [one for one in sentence.ids if one != context.plan_position]
-    return Rephrased(tuple(f"recommend {one}" for one in others) or ("plan",))
+    profile = f" {sentence.profile}" if sentence.profile else ""
+    others = [one for one in sentence.ids if profile or one != context.plan_position]
+    return Rephrased(tuple(f"recommend {one}{profile}" for one in others) or ("plan",))
 
 
 def _history(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
@@ -292,11 +322,9 @@ def _pools(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
     paid = sentence.has(Topic.EARNED, Topic.OPEN, Topic.MORE, Topic.FEES)
     where = sentence.words[:1] == ("where",) and paid and not sentence.ids
     mine = {"have", "my", "hold", "own"} & set(sentence.words)
-    which = (
-        "pool" in sentence.words
-        and not mine
-        and sentence.has(Topic.WHAT, Topic.BEST, Topic.COMPARE)
-    )
+    judged = sentence.has(Topic.WHAT, Topic.BEST, Topic.COMPARE) or bool(_RATED & {*sentence.words})
+    about = bool({"pool", "tier"} & {*sentence.words}) and not (sentence.amounts or sentence.ids)
+    which = about and not mine and judged and not sentence.has(*DEEDS)
     return Rephrased(("pools",)) if sentence.has(Topic.POOLS) or where or which else None
 
 
@@ -339,17 +367,8 @@ QUESTION_RULES: tuple[SentenceRule, ...] = (
     _price,
     _send,
     _about(Topic.DEBATES, phrase="records"),
-    _about(Topic.PORTFOLIO, phrase="portfolio"),
+    _portfolio,
     _plan,
     _network,
 )
 LAST_RULES: tuple[SentenceRule, ...] = (_keep, _agree, _positions)
-
-
-def called(said: str, context: PhraseContext) -> str:
-    """The symbol of what people call so: BTC is WBTC to a wallet whose positions hold that."""
-    name = _COMMON_NAMES.get(said.upper(), said.upper())
-    held = {symbol for one in context.held or () for symbol in one.symbols}
-    fitting = [symbol for symbol in sorted(held) if names_symbol(name, symbol)]
-    exact = name == "ETH" or name in held
-    return fitting[0] if len(fitting) == 1 and not exact else name

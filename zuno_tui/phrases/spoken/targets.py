@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from zuno_tui.phrases.phrase_error import NotReadYetError
-from zuno_tui.phrases.spoken.sentence import names_symbol, read_sentence
+from zuno_tui.phrases.spoken.sentence import STABLE, names_symbol
+from zuno_tui.phrases.spoken.sentence_reader import read_sentence
 from zuno_tui.phrases.spoken.topics import Topic
 
 if TYPE_CHECKING:
@@ -17,13 +20,12 @@ if TYPE_CHECKING:
     from zuno_tui.phrases.context import PhraseContext, SpokenPosition
     from zuno_tui.phrases.spoken.sentence import Sentence
 
-_STABLE = frozenset(("USDC", "USDT", "DAI", "PYUSD", "USDT0", "USDC.E", "EURC", "USDS", "GHO"))
 _STATES: tuple[tuple[Topic, Callable[[SpokenPosition], bool]], ...] = (
     (Topic.OUT_OF_RANGE, lambda one: one.standing == "out of range"),
     (Topic.NEAR_EDGE, lambda one: one.standing == "near edge"),
     (Topic.IN_RANGE, lambda one: one.standing in ("in range", "near edge")),
     (Topic.EMPTY, lambda one: one.standing == "empty"),
-    (Topic.STABLE, lambda one: _STABLE.issuperset(one.symbols)),
+    (Topic.STABLE, lambda one: STABLE.issuperset(one.symbols)),
     (Topic.DYNAMIC_FEE, lambda one: one.fee.endswith("*") or one.fee == "dynamic"),
     (Topic.LOSING, lambda one: one.result is not None and one.result < 0),
     (Topic.WINNING, lambda one: one.result is not None and one.result > 0),
@@ -37,6 +39,7 @@ _RANKS: tuple[tuple[Topic, Callable[[SpokenPosition], Fraction | None]], ...] = 
     (Topic.NEWEST, lambda one: Fraction(one.token_id)),
     (Topic.OLDEST, lambda one: -Fraction(one.token_id)),
 )
+_COMMON_NAMES = {"ETHER": "ETH", "ETHEREUM": "ETH", "BITCOIN": "BTC"}
 _EXCLUDING = tuple(
     tuple(form.split())
     for form in (
@@ -47,6 +50,7 @@ _EXCLUDING = tuple(
 STATE_TOPICS = tuple(topic for topic, _ in _STATES)
 RANK_TOPICS = tuple(topic for topic, _ in _RANKS)
 _BOTH = 2
+_ONE_OF = re.compile(r"\b(?:one|1|any|any one|some|either|two|few|most) of\b")
 _BY_RESULT = (Topic.WORST, Topic.BEST, Topic.LOSING, Topic.WINNING)
 
 
@@ -62,6 +66,13 @@ def positions_meant(
     sentence: Sentence, context: PhraseContext, *, by_token: bool = True
 ) -> PositionsMeant:
     """Whatever names none leaves every position possible, and none sure."""
+    meant = _meant(sentence, context, by_token=by_token)
+    # "Close one of the losing ones" means one of them.
+    one_of = len(meant.ids) > 1 and _ONE_OF.search(sentence.text) is not None
+    return replace(meant, sure=False) if one_of else meant
+
+
+def _meant(sentence: Sentence, context: PhraseContext, *, by_token: bool) -> PositionsMeant:
     excluded = _excluded(sentence, context)
     if excluded is not None:
         kept, left_out = excluded
@@ -87,6 +98,15 @@ def positions_meant(
 
 def held_as(token_id: int, context: PhraseContext) -> SpokenPosition | None:
     return next((one for one in context.held or () if one.token_id == token_id), None)
+
+
+def called(said: str, context: PhraseContext) -> str:
+    """The symbol of what people call so: BTC is WBTC to a wallet whose positions hold that."""
+    name = _COMMON_NAMES.get(said.upper(), said.upper())
+    held = {symbol for one in context.held or () for symbol in one.symbols}
+    fitting = [symbol for symbol in sorted(held) if names_symbol(name, symbol)]
+    exact = name == "ETH" or name in held
+    return fitting[0] if len(fitting) == 1 and not exact else name
 
 
 def _excluded(sentence: Sentence, context: PhraseContext) -> tuple[Sentence, PositionsMeant] | None:

@@ -109,6 +109,8 @@ class Topic(Enum):
     FALLS = auto()
     RISES = auto()
     BETWEEN = auto()
+    AROUND = auto()
+    """To both sides of the price."""
     DOWN_TO = auto()
     NOT = auto()
     IF = auto()

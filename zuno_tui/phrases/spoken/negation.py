@@ -1,0 +1,95 @@
+"""Sentences that say what is not meant: corrections, what is left out, what stays as it is."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from zuno_tui.phrases.pieces import listed
+from zuno_tui.phrases.spoken.meaning import NOTHING_DONE, AnsweredPhrase, AskedBack, Rephrased
+from zuno_tui.phrases.spoken.sentence_reader import read_sentence
+from zuno_tui.phrases.spoken.topics import DEEDS, QUESTIONS, Topic
+
+if TYPE_CHECKING:
+    from zuno_tui.phrases.context import PhraseContext
+    from zuno_tui.phrases.spoken.meaning import SpokenMeaning
+    from zuno_tui.phrases.spoken.sentence import Sentence
+
+CORRECTING = frozenset(("mean", "meant", "wait", "oops", "sorry"))
+_REFUSED_ID = re.compile(r"\b(?:not|instead of|rather than)(?: position| number)? #?([0-9]+)\b")
+_DENYING = frozenset(("not", "without", "never"))
+_LEADING_IN = frozenset(("but", "and", "do"))
+
+
+def corrected(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    """`i meant 36 not 30`: which one is said, and nothing of what to do with it."""
+    refused = _refused_ids(sentence)
+    meant = [one for one in sentence.ids if one not in refused]
+    said = bool(CORRECTING & set(sentence.words)) or bool(refused)
+    if not said or not meant or sentence.has(*DEEDS, Topic.ADVISE, Topic.ALERT, Topic.MUTE):
+        return None
+    if sentence.first in QUESTIONS:
+        return None
+    named = listed(f"#{one}" for one in meant)
+    choices = tuple(f"inspect {one}" for one in meant)
+    return AskedBack(f"What is to be done with {named}? Nothing was done so far.", choices)
+
+
+def declined(sentence: Sentence, _context: PhraseContext) -> SpokenMeaning | None:
+    """`no`, `not now`, `nah don't`: a no and nothing else."""
+    said = set(sentence.topics) <= {Topic.NOT, Topic.FILLING, Topic.LATER, Topic.WHETHER}
+    counted = sentence.ids or sentence.tokens or sentence.numbers or sentence.percents
+    if not said or counted or sentence.unknown or sentence.first is not Topic.NOT:
+        return None
+    return AnsweredPhrase(NOTHING_DONE)
+
+
+def without_refused_ids(sentence: Sentence) -> Sentence | None:
+    """`close 36 not 30` without what is not meant; None where no number is denied."""
+    refused = _refused_ids(sentence)
+    left = tuple(one for one in sentence.ids if one not in refused)
+    if not left or len(left) == len(sentence.ids) or sentence.topics.count(Topic.NOT) > 1:
+        return None
+    topics = tuple(topic for topic in sentence.topics if topic is not Topic.NOT)
+    return replace(sentence, ids=left, topics=topics)
+
+
+def asked_of_rest(meaning: SpokenMeaning | None) -> SpokenMeaning | None:
+    """What is left after a denial is asked back, whatever it is."""
+    if not isinstance(meaning, Rephrased):
+        return meaning
+    return AskedBack("Of that one alone. Is this meant?", meaning.phrases)
+
+
+def before_denied_clause(sentence: Sentence, context: PhraseContext) -> Sentence | None:
+    """`collect 27 but do not compound it` without the deed that is not wanted besides."""
+    if sentence.first in QUESTIONS or sentence.first in (Topic.NOT, Topic.KEEP):
+        return None
+    words = sentence.words
+    place = next((at for at, word in enumerate(words) if word in _DENYING), None)
+    if place is None:
+        return None
+    end = place
+    while end and words[end - 1] in _LEADING_IN:
+        end -= 1
+    wanted = read_sentence(words[:end], context)
+    denied = read_sentence(words[place + 1 :], context)
+    return wanted if _apart(wanted, denied) else None
+
+
+def _apart(wanted: Sentence, denied: Sentence) -> bool:
+    """Whether the denied deed is another one, and of nothing else than the wanted one."""
+    doing, refusing = DEEDS.intersection(wanted.topics), DEEDS.intersection(denied.topics)
+    named = set(denied.ids) <= set(wanted.ids) and set(denied.tokens) <= set(wanted.tokens)
+    several = denied.has(Topic.ALL, Topic.POSITIONS, Topic.ONES, Topic.NOT)
+    sure = bool(wanted.ids or wanted.tokens) and not wanted.has(Topic.NOT, Topic.KEEP)
+    counted = denied.percents or denied.amounts or denied.dollars or denied.numbers
+    return bool(doing and refusing and sure and named) and not (
+        doing & refusing or several or counted
+    )
+
+
+def _refused_ids(sentence: Sentence) -> frozenset[int]:
+    return frozenset(int(found) for found in _REFUSED_ID.findall(sentence.text))

@@ -1,0 +1,399 @@
+"""A sentence read word by word into what it names."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from chain.base.spelling import one_slip_apart
+from zuno_tui.phrases.named_networks import network_called
+from zuno_tui.phrases.spoken.lexicon import forms, single_words
+from zuno_tui.phrases.spoken.number_words import PARTS, plain_number, worded_number
+from zuno_tui.phrases.spoken.plain import plain_words
+from zuno_tui.phrases.spoken.sentence import STABLE, Sentence, SpokenAmount, symbols_anywhere
+from zuno_tui.phrases.spoken.topics import Topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from zuno_tui.phrases.context import PhraseContext
+
+_NUMBER = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[km]?", re.ASCII)
+_SIGNED = re.compile(r"[+-](?:[0-9]+(?:\.[0-9]+)?)", re.ASCII)
+_ID = re.compile(r"#([0-9]{1,77})", re.ASCII)
+_INTEGER = re.compile(r"[0-9]{1,77}", re.ASCII)
+_PERCENT = frozenset(("%", "percent", "percents"))
+_BIPS = frozenset(("bps", "bp", "bips"))
+_DOLLARS = frozenset(("dollars", "dollar", "bucks", "usd"))
+_TIMES = {
+    **dict.fromkeys(("minute", "minutes", "min", "mins"), 60),
+    **dict.fromkeys(("hour", "hours", "h", "hr", "hrs"), 3_600),
+    **dict.fromkeys(("day", "days", "d"), 86_400),
+    **dict.fromkeys(("week", "weeks", "w"), 604_800),
+}
+_RANGE_JOINS = frozenset(("-", "to", "and", "through", "until"))
+_RISK = {
+    **dict.fromkeys(("conservative", "safe", "cautious", "safer", "careful"), "conservative"),
+    **dict.fromkeys(("defensive", "passive"), "conservative"),
+    **dict.fromkeys(("balanced", "moderate"), "balanced"),
+    **dict.fromkeys(("aggressive", "degen", "yolo", "riskier", "spicy"), "aggressive"),
+    "low-risk": "conservative",
+    "medium-risk": "balanced",
+    "high-risk": "aggressive",
+}
+_RISK_LEVELS: dict[tuple[str, ...], str] = {
+    ("low", "risk"): "conservative",
+    ("little", "risk"): "conservative",
+    ("medium", "risk"): "balanced",
+    ("moderate", "risk"): "balanced",
+    ("high", "risk"): "aggressive",
+}
+_COUNTING = (Topic.MORE, Topic.PUT, Topic.SWAP, Topic.BUY, Topic.OPEN, Topic.WRAP, Topic.UNWRAP)
+_PARTED = (Topic.LESS, Topic.TAKE, Topic.REMOVE)
+_WANTED_AMOUNT = re.compile(r"\b(?:need|want|get|give) [0-9.$]")
+_BROUGHT = (("get",), ("make",), ("bring",))
+_WANTED = frozenset(("get", "need", "want", "have", "give"))
+_SHORTEST_MENDED = 4
+_MOST_WORDS = 5
+
+
+def read_sentence(typed: Iterable[str], context: PhraseContext) -> Sentence:
+    return _Reader(plain_words(typed), context).read()
+
+
+class _Reader:
+    """Walks over the words once; a number's role is told by what stands around it."""
+
+    def __init__(self, words: tuple[str, ...], context: PhraseContext) -> None:
+        self._words = words
+        self._context = context
+        self._held = {symbol for one in context.held or () for symbol in one.symbols}
+        self._at = 0
+        self._topics: list[Topic] = []
+        self._ids: list[int] = []
+        self._numbers: list[str] = []
+        self._percents: list[Fraction] = []
+        self._amounts: list[SpokenAmount] = []
+        self._dollars: list[str] = []
+        self._pairs: list[tuple[str, str]] = []
+        self._symbols: list[str] = []
+        self._unknown: list[str] = []
+        self._mended: list[str] = []
+        self._prices: tuple[str, str] | None = None
+        self._fee: Fraction | None = None
+        self._seconds: int | None = None
+        self._profile: str | None = None
+        self._network: str | None = None
+        self._part = False
+
+    def read(self) -> Sentence:
+        if self._fetching():
+            self._topics.append(Topic.TAKE)
+        if self._repaired():
+            self._topics.append(Topic.ADVISE)
+        if self._words[:1] == ("lp",):
+            self._topics.append(Topic.OPEN)
+        while self._at < len(self._words):
+            taken = (
+                self._part_word()
+                or self._number()
+                or self._pair_or_symbol()
+                or self._risk_or_network()
+                or self._form()
+            )
+            self._at += taken or self._stranger()
+        return Sentence(
+            words=self._words,
+            topics=tuple(self._topics),
+            ids=tuple(dict.fromkeys(self._ids)),
+            numbers=tuple(self._numbers),
+            percents=tuple(self._percents),
+            part=self._part,
+            amounts=tuple(self._amounts),
+            dollars=tuple(self._dollars),
+            prices=self._prices,
+            pairs=tuple(dict.fromkeys(self._pairs)),
+            symbols=tuple(dict.fromkeys(self._symbols)),
+            fee=self._fee,
+            seconds=self._seconds,
+            profile=self._profile,
+            network=self._network,
+            unknown=tuple(self._unknown),
+            mended=tuple(self._mended),
+        )
+
+    def _fetching(self) -> bool:
+        """`get 40% out of 27`, `i need $500 from 33`: what is to come out of a position."""
+        words = set(self._words)
+        wanted = bool(words & _WANTED) and not words.isdisjoint(("out", "from", "back"))
+        counted = bool(words & _PERCENT) or any(word[:1] == "$" for word in words)
+        counted = counted or _WANTED_AMOUNT.search(" ".join(self._words)) is not None
+        return {"get", "out"} <= words or (wanted and counted)
+
+    def _repaired(self) -> bool:
+        """`get 30 earning again`: how is not said."""
+        working = {"earning", "working", "active"} & set(self._words)
+        return self._words[:1] in _BROUGHT and bool(working)
+
+    def _word(self, ahead: int = 0) -> str:
+        place = self._at + ahead
+        return self._words[place] if 0 <= place < len(self._words) else ""
+
+    def _part_word(self) -> int:
+        for words, percent in PARTS:
+            if self._words[self._at : self._at + len(words)] == words:
+                self._percents.append(Fraction(percent))
+                self._part = True
+                if words == ("halve",):
+                    self._topics.append(Topic.LESS)
+                return len(words)
+        return 0
+
+    def _number(self) -> int:
+        word = self._word()
+        if (named := _ID.fullmatch(word)) is not None:
+            self._ids.append(int(named[1]))
+            return 1
+        if word in _TIMES and self._word(-1) == "for":
+            # Articles are gone by now: "for a day" came as "for day".
+            self._seconds = _TIMES[word]
+            return 1
+        if (taken := self._worded() or self._added(word) or self._signed(word)) > 0:
+            return taken
+        if _NUMBER.fullmatch(word) is None:
+            return 0
+        return self._range(word) or self._with_unit(word) or self._bare(word)
+
+    def _signed(self, word: str) -> int:
+        """`-10%`, `minus 10%`."""
+        if _SIGNED.fullmatch(word) and self._word(1) in _PERCENT:
+            self._percents.append(Fraction(word))
+            return 2
+        sign = {"minus": -1, "plus": 1}.get(word)
+        if sign and _NUMBER.fullmatch(self._word(1)) and self._word(2) in _PERCENT:
+            self._percents.append(sign * Fraction(plain_number(self._word(1))))
+            return 3
+        return 0
+
+    def _worded(self) -> int:
+        """`ten percent`, `two thousand usdc`: a number only where what it counts follows."""
+        found = worded_number(self._words[self._at : self._at + _MOST_WORDS])
+        if found is None:
+            return 0
+        number, taken = found
+        # "The one USDC position" counts nothing, "add one USDC" does.
+        told = forms().get((self._word(-1),), ()) if self._word() == "one" else _COUNTING
+        counted = (*_PERCENT, *_TIMES, *_DOLLARS)
+        last = self._at + taken == len(self._words) and not self._ids
+        if last and number in self._context.positions:
+            self._ids.append(number)
+            return taken
+        symbol = self._is_symbol(self._word(taken)) and any(one in _COUNTING for one in told)
+        if self._word(taken) not in counted and not symbol:
+            # What nothing is said of still stands in the way of taking everything.
+            bare = number > 1 and self._pair_at(taken) is None
+            self._numbers.extend((str(number),) if bare else ())
+            return taken if bare else 0
+        self._words = (*self._words[: self._at], str(number), *self._words[self._at + taken :])
+        return self._number()
+
+    def _added(self, word: str) -> int:
+        """`+3k usdc`: more of it."""
+        number = word.removeprefix("+")
+        if number == word or _NUMBER.fullmatch(number) is None:
+            return 0
+        if not self._is_symbol(self._word(1)):
+            return 0
+        self._topics.append(Topic.MORE)
+        return self._with_unit(number)
+
+    def _range(self, word: str) -> int:
+        # "From 2850 up to 3400".
+        joined = 2 if (self._word(1), self._word(2)) == ("up", "to") else 1
+        join, second = self._word(joined), self._word(joined + 1)
+        if join not in _RANGE_JOINS or _NUMBER.fullmatch(second) is None:
+            return 0
+        introduced = self._word(-1) in ("between", "from")
+        if self._word(joined + 2) in (*_PERCENT, *_TIMES):
+            return 0
+        if join == "and" and self._word(-1) != "between":
+            return 0
+        named = self._is_position(word) or self._is_position(second)
+        if not introduced and join != "-" and named:
+            return 0
+        if self._prices is not None:
+            return 0
+        self._prices = plain_number(word), plain_number(second)
+        return joined + 2
+
+    def _with_unit(self, word: str) -> int:
+        unit = self._word(1)
+        if unit in _PERCENT:
+            self._share(Fraction(plain_number(word)))
+            return 2
+        if unit in _BIPS:
+            self._fee = Fraction(plain_number(word)) / 100
+            return 2
+        lasts = unit in _TIMES and _NUMBER.fullmatch(self._word(2)) is None
+        if lasts and _INTEGER.fullmatch(word):
+            self._seconds = int(word) * _TIMES[unit]
+            return 2
+        if word.startswith("$") or unit in _DOLLARS:
+            return self._in_dollars(plain_number(word.removeprefix("$")), unit)
+        return self._of_token(word, unit)
+
+    def _in_dollars(self, number: str, unit: str) -> int:
+        """`100 dollars of usdc` is an amount of that token; of any other it is a worth."""
+        taken = 2 if unit in _DOLLARS else 1
+        while self._word(taken) in ("of", "in", "worth"):
+            taken += 1
+        token = self._word(taken).upper()
+        if token in STABLE and self._pair_at(taken) is None:
+            self._amounts.append(SpokenAmount(number, token))
+            return taken + 1
+        self._dollars.append(number)
+        return 2 if unit in _DOLLARS else 1
+
+    def _of_token(self, word: str, unit: str) -> int:
+        if (pair := self._pair_at(1)) is not None:
+            if _INTEGER.fullmatch(word) and int(word) in self._context.positions:
+                self._ids.append(int(word))
+                return 1
+            self._amounts.append(SpokenAmount(plain_number(word), pair[0][0]))
+            return 1
+        if self._is_symbol(unit):
+            self._topics.extend((Topic.MORE,) if self._word(-1) == "another" else ())
+            self._amounts.append(SpokenAmount(plain_number(word), unit.upper()))
+            return 2
+        if unit == "more" and self._is_symbol(self._word(2)):
+            self._topics.append(Topic.MORE)
+            self._amounts.append(SpokenAmount(plain_number(word), self._word(2).upper()))
+            return 3
+        return 0
+
+    def _share(self, percent: Fraction) -> None:
+        """A fee where it stands beside a pair or the word for a pool, else a part of something."""
+        if self._reaches_around():
+            self._percents.append(percent)
+            return
+        beside = {self._word(2), self._word(3)} & {"pool", "tier", "fee", "one"}
+        after_pair = self._at > 0 and (self._pairs or self._symbols) and percent <= 1
+        before_pair = self._pair_at(2) is not None
+        if percent < 1 and not before_pair and not any(one in _PARTED for one in self._topics):
+            before_pair = self._is_symbol(self._word(2))
+        if percent <= 1 and (beside or after_pair or before_pair):
+            self._fee = percent
+        else:
+            self._percents.append(percent)
+
+    def _reaches_around(self) -> bool:
+        """`±1%`, `1% either side`."""
+        following = forms().get((self._word(2), self._word(3)), ())
+        return self._word(-1) == "±" or Topic.AROUND in following
+
+    def _bare(self, word: str) -> int:
+        if self._is_position(word):
+            self._ids.append(int(word))
+        elif self._is_fee(word):
+            self._fee = Fraction(word)
+        else:
+            self._numbers.append(plain_number(word))
+        return 1
+
+    def _is_fee(self, word: str) -> bool:
+        """`my weth/usdc 0.3`: the fee of a position that is held, where no amount is expected."""
+        counting = any(one in (*_COUNTING, *_PARTED, Topic.ALERT) for one in self._topics)
+        if counting or not self._pairs or not re.fullmatch(r"0?\.[0-9]+", word, re.ASCII):
+            return False
+        fee = f"{float(word):g}%"
+        return any(one.fee.rstrip("*") == fee for one in self._context.held or ())
+
+    def _is_position(self, word: str) -> bool:
+        """A whole number of a position that is held, or called one, or nothing else at all."""
+        if _INTEGER.fullmatch(word) is None:
+            return False
+        if self._word(-1) in ("position", "pos", "nft", "number", "lp") or int(word) in self._ids:
+            return True
+        if self._context.held is not None or self._context.positions:
+            return int(word) in self._context.positions
+        return not self._ids and not self._numbers and not self._compared()
+
+    def _compared(self) -> bool:
+        before = {Topic.BELOW, Topic.ABOVE, Topic.REACHES}
+        return any(topic in before for topic in forms().get((self._word(-1),), ()))
+
+    def _pair_or_symbol(self) -> int:
+        if (found := self._pair_at(0)) is not None:
+            pair, taken = found
+            if pair[1] in ("USD", "DOLLAR"):
+                self._symbols.append(pair[0])
+                self._topics.append(Topic.PRICE)
+            else:
+                self._pairs.append(pair)
+            return taken
+        if self._is_symbol(self._word()):
+            self._symbols.append(self._word().upper())
+            return 1
+        return 0
+
+    def _pair_at(self, ahead: int) -> tuple[tuple[str, str], int] | None:
+        word = self._word(ahead)
+        joined = re.fullmatch(r"([a-z][a-z0-9.]*)[/-]([a-z][a-z0-9.]*)", word)
+        if joined and all(self._is_symbol(one) or "/" in word for one in joined.groups()):
+            known = any(self._is_symbol(one) for one in joined.groups())
+            return ((joined[1].upper(), joined[2].upper()), 1) if known else None
+        if not self._is_symbol(word):
+            return None
+        following, taken = self._word(ahead + 1), 2
+        if following in ("/", "-"):
+            following, taken = self._word(ahead + 2), 3
+        return ((word.upper(), following.upper()), taken) if self._is_symbol(following) else None
+
+    def _is_symbol(self, word: str) -> bool:
+        return bool(word) and (word.upper() in symbols_anywhere() or word.upper() in self._held)
+
+    def _risk_or_network(self) -> int:
+        word = self._word()
+        if (risk := _RISK_LEVELS.get(self._words[self._at : self._at + 2])) is not None:
+            self._profile = risk
+            return 2
+        if (risk := _RISK.get(word) or _RISK.get(word.removesuffix("ly"))) is not None:
+            self._profile = risk
+            return 1
+        for count in (2, 1):
+            named = self._words[self._at : self._at + count]
+            if len(named) == count and (network := network_called(named)) is not None:
+                self._network = network.name
+                return count
+        return 0
+
+    def _form(self) -> int:
+        for count in range(_MOST_WORDS, 0, -1):
+            form = self._words[self._at : self._at + count]
+            if len(form) == count and form in forms() and not self._ends_in_longer(count):
+                # "Get out of 36" does not ask to see it.
+                fetching = form == ("get",) and Topic.TAKE in self._topics
+                self._topics.extend(() if fetching else forms()[form])
+                return count
+        return 0
+
+    def _ends_in_longer(self, count: int) -> bool:
+        """Whether the last word of a form begins a longer one: `close | out of range`."""
+        start = self._at + count - 1
+        most = min(_MOST_WORDS, len(self._words) - start)
+        longer = range(max(count, 2), most + 1) if count > 1 else ()
+        return any(self._words[start : start + each] in forms() for each in longer)
+
+    def _stranger(self) -> int:
+        word = self._word()
+        if len(word) >= _SHORTEST_MENDED:
+            close = [(known,) for known in single_words() if one_slip_apart(word, known)]
+            meant = {forms()[known] for known in close if known in forms()}
+            if len(meant) == 1:
+                self._topics.extend(next(iter(meant)))
+                self._mended.append(word)
+                return 1
+        if word not in ("-", "/", "%", ","):
+            self._unknown.append(word)
+        return 1
