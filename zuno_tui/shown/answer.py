@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from zuno_tui.shown.exit_codes import DONE
-from zuno_tui.shown.output import print_json, print_lines
+from zuno_tui.shown.output import print_exactly, print_json, print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +24,8 @@ class CommandAnswer(Struct, frozen=True):
     remarks: tuple[str, ...] = ()
     """Said after, whoever reads."""
     code: int = DONE
+    exact: bool = False
+    """Whether the lines are a file for a program, which no terminal may break."""
 
     @property
     def page(self) -> tuple[str, ...]:
@@ -37,7 +39,7 @@ def print_answer(answer: CommandAnswer, *, as_json: bool) -> int:
         print_json(answer.document)
     else:
         _print_words(answer.heading)
-        print_lines(answer.lines)
+        (print_exactly if answer.exact else print_lines)(answer.lines)
     _print_words(answer.remarks)
     return answer.code
 

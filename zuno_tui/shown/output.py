@@ -1,31 +1,36 @@
-"""How commands print: JSON for programs, aligned columns for people, never a control byte."""
+"""How commands print: JSON for programs, lines that fit the terminal for people."""
 
 from __future__ import annotations
 
 import json
 import sys
-import unicodedata
-from typing import TYPE_CHECKING, Literal, TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias, Union
 
-from msgspec import Struct
-
-from chain.base.clean_text import DROP
+from zuno_tui.shown.table import OutputColumn, cell_width, table
+from zuno_tui.shown.terminal import fitted, terminal_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 Json: TypeAlias = Union[str, int, float, bool, "Sequence[Json]", "Mapping[str, Json]", None]
 
+__all__ = [
+    "Json",
+    "OutputColumn",
+    "cell_width",
+    "json_text",
+    "print_exactly",
+    "print_json",
+    "print_json_line",
+    "print_lines",
+    "table",
+]
+
 LARGEST_SAFE_INTEGER = 2**53 - 1
 
 
-class OutputColumn(Struct, frozen=True):
-    title: str
-    align: Literal["left", "right"] = "left"
-
-
 def print_json(value: Json) -> None:
-    print_lines([json_text(value)])
+    print_exactly([json_text(value)])
 
 
 def json_text(value: Json) -> str:
@@ -37,39 +42,19 @@ def json_text(value: Json) -> str:
 def print_json_line(value: Json) -> None:
     """One document on one line, for programs that listen while a command runs."""
     _refuse_unsafe_integers(value)
-    print_lines([json.dumps(value, ensure_ascii=True, allow_nan=False)])
+    print_exactly([json.dumps(value, ensure_ascii=True, allow_nan=False)])
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    """For people: no wider than the terminal, with its colours."""
+    sys.stdout.write("".join(f"{line}\n" for line in fitted(lines, terminal_of(sys.stdout))))
     sys.stdout.flush()
 
 
-def table(columns: Sequence[OutputColumn], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Aligned text columns, cleaned cell by cell, two spaces apart."""
-    cleaned = [[cell.translate(DROP) for cell in row] for row in rows]
-    widths = [
-        max(len(column.title), *(cell_width(row[index]) for row in cleaned), 0)
-        for index, column in enumerate(columns)
-    ]
-    titles = [column.title for column in columns]
-    return [_aligned(row, columns, widths) for row in (titles, *cleaned)]
-
-
-def cell_width(text: str) -> int:
-    """How many terminal cells a line takes: wide characters take two, marks none."""
-    return sum(
-        0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
-        for char in text
-    )
-
-
-def _aligned(cells: Sequence[str], columns: Sequence[OutputColumn], widths: Sequence[int]) -> str:
-    padded = []
-    for cell, column, width in zip(cells, columns, widths, strict=True):
-        space = " " * (width - cell_width(cell))
-        padded.append(space + cell if column.align == "right" else cell + space)
-    return "  ".join(padded).rstrip()
+def print_exactly(lines: Iterable[str]) -> None:
+    """For programs: lines as they are."""
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
 
 
 def _refuse_unsafe_integers(value: Json) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from chain.base.quantity import Quantity, Unknown
 from chain.tokens.pair import pair_of
+from zuno_tui.shown.price_fields import price_fields, range_fields
 from zuno_tui.shown.words import number, units
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def position_document(
 ) -> dict[str, Json]:
     pool, identity, key = position.pool, position.identity, position.pool.key
     token0, token1 = tokens[key.currency0], tokens[key.currency1]
-    price = pair_of(network, token0, token1, pool.sqrt_price_x96).price(pool.sqrt_price_x96)
+    pair = pair_of(network, token0, token1, pool.sqrt_price_x96)
     usd = prices.value(token0, position.amount0), prices.value(token1, position.amount1)
     return {
         "tokenId": str(position.token_id),
@@ -94,7 +95,8 @@ def position_document(
         "tickUpper": identity.tick_upper,
         "tick": pool.tick,
         "sqrtPriceX96": str(pool.sqrt_price_x96),
-        "price": None if price is None else str(price),
+        **price_fields(pair, pool.sqrt_price_x96),
+        **range_fields(pair, identity.tick_lower, identity.tick_upper),
         "liquidity": str(position.liquidity),
         "poolLiquidity": str(pool.liquidity),
         "share": round(float(position.share), 12),
@@ -119,12 +121,16 @@ def position_document(
     }
 
 
+def _whole(value: Quantity[int]) -> int | None:
+    return None if isinstance(value, Unknown) else value.value
+
+
 def performance_document(performance: Performance, position: PositionSnapshot) -> dict[str, Json]:
     account = performance.accounts[position.token_id]
     daily = performance.daily[position.token_id]
     return {
         "sinceEntry": {
-            "ageSeconds": units(account.age_seconds),
+            "ageSeconds": _whole(account.age_seconds),
             "deposited": _amounts(account.deposited),
             "withdrawn": _amounts(account.withdrawn),
             "feesCollected": _amounts(account.fees_collected),

@@ -326,7 +326,7 @@ def test_a_range_of_ones_own_is_judged_beside_hold_and_exit(
         for one in desk("positions", "--json", *flags).data["positions"]
         if str(one["tokenId"]) == token_id
     )
-    now = float(str(row["price"]).split()[0].replace(",", ""))
+    now = row["price"]
 
     told = desk("move", token_id, f"{now * 0.8:.4f}", f"{now * 1.25:.4f}", "--json", *flags)
 

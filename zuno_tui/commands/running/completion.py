@@ -40,7 +40,7 @@ autoload -Uz bashcompinit && bashcompinit
 
 def completion_script(shell: str) -> CommandAnswer:
     script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell]()
-    return CommandAnswer(tuple(script.splitlines()), {"shell": shell, "script": script})
+    return CommandAnswer(tuple(script.splitlines()), {"shell": shell, "script": script}, exact=True)
 
 
 def known_positions(session: Session) -> CommandAnswer:

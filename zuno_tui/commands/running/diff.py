@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from chain.base.number_words import usd
+from chain.math.ticks import sqrt_price_at_tick
 from chain.positions.batch_reader import read_positions
 from chain.positions.overview import tokens_at
+from chain.tokens.pair import pair_of
 from zuno_tui.commands.running.plans import same_network, stored_plan
 from zuno_tui.gate.choosing import chosen_candidate
 from zuno_tui.gate.orders.plan import capital_of, find_pool
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agents.lp.plan import Candidate, Plan
+    from chain.contracts.networks import Network
     from chain.tokens import Token
     from zuno_tui.session.session import Session
     from zuno_tui.shown.output import Json
@@ -57,7 +60,7 @@ async def plan_difference(
         return CommandAnswer((), _document(difference))
     same_network(session, plan)
     tokens = await _tokens(session, difference)
-    return CommandAnswer(tuple(_lines(difference, tokens)), _document(difference))
+    return CommandAnswer(tuple(_lines(session.network, difference, tokens)), _document(difference))
 
 
 def _difference(plan: Plan, new: Candidate) -> PlanDifference:
@@ -84,12 +87,15 @@ async def _tokens(session: Session, difference: PlanDifference) -> tuple[Token, 
     return known[pair[0]], known[pair[1]]
 
 
-def _lines(difference: PlanDifference, tokens: tuple[Token, Token]) -> Iterator[str]:
+def _lines(
+    network: Network, difference: PlanDifference, tokens: tuple[Token, Token]
+) -> Iterator[str]:
     plan, new, old = difference.plan, difference.new, difference.plan.hold
     what = "a new position" if plan.position is None else f"position #{plan.position}"
     yield f"{plan.plan_id} · {what} · {new.kind} · block {plan.block:,}"
     yield ""
-    rows = [["ticks", _ticks(old), _ticks(new)]]
+    ranges = [_prices(network, one, tokens) for one in (old, new)]
+    rows = [["prices", *ranges], ["ticks", _ticks(old), _ticks(new)]]
     pairs = zip(tokens, difference.available, (new.amount0, new.amount1), strict=True)
     rows += [[one.label, amount_of(was, one), amount_of(will, one)] for one, was, will in pairs]
     rows.append(["liquidity", str(old.liquidity), str(new.liquidity)])
@@ -105,6 +111,14 @@ def _lines(difference: PlanDifference, tokens: tuple[Token, Token]) -> Iterator[
             f"{amount_of(new.prep_action.amount_out, bought)} {bought.label}"
         )
     yield f"  cost       {usd(new.cost_usd)}, of it gas {usd(new.gas_usd)}"
+
+
+def _prices(network: Network, one: Candidate, tokens: tuple[Token, Token]) -> str:
+    if one.tick_lower is None or one.tick_upper is None:
+        return "–"
+    middle = sqrt_price_at_tick((one.tick_lower + one.tick_upper) // 2)
+    low, high = pair_of(network, *tokens, middle).bounds(one.tick_lower, one.tick_upper)
+    return f"{low} – {high}"
 
 
 def _ticks(one: Candidate) -> str:

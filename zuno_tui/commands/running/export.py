@@ -41,6 +41,7 @@ async def exported(session: Session, plan_id: str | None, *, for_safe: bool) -> 
     return CommandAnswer(
         lines=tuple(json_text(document).splitlines()),
         document=document,
+        exact=True,
         remarks=_terms(approval, dispatch),
     )
 

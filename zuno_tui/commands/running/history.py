@@ -40,7 +40,13 @@ async def told_history(
     if seen and told.position is not None and not any(whole.results()):
         heading, lines = (*heading, f"No wallet looked at ever held #{told.position}."), ()
         code = FAILED
-    return CommandAnswer(heading=heading, lines=lines, document=history_document(whole), code=code)
+    return CommandAnswer(
+        heading=heading,
+        lines=lines,
+        document=history_document(whole),
+        code=code,
+        exact=form is not None,
+    )
 
 
 def _csv_lines(text: str) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ _CODES = ("0 done", "1 failed", "2 usage", "3 refused by policy", "4 network")
 
 def manual_page() -> CommandAnswer:
     lines = tuple(_lines())
-    return CommandAnswer(lines, {"manual": "\n".join(lines)})
+    return CommandAnswer(lines, {"manual": "\n".join(lines)}, exact=True)
 
 
 def _lines() -> Iterator[str]:

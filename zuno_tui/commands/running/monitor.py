@@ -19,7 +19,7 @@ from zuno_tui.commands.running.monitor_output import Aloud, Speaker
 from zuno_tui.session.session import flags_of, say
 from zuno_tui.settings.monitor import monitor_interval
 from zuno_tui.shown.exit_codes import DONE, FAILED, NETWORK
-from zuno_tui.shown.output import print_lines
+from zuno_tui.shown.output import print_exactly
 from zuno_tui.watch.watchlist import HomeWatchlist, SettingsSource
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 def run(arguments: Namespace) -> int:
     home = Home.locate(os.environ, arguments.home)
     if arguments.systemd_unit:
-        print_lines([unit_text(home.root, _options(arguments)).rstrip("\n")])
+        print_exactly([unit_text(home.root, _options(arguments)).rstrip("\n")])
         return DONE
     interval = None if arguments.interval is None else monitor_interval(arguments.interval)
     chosen = SettingsSource(home, flags_of(arguments), os.environ, interval)

@@ -15,6 +15,7 @@ from chain.tokens.pair import pair_of
 from zuno_tui.session.pool_edges import UNREAD, read_edges
 from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.output import Json, OutputColumn, table
+from zuno_tui.shown.price_fields import price_fields
 from zuno_tui.shown.words import UNKNOWN, fee_text, number, worth
 
 if TYPE_CHECKING:
@@ -139,7 +140,6 @@ def _document(
 def _pool_document(survey: PoolSurvey, pool: SurveyedPool, edge: Quantity[float]) -> Json:
     state = pool.state
     pair = pair_of(survey.network, pool.token0, pool.token1, state.sqrt_price_x96)
-    price = pair.price(state.sqrt_price_x96)
     return {
         "poolId": state.pool_id,
         "currency0": pool.key.currency0,
@@ -159,7 +159,7 @@ def _pool_document(survey: PoolSurvey, pool: SurveyedPool, edge: Quantity[float]
         "tick": state.tick,
         "sqrtPriceX96": str(state.sqrt_price_x96),
         "liquidity": str(state.liquidity),
-        "price": None if price is None else str(price),
+        **price_fields(pair, state.sqrt_price_x96),
         "depthUsd": number(pool.depth_usd),
         "edge7d": None if isinstance(edge, Unknown) else significant(edge.value),
     }
