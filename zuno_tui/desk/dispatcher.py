@@ -26,6 +26,7 @@ from zuno_tui.commands.recommend import Recommend
 from zuno_tui.commands.registry import registry
 from zuno_tui.commands.replay import Replay
 from zuno_tui.commands.running.plans import is_trade_plan
+from zuno_tui.commands.say import SayPhrase
 from zuno_tui.commands.show import Show
 from zuno_tui.commands.simulate import SimulatePlan
 from zuno_tui.commands.trade import ASKED, Trade
@@ -38,6 +39,7 @@ from zuno_tui.desk.market import EmbeddedMarket as MarketClock
 from zuno_tui.desk.outbox_rows import OutboxRows
 from zuno_tui.desk.pages import Pages
 from zuno_tui.desk.pool_rows import Pools
+from zuno_tui.desk.proposals import PhraseProposals
 from zuno_tui.desk.records import Records
 from zuno_tui.desk.signing import Signing
 from zuno_tui.desk.watching import Watching
@@ -95,6 +97,7 @@ class Dispatcher:
             Approve: self._approve,
             Apply: self._apply,
             OpenOutbox: self._open_outbox,
+            SayPhrase: PhraseProposals(desk_context).propose,
         }
 
     def begin(self) -> None:

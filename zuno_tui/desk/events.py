@@ -159,6 +159,13 @@ class PageReady(Struct, frozen=True):
     lines: tuple[str, ...]
 
 
+class PhraseProposed(Struct, frozen=True):
+    """What a model takes a phrase for that nobody understood; for the prompt, to be sent or not."""
+
+    typed: str
+    phrase: str
+
+
 class HelpAsked(Struct, frozen=True):
     topic: str | None
 
@@ -191,6 +198,7 @@ Event: TypeAlias = (
     | OutboxReady
     | SettingsReady
     | PageReady
+    | PhraseProposed
     | HelpAsked
     | QuitAsked
 )

@@ -14,7 +14,8 @@ from zuno_tui.commands.collect import CollectFees
 from zuno_tui.commands.help import Help
 from zuno_tui.commands.inspect import Inspect
 from zuno_tui.commands.recommend import Recommend
-from zuno_tui.desk.events import PlanChanged, PositionsChanged
+from zuno_tui.commands.say import SayPhrase
+from zuno_tui.desk.events import PhraseProposed, PlanChanged, PositionsChanged
 from zuno_tui.phrases.history import MOST_KEPT, PhraseHistory, open_history
 from zuno_tui.screen.panes.lines import MessageLine
 from zuno_tui.screen.panes.prompt import Offers, PromptPane
@@ -68,6 +69,41 @@ async def test_tab_takes_what_is_offered() -> None:
 
         assert link.intents == [Recommend(7)]
         assert not offers.display
+
+
+@pytest.mark.parametrize(
+    ("model_says", "prompt"),
+    [
+        ("inspect 7", "inspect 7"),
+        ("close 7", "wie geht es sieben"),
+        ("apply", "wie geht es sieben"),
+        ("make me rich", "wie geht es sieben"),
+    ],
+)
+async def test_a_model_may_put_a_look_into_the_prompt_and_nothing_runs(
+    model_says: str, prompt: str
+) -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test() as pilot:
+        await play(pilot, PositionsChanged(POSITIONS))
+        pilot.app.screen.post_message(PromptPane.Submitted("wie geht es sieben"))
+        await pilot.pause()
+        assert link.intents == [SayPhrase("wie geht es sieben")]
+
+        await play(pilot, PhraseProposed("wie geht es sieben", model_says))
+
+        assert _prompt(pilot).value == prompt
+        assert len(link.intents) == 1
+
+
+async def test_a_model_that_is_late_changes_nothing_that_was_typed_since() -> None:
+    async with desk_app().run_test() as pilot:
+        await play(pilot, PositionsChanged(POSITIONS))
+        await pilot.press("colon", *"gas")
+
+        await play(pilot, PhraseProposed("wie geht es sieben", "inspect 7"))
+
+        assert _prompt(pilot).value == "gas"
 
 
 async def test_what_is_not_understood_asks_nothing() -> None:

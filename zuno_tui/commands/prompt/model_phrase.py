@@ -42,14 +42,24 @@ class PhraseReply(BaseModel):
 
 async def phrase_by_model(text: str, model: Model, context: PhraseContext) -> Interpretation | None:
     """The question whether that was meant; None where the model has nothing that may be shown."""
+    phrase = await phrase_of_model(text, model)
+    return None if phrase is None else as_question(phrase, context)
+
+
+async def phrase_of_model(text: str, model: Model) -> str | None:
+    """What it takes a text for, unread so far; None where it has nothing to say."""
     if looks_secret(text):
         return None
     try:
         answer = await model.ask(PROMPT, _prompt(text), PhraseReply, lambda _: None)
     except ModelUnavailable:
         return None
-    phrase = clean_text(answer.value.phrase, limit=_LONGEST).strip()
-    found = interpret(phrase, context) if phrase else Interpretation()
+    return clean_text(answer.value.phrase, limit=_LONGEST).strip() or None
+
+
+def as_question(phrase: str, context: PhraseContext) -> Interpretation | None:
+    """A model's phrase as a question; None where any of it is no mere look."""
+    found = interpret(phrase, context)
     if not found.intents or not all(map(may_be_shown, found.intents)):
         return None
     return Interpretation(

@@ -18,6 +18,7 @@ from zuno_tui.screen.screens.help import active_keys
 if TYPE_CHECKING:
     from zuno_tui.commands.command import Intent
     from zuno_tui.commands.prompt.several import SeveralIntents
+    from zuno_tui.desk.events import PhraseProposed
     from zuno_tui.desk.link import DeskLink
     from zuno_tui.phrases.context import PhraseContext
     from zuno_tui.screen.last_seen import LastSeen
@@ -71,8 +72,33 @@ class Asking(Screen[None]):
             self.say(Said(meant.words, "plain" if meant.answered else "warn"))
             if not meant.answered:
                 self.keep_to_mend(event.text)
+            # Where a verb was understood, or a word that signs was nearly typed, none is asked.
+            if meant.offer and not (meant.answered or meant.missing or meant.understood):
+                self._ask_model(event.text)
         else:
             self.ask(meant)
+
+    def _ask_model(self, phrase: str) -> None:
+        from zuno_tui.commands.say import SayPhrase
+
+        self.link.ask(SayPhrase(phrase))
+
+    def propose(self, event: PhraseProposed) -> None:
+        """A model's phrase in the prompt, where what was typed still stands there; Enter sends."""
+        from zuno_tui.commands.prompt.model_phrase import as_question
+        from zuno_tui.phrases.phrase_error import NotReadYetError
+
+        try:
+            asked = as_question(event.phrase, self.context)
+        except NotReadYetError:
+            return
+        if asked is not None and self.awaiting(event.typed):
+            self.offer(event.phrase)
+            self.say(Said("A model takes that for this. Nothing is done before Enter."))
+
+    def awaiting(self, phrase: str) -> bool:
+        """Whether the prompt holds nothing but what was not understood."""
+        raise NotImplementedError
 
     def _went_on(self, text: str) -> bool:
         """Whether the word was typed that begins a list of commands, or goes on with it."""

@@ -14,6 +14,7 @@ from zuno_tui.desk.events import (
     DebateChanged,
     HelpAsked,
     HintChanged,
+    PhraseProposed,
     PlanChanged,
     PositionsChanged,
     ProseHeard,
@@ -187,6 +188,8 @@ class DeskScreen(Asking):
         match event:
             case StatusChanged(view):
                 self.query_one(StatusLine).show(view, now)
+            case PhraseProposed() as proposed:
+                self.propose(proposed)
             case Said() as said:
                 self.say(said)
             case HintChanged(words):
@@ -203,6 +206,9 @@ class DeskScreen(Asking):
         if text:
             self.app.copy_to_clipboard(text)
             self.say(Said(f"Copied: {text.splitlines()[0][:60]}"))
+
+    def awaiting(self, phrase: str) -> bool:
+        return self.query_one(PromptPane).value in ("", phrase)
 
     def copied(self) -> str:
         pane = self.pane(self.front)
