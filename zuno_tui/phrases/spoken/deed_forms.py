@@ -15,13 +15,13 @@ DEED_FORMS: dict[Topic, str] = {
         "autocompound, auto-compound, auto compound, plow back, plough back, roll back in"
     ),
     Topic.LEAVE: (
-        "done with, i am done with, finished with, through with, wrap up, unload, offload, "
-        "quit position, end position, tear down, close entirely, get me out, get me completely "
-        "out, take me out, exit out, close, closing, close out, close down, exit, exiting, "
-        "unwind, liquidate, kill, nuke, bail, bail out, dump, terminate, shut, shut down, get "
-        "out, getting out, get rid, pull out, pull plug, cash out, wind down, eject, burn, i "
-        "want out, want out, abandon, scrap, ditch, zero out, stop lping, stop providing, close "
-        "up, drain"
+        "done with, i am done with, finished with, through with, wrap up, unload, offload, quit "
+        "position, end position, tear down, close entirely, get me out, get me completely out, "
+        "take me out, exit out, close, closing, close out, close down, exit, exiting, unwind, "
+        "liquidate, kill, nuke, bail, bail out, dump, terminate, shut, shut down, get out, "
+        "getting out, get rid, pull out, pull plug, cash out, wind down, eject, burn, i want "
+        "out, want out, abandon, scrap, ditch, zero out, stop lping, stop providing, close up, "
+        "drain"
     ),
     Topic.TAKE: (
         "pay out, payout, withdraw, withdrawing, take, taking, pull, pulling, take out, redeem, "
@@ -125,10 +125,10 @@ DEED_FORMS: dict[Topic, str] = {
         "go on, move over to, take me to, jump to, switch, connect, use, change to, go to, hop"
     ),
     Topic.AGREE: (
-        "make it happen, go for it, do that, do this, agree, i agree, i am ok with, fine by me, "
-        "sounds good, accepted, ok with, fine with, i am fine with, yes, yep, yeah, do it, go, "
-        "go ahead, proceed, confirm, confirmed, accept, agreed, sure, looks good, lgtm, ship it, "
-        "make it so, y"
+        "happy with, i am happy with, good with, i am good with, make it happen, go for it, do "
+        "that, do this, agree, i agree, i am ok with, fine by me, sounds good, accepted, ok "
+        "with, fine with, i am fine with, yes, yep, yeah, do it, go, go ahead, proceed, confirm, "
+        "confirmed, accept, agreed, sure, looks good, lgtm, ship it, make it so, y"
     ),
     Topic.SET: "set, change, make, update, edit, adjust to",
     Topic.APPLY: (

@@ -14,10 +14,10 @@ _FORMS: dict[Topic, str] = {
         "fee, fees, rewards, reward, yield, interest, earnings, income, proceeds, winnings"
     ),
     Topic.POSITIONS: (
-        "how am i doing, am i doing, how are we doing, dashboard, where do i stand, do i stand, "
-        "book, all lps, liquidity positions, positions, lps, what i have, what i have got, what "
-        "have i got, what i got, do i have open, i have open, my pools, portfolio, holdings, "
-        "bags, nfts, ranges"
+        "overview, invested in, am i invested in, how am i doing, am i doing, how are we doing, "
+        "dashboard, where do i stand, do i stand, book, all lps, liquidity positions, positions, "
+        "lps, what i have, what i have got, what have i got, what i got, do i have open, i have "
+        "open, my pools, portfolio, holdings, bags, nfts, ranges"
     ),
     Topic.POSITION: (
         "position, pos, lp position, nft, positon, bag, stake, number, id, lp, lps position"
@@ -34,8 +34,9 @@ _FORMS: dict[Topic, str] = {
         "alarms"
     ),
     Topic.WALLET: (
-        "can i spend, do i own, do i hold, bal, bals, on hand, in hand, idle tokens, cash, "
-        "holdings in wallet, wallet, balance, balances, tokens do i have, coins"
+        "can i invest, could i invest, can i spend, do i own, do i hold, bal, bals, on hand, in "
+        "hand, idle tokens, cash, holdings in wallet, wallet, balance, balances, tokens do i "
+        "have, coins"
     ),
     Topic.GAS: (
         "congested, congestion, network busy, chain busy, is network busy, fees like on chain, "
@@ -106,14 +107,14 @@ _FORMS: dict[Topic, str] = {
     ),
     Topic.THEME: "theme, dark mode, light mode, colours, colors",
     Topic.TROUBLE: (
-        "red thing, red dot, red light, red mark, red sign, red text, red alert, yellow thing, "
-        "yellow dot, yellow sign, orange thing, exclamation mark, exclamation point, blinking, "
-        "flashing, beeping, badge, while i slept, while i was asleep, while i was sleeping, "
-        "while i was away, while i was gone, while i was out, while away, overnight, whats new, "
-        "what did i miss, did i miss, needs me, needs attention, fire, on fire, urgent, wrong, "
-        "problem, problems, attention, issue, issues, anything new, warning, everything ok, is "
-        "everything, everything fine, all good, all ok, happening, should know, need to know, "
-        "going on here"
+        "beep, did it beep, that beep, that noise, red thing, red dot, red light, red mark, red "
+        "sign, red text, red alert, yellow thing, yellow dot, yellow sign, orange thing, "
+        "exclamation mark, exclamation point, blinking, flashing, beeping, badge, while i slept, "
+        "while i was asleep, while i was sleeping, while i was away, while i was gone, while i "
+        "was out, while away, overnight, whats new, what did i miss, did i miss, needs me, needs "
+        "attention, fire, on fire, urgent, wrong, problem, problems, attention, issue, issues, "
+        "anything new, warning, everything ok, is everything, everything fine, all good, all ok, "
+        "happening, should know, need to know, going on here"
     ),
     Topic.ALL: (
         "whatever is, whichever is, anything that is, those that are, everywhere, the whole "
@@ -139,11 +140,11 @@ _FORMS: dict[Topic, str] = {
         "working, in range, active, inside range, within range, earning, healthy, in its range"
     ),
     Topic.NEAR_EDGE: (
-        "about to go out of range, going out of range soon, about to fall out, nearly out, about "
-        "to leave, about to exit, close to leaving, close to out, borderline, edgy, almost out "
-        "of range, nearly out of range, near edge, near the edge, close to the edge, close to "
-        "edge, at the edge, near its edge, about to go out, almost out, drifting, at risk, "
-        "risky, in danger"
+        "closest to its edge, closest to edge, nearest to its edge, nearest to edge, about to go "
+        "out of range, going out of range soon, about to fall out, nearly out, about to leave, "
+        "about to exit, close to leaving, close to out, borderline, edgy, almost out of range, "
+        "nearly out of range, near edge, near the edge, close to the edge, close to edge, at the "
+        "edge, near its edge, about to go out, almost out, drifting, at risk, risky, in danger"
     ),
     Topic.EMPTY: "drained, zero balance, empty, zero liquidity",
     Topic.LOSING: (
@@ -172,7 +173,10 @@ _FORMS: dict[Topic, str] = {
     Topic.MOST_FEES: (
         "most fees, highest fees, biggest fees, most uncollected fees, most unclaimed"
     ),
-    Topic.SOME: "some, bit, a bit, little, part, portion, few",
+    Topic.SOME: (
+        "something, anything, piece, chunk, slice, bit of, share of, some, bit, a bit, little, "
+        "part, portion, few"
+    ),
     Topic.WHOLE: "completely, entirely, fully, whole, in full, totally, altogether",
     Topic.BELOW: (
         "below, under, beneath, less than, lower than, falls below, drops below, dips below, "
