@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from msgspec import Struct
 
 from chain.base.home import Home
 from chain.devnet.launch import running_devnet
+from zuno_tui.charts.screen_picture import save_picture
 from zuno_tui.commands.apply import Apply
 from zuno_tui.commands.approve import Approve
 from zuno_tui.commands.inspect import Inspect
@@ -22,6 +22,7 @@ from zuno_tui.commands.recommend import Recommend
 from zuno_tui.desk.context import DeskOpening
 from zuno_tui.desk.thread import DeskThread
 from zuno_tui.screen.app.app import ZunoApp
+from zuno_tui.screen.recording import ScreenRecording
 from zuno_tui.screen.screens.confirm import ConfirmScreen
 from zuno_tui.screen.screens.position import PositionScreen
 from zuno_tui.screen.themes import COLOURLESS, DEFAULT
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from textual.pilot import Pilot
+    from textual.strip import Strip
 
     from chain.devnet.launch import DevnetReady
     from zuno_tui.desk.events import Event
@@ -43,6 +45,7 @@ _MOVED = 26
 """The demo's position that has left its range."""
 _EARNING = 28
 _PATIENCE = 90.0
+_BETWEEN_FRAMES = 0.2
 
 
 def main() -> None:
@@ -53,7 +56,7 @@ def main() -> None:
 async def _take_all() -> None:
     # The market stands still, so that the same pictures show the same prices.
     async with running_devnet(speed=0, stderr=subprocess.DEVNULL) as devnet:
-        async with _sitting(devnet, _USUAL) as desk:
+        async with _sitting(devnet, _USUAL) as desk, _recorded(desk.app, _USUAL):
             await desk.debate()
             desk.take("desk")
             await desk.zoomed("3", "debate")
@@ -107,11 +110,8 @@ class _Sitting(Struct, frozen=True):
         self.take(name)
 
     def take(self, name: str) -> None:
-        picture = self.app.export_screenshot(title="zuno")
-        # The template fetches its font from a server; a picture should ask nobody for anything.
-        picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)
-        (FOLDER / f"{name}.svg").write_text(picture, "utf-8")
-        sys.stdout.write(f"{FOLDER / name}.svg\n")
+        save_picture(shown_strips(self.app), FOLDER / f"{name}.png")
+        sys.stdout.write(f"{FOLDER / name}.png\n")
 
     def _all_is_told(self) -> bool:
         rows = self.app.told.positions.rows
@@ -129,6 +129,31 @@ class _Sitting(Struct, frozen=True):
         raise TimeoutError(f"The desk did not come to show {what}.")
 
 
+def shown_strips(app: ZunoApp) -> list[Strip]:
+    """What the terminal shows now, row by row."""
+    return app.screen._compositor.render_strips()
+
+
+@asynccontextmanager
+async def _recorded(app: ZunoApp, size: tuple[int, int]) -> AsyncIterator[None]:
+    """All that happens meanwhile, as a recording beside the pictures."""
+    recording = ScreenRecording(size)
+
+    async def watch() -> None:
+        while True:
+            recording.see(shown_strips(app))
+            await asyncio.sleep(_BETWEEN_FRAMES)
+
+    watching = asyncio.create_task(watch(), name="zuno recording")
+    try:
+        yield
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+    recording.save(FOLDER / "desk.cast")
+    sys.stdout.write(f"{FOLDER / 'desk.cast'}\n")
+
+
 @asynccontextmanager
 async def _sitting(
     devnet: DevnetReady, size: tuple[int, int], theme: str = DEFAULT
@@ -141,8 +166,9 @@ async def _sitting(
         app = ZunoApp(room, theme=theme, after_first_paint=room.start)
         async with app.run_test(size=size) as pilot:
             yield _Sitting(app, pilot)
-        room.close()
-        await asyncio.to_thread(room.wait_closed, _PATIENCE)
+            # Nothing is told any more once the panes are gone.
+            room.close()
+            await asyncio.to_thread(room.wait_closed, _PATIENCE)
 
 
 @asynccontextmanager
