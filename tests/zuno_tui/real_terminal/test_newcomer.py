@@ -63,6 +63,18 @@ _WALK = (
         r"resolved #26",
         r"→ Applied\. More at the prompt: inspect, create, records, exit drill, help",
     ),
+    (
+        "A range of one's own",
+        ":create 0.5 WETH/USDC between 2900 and 3300\r",
+        r"4 Plan · .* · new WETH/USDC",
+        r"★ Open WETH/USDC 0\.\d+% at 2,[89]\d\d\.\d – 3,[23]\d\d\.\d",
+    ),
+    ("A price alert", ":alert me when ETH drops below 2500\r", r"ETH below 2500 USD"),
+    ("Back to the desk", "\x1b", r"1 Positions"),
+    ("What was earned this week", ":how much did i earn this week\r", r"FEES +RESULT"),
+    ("Back from what was earned", "\x1b", r"1 Positions"),
+    ("The history as CSV", ":history csv\r", r",[^\n]*WETH"),
+    ("The desk again", "\x1b", r"1 Positions"),
 )
 """What is done, the keys it takes, and what the screen must show then."""
 
