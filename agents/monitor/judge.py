@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from agents.monitor.alerts.alert import AlertKind, AlertState, AlertSubject, Finding
 from agents.monitor.alerts.lifecycle import Cleared, Raised
-from agents.monitor.rules import change_risks, range_risks
+from agents.monitor.rules import change_risks, hedge_risks, range_risks
 from agents.monitor.rules.baseline import WALLET, Baseline, others_in
 from agents.monitor.rules.depths import DepthReference
 from agents.monitor.rules.excursions import (
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from agents.monitor.alerts.store_page import WatchPlace
     from agents.monitor.reader import Reading
     from agents.monitor.rules.baseline import Baselines
+    from agents.monitor.rules.held_hedge import HeldHedge
     from agents.monitor.rules.thresholds import Thresholds, WatchSettings
     from chain.contracts.networks import Network
     from chain.positions.snapshot import PositionSnapshot
@@ -52,7 +53,10 @@ _RESOLUTIONS = {
     AlertKind.PRICE_DISAGREEMENT: "the price sources agree again",
     AlertKind.PRICE_LEVEL: "the price is on the other side of the level again",
     AlertKind.LOSS_LEVEL: "the loss is smaller than the level again",
+    AlertKind.HEDGE_DRIFTED: "the hedge fits what the position holds again",
+    AlertKind.HEDGE_STALE: "nothing is short for it any more",
 }
+_OF_HEDGES = (AlertKind.HEDGE_DRIFTED, AlertKind.HEDGE_STALE)
 
 _ACCEPTING = {
     AlertKind.FEE_CHANGED: Baseline.with_fees_of,
@@ -156,9 +160,13 @@ def judge(
     times: Mapping[int, int],
     baselines: Mapping[int, Mapping[str, object]],
     alerts: Iterable[Alert],
+    hedges: Mapping[int, HeldHedge] | None = None,
 ) -> AlertJudgment:
-    """All changes in the order they happened, given when each turn's block was made."""
-    judging = _Judging(network, place, reading, times, alerts)
+    """All changes in the order they happened, given when each turn's block was made.
+
+    Without what is short on venues, alerts about hedges stay as they are.
+    """
+    judging = _Judging(network, place, reading, times, alerts, hedges=hedges)
     changes: list[Change] = []
     later: dict[int, Mapping[str, object] | None] = {}
     for number, one in followed.items():
@@ -172,6 +180,10 @@ def judge(
     return AlertJudgment(tuple(changes), later)
 
 
+def _of_wallet(hedges: Mapping[int, HeldHedge], place: WatchPlace) -> dict[int, HeldHedge]:
+    return {number: one for number, one in hedges.items() if one.wallet == place.wallet_address}
+
+
 class _Judging:
     """One reading against the alerts that stand."""
 
@@ -182,7 +194,10 @@ class _Judging:
         reading: Reading,
         times: Mapping[int, int],
         alerts: Iterable[Alert],
+        *,
+        hedges: Mapping[int, HeldHedge] | None,
     ) -> None:
+        self._hedges = None if hedges is None else _of_wallet(hedges, place)
         self._network = network
         self._place = place
         self._reading = reading
@@ -205,6 +220,8 @@ class _Judging:
         situation = self._valuing.situation(
             position, course.standing, self._out_since(one, standing), baseline, there
         )
+        if self._hedges and number in self._hedges:
+            situation = replace(situation, hedge=self._hedges[number])
         changes: list[Change] = []
         for turn in course.turns:
             time = float(self._times[turn.block])
@@ -219,7 +236,9 @@ class _Judging:
         changes += [self._raised(number, each) for each in found]
         kinds = {each.kind for each in found}
         for kind in standing:
-            unknown = kind is AlertKind.LOSS_LEVEL and loss_is_unknown(situation, one.thresholds)
+            unknown = (
+                kind is AlertKind.LOSS_LEVEL and loss_is_unknown(situation, one.thresholds)
+            ) or (kind in _OF_HEDGES and self._hedges is None)
             if kind not in kinds and not unknown:
                 told = _RESOLUTIONS.get(kind, "the position is back in this wallet")
                 changes.append(self._cleared(number, kind, told))
@@ -242,7 +261,8 @@ class _Judging:
         held = {one.token_id for one in wallet.positions}
         watched = baselines.keys() - {WALLET}
         with_alerts = {number for number in self._standing if number is not None}
-        for number in sorted((watched | with_alerts) - followed.keys()):
+        hedges = self._hedges or {}
+        for number in sorted((watched | with_alerts | hedges.keys()) - followed.keys()):
             standing = self._standing.get(number, {})
             owner = self._reading.owners_of_gone.get(number)
             if number in baselines:
@@ -250,9 +270,17 @@ class _Judging:
             if owner is not None and number in watched:
                 lost = change_risks.owner_changed(self._network, number, owner)
                 yield self._raised(number, lost)
+            stale = None
+            if number in hedges:
+                stale = hedge_risks.hedge_stale(self._network, number, hedges[number])
+            if stale is not None:
+                yield self._raised(number, stale)
             why = "the position was emptied" if number in held else "the position left the wallet"
             for kind, alert in standing.items():
-                if kind is not AlertKind.OWNER_CHANGED:
+                if kind is AlertKind.HEDGE_STALE:
+                    if stale is None and self._hedges is not None:
+                        yield self._cleared(number, kind, _RESOLUTIONS[kind])
+                elif kind is not AlertKind.OWNER_CHANGED:
                     yield self._cleared(number, kind, why)
                 elif alert.state is AlertState.ACKED or number in held:
                     yield self._cleared(number, kind, "it is back, or its loss was accepted")

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from agents.monitor.judge import Followed
     from agents.monitor.reader import Reading
     from agents.monitor.rules.baseline import Baselines
+    from agents.monitor.rules.held_hedge import HedgeSource
     from agents.monitor.rules.thresholds import WatchSettings
     from chain.contracts.networks import Address, Network
     from chain.positions.overview import Sources
@@ -73,8 +74,11 @@ class PollReport(Struct, frozen=True):
 class Watch:
     """The wallets of one network, which are read together."""
 
-    def __init__(self, sources: Sources, owners: Sequence[Address]) -> None:
+    def __init__(
+        self, sources: Sources, owners: Sequence[Address], hedges: HedgeSource | None = None
+    ) -> None:
         self.sources = sources
+        self.hedges = hedges
         self.reader = WatchReader(sources)
         chain_id = sources.network.chain_id
         self.wallets = tuple(WatchedWallet(WatchPlace(chain_id, owner)) for owner in owners)
@@ -226,6 +230,7 @@ async def _look(
     for alert in book.current():
         alerts[WatchPlace(alert.chain_id, alert.wallet_address)].append(alert)
     crossings = await _crossings(watch, wallets[0].place, book, alerts, readings[0].block)
+    hedges = {} if watch.hedges is None else await watch.hedges.held_hedges()
     looks: list[_Looked] = []
     for wallet, state, reading, one in zip(wallets, states, readings, followed, strict=True):
         if isinstance(one, RpcError):
@@ -239,6 +244,7 @@ async def _look(
             times=times,
             baselines=state.baselines,
             alerts=alerts[wallet.place],
+            hedges=hedges,
         )
         head = reading.block
         earlier = _landmarks(state.cursor, head.number)

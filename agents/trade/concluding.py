@@ -200,17 +200,19 @@ def failed_plan(
 def _coins(case: RiskVerdict, sizing: Sizing, allowed: float) -> float:
     """Above 0 to buy, below 0 to sell: whole steps of the venue, never more than is allowed."""
     market, question = case.market, case.question
-    held = question.account.held(question.symbol)
     hedge, ratio = question.hedge, case.hedge_ratio
     wanted = 0.0
     if hedge is not None and ratio is not None:
         wanted = hedged_quantity(hedge.delta, ratio, market.quantity_step)
     if sizing.decision is TradeDecision.CANCEL_AND_CLOSE:
-        return -(held + wanted)
+        held = question.account.held(question.symbol)
+        return -held if hedge is None else question.hedge_short - wanted
     if not sizing.decision.opens:
         return 0.0
     most = allowed / market.mark
-    coins = floored(most if hedge is None else min(most, wanted + held), market.quantity_step)
+    coins = floored(
+        most if hedge is None else min(most, wanted - question.hedge_short), market.quantity_step
+    )
     if coins * market.mark < market.least_notional:
         return 0.0
     return coins * sizing.decision.sign
@@ -236,7 +238,7 @@ def _hedge_plan(
     hedge, ratio = case.question.hedge, case.hedge_ratio
     if hedge is None or ratio is None:
         return None
-    held = max(-case.question.account.held(case.question.symbol), 0.0)
+    held = case.question.hedge_short
     wanted = hedged_quantity(hedge.delta, ratio, case.market.quantity_step)
     change = 0.0
     if orders and decision is not TradeDecision.HOLD:

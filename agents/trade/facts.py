@@ -149,6 +149,17 @@ class HedgeFacts(Payload):
     upper: Measure
     worth_usd: Measure
     price: Measure
+    amount0: Units = 0
+    amount1: Units = 0
+    """In the tokens' smallest units, with uncollected fees."""
+    sqrt_price_x96: Units = 0
+    wallet: str = ""
+    token: str = ""
+    """The coin's address in the pool."""
+    short: Measure | None = None
+    """Coins that are short for it; None counts all that are short of the coin."""
+    taken_over: tuple[tuple[Units, Measure], ...] = ()
+    """Of these coins, what was short for positions that are no more, by their ids."""
 
 
 class PastDecision(Payload):
@@ -221,6 +232,13 @@ class DeskQuestion(Payload):
     kinds: tuple[SetupRecord, ...] = ()
     feedback: str = ""
     """What a model made of them for the judge; empty where none was asked."""
+
+    @property
+    def hedge_short(self) -> float:
+        """Coins that are short for the position to be hedged."""
+        if self.hedge is not None and self.hedge.short is not None:
+            return self.hedge.short
+        return max(-self.account.held(self.symbol), 0.0)
 
 
 class TradeContext(Payload):

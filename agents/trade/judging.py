@@ -161,7 +161,7 @@ def judge_hedge(
     hedge, market = case.question.hedge, case.market
     if hedge is None:
         raise ValueError("a hedge is asked for without its position")
-    held = max(-case.question.account.held(case.question.symbol), 0.0)
+    held = case.question.hedge_short
     wanted = hedged_quantity(hedge.delta, ratio, market.quantity_step)
     change = HedgeChange(held, wanted)
     drift = change.drift()

@@ -52,6 +52,11 @@ class Home(Struct, frozen=True):
         return self.root / "trades.db"
 
     @property
+    def trades_lock(self) -> Path:
+        """Held by whoever is sending orders to a venue."""
+        return self.root / "trades.lock"
+
+    @property
     def paper(self) -> Path:
         """The paper venue's account."""
         return self.root / "paper.db"

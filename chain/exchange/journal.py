@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chain.base.sqlite import open_database, transaction
+from chain.exchange.hedge import HedgeStart
 from chain.exchange.order import OrderProgress, VenueOrder
 
 if TYPE_CHECKING:
@@ -44,6 +46,11 @@ CREATE TABLE IF NOT EXISTS sent_order (
     state TEXT NOT NULL,
     answer BLOB,
     changed_at REAL NOT NULL
+)""",
+    """
+CREATE TABLE IF NOT EXISTS hedge (
+    plan_id TEXT PRIMARY KEY,
+    body BLOB NOT NULL
 )""",
 )
 
@@ -122,8 +129,14 @@ class TradeJournal:
         ).fetchone()
         return None if row is None else TradeApproval(*row)
 
-    def begin(self, approval: TradeApproval, orders: Sequence[VenueOrder], now: float) -> None:
-        """Use the approval up and write its orders down, both or neither."""
+    def begin(
+        self,
+        approval: TradeApproval,
+        orders: Sequence[VenueOrder],
+        now: float,
+        hedge: HedgeStart | None = None,
+    ) -> None:
+        """Use the approval up and write its orders down with what they hedge: all or nothing."""
         with transaction(self._connection):
             known = self.approval(approval.plan_id)
             if known is None or known.used_at is not None or known.hash != approval.hash:
@@ -146,6 +159,11 @@ class TradeJournal:
                     for place, order in enumerate(orders)
                 ],
             )
+            if hedge is not None:
+                self._connection.execute(
+                    "INSERT INTO hedge VALUES (?, ?)",
+                    (approval.plan_id, msgspec.json.encode(replace(hedge, time=now))),
+                )
 
     def mark(
         self, client_id: str, state: JournalState, now: float, answer: OrderProgress | None = None
@@ -174,6 +192,15 @@ class TradeJournal:
             )
             for plan, venue, body, state, changed_at, answer in rows
         )
+
+    def hedges(self, venue: str) -> dict[str, HedgeStart]:
+        """By plan, the oldest first."""
+        rows = self._connection.execute(
+            "SELECT hedge.plan_id, hedge.body FROM hedge JOIN approval USING (plan_id)"
+            " WHERE approval.venue = ? ORDER BY hedge.rowid",
+            (venue,),
+        )
+        return {plan: msgspec.json.decode(body, type=HedgeStart) for plan, body in rows}
 
     def unsettled(self) -> tuple[JournalEntry, ...]:
         """What a crash has left between being written down and being answered."""

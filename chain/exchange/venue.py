@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
+from chain.exchange.closing import PlanOrders
 from chain.exchange.journal import JournalState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
+    from chain.exchange.hedge import HedgeStart
     from chain.exchange.journal import JournalEntry, TradeApproval, TradeJournal
     from chain.exchange.order import OrderProgress, PerpetualPosition, VenueOrder
 
@@ -25,6 +27,10 @@ class VenueAccount(Struct, frozen=True):
     open_orders: tuple[OrderProgress, ...]
     fees: float
     funding: float
+
+    def held(self, symbol: str) -> float:
+        """Above 0 long, below 0 short."""
+        return sum(one.quantity for one in self.positions if one.symbol == symbol)
 
 
 class Venue(Protocol):
@@ -44,10 +50,14 @@ class Venue(Protocol):
 
 
 async def send_orders(
-    journal: TradeJournal, venue: Venue, approval: TradeApproval, orders: Sequence[VenueOrder]
+    journal: TradeJournal,
+    venue: Venue,
+    approval: TradeApproval,
+    orders: Sequence[VenueOrder],
+    hedge: HedgeStart | None = None,
 ) -> tuple[OrderProgress, ...]:
     """Write all down, then send each; whatever breaks off is found by `reconcile`."""
-    journal.begin(approval, orders, await venue.now())
+    journal.begin(approval, orders, await venue.now(), hedge)
     return tuple([await _send(journal, venue, order) for order in orders])
 
 
@@ -65,6 +75,26 @@ async def reconcile(journal: TradeJournal, venue: Venue) -> tuple[JournalEntry, 
         journal.mark(client_id, state, now, found)
     names = {entry.order.client_id for entry in left}
     return tuple(entry for entry in journal.entries() if entry.order.client_id in names)
+
+
+async def current_orders(
+    journal: TradeJournal, venue: Venue, plan_ids: Collection[str] | None = None
+) -> tuple[PlanOrders, ...]:
+    """How the orders of these plans stand, or of all; one that has ended is not asked for again."""
+    plans: dict[str, list[OrderProgress]] = {}
+    for entry in journal.entries():
+        wanted = plan_ids is None or entry.plan_id in plan_ids
+        if not wanted or entry.venue != venue.name or entry.state is JournalState.ABANDONED:
+            continue
+        known, client_id = entry.answer, entry.order.client_id
+        if known is None or known.is_open:
+            known = await venue.find(client_id)
+            if known is not None and not known.is_open:
+                journal.mark(client_id, JournalState.ACKNOWLEDGED, await venue.now(), known)
+        plans.setdefault(entry.plan_id, [])
+        if known is not None:
+            plans[entry.plan_id].append(known)
+    return tuple(PlanOrders(plan_id, tuple(found)) for plan_id, found in plans.items())
 
 
 async def _send(journal: TradeJournal, venue: Venue, order: VenueOrder) -> OrderProgress:

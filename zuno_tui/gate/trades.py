@@ -12,6 +12,8 @@ from agents.trade.limits import DeskLimits
 from agents.trade.risk_rules import RiskFacts, Sizing, judge_risk
 from agents.trade.terms import TradeDecision, VenueKind
 from chain.base.canonical import canonical, digest
+from chain.base.locks import locked
+from chain.exchange.hedge import HedgeStart, TakenOver
 from chain.exchange.journal import APPROVED_SECONDS, ApprovalUsedError, TradeApproval
 from chain.exchange.order import OrderSide, OrderType, VenueOrder
 from chain.exchange.venue import send_orders
@@ -110,20 +112,59 @@ async def waiting_trade(trading: Trading, plan: TradePlan, confirm: str | None) 
 
 
 async def apply_trade(trading: Trading, waiting: ApprovedTrade) -> tuple[OrderProgress, ...]:
-    """Cancel what still protects or waits where all is left, then send each order once."""
-    if waiting.plan.decision is TradeDecision.CANCEL_AND_CLOSE and _closes_all(waiting.plan):
+    """Cancel what still protects or waits for what is left, then send each order once."""
+    if waiting.plan.decision is TradeDecision.CANCEL_AND_CLOSE:
         account = await trading.venue.account()
+        own = _own_orders(trading, waiting.plan)
         for one in account.open_orders:
-            if one.order.symbol == waiting.plan.symbol:
-                await trading.venue.cancel(one.order.client_id)
+            name = one.order.client_id
+            if one.order.symbol == waiting.plan.symbol and (own is None or name in own):
+                await trading.venue.cancel(name)
     try:
-        return await send_orders(trading.journal, trading.venue, waiting.approval, waiting.orders)
+        with locked(trading.lock):
+            return await send_orders(
+                trading.journal,
+                trading.venue,
+                waiting.approval,
+                waiting.orders,
+                hedge_start(waiting.plan),
+            )
     except ApprovalUsedError as error:
         raise GateRefusedError(str(error), RefusalCode.ALREADY_APPLIED) from None
 
 
-def _closes_all(plan: TradePlan) -> bool:
-    return plan.hedge is None or plan.hedge.wanted == 0
+def hedge_start(plan: TradePlan) -> HedgeStart | None:
+    """What is written down beside the orders of a hedge; the journal adds when."""
+    if plan.hedge is None:
+        return None
+    position = plan.hedge.position
+    return HedgeStart(
+        chain_id=position.chain_id,
+        token_id=str(position.token_id),
+        wallet=position.wallet,
+        coin=position.coin,
+        symbol=plan.symbol,
+        token=position.token,
+        ratio=plan.hedge.ratio,
+        amount0=str(position.amount0),
+        amount1=str(position.amount1),
+        sqrt_price_x96=str(position.sqrt_price_x96),
+        mark=plan.mark,
+        block=position.block,
+        time=0.0,
+        taken_over=tuple(TakenOver(str(one), coins) for one, coins in position.taken_over),
+    )
+
+
+def _own_orders(trading: Trading, plan: TradePlan) -> set[str] | None:
+    """A hedge's own orders: those of other positions stay. None for all of the contract."""
+    start = hedge_start(plan)
+    if start is None:
+        return None
+    hedges = trading.journal.hedges(trading.venue.name)
+    plans = {plan_id for plan_id, one in hedges.items() if one.key == start.key}
+    entries = trading.journal.entries()
+    return {one.order.client_id for one in entries if one.plan_id in plans}
 
 
 def _refuse_unfit(trading: Trading, plan: TradePlan, now: float) -> None:

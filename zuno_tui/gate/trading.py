@@ -10,6 +10,7 @@ from agents.trade.facts import AccountFacts, HeldContract, WaitingOrder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from agents.trade.facts import DeskSettings
     from chain.exchange.journal import TradeJournal
@@ -28,6 +29,8 @@ class Trading(Struct, frozen=True):
     settings: DeskSettings
     clock: Callable[[], float]
     """The person's, by which plans and approvals grow old."""
+    lock: Path
+    """Held while orders are sent, so that nobody takes them for cut off."""
 
     async def account(self) -> AccountFacts:
         """Everything the person has on the venue, with marks of now."""

@@ -11,8 +11,9 @@ from agents.memory.lesson_writing import kind_records, worded
 from agents.memory.memory import TradeMemory
 from agents.memory.post_mortem import EndedTrade, TradeSetup, written
 from agents.trade.facts import DeskRecord, Lesson, SetupRecord
-from chain.exchange.closing import PlanOrders, closings
+from chain.exchange.closing import closings
 from chain.exchange.order import OrderType
+from chain.exchange.venue import current_orders
 from zuno_tui.session.trade_plans import stored_trade
 
 if TYPE_CHECKING:
@@ -44,13 +45,7 @@ async def learn(
     session: Session, trading: Trading, memory: TradeMemory, model: Model | None = None
 ) -> int:
     """Write a post-mortem of every trade that has ended since; how many were new."""
-    orders: dict[str, list[str]] = {}
-    for entry in trading.journal.entries():
-        orders.setdefault(entry.plan_id, []).append(entry.order.client_id)
-    plans = []
-    for plan_id, names in orders.items():
-        found = [await trading.venue.find(name) for name in names]
-        plans.append(PlanOrders(plan_id, tuple(one for one in found if one is not None)))
+    plans = await current_orders(trading.journal, trading.venue)
     known = {one.memory_id for one in memory.all()}
     new = 0
     for closing in closings(plans):

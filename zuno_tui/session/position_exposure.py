@@ -40,14 +40,9 @@ def hedge_facts(network: Network, one: OnePosition) -> HedgeFacts:
     lower, upper = (0.0 if bound is None else bound.value for bound in bounds)
     decimals = [token.decimals or 0 for token in tokens]
     exposure = RangeExposure(position.liquidity / float(10 ** (sum(decimals) / 2)), lower, upper)
-    amounts = (
-        (position.amount1, position.amount0)
-        if pair.inverted
-        else (
-            position.amount0,
-            position.amount1,
-        )
-    )
+    amounts = (position.amount0, position.amount1)
+    if pair.inverted:
+        amounts = amounts[::-1]
     coins = amounts[0] / 10 ** (pair.base.decimals or 0)
     quoted = amounts[1] / 10 ** (pair.quote.decimals or 0)
     return HedgeFacts(
@@ -63,6 +58,11 @@ def hedge_facts(network: Network, one: OnePosition) -> HedgeFacts:
         upper=upper,
         worth_usd=coins * price.value + quoted,
         price=price.value,
+        amount0=position.amount0 + position.fees0,
+        amount1=position.amount1 + position.fees1,
+        sqrt_price_x96=pool.sqrt_price_x96,
+        wallet=position.owner,
+        token=pair.base.address,
     )
 
 

@@ -20,13 +20,10 @@ from agents.trade.observe.ingestion import MemoryIngestion
 from agents.trade.observe.observer import MarketObserver
 from agents.trade.plan_document import trade_document
 from agents.trade.terms import Objective
+from chain.base.locks import locked_if_free
 from chain.base.redaction import Redactor
-from chain.exchange.journal import TradeJournal
-from chain.exchange.paper_venue import PaperTerms, PaperVenue
-from chain.exchange.public.binance import BASE_URL, SOURCE, BinancePublic, ExchangeAddress
 from chain.exchange.public.market import contract_symbol
 from chain.exchange.venue import reconcile
-from chain.prices.market_http import MarketError
 from zuno_tui.gate.trading import Trading
 from zuno_tui.session.lessons import (
     desk_record,
@@ -38,6 +35,7 @@ from zuno_tui.session.lessons import (
 from zuno_tui.session.trade_models import open_models
 from zuno_tui.session.trade_plans import last_decision
 from zuno_tui.session.trade_sources import fred_key, outside_readers
+from zuno_tui.session.venue import open_venue
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -51,21 +49,6 @@ if TYPE_CHECKING:
     from agents.trade.terms import TradeMode
     from zuno_tui.session.session import Session
     from zuno_tui.session.trade_models import OpenModels
-
-EMBEDDED = "the demo's exchange"
-
-
-class VenueUnreadError(Exception):
-    """The venue did not answer, or not in a way that can be used."""
-
-
-def exchange_address(session: Session) -> ExchangeAddress:
-    """The one that was set; on the embedded chain its own, else Binance."""
-    if session.settings.trade.url is not None:
-        return ExchangeAddress(session.settings.trade.url.strip(), "the exchange that is set")
-    if session.network.clock == "head":
-        return ExchangeAddress(session.endpoints[0], EMBEDDED)
-    return ExchangeAddress(BASE_URL, SOURCE)
 
 
 def sample_seconds(session: Session) -> float:
@@ -84,24 +67,23 @@ def desk_settings(session: Session) -> DeskSettings:
 @asynccontextmanager
 async def open_trading(session: Session) -> AsyncIterator[Trading]:
     """Opens the venue, and asks it first about everything that was left between."""
-    session.home.prepare()
-    terms = PaperTerms(start_usd=session.settings.trade.paper_usd or PaperTerms().start_usd)
-    async with BinancePublic(exchange_address(session)) as market:
-        venue = PaperVenue(session.home.paper, market, terms)
-        try:
-            with TradeJournal.open(session.home.trades) as journal:
-                for entry in await reconcile(journal, venue):
-                    session.narrate(
-                        f"Order {entry.order.client_id} was cut off: it is {entry.state.value}."
-                    )
-                yield Trading(market, venue, journal, terms.fees, desk_settings(session), time.time)
-        except MarketError as error:
-            raise VenueUnreadError(
-                f"The market cannot be read: {error}. Try again, or name another server of "
-                f"Binance's shapes: url under [trade] in {session.home.settings}"
-            ) from None
-        finally:
-            venue.close()
+    async with open_venue(session) as opened:
+        # Whoever is sending right now knows best what has become of it.
+        with locked_if_free(session.home.trades_lock) as nobody_sends:
+            left = await reconcile(opened.journal, opened.venue) if nobody_sends else ()
+        for entry in left:
+            session.narrate(
+                f"Order {entry.order.client_id} was cut off: it is {entry.state.value}."
+            )
+        yield Trading(
+            opened.market,
+            opened.venue,
+            opened.journal,
+            opened.fees,
+            desk_settings(session),
+            time.time,
+            session.home.trades_lock,
+        )
 
 
 class ArguedTrade(Struct, frozen=True):

@@ -216,6 +216,7 @@ class ThresholdsTable(SettingsTable, frozen=True):
     price_above: Amount | None = None
     value_below_usd: Amount | None = None
     loss: Share | None = None
+    hedge_drift: Share | None = None
 
 
 class MonitorTable(ThresholdsTable, frozen=True):

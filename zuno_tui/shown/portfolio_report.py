@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from agents.monitor.alerts.alert import alert_document
 from chain.base.quantity import Known, Quantity, Unknown
 from chain.contracts.checksum import shortened
+from zuno_tui.shown.hedge_lines import hedge_result_lines, hedge_results_document
 from zuno_tui.shown.output import OutputColumn, table
 from zuno_tui.shown.position_document import wallet_document
 from zuno_tui.shown.words import money, number, units
@@ -47,7 +48,13 @@ def portfolio_lines(whole: WholePortfolio) -> tuple[str, ...]:
         f"{one.severity.value}: {one.network} {shortened(one.wallet_address)} {one.message}"
         for one in whole.alerts
     ]
-    return (*table(_COLUMNS, rows), *(["", *alerts] if alerts else []))
+    hedges = [
+        line
+        for one in whole.entries
+        if one.hedges is not None
+        for line in hedge_result_lines(one.hedges)
+    ]
+    return (*table(_COLUMNS, rows), *hedges, *(["", *alerts] if alerts else []))
 
 
 def portfolio_document(whole: WholePortfolio) -> dict[str, Json]:
@@ -113,6 +120,7 @@ def _entry_document(entry: PortfolioEntry) -> dict[str, Json]:
         "chainId": entry.network.chain_id,
         "whole": entry.whole,
         "trouble": entry.trouble or None,
+        "hedges": None if entry.hedges is None else hedge_results_document(entry.hedges),
     }
     if entry.worth is None:
         return {**told, "total": None}

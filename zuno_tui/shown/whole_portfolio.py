@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from chain.contracts.networks import Address, Network
     from chain.positions.wallet_worth import WalletWorth
     from chain.prices.price import WorthUnit
+    from zuno_tui.session.hedge_results import HedgeResults
 
 
 class PortfolioEntry(Struct, frozen=True):
@@ -25,6 +26,8 @@ class PortfolioEntry(Struct, frozen=True):
     """None where the network could not be read."""
     trouble: str = ""
     """Why it could not be read, or what of it is missing."""
+    hedges: HedgeResults | None = None
+    """What its positions and their hedges came to; None where nobody looked."""
 
     @property
     def whole(self) -> bool:

@@ -15,6 +15,7 @@ from chain.positions.wallet_worth import read_worths
 from chain.rpc.errors import RpcError
 from chain.wallet.address_book import parsed_address, read_book
 from chain.wallet.errors import NoSuchWalletError
+from zuno_tui.session.hedge_results import read_hedge_results
 from zuno_tui.session.names import looked_up, name_words
 from zuno_tui.shown.whole_portfolio import PortfolioEntry, WholePortfolio
 from zuno_tui.watch.watchlist import Target, targets
@@ -76,13 +77,15 @@ async def _address(session: Session, named: str) -> Address:
 async def _entries(
     session: Session, target: Target, watch: Callable[[SearchProgress], None]
 ) -> list[PortfolioEntry]:
-    unit = session.settings.unit
+    unit, there = session.settings.unit, replace(session, network=target.network)
     try:
-        async with replace(session, network=target.network).sources() as sources:
+        async with there.sources() as sources:
             worths = await read_worths(sources, target.wallets, unit, watch=watch)
+            hedged = [await read_hedge_results(there, sources, [one.overview]) for one in worths]
     except RpcError as error:
         return unread_entries(session, target, error)
-    return portfolio_entries(session, target, worths)
+    entries = portfolio_entries(session, target, worths)
+    return [replace(entry, hedges=one) for entry, one in zip(entries, hedged, strict=True)]
 
 
 def portfolio_entries(

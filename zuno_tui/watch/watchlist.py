@@ -22,6 +22,7 @@ from chain.wallet.errors import WalletError
 from zuno_tui.settings import SettingsError, load_settings
 from zuno_tui.settings.channels import channel_settings
 from zuno_tui.settings.monitor import monitor_settings
+from zuno_tui.watch.hedges import HomeHedges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -242,7 +243,8 @@ class HomeWatchlist:
             # Test coins are traded nowhere but on their own network.
             coingecko = None if network.testnet else market
             sources = Sources(client, network, store, coingecko, self._clock)
-            watches.append(Watch(sources, target.wallets))
+            hedges = HomeHedges(self._chosen.home, settings, network)
+            watches.append(Watch(sources, target.wallets, hedges))
         return Watcher(watches, self._wanted.watching, self._book, clock=self._clock)
 
     def _store(self) -> Store:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from agents.monitor.alerts.alert import AlertKind, Finding
-from agents.monitor.rules import change_risks, range_risks, worth_risks
+from agents.monitor.rules import change_risks, hedge_risks, range_risks, worth_risks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -28,6 +28,7 @@ RULES: Mapping[AlertKind, Rule] = {
     AlertKind.PRICE_DISAGREEMENT: worth_risks.price_disagreement,
     AlertKind.PRICE_LEVEL: worth_risks.price_level,
     AlertKind.LOSS_LEVEL: worth_risks.loss_level,
+    AlertKind.HEDGE_DRIFTED: hedge_risks.hedge_drifted,
 }
 """What can be said of a position alone; a lost owner and a blind eye are told elsewhere."""
 

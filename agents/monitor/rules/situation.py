@@ -9,6 +9,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from agents.monitor.rules.baseline import Baseline
     from agents.monitor.rules.excursions import RangeState
+    from agents.monitor.rules.held_hedge import HeldHedge
     from chain.contracts.networks import Network
     from chain.history.candle_volatility import Volatility
     from chain.positions.snapshot import PositionSnapshot
@@ -37,6 +38,9 @@ class Situation(Struct, frozen=True):
     """The larger of what its two tokens' price sources are apart; None with one source."""
     loss: float | None = None
     """The share of what went in that is gone, fees counted; None where it was not asked for."""
+
+    hedge: HeldHedge | None = None
+    """What is short for it; None where nothing ever was, or where that is unknown."""
 
     @property
     def name(self) -> str:

@@ -45,6 +45,8 @@ class Thresholds(Struct, frozen=True):
     """A stop-loss by worth: principal and fees together under so many dollars."""
     loss: float | None = None
     """A stop-loss by share: so much less than what went in, fees counted, in currency1."""
+    hedge_drift: float = 0.2
+    """A hedge has drifted when it is off by this share of what it should be. 0 switches it off."""
 
     def settle_blocks(self, network: Network) -> int:
         return max(1, ceil(self.settle_minutes * 60 / network.block_seconds))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from agents.monitor.alerts.alert import AlertEvent
     from agents.monitor.alerts.store import AlertStore
+    from agents.monitor.rules.held_hedge import HeldHedge
     from chain.contracts.networks import Address
     from chain.positions.snapshot import PositionSnapshot
 
@@ -39,6 +40,7 @@ class MadeUpChain:
     head: int = 100
     tick: int = 0
     losses: Losses = field(default_factory=lambda: Losses({}, {}))
+    hedges: Mapping[int, HeldHedge] | None = field(default_factory=dict)
 
     def poll(
         self,
@@ -90,6 +92,7 @@ class MadeUpChain:
             times=times,
             baselines=state.baselines,
             alerts=self.book.current(),
+            hedges=self.hedges,
         )
         now = block(self.head)
         later = WatchCursor(now.number, now.hash, now.timestamp)

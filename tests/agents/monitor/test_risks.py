@@ -214,7 +214,12 @@ def test_sources_that_disagree_are_told() -> None:
 
 
 def test_every_kind_that_a_position_alone_can_have_is_in_the_table() -> None:
-    elsewhere = {AlertKind.OWNER_CHANGED, AlertKind.BLIND, AlertKind.PRICE_CROSSED}
+    elsewhere = {
+        AlertKind.OWNER_CHANGED,
+        AlertKind.BLIND,
+        AlertKind.PRICE_CROSSED,
+        AlertKind.HEDGE_STALE,
+    }
 
     assert RULES.keys() == set(AlertKind) - elsewhere
     assert situation().standing == INSIDE

@@ -55,7 +55,7 @@ async def trading(folder: Path, double: ExchangeDouble, wall: Wall) -> AsyncIter
         venue = PaperVenue(folder / "paper.db", market, terms)
         with TradeJournal.open(folder / "trades.db") as journal:
             settings = DeskSettings(binance_usd=2_000.0, account_leverage=2.0)
-            yield Trading(market, venue, journal, terms.fees, settings, wall)
+            yield Trading(market, venue, journal, terms.fees, settings, wall, folder / "lock")
         venue.close()
 
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from chain.contracts.checksum import shortened
 from chain.positions.overview import Overview, read_overview
 from chain.positions.performance import Performance, read_performance
+from zuno_tui.session.hedge_results import read_hedge_results
 from zuno_tui.settings.monitor import monitor_settings
 from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.drawing.pieces import range_gauge
+from zuno_tui.shown.hedge_lines import hedge_result_lines, hedge_results_document
 from zuno_tui.shown.output import OutputColumn, table
 from zuno_tui.shown.position_document import wallet_document
 from zuno_tui.shown.position_rows import position_rows, state_words, won_by_position
@@ -53,11 +55,18 @@ async def wallet_positions(session: Session, *, since_entry: bool) -> CommandAns
         performance = (
             await read_performance(sources, overview.wallet.positions) if since_entry else None
         )
+        hedged = await read_hedge_results(session, sources, [overview])
     held = bool(overview.wallet.positions)
     return CommandAnswer(
         heading=_headline(session, overview),
-        lines=tuple(_table(session, overview, performance)) if held else (),
-        document=wallet_document(session.network, overview, performance),
+        lines=(
+            *(_table(session, overview, performance) if held else ()),
+            *hedge_result_lines(hedged),
+        ),
+        document={
+            **wallet_document(session.network, overview, performance),
+            "hedges": hedge_results_document(hedged),
+        },
     )
 
 

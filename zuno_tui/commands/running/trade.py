@@ -5,19 +5,25 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from agents.trade.terms import TradeMode
+from chain.exchange.hedge import HedgeKey
 from chain.positions.overview import read_one
 from zuno_tui.commands.running.confirming import may_have_sent, require_typed
 from zuno_tui.commands.running.inspect import MissingPositionError
 from zuno_tui.commands.running.trade_report import report_files, report_lines, report_run
 from zuno_tui.gate.trades import apply_trade, approve_trade, waiting_trade
+from zuno_tui.session.hedges import hedged_result, owned_facts, read_hedges
 from zuno_tui.session.lessons import learn, trade_memory
 from zuno_tui.session.position_exposure import hedge_facts
 from zuno_tui.session.session import say
 from zuno_tui.session.trade_plans import stored_trade
 from zuno_tui.session.trading import argue_trade, open_trading
+from zuno_tui.session.venue import OpenVenue
 from zuno_tui.shown.answer import CommandAnswer, print_answer
 from zuno_tui.shown.exit_codes import DONE, FAILED
+from zuno_tui.shown.hedge_lines import hedged_document, hedged_lines
 from zuno_tui.shown.trade.card import trade_answer
 from zuno_tui.shown.trade.run_view import order_words
 from zuno_tui.shown.transcript import line_width, wrapped
@@ -28,20 +34,24 @@ if TYPE_CHECKING:
     from agents.trade.facts import HedgeFacts
     from agents.trade.plan import TradePlan
     from chain.exchange.order import OrderProgress
-    from chain.positions.overview import Sources
+    from chain.positions.overview import OnePosition, Sources
     from zuno_tui.gate.trades import ApprovedTrade
+    from zuno_tui.gate.trading import Trading
     from zuno_tui.session.session import Session
+    from zuno_tui.session.trading import ArguedTrade
     from zuno_tui.shown.output import Json
 
 TRADE_WORD = "trade"
 _PAGE_WIDTH = 110
 
 
-async def argued(
-    session: Session, coin: str, mode: str, hedge: HedgeFacts | None = None
-) -> CommandAnswer:
+async def argued(session: Session, coin: str, mode: str) -> CommandAnswer:
     async with open_trading(session) as trading:
-        done = await argue_trade(session, trading, coin, TradeMode(mode), hedge)
+        done = await argue_trade(session, trading, coin, TradeMode(mode))
+    return _argued_answer(done)
+
+
+def _argued_answer(done: ArguedTrade) -> CommandAnswer:
     if done.ended.plan is None or done.document is None:
         failure = done.ended.failure
         stage = "" if failure is None else failure.stage
@@ -53,19 +63,47 @@ async def argued(
 
 
 async def hedged(session: Session, token_id: int, mode: str) -> CommandAnswer:
+    """What the position and its hedge have come to, and what the desk makes of it now."""
     async with session.sources() as sources:
-        facts = await read_hedged(session, sources, token_id)
-    return await argued(session, facts.coin, mode, facts)
+        one = await _read_position(session, sources, token_id)
+        async with open_trading(session) as trading:
+            hedges = await read_hedges(trading.journal, trading.venue)
+            facts = await owned_facts(trading, sources, hedges, hedge_facts(session.network, one))
+            own = hedges.get(HedgeKey(facts.chain_id, facts.token_id))
+            opened = OpenVenue(trading.market, trading.venue, trading.journal, trading.fees)
+            result = (
+                None
+                if own is None
+                else await hedged_result(opened, sources, one.snapshot, one.tokens, own)
+            )
+            done = await argue_trade(session, trading, facts.coin, TradeMode(mode), facts)
+    answer = _argued_answer(done)
+    if result is None or own is None:
+        return answer
+    document = dict(answer.document) if isinstance(answer.document, dict) else {}
+    return replace(
+        answer,
+        lines=(*hedged_lines(own, result), *answer.lines),
+        document={**document, "result": hedged_document(own, result)},
+    )
 
 
-async def read_hedged(session: Session, sources: Sources, token_id: int) -> HedgeFacts:
-    """The position whose coins are to be hedged, as the chain has it now."""
+async def read_hedged(
+    session: Session, sources: Sources, trading: Trading, token_id: int
+) -> HedgeFacts:
+    """The position whose coins are to be hedged, with what is short for it, as it is now."""
+    one = await _read_position(session, sources, token_id)
+    hedges = await read_hedges(trading.journal, trading.venue)
+    return await owned_facts(trading, sources, hedges, hedge_facts(session.network, one))
+
+
+async def _read_position(session: Session, sources: Sources, token_id: int) -> OnePosition:
     one = await read_one(sources, token_id, session.settings.unit)
     if one is None:
         raise MissingPositionError(
             f"{session.network.title} has no position #{token_id}, or it was burned."
         )
-    return hedge_facts(session.network, one)
+    return one
 
 
 def shown(session: Session, plan_id: str | None) -> CommandAnswer:

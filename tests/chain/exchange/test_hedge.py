@@ -1,0 +1,113 @@
+"""What is short belongs to positions: by plan, taken over at the mark, and counted in dollars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.exchange.closing import PlanOrders
+from chain.exchange.hedge import HedgeFill, HedgeKey, HedgeStart, TakenOver, position_hedges
+from chain.exchange.journal import TradeApproval, TradeJournal
+from chain.exchange.order import OrderProgress, OrderSide, OrderState, OrderType
+from chain.exchange.public.market import FundingPayment
+from tests.chain.exchange.markets import ETH, START, order
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def start(token_id: int, at: float = START, *over: TakenOver) -> HedgeStart:
+    return HedgeStart(
+        chain_id=1,
+        token_id=str(token_id),
+        wallet="0x" + "11" * 20,
+        coin="ETH",
+        symbol=ETH,
+        token="0x" + "00" * 20,
+        ratio=0.5,
+        amount0="0",
+        amount1="0",
+        sqrt_price_x96="1",
+        mark=3_000.0,
+        block=7,
+        time=at,
+        taken_over=over,
+    )
+
+
+def sold(quantity: float, price: float, at: float, *, left: float = 0.0) -> OrderProgress:
+    side = OrderSide.SELL if quantity > 0 else OrderSide.BUY
+    return OrderProgress(
+        order=order(side, OrderType.MARKET, abs(quantity) + left),
+        state=OrderState.OPEN if left else OrderState.FILLED,
+        placed_at=at,
+        filled=abs(quantity),
+        average=price,
+        fees=1.0,
+        changed_at=at,
+    )
+
+
+def test_what_is_short_belongs_to_the_position_whose_plan_sold_it() -> None:
+    starts = {"a": start(7), "b": start(8), "c": start(7, START + 50.0)}
+    plans = [
+        PlanOrders("a", (sold(1.0, 3_000.0, START + 1.0),)),
+        PlanOrders("b", (sold(2.0, 3_100.0, START + 2.0, left=0.5),)),
+        PlanOrders("c", (sold(-0.4, 2_900.0, START + 60.0),)),
+        PlanOrders("outright", (sold(9.0, 3_000.0, START),)),
+    ]
+    hedges = position_hedges(starts, plans)
+
+    assert hedges[HedgeKey(1, 7)].short == pytest.approx(0.6)
+    assert hedges[HedgeKey(1, 8)].short == 2.0
+    assert hedges[HedgeKey(1, 8)].waiting == -0.5
+    account = hedges[HedgeKey(1, 7)].account(())
+    # 1 sold at 3000, 0.4 bought back at 2900, 0.6 still short at 3050, two fees of $1.
+    assert account.result(3_050.0) == pytest.approx(3_000 - 0.4 * 2_900 - 0.6 * 3_050 - 2)
+
+
+def test_a_hedge_that_is_taken_over_changes_hands_at_the_mark_and_adds_up() -> None:
+    taken = start(9, START + 100.0, TakenOver("7", 1.0))
+    plans = [
+        PlanOrders("a", (sold(1.0, 3_200.0, START + 1.0),)),
+        PlanOrders("b", (sold(0.5, 2_990.0, START + 101.0),)),
+    ]
+    hedges = position_hedges({"a": start(7), "b": taken}, plans)
+    before, after = hedges[HedgeKey(1, 7)], hedges[HedgeKey(1, 9)]
+
+    assert (before.short, after.short) == (0.0, 1.5)
+    assert before.account(()).result(1.0) == pytest.approx(200 - 1)
+    whole = (before.account(()).result(2_950.0) or 0) + (after.account(()).result(2_950.0) or 0)
+    assert whole == pytest.approx(3_200 + 0.5 * 2_990 - 1.5 * 2_950 - 2)
+
+
+def test_funding_is_of_what_was_short_when_it_was_paid() -> None:
+    hedge = position_hedges(
+        {"a": start(7)},
+        [PlanOrders("a", (sold(2.0, 3_000.0, START + 10.0), sold(-2.0, 3_000.0, START + 30.0)))],
+    )[HedgeKey(1, 7)]
+    payments = [
+        FundingPayment(START + 5, 0.01, 3_000.0),
+        FundingPayment(START + 20, 0.001, 3_100.0),
+        FundingPayment(START + 40, 0.01, None),
+    ]
+
+    assert hedge.account(payments).funding == pytest.approx(2.0 * 3_100 * 0.001)
+    unpriced = [FundingPayment(START + 20, 0.001, None)]
+    assert hedge.account(unpriced).funding is None
+    assert hedge.account(unpriced).result(3_000.0) is None
+    assert [fill.coins for fill in hedge.fills] == [-2.0, 2.0]
+    assert hedge.fills[0] == HedgeFill(START + 10.0, -2.0, 3_000.0, 1.0)
+
+
+def test_what_is_hedged_is_written_down_with_the_orders_or_not_at_all(tmp_path: Path) -> None:
+    approval = TradeApproval("plan_1", "aa", "test", float(START))
+    with TradeJournal.open(tmp_path / "trades.db") as journal:
+        journal.approve(approval)
+        journal.begin(approval, [], START + 3.0, start(2**200, 0.0, TakenOver("7", 1.0)))
+
+        found = journal.hedges("test")["plan_1"]
+        assert found == start(2**200, START + 3.0, TakenOver("7", 1.0))
+        assert found.key == HedgeKey(1, 2**200)
+        assert not journal.hedges("elsewhere")
