@@ -39,6 +39,8 @@ class PaperTerms(Struct, frozen=True):
 class PaperVenue:
     """Takes orders on a market it only reads; each change is on disk when it returns."""
 
+    late_seconds = 0.0
+
     def __init__(self, path: Path, market: BinancePublic, terms: PaperTerms) -> None:
         self.name = f"{NAME}:{market.name}"
         self._market = market
@@ -46,7 +48,7 @@ class PaperVenue:
         self._connection: sqlite3.Connection = open_database(path)
         self._connection.execute(_TABLE)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self._connection.close()
 
     async def now(self) -> float:
@@ -73,11 +75,11 @@ class PaperVenue:
         account = self._change(lambda before: placed(before, order, moment))
         return account.orders[order.client_id]
 
-    async def find(self, client_id: str) -> OrderProgress | None:
-        return (await self._settle()).orders.get(client_id)
+    async def find(self, order: VenueOrder) -> OrderProgress | None:
+        return (await self._settle()).orders.get(order.client_id)
 
-    async def cancel(self, client_id: str) -> OrderProgress | None:
-        now = await self.now()
+    async def cancel(self, order: VenueOrder) -> OrderProgress | None:
+        client_id, now = order.client_id, await self.now()
         account = self._change(lambda before: cancelled(before, client_id, now, "by its owner"))
         return account.orders.get(client_id)
 

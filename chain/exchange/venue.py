@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from chain.exchange.closing import PlanOrders
 from chain.exchange.journal import JournalState
+from chain.exchange.order import OrderState
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -37,14 +38,17 @@ class Venue(Protocol):
     """A place that takes orders; the same client id twice is one order."""
 
     name: str
+    late_seconds: float
+    """An order that has not arrived so long after it was sent never will."""
 
     async def account(self) -> VenueAccount: ...
 
     async def submit(self, order: VenueOrder) -> OrderProgress: ...
 
-    async def find(self, client_id: str) -> OrderProgress | None: ...
+    async def find(self, order: VenueOrder) -> OrderProgress | None:
+        """By its client id."""
 
-    async def cancel(self, client_id: str) -> OrderProgress | None: ...
+    async def cancel(self, order: VenueOrder) -> OrderProgress | None: ...
 
     async def now(self) -> float: ...
 
@@ -56,21 +60,33 @@ async def send_orders(
     orders: Sequence[VenueOrder],
     hedge: HedgeStart | None = None,
 ) -> tuple[OrderProgress, ...]:
-    """Write all down, then send each; whatever breaks off is found by `reconcile`."""
+    """Write all down, then send each; whatever breaks off is found by `reconcile`.
+
+    What only protects is not sent where the venue refused what it would protect.
+    """
     journal.begin(approval, orders, await venue.now(), hedge)
-    return tuple([await _send(journal, venue, order) for order in orders])
+    sent: list[OrderProgress] = []
+    for order in orders:
+        if sent and sent[0].state is OrderState.REFUSED:
+            journal.mark(order.client_id, JournalState.ABANDONED, await venue.now())
+            continue
+        sent.append(await _send(journal, venue, order))
+    return tuple(sent)
 
 
 async def reconcile(journal: TradeJournal, venue: Venue) -> tuple[JournalEntry, ...]:
     """Ask the venue about everything left between: looking sends nothing.
 
     What it has is acknowledged. What it never had is abandoned: an order is sent while the person
-    who approved it is there, or not at all.
+    who approved it is there, or not at all. What may still be on its way stays open.
     """
     left = [entry for entry in journal.unsettled() if entry.venue == venue.name]
     for entry in left:
         client_id, now = entry.order.client_id, await venue.now()
-        found = await venue.find(client_id)
+        found = await venue.find(entry.order)
+        sending = entry.state is JournalState.SENDING
+        if found is None and sending and now - entry.changed_at < venue.late_seconds:
+            continue
         state = JournalState.ABANDONED if found is None else JournalState.ACKNOWLEDGED
         journal.mark(client_id, state, now, found)
     names = {entry.order.client_id for entry in left}
@@ -88,7 +104,7 @@ async def current_orders(
             continue
         known, client_id = entry.answer, entry.order.client_id
         if known is None or known.is_open:
-            known = await venue.find(client_id)
+            known = await venue.find(entry.order)
             if known is not None and not known.is_open:
                 journal.mark(client_id, JournalState.ACKNOWLEDGED, await venue.now(), known)
         plans.setdefault(entry.plan_id, [])

@@ -119,7 +119,7 @@ async def apply_trade(trading: Trading, waiting: ApprovedTrade) -> tuple[OrderPr
         for one in account.open_orders:
             name = one.order.client_id
             if one.order.symbol == waiting.plan.symbol and (own is None or name in own):
-                await trading.venue.cancel(name)
+                await trading.venue.cancel(one.order)
     try:
         with locked(trading.lock):
             return await send_orders(

@@ -60,4 +60,4 @@ async def open_venue(session: Session) -> AsyncIterator[OpenVenue]:
                 f"Binance's shapes: url under [trade] in {session.home.settings}"
             ) from None
         finally:
-            venue.close()
+            await venue.close()

@@ -23,6 +23,9 @@ _MOST_ROWS = 1_500
 _CONTRACTS = {"ETHUSDT": (Asset.ETHER, "0.001"), "BTCUSDT": (Asset.BITCOIN, "0.001")}
 
 
+_ORDER_TYPES = ["LIMIT", "MARKET", "STOP", "STOP_MARKET", "TAKE_PROFIT", "TAKE_PROFIT_MARKET"]
+
+
 class PageAnswer(NamedTuple):
     status: int
     content: bytes
@@ -83,12 +86,17 @@ def _contracts(_: DemoExchange, _asked: Mapping[str, str], now: int) -> object:
         "symbols": [
             {
                 "symbol": name,
+                "pair": name,
                 "status": "TRADING",
                 "contractType": "PERPETUAL",
+                "baseAsset": name.removesuffix("USDT"),
                 "quoteAsset": "USDT",
+                "marginAsset": "USDT",
+                "orderTypes": _ORDER_TYPES,
+                "timeInForce": ["GTC", "IOC", "FOK", "GTX", "GTD"],
                 "filters": [
-                    {"filterType": "PRICE_FILTER", "tickSize": "0.01"},
-                    {"filterType": "LOT_SIZE", "stepSize": step},
+                    {"filterType": "PRICE_FILTER", "tickSize": "0.01", "minPrice": "0.01"},
+                    {"filterType": "LOT_SIZE", "stepSize": step, "minQty": step},
                     {"filterType": "MIN_NOTIONAL", "notional": "20"},
                 ],
             }

@@ -122,12 +122,12 @@ async def test_the_paper_venue_fills_on_the_market_it_reads_and_remembers(tmp_pa
         venue = PaperVenue(path, market, PaperTerms())
         bought = await venue.submit(order(OrderSide.BUY, OrderType.MARKET, 0.5))
         again = await venue.submit(order(OrderSide.BUY, OrderType.MARKET, 0.5))
-        venue.close()
+        await venue.close()
         double.now += 9 * 3600
         venue = PaperVenue(path, market, PaperTerms())
         later = await venue.account()
         mark = (await market.funding(ETH)).mark
-        venue.close()
+        await venue.close()
 
     assert bought == again
     assert bought.state is OrderState.FILLED

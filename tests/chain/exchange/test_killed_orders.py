@@ -40,6 +40,7 @@ class LastingVenue:
     """An account in a file: it outlives whoever sends to it, and may misbehave."""
 
     name = "test"
+    late_seconds = 0.0
 
     def __init__(self, path: Path, *, dies_at: int = -1, habit: str = "prompt") -> None:
         self._connection = open_database(path)
@@ -77,10 +78,10 @@ class LastingVenue:
             raise VenueSilentError
         return after.orders[order.client_id]
 
-    async def find(self, client_id: str) -> OrderProgress | None:
-        return self.held().orders.get(client_id)
+    async def find(self, order: VenueOrder) -> OrderProgress | None:
+        return self.held().orders.get(order.client_id)
 
-    async def cancel(self, client_id: str) -> OrderProgress | None:
+    async def cancel(self, order: VenueOrder) -> OrderProgress | None:
         raise AssertionError("nothing is cancelled here")
 
     async def account(self) -> VenueAccount:

@@ -38,6 +38,7 @@ class MortalVenue:
     """A paper account that lasts while whoever talks to it may be killed at any step."""
 
     name = "test"
+    late_seconds = 0.0
 
     def __init__(self) -> None:
         self.held: PaperAccount = account()
@@ -59,10 +60,10 @@ class MortalVenue:
         self._step()
         return self.held.orders[order.client_id]
 
-    async def find(self, client_id: str) -> OrderProgress | None:
-        return self.held.orders.get(client_id)
+    async def find(self, order: VenueOrder) -> OrderProgress | None:
+        return self.held.orders.get(order.client_id)
 
-    async def cancel(self, client_id: str) -> OrderProgress | None:
+    async def cancel(self, order: VenueOrder) -> OrderProgress | None:
         raise AssertionError("nothing is cancelled here")
 
     async def account(self) -> VenueAccount:

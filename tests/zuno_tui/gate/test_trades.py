@@ -56,7 +56,7 @@ async def trading(folder: Path, double: ExchangeDouble, wall: Wall) -> AsyncIter
         with TradeJournal.open(folder / "trades.db") as journal:
             settings = DeskSettings(binance_usd=2_000.0, account_leverage=2.0)
             yield Trading(market, venue, journal, terms.fees, settings, wall, folder / "lock")
-        venue.close()
+        await venue.close()
 
 
 async def planned(desk: Trading, folder: Path | None = None) -> TradePlan:
