@@ -49,7 +49,7 @@ $(STAMPS)/packages: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --require-hashes --no-compile -r requirements.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --no-compile --editable .
-	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib zuno_tui agents chain || true
+	$(BIN)/python -m compileall -q -j 0 -x /ccxt/ $(VENV)/lib zuno_tui agents chain || true
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/contracts: $(STAMPS)/packages chain/devnet/world/contracts.lock.json
@@ -67,7 +67,7 @@ memory: setup  ## the weights that find like trades by meaning (all-MiniLM-L6-v2
 
 lock:  ## resolve pyproject.toml into requirements.lock; UPGRADE=--upgrade takes newer versions
 	$(BIN)/pip install --quiet --require-hashes -r requirements-uv.lock
-	$(BIN)/uv pip compile pyproject.toml --extra dev --extra demo --extra charts --extra mesh --universal --python-version 3.11 --generate-hashes --no-header --quiet $(UPGRADE) --output-file requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra dev --extra demo --extra charts --extra mesh --extra trade --universal --python-version 3.11 --generate-hashes --no-header --quiet $(UPGRADE) --output-file requirements.lock
 
 clean:
 	rm -rf .venv .venv-* .setup .setup-* .mypy_cache .ruff_cache .pytest_cache

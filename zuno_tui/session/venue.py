@@ -5,8 +5,10 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
 
+from chain.exchange.ccxt_client import VenueKeys
 from chain.exchange.journal import TradeJournal
 from chain.exchange.paper_venue import PaperTerms, PaperVenue
 from chain.exchange.public.binance import BASE_URL, SOURCE, BinancePublic, ExchangeAddress
@@ -15,15 +17,22 @@ from chain.prices.market_http import MarketError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from chain.exchange.binance_venue import BinanceVenue
     from chain.exchange.paper_account import PaperFees
     from chain.exchange.venue import Venue
     from zuno_tui.session.session import Session
 
 EMBEDDED = "the demo's exchange"
+DEMO_URL = "https://demo-fapi.binance.com"
+DEMO_SOURCE = "Binance's demo trading"
 
 
 class VenueUnreadError(Exception):
     """The venue did not answer, or not in a way that can be used."""
+
+
+class VenueKeysError(Exception):
+    """Trading there needs keys that nobody has kept."""
 
 
 class OpenVenue(Struct, frozen=True):
@@ -41,6 +50,8 @@ def exchange_address(session: Session) -> ExchangeAddress:
         return ExchangeAddress(session.settings.trade.url.strip(), "the exchange that is set")
     if session.network.clock == "head":
         return ExchangeAddress(session.endpoints[0], EMBEDDED)
+    if session.settings.trade.venue == "demo":
+        return ExchangeAddress(DEMO_URL, DEMO_SOURCE)
     return ExchangeAddress(BASE_URL, SOURCE)
 
 
@@ -48,9 +59,17 @@ def exchange_address(session: Session) -> ExchangeAddress:
 async def open_venue(session: Session) -> AsyncIterator[OpenVenue]:
     """To look alone: what a crash left between stays as it is."""
     session.home.prepare()
-    terms = PaperTerms(start_usd=session.settings.trade.paper_usd or PaperTerms().start_usd)
-    async with BinancePublic(exchange_address(session)) as market:
-        venue = PaperVenue(session.home.paper, market, terms)
+    table = session.settings.trade
+    address = exchange_address(session)
+    # Asked for before anything is opened: without keys there is nothing to open.
+    keys = None if table.venue == "paper" else venue_keys(table.venue)
+    terms = PaperTerms(start_usd=table.paper_usd or PaperTerms().start_usd)
+    async with BinancePublic(address) as market:
+        venue: PaperVenue | BinanceVenue
+        if keys is None:
+            venue = PaperVenue(session.home.paper, market, terms)
+        else:
+            venue = _account(table.venue, market, keys, address)
         try:
             with TradeJournal.open(session.home.trades) as journal:
                 yield OpenVenue(market, venue, journal, terms.fees)
@@ -61,3 +80,28 @@ async def open_venue(session: Session) -> AsyncIterator[OpenVenue]:
             ) from None
         finally:
             await venue.close()
+
+
+def venue_keys(mode: str) -> VenueKeys:
+    """From the keyring alone; refuses where there are none."""
+    from chain.wallet.keyring_store import find_keyring
+
+    kept = find_keyring().text_of(keyring_name(mode))
+    if kept is None:
+        raise VenueKeysError(
+            f"No keys are kept for {mode} trading. Keep them: zuno venue {mode}. "
+            'Or trade with made-up money: venue = "paper" under [trade].'
+        )
+    return msgspec.json.decode(kept, type=VenueKeys)
+
+
+def keyring_name(mode: str) -> str:
+    return f"venue:binance:{mode}"
+
+
+def _account(
+    mode: str, market: BinancePublic, keys: VenueKeys, address: ExchangeAddress
+) -> BinanceVenue:
+    from chain.exchange.binance_venue import BinanceVenue
+
+    return BinanceVenue(f"{mode}:{market.name}", market, keys, base_url=address.base_url)

@@ -109,6 +109,8 @@ Profile = Annotated[
     Literal["conservative", "balanced", "aggressive"],
     Meta(description="conservative, balanced or aggressive"),
 ]
+VenueMode = Annotated[Literal["paper", "demo", "live"], Meta(description="paper, demo or live")]
+"""Made-up money, the exchange's demo trading, or money."""
 Transport = Annotated[Literal["auto", "mesh", "local"], Meta(description="auto, mesh or local")]
 LeastSeverity = Annotated[
     Literal["info", "warning", "critical"], Meta(description="info, warning or critical")
@@ -306,6 +308,7 @@ class TradeModelsTable(SettingsTable, frozen=True):
 class TradeTable(SettingsTable, frozen=True):
     """The trade desk: where its market is read, and how much it may do."""
 
+    venue: VenueMode = "paper"
     url: Url | None = None
     paper_usd: Positive | None = None
     order_usd: Positive | None = None

@@ -43,6 +43,8 @@ _REFUSALS = (
     "NoSuchPositionError",
     "OutboxError",
     "PlanOverError",
+    "VenueKeysError",
+    "VenuePackageError",
 )
 _UNREAD = (
     "ChainUnreadableError",

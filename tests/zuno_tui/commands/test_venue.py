@@ -1,0 +1,87 @@
+"""Where orders go: paper unless it is set otherwise, and never an account without its keys."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from chain.wallet import keyring_store
+from chain.wallet.errors import KeyringUnusableError
+from chain.wallet.keyring_store import Keyring
+from zuno_tui.cli import main
+from zuno_tui.session import wallet_secrets
+from zuno_tui.shown.exit_codes import DONE, FAILED, NETWORK, REFUSED, USAGE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECRET = "s3cr3t-0f-the-account"
+
+
+class Kept:
+    """A keyring's backend in memory."""
+
+    def __init__(self) -> None:
+        self.texts: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.texts.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.texts[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        del self.texts[service, username]
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch) -> Kept:
+    backend = Kept()
+    monkeypatch.setattr(keyring_store, "find_keyring", lambda: Keyring("memory", backend, 5.0))
+    return backend
+
+
+def test_an_account_needs_its_keys_and_the_setting(
+    kept: Kept,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    home = ["--home", str(tmp_path), "--json"]
+    assert main(["venue", *home]) == DONE
+    shown = json.loads(capsys.readouterr().out)
+    assert shown == {"venue": "paper", "keys": {"demo": False, "live": False}}
+
+    settings = '[trade]\nvenue = "demo"\nurl = "http://127.0.0.1:9"\n'
+    (tmp_path / "settings.toml").write_text(settings, "utf-8")
+    assert main(["trade", "status", *home]) == REFUSED
+    assert "zuno venue demo" in capsys.readouterr().err
+
+    monkeypatch.setattr(wallet_secrets, "ask_model_key", lambda _: SECRET)
+    assert main(["venue", "demo", *home]) == DONE
+    assert SECRET in str(kept.texts)
+    assert main(["trade", "status", *home]) == NETWORK
+    printed = capsys.readouterr()
+    assert SECRET not in printed.out + printed.err
+
+
+def test_keys_that_are_none_are_not_kept(
+    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wallet_secrets, "ask_model_key", lambda _: "two words")
+    assert main(["venue", "live", "--home", str(tmp_path)]) == USAGE
+    assert not kept.texts
+
+
+def test_without_a_keyring_an_account_is_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent() -> Keyring:
+        raise KeyringUnusableError("This system has no keyring that answers.")
+
+    monkeypatch.setattr(keyring_store, "find_keyring", silent)
+    (tmp_path / "settings.toml").write_text('[trade]\nvenue = "live"\n', "utf-8")
+    assert main(["trade", "status", "--home", str(tmp_path)]) == FAILED
+    assert main(["venue", "--home", str(tmp_path)]) == DONE
