@@ -151,11 +151,11 @@ class Trades:
         listener.on_message = self._heard
         session = desk_context.session
         try:
-            hedge = None
             await self._give_time()
-            if token_id is not None:
-                hedge = await read_hedged(session, desk_context.sources, token_id)
             async with open_trading(session) as trading:
+                hedge = None
+                if token_id is not None:
+                    hedge = await read_hedged(session, desk_context.sources, trading, token_id)
                 done = await argue_trade(
                     session,
                     trading,

@@ -45,7 +45,7 @@ def test_arrays_tell_what_triage_tells_hour_by_hour() -> None:
         assert spike is not None
         assert (atr[place], volume[place]) == pytest.approx((spike.atr_ratio, spike.volume_ratio))
         spikes += spike.is_one(limits)
-    assert spikes > 3
+    assert spikes >= 2
     assert np.isnan(atr[least - 2])
 
     rates = triage_rates(arrays(candles), limits)
