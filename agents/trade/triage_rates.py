@@ -51,7 +51,7 @@ class SpikeMonth(NamedTuple):
 class FollowedMoves(NamedTuple):
     """What prices did in the hours after: of every hour, or of spikes alone."""
 
-    count: int
+    hours: int
     size: float
     """The mean of the moves without their sign."""
     drift: float
@@ -124,7 +124,8 @@ def spike_ratios(hours: TradedHours, limits: DeskLimits) -> tuple[Floats, Floats
 
 def _rolling(numbers: Floats, bars: int) -> Floats:
     """The mean of each so many numbers in a row."""
-    return np.lib.stride_tricks.sliding_window_view(numbers, bars).mean(axis=1)
+    means: Floats = np.lib.stride_tricks.sliding_window_view(numbers, bars).mean(axis=1)
+    return means
 
 
 def _unbroken(times: Floats) -> Flags:

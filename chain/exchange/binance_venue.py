@@ -21,7 +21,7 @@ from chain.exchange.binance_orders import (
 from chain.exchange.ccxt_client import RECEIVE_MILLISECONDS, ccxt_errors, open_client
 from chain.exchange.order import OrderProgress, OrderState, OrderType, PerpetualPosition
 from chain.exchange.public.fields import VenueAnswer
-from chain.exchange.venue import VenueAccount
+from chain.exchange.venue import OrderUnansweredError, VenueAccount
 from chain.prices.market_http import MarketError
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class BinanceVenue:
             if known is not None:
                 return known
         why = "" if error is None else f" ({self._sentence(error)})"
-        raise MarketError(
+        raise OrderUnansweredError(
             f"{self._market.name} did not say whether it has order {order.client_id}{why}. "
             "It is not sent again; see what became of it: zuno trade status"
         )

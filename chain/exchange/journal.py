@@ -202,6 +202,10 @@ class TradeJournal:
         )
         return {plan: msgspec.json.decode(body, type=HedgeStart) for plan, body in rows}
 
+    def has_hedges(self) -> bool:
+        """Whether anything was ever hedged, on any venue."""
+        return self._connection.execute("SELECT 1 FROM hedge LIMIT 1").fetchone() is not None
+
     def unsettled(self) -> tuple[JournalEntry, ...]:
         """What a crash has left between being written down and being answered."""
         open_states = (JournalState.INTENDED, JournalState.SENDING)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from chain.exchange.order import OrderProgress, PerpetualPosition, VenueOrder
 
 
+class OrderUnansweredError(Exception):
+    """An order was sent, and the venue may have it or not; it is never sent again."""
+
+
 class VenueAccount(Struct, frozen=True):
     """What a venue says one has there: dollars, positions and what may still be filled."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -30,11 +29,18 @@ async def read_hedge_results(
         return HedgeResults()
     from chain.exchange.hedge import HedgeKey
     from zuno_tui.session.hedges import hedged_result, read_hedges
-    from zuno_tui.session.venue import VenueUnreadError, open_venue
+    from zuno_tui.session.venue import (
+        CLOSED_TO_LOOKERS,
+        VenueUnreadError,
+        has_hedges,
+        open_venue,
+    )
 
     chain_id = session.network.chain_id
     results = []
     try:
+        if not has_hedges(session.home):
+            return HedgeResults()
         async with open_venue(session) as opened:
             hedges = await read_hedges(opened.journal, opened.venue)
             for overview in overviews:
@@ -45,6 +51,6 @@ async def read_hedge_results(
                             opened, sources, snapshot, overview.tokens, hedge
                         )
                         results.append((hedge, result))
-    except (VenueUnreadError, sqlite3.Error) as error:
+    except (VenueUnreadError, *CLOSED_TO_LOOKERS) as error:
         return HedgeResults(trouble=str(error))
     return HedgeResults(tuple(results))

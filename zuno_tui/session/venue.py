@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
-from chain.exchange.ccxt_client import VenueKeys
+from chain.exchange.ccxt_client import VenueKeys, VenuePackageError
 from chain.exchange.journal import TradeJournal
 from chain.exchange.paper_venue import PaperTerms, PaperVenue
 from chain.exchange.public.binance import BASE_URL, SOURCE, BinancePublic, ExchangeAddress
 from chain.prices.market_http import MarketError
+from chain.wallet.errors import WalletError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from chain.base.home import Home
     from chain.exchange.binance_venue import BinanceVenue
     from chain.exchange.paper_account import PaperFees
     from chain.exchange.venue import Venue
     from zuno_tui.session.session import Session
+
+CLOSED_TO_LOOKERS = (VenuePackageError, WalletError, sqlite3.Error)
+"""What keeps somebody who only looks from a venue, beside what the venue itself says."""
 
 EMBEDDED = "the demo's exchange"
 DEMO_URL = "https://demo-fapi.binance.com"
@@ -31,7 +37,7 @@ class VenueUnreadError(Exception):
     """The venue did not answer, or not in a way that can be used."""
 
 
-class VenueKeysError(Exception):
+class VenueKeysError(WalletError):
     """Trading there needs keys that nobody has kept."""
 
 
@@ -80,6 +86,14 @@ async def open_venue(session: Session) -> AsyncIterator[OpenVenue]:
             ) from None
         finally:
             await venue.close()
+
+
+def has_hedges(home: Home) -> bool:
+    """Whether there is any reason to open a venue for hedges."""
+    if not home.trades.exists():
+        return False
+    with TradeJournal.open(home.trades) as journal:
+        return journal.has_hedges()
 
 
 def venue_keys(mode: str) -> VenueKeys:

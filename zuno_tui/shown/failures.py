@@ -52,6 +52,7 @@ _UNREAD = (
     "GasUnknownError",
     "MeshUnavailableError",
     "NotSentError",
+    "OrderUnansweredError",
     "VenueUnreadError",
 )
 

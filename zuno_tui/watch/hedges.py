@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -31,10 +30,17 @@ class HomeHedges:
             return {}
         from zuno_tui.session.hedges import read_hedges, standing_short
         from zuno_tui.session.session import Session
-        from zuno_tui.session.venue import VenueUnreadError, open_venue
+        from zuno_tui.session.venue import (
+            CLOSED_TO_LOOKERS,
+            VenueUnreadError,
+            has_hedges,
+            open_venue,
+        )
 
         session = Session(self._home, self._settings, self._network, as_json=True)
-        with suppress(VenueUnreadError, sqlite3.Error):
+        with suppress(VenueUnreadError, *CLOSED_TO_LOOKERS):
+            if not has_hedges(self._home):
+                return {}
             async with open_venue(session) as opened:
                 found = await read_hedges(opened.journal, opened.venue)
             return {

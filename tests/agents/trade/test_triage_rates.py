@@ -51,14 +51,14 @@ def test_arrays_tell_what_triage_tells_hour_by_hour() -> None:
     rates = triage_rates(arrays(candles), limits)
     assert rates.months[0].month == "2024-01"
     assert spikes - 2 <= sum(one.spikes for one in rates.months) <= spikes
-    assert rates.after_all.count == sum(one.hours for one in rates.months)
+    assert rates.after_all.hours == sum(one.hours for one in rates.months)
 
 
 def test_hours_beside_a_gap_are_not_judged() -> None:
     whole = arrays(drawn(300))
     late = whole.times.copy()
     late[200:] += HOUR
-    judged = [triage_rates(one).after_all.count for one in (whole, whole._replace(times=late))]
+    judged = [triage_rates(one).after_all.hours for one in (whole, whole._replace(times=late))]
 
     assert judged[0] - judged[1] == 24 + 4
     with pytest.raises(TableError, match="judged"):

@@ -10,8 +10,7 @@ import pytest
 from chain.exchange.journal import JournalState, TradeApproval, TradeJournal
 from chain.exchange.order import OrderSide, OrderState, OrderType, VenueOrder
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
-from chain.exchange.venue import reconcile, send_orders
-from chain.prices.market_http import MarketError
+from chain.exchange.venue import OrderUnansweredError, reconcile, send_orders
 from tests.chain.exchange.markets import ETH, order
 from tests.fakes.exchange import Refusal
 from tests.fakes.exchange_account import KEYS, SILENT, AccountDouble, error
@@ -104,7 +103,7 @@ async def test_what_nobody_answers_for_is_not_sent_again_and_found_later(
     with TradeJournal.open(tmp_path / "trades.db") as journal:
         journal.approve(approval)
         async with opened(double) as venue:
-            with pytest.raises(MarketError, match="did not say"):
+            with pytest.raises(OrderUnansweredError, match="entry"):
                 await send_orders(journal, venue, approval, [BUY])
             assert await reconcile(journal, venue) != ()
             assert [one.state for one in journal.entries()] == [JournalState.SENDING]

@@ -14,8 +14,7 @@ import pytest
 from chain.exchange.journal import JournalState, TradeApproval, TradeJournal
 from chain.exchange.order import OrderSide, OrderType
 from chain.exchange.public.binance import BinancePublic, ExchangeAddress
-from chain.exchange.venue import reconcile, send_orders
-from chain.prices.market_http import MarketError
+from chain.exchange.venue import OrderUnansweredError, reconcile, send_orders
 from tests.chain.exchange.markets import ETH, order
 from tests.fakes.exchange_account import KEYS, SILENT, AccountDouble, error
 
@@ -55,7 +54,7 @@ async def _used(folder: Path, double: AccountDouble, dies_at: int | None) -> Non
                 await reconcile(journal, venue)
             else:
                 _mortal(venue, double, dies_at)
-                with suppress(MarketError):
+                with suppress(OrderUnansweredError):
                     await send_orders(journal, venue, APPROVAL, ORDERS)
         await venue.close()
 

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from chain.base.home import Home
+from chain.contracts.networks import network_named
+from chain.exchange.journal import TradeApproval, TradeJournal
 from chain.wallet import keyring_store
 from chain.wallet.errors import KeyringUnusableError
 from chain.wallet.keyring_store import Keyring
+from tests.chain.exchange.test_hedge import start
 from zuno_tui.cli import main
 from zuno_tui.session import wallet_secrets
+from zuno_tui.settings import Settings
+from zuno_tui.settings.schema import TradeTable
 from zuno_tui.shown.exit_codes import DONE, FAILED, NETWORK, REFUSED, USAGE
+from zuno_tui.watch.hedges import HomeHedges
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,3 +92,19 @@ def test_without_a_keyring_an_account_is_not_opened(
     (tmp_path / "settings.toml").write_text('[trade]\nvenue = "live"\n', "utf-8")
     assert main(["trade", "status", "--home", str(tmp_path)]) == FAILED
     assert main(["venue", "--home", str(tmp_path)]) == DONE
+
+
+async def test_whoever_only_looks_goes_on_without_keys(kept: Kept, tmp_path: Path) -> None:
+    home = Home(tmp_path, tmp_path / "cache")
+    home.prepare()
+    settings = Settings(trade=TradeTable(venue="demo"))
+    hedges = HomeHedges(home, settings, network_named("ethereum"))
+    assert await hedges.held_hedges() == {}
+    approval = TradeApproval("plan_1", "aa", "demo:Binance", 0.0)
+    with TradeJournal.open(home.trades) as journal:
+        journal.approve(approval)
+        assert not journal.has_hedges()
+        journal.begin(approval, [], 0.0, start(7))
+
+    assert await hedges.held_hedges() is None
+    assert kept.texts == {}

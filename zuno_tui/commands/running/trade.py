@@ -48,10 +48,10 @@ _PAGE_WIDTH = 110
 async def argued(session: Session, coin: str, mode: str) -> CommandAnswer:
     async with open_trading(session) as trading:
         done = await argue_trade(session, trading, coin, TradeMode(mode))
-    return _argued_answer(done)
+    return await _argued_answer(session, done)
 
 
-def _argued_answer(done: ArguedTrade) -> CommandAnswer:
+async def _argued_answer(session: Session, done: ArguedTrade) -> CommandAnswer:
     if done.ended.plan is None or done.document is None:
         failure = done.ended.failure
         stage = "" if failure is None else failure.stage
@@ -77,7 +77,7 @@ async def hedged(session: Session, token_id: int, mode: str) -> CommandAnswer:
                 else await hedged_result(opened, sources, one.snapshot, one.tokens, own)
             )
             done = await argue_trade(session, trading, facts.coin, TradeMode(mode), facts)
-    answer = _argued_answer(done)
+    answer = await _argued_answer(session, done)
     if result is None or own is None:
         return answer
     document = dict(answer.document) if isinstance(answer.document, dict) else {}

@@ -64,7 +64,7 @@ def _moves_line(when: str, moves: FollowedMoves | None) -> tuple[str, ...]:
         return ()
     return (
         f"{FOLLOWED_HOURS} h {when}: {moves.size:.2%} on average, {moves.drift:+.2%} with its "
-        f"sign, {moves.up:.0%} up, {moves.count:,} times",
+        f"sign, {moves.up:.0%} up, {moves.hours:,} times",
     )
 
 
@@ -90,4 +90,4 @@ def _document(rates: TriageRates) -> dict[str, Json]:
 def _moves_document(moves: FollowedMoves | None) -> Json:
     if moves is None:
         return None
-    return {"count": moves.count, "size": moves.size, "drift": moves.drift, "up": moves.up}
+    return {"count": moves.hours, "size": moves.size, "drift": moves.drift, "up": moves.up}
