@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
-from benchmarks.desk import bare, three_speakers
+from benchmarks.desk import bare, range_keys, three_speakers
 from benchmarks.round_trips import minted
 from chain.contracts.networks import network_named
 from chain.devnet.launch import devnet_process
@@ -36,12 +36,17 @@ _NOWHERE = "http://127.0.0.1:1"
 _UNIQUE = "zq"
 """What nothing else on the screen begins with."""
 _MOST_TYPED = 24
+_EDGE_DOWN, _EDGE_UP = "h", "l"
+_FIGURES_END = "swaps"
+_TURN = 40
+"""Keys after which an edge is where it was."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def run() -> Iterator[str]:
     yield from _first_paint()
     yield _loop_lag()
+    yield _range_moved()
     with devnet_process(world="small") as devnet:
         yield _idle(devnet)
         yield from _under_load(devnet)
@@ -93,6 +98,26 @@ def _loop_lag() -> str:
     return (
         f"event loop's lag, {speaking}: p50 {statistics.median(late):.1f} ms, p95 {p95:.1f} ms, "
         f"max {late[-1]:.0f} ms   asked: p95 under 50 ms ({len(late):,} looks)"
+    )
+
+
+def _range_moved() -> str:
+    """From a key that moves an edge until the terminal is sent the last of its figures."""
+    argv = [sys.executable, "-m", "benchmarks.desk.range_keys"]
+    waits = []
+    with Terminal(argv, *_SIZE) as desk:
+        desk.wait_for(range_keys.MARKER)
+        desk.settle(quiet=0.5, seconds=10.0)
+        for count in range(KEYS):
+            before, start = len(desk.raw), time.perf_counter()
+            desk.send(_EDGE_DOWN if count % _TURN < _TURN / 2 else _EDGE_UP)
+            waits.append((desk.hear(_FIGURES_END, before) - start) * 1000)
+            desk.settle(quiet=0.04, seconds=1.0)
+    waits.sort()
+    p95 = waits[int(len(waits) * 0.95)]
+    return (
+        f"key to paint, an edge of the range form moved: p50 {statistics.median(waits):.0f} ms, "
+        f"p95 {p95:.0f} ms   asked: 50 ms ({len(waits)} keys)"
     )
 
 

@@ -16,7 +16,7 @@ from chain.history.flows import FeeTerms
 from chain.history.hour_memory import HourMemory
 from chain.history.hour_reader import read_hours
 from chain.history.path import price_path
-from chain.math.ticks import MAX_TICK, MIN_TICK, sqrt_price_at_tick
+from chain.math.ticks import sqrt_price_at_tick
 from chain.pools.depth import read_depths
 from chain.pools.state import pool_state_slots, pool_states
 from chain.positions.by_day import DayMemory, settled_days
@@ -28,6 +28,7 @@ from chain.tokens.pair import pair_of
 from zuno_tui.commands.running.inspect import PositionPage
 from zuno_tui.desk.events import DetailReady, Said
 from zuno_tui.session.reading_progress import reading_progress
+from zuno_tui.shown.drawing.active_liquidity import liquidity_points
 from zuno_tui.shown.views import ChartView, DetailView
 from zuno_tui.shown.words import UNKNOWN, amount_of, signed_money
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from chain.base.quantity import Quantity
     from chain.history.hours import PoolHours
     from chain.math.liquidity import Amounts
-    from chain.pools.depth import Depth
     from chain.positions.by_day import DayOfRange
     from chain.positions.circumstances import LiquidityChange
     from chain.positions.overview import OnePosition
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_POINTS = 240
-_STRETCHES = 96
 
 
 def chart_view(pair: Pair, snapshot: PositionSnapshot, hours: PoolHours) -> ChartView | None:
@@ -72,22 +71,6 @@ def chart_view(pair: Pair, snapshot: PositionSnapshot, hours: PoolHours) -> Char
         low=known[0],
         high=known[1],
     )
-
-
-def liquidity_view(pair: Pair, depth: Depth, reach: int) -> tuple[tuple[float, float], ...]:
-    """Price and the liquidity active there, the lowest price first."""
-    tick = depth.state.tick
-    lowest = max(tick - reach, depth.lowest, MIN_TICK)
-    highest = min(tick + reach, depth.highest, MAX_TICK)
-    steps = list(depth.steps())
-    points = []
-    for place in range(_STRETCHES + 1):
-        at = lowest + (highest - lowest) * place // _STRETCHES
-        price = _figure(pair, sqrt_price_at_tick(at))
-        if price is None:
-            return ()
-        points.append((price, float(_active(steps, at))))
-    return tuple(sorted(points))
 
 
 def days_view(
@@ -152,10 +135,6 @@ def _both(amounts: Quantity[Amounts], pair: Pair) -> str:
 def _figure(pair: Pair, sqrt_price: int) -> float | None:
     price = pair.price(sqrt_price)
     return None if price is None else price.value
-
-
-def _active(steps: Sequence[tuple[int, int, int]], tick: int) -> int:
-    return next((liquidity for start, end, liquidity in steps if start <= tick < end), 0)
 
 
 def _thinned(swaps: Sequence[T]) -> Sequence[T]:
@@ -272,4 +251,4 @@ class Details:
         words = (await read_slots(here, sources.network, pool_state_slots([key]))).words
         (state,) = pool_states([key], words)
         depths = await read_depths(here, sources.network, [state], reach=reach)
-        return liquidity_view(pair, depths[state.pool_id], reach)
+        return liquidity_points(pair, depths[state.pool_id], reach)

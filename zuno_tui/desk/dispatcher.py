@@ -22,6 +22,7 @@ from zuno_tui.commands.move import MovePosition
 from zuno_tui.commands.outbox import OpenOutbox
 from zuno_tui.commands.plan import ShowPlan
 from zuno_tui.commands.pools import ListPools
+from zuno_tui.commands.range import ChooseRange
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.commands.registry import registry
 from zuno_tui.commands.replay import Replay
@@ -40,6 +41,7 @@ from zuno_tui.desk.outbox_rows import OutboxRows
 from zuno_tui.desk.pages import Pages
 from zuno_tui.desk.pool_rows import Pools
 from zuno_tui.desk.proposals import PhraseProposals
+from zuno_tui.desk.range_forms import RangeForms
 from zuno_tui.desk.records import Records
 from zuno_tui.desk.signing import Signing
 from zuno_tui.desk.watching import Watching
@@ -77,6 +79,7 @@ class Dispatcher:
         self._pools = Pools(desk_context)
         self._records = Records(desk_context)
         self._details = Details(desk_context)
+        self._range_forms = RangeForms(desk_context)
         self._watching = Watching(desk_context)
         self._trades: Trades | None = None
         self._loops: list[asyncio.Task[None]] = []
@@ -86,6 +89,7 @@ class Dispatcher:
             Recommend: self._debates.recommend,
             CreatePosition: self._debates.create,
             MovePosition: self._debates.move,
+            ChooseRange: self._range_forms.open,
             Replay: self._records.replay,
             ListPools: lambda _: self._pools.show(),
             Acknowledge: self._watching.acknowledge,

@@ -8,6 +8,8 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from zuno_tui.shown.trade.views import TradeApprovalView, TradeRunView
+    from zuno_tui.commands.range import ChooseRange
+    from zuno_tui.shown.range_form import RangeForm
     from zuno_tui.shown.views import (
         AlertRow,
         AlertsView,
@@ -139,6 +141,13 @@ class PoolsReady(Struct, frozen=True):
     rows: tuple[PoolRow, ...]
 
 
+class RangeReady(Struct, frozen=True):
+    """A pool was read for a range of the person's own; several where any of them would do."""
+
+    asked: ChooseRange
+    forms: tuple[RangeForm, ...]
+
+
 class RecordsReady(Struct, frozen=True):
     rows: tuple[RecordRow, ...]
 
@@ -194,6 +203,7 @@ Event: TypeAlias = (
     | ViewAsked
     | DetailReady
     | PoolsReady
+    | RangeReady
     | RecordsReady
     | OutboxReady
     | SettingsReady

@@ -77,6 +77,7 @@ DESK = (
     _key(
         "desk.recommend", "r", "recommend", "recommend", "Let the agents argue about the position"
     ),
+    _key("desk.range", "v", "range", "range", "Choose a range of your own, with a live preview"),
     _key("desk.approve", "a", "approve", "approve…", "Put the approval of the plan in the prompt"),
     # Before all others, so that what is typed right after it already goes to the prompt.
     _key("desk.prompt", "colon,i", "prompt", "prompt", "Type what you want", priority=True),
@@ -151,10 +152,30 @@ DETAIL = (
     _key(
         "position.compound", "p", "offer('compound')", "compound…", "Put compounding in the prompt"
     ),
+    _key("position.range", "v", "range", "range", "Choose a range of your own, with a preview"),
     _key("position.leave", "x", "offer('close')", "leave…", "Put closing it in the prompt"),
     *_SCROLLING,
 )
+CHOOSING = (
+    _key("range.plan", "enter", "plan", "plan it", "Make the plan; nothing is signed by it"),
+    _key("range.edge", "tab,space", "edge(1)", "other edge", "Low edge, high edge, or both"),
+    _key("range.edge-back", "shift+tab", "edge(-1)", "", "The edge before"),
+    _key("range.up", "right,up,l,k", "shift(1)", "up", "The edge a step up in price"),
+    _key("range.down", "left,down,h,j", "shift(-1)", "down", "The edge a step down in price"),
+    _key("range.far-up", "pageup,L,K", "shift(10)", "", "Ten steps up"),
+    _key("range.far-down", "pagedown,H,J", "shift(-10)", "", "Ten steps down"),
+    _key("range.finest-up", "full_stop", "fine(1)", "", "The smallest step up"),
+    _key("range.finest-down", "comma", "fine(-1)", "", "The smallest step down"),
+    _key("range.wider", "plus,w", "widen(1)", "wider", "Both edges apart by a step"),
+    _key("range.narrower", "minus,n", "widen(-1)", "narrower", "Both edges together by a step"),
+    _key("range.centre", "c", "centre", "centre", "The same width around the price"),
+    _key("range.pool", "p", "pool", "next pool", "The same for the next pool that would do"),
+    _key("range.words", "e", "words", "as words", "Put it in the prompt, to be changed there"),
+    _key("range.anew", "u", "anew", "read again", "Read the pool again"),
+    _key("range.back", "0", "begin", "", "Back to the range it began with"),
+)
 NARROWING = (
+    _key("pools.range", "ctrl+o", "range", "range…", "Choose a range in this pool yourself"),
     _key("pools.down", "down", "move(1)", "", "The next pool"),
     _key("pools.up", "up", "move(-1)", "", "The pool before"),
 )
@@ -203,6 +224,7 @@ ALL = (
     *PAGE,
     *VISIT,
     *DETAIL,
+    *CHOOSING,
     *NARROWING,
     *LISTING,
     *STEPPING,

@@ -295,6 +295,22 @@ class ChartView(Struct, frozen=True):
     high: float
 
 
+class RangePreview(Struct, frozen=True):
+    """What a range would bring, told from one reading."""
+
+    low: str
+    high: str
+    parts: tuple[str, str]
+    """How far each edge is from the price."""
+    edges: tuple[float, float]
+    rows: tuple[tuple[str, str, str], ...] = ()
+    """Label, as the position is now, and as it would be."""
+    objections: tuple[str, ...] = ()
+    """What the profile's floors have against it."""
+    trouble: str = ""
+    """Why it cannot be planned; empty where it can."""
+
+
 class DetailView(Struct, frozen=True):
     """One position with everything that is known of it."""
 

@@ -15,6 +15,7 @@ from tests.zuno_tui.screen.looks import (
     lines_of,
     pairs_of,
 )
+from tests.zuno_tui.screen.range_scene import RANGE
 from tests.zuno_tui.screen.scenes import (
     APPLIED,
     APPROVAL,
@@ -100,6 +101,7 @@ SCENES: dict[str, tuple[tuple[Event, ...], tuple[str, ...]]] = {
     ),
     "position": ((*MORNING, DetailReady(DETAIL)), ()),
     "pools": ((*MORNING, PoolsReady(POOLS)), ()),
+    "range": ((*MORNING, RANGE), ("left", "left", "tab", "right", "right", "right")),
     "records": ((*MORNING, RecordsReady(RECORDS)), ()),
     "outbox": ((*MORNING, OutboxReady(SENT)), ()),
     "settings": ((*MORNING, SettingsReady(SETTINGS, "~/.zuno/settings.toml")), ()),

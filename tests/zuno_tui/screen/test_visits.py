@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.zuno_tui.screen.range_scene import RANGE
 from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app, play
 from tests.zuno_tui.screen.visit_scenes import DETAIL, POOLS, RECORDS, REPLAYED, SENT, SETTINGS
+from zuno_tui.commands.move import MovePosition
+from zuno_tui.commands.range import ChooseRange
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.commands.replay import Replay
 from zuno_tui.commands.theme import Prefer
@@ -18,6 +21,7 @@ from zuno_tui.desk.events import (
     SettingsReady,
 )
 from zuno_tui.screen.panes.prompt import PromptPane
+from zuno_tui.screen.screens.range import RangeScreen
 from zuno_tui.screen.screens.replay import ReplayScreen
 
 if TYPE_CHECKING:
@@ -58,6 +62,45 @@ async def test_typing_narrows_the_pools_and_enter_goes_on_from_one() -> None:
         await pilot.press(*"0.3")
         await pilot.press("enter")
         assert pilot.app.screen.query_one(PromptPane).value == "create 1 WETH/USDC 0.3%"
+
+
+async def test_the_edges_of_a_range_are_moved_and_enter_asks_for_the_plan() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test(size=(120, 36)) as pilot:
+        await play(pilot, RANGE)
+        screen = pilot.app.screen
+        assert isinstance(screen, RangeScreen)
+        await pilot.press("enter")
+        assert link.intents == [], "the range that is held is no plan"
+        held = screen.preview
+        await pilot.press("left")
+        lower = screen.preview
+        assert (lower.edges[0] < held.edges[0], lower.high) == (True, held.high)
+        assert [row[2] for row in lower.rows] != [row[2] for row in held.rows]
+        await pilot.press("tab", "right")
+        assert screen.preview.low == lower.low
+        assert screen.preview.edges[1] > lower.edges[1]
+        await play(pilot, RANGE)
+        assert screen.preview.low == lower.low, "read again, it stays where it was moved to"
+        await pilot.press("u", "enter")
+        assert link.intents[0] == ChooseRange("7")
+        assert isinstance(link.intents[1], MovePosition)
+        assert link.intents[1].token_id == 7
+        assert len(pilot.app.screen_stack) == 1
+
+
+async def test_a_chosen_range_goes_to_the_prompt_as_words() -> None:
+    async with desk_app().run_test(size=(80, 24)) as pilot:
+        await play(pilot, RANGE)
+        await pilot.press("plus", "e")
+        assert pilot.app.screen.query_one(PromptPane).value.startswith("move 7 ")
+
+
+async def test_a_pool_leads_to_the_form_of_a_range_in_it() -> None:
+    async with desk_app().run_test(size=(120, 36)) as pilot:
+        await play(pilot, EVENTS["pools"])
+        await pilot.press("ctrl+o")
+        assert pilot.app.screen.query_one(PromptPane).value == "range 1 WETH/USDC 0.05%"
 
 
 async def test_the_arrows_move_through_the_pools_while_one_types() -> None:

@@ -166,6 +166,12 @@ class Asking(Screen[None]):
         if self.context.selected is not None:
             self.ask(Recommend(self.context.selected))
 
+    def action_range(self) -> None:
+        from zuno_tui.commands.range import ChooseRange
+
+        if self.context.selected is not None:
+            self.ask(ChooseRange(str(self.context.selected)))
+
     def action_collect(self) -> None:
         if self.context.selected is not None:
             self.offer(f"collect {self.context.selected}")
@@ -231,7 +237,7 @@ class Asking(Screen[None]):
         match action:
             case "prompt":
                 return not isinstance(self.focused, Input)
-            case "recommend" | "collect":
+            case "recommend" | "collect" | "range":
                 return self.context.selected is not None
             case "approve":
                 plan = self.told.plan

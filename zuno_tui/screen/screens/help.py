@@ -83,6 +83,11 @@ _ABOUT = {
         "The price's way through the range, the liquidity around it, what each day brought, and"
         " everything known in words. Letters lead on: what they put in the prompt you still send."
     ),
+    "range": (
+        "Arrows move the edge between ◂ ▸, tab takes the other one or both, + and − widen and"
+        " narrow. All figures are told from the block in the border; NOW is the range that is"
+        " held. Enter makes the plan of it, which signs nothing."
+    ),
     "pools": (
         "Type words to narrow the list; enter puts a create phrase for the pool in the prompt,"
         " where its amount is still to be written."
@@ -108,6 +113,7 @@ _TERMS: dict[str, Mapping[str, str]] = {
     "positions": POSITION_TERMS,
     "alerts": ALERT_TERMS,
     "plan": PLAN_TERMS,
+    "range": PLAN_TERMS,
 }
 _WANTED = {
     Group.POSITION: "see what you have and what it earned, and change it",

@@ -69,10 +69,17 @@ class PoolsScreen(SubScreen):
         self._fill(event.value)
 
     def on_input_submitted(self) -> None:
+        self.leave_with(self._chosen_phrase)
+
+    def action_range(self) -> None:
+        """The same words with the verb of the form: how much is still to be written."""
+        if phrase := self._chosen_phrase:
+            self.leave_with(phrase.replace("create ", "range ", 1))
+
+    @property
+    def _chosen_phrase(self) -> str:
         chosen = self.query_one(RowTable).key
-        for pool in self._pools:
-            if pool.pool_id == chosen:
-                self.leave_with(pool.phrase)
+        return next((pool.phrase for pool in self._pools if pool.pool_id == chosen), "")
 
     def action_move(self, step: int) -> None:
         table = self.query_one(RowTable)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 
+from zuno_tui.commands.range import ChooseRange
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.desk.events import DetailReady
 from zuno_tui.screen.keys import DETAIL
@@ -70,6 +71,9 @@ class PositionScreen(SubScreen):
 
     def action_recommend(self) -> None:
         self.leave_asking(Recommend(self._view.token_id))
+
+    def action_range(self) -> None:
+        self.leave_asking(ChooseRange(str(self._view.token_id)))
 
     def action_offer(self, verb: str) -> None:
         self.leave_with(f"{verb} {self._view.token_id}")

@@ -13,6 +13,7 @@ from zuno_tui.desk.events import (
     OutboxReady,
     PageReady,
     PoolsReady,
+    RangeReady,
     RecordsReady,
     SettingsReady,
     TradeConfirmationAsked,
@@ -64,6 +65,13 @@ def _pools(event: PoolsReady, link: DeskLink) -> Screen[None]:
     from zuno_tui.screen.screens.pools import PoolsScreen
 
     return PoolsScreen(link, event.rows)
+
+
+@screen_for.register(RangeReady)
+def _range(event: RangeReady, link: DeskLink) -> Screen[None]:
+    from zuno_tui.screen.screens.range import RangeScreen
+
+    return RangeScreen(link, event)
 
 
 @screen_for.register(RecordsReady)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.content import Content
+from textual.content import Content, Span
 from textual.screen import Screen
 
+from chain.base.clean_text import DROP
 from zuno_tui.screen.keys import VISIT
-from zuno_tui.screen.panes.frame import literal
 from zuno_tui.screen.panes.lines import KeyLine
 from zuno_tui.screen.screens.asking import Asking
 from zuno_tui.screen.screens.help import active_keys
@@ -83,8 +83,15 @@ class SubScreen(Screen[None]):
 
 
 def drawn(lines: Iterable[Line]) -> Content:
-    """A drawing with its tones as the theme has them."""
-    return Content("\n").join(
-        Content("").join(literal(piece.text, _STYLES[piece.tone]) for piece in line)
-        for line in lines
-    )
+    """A drawing with its tones as the theme has them, in one piece: a key may wait for it."""
+    texts, spans, place = [], [], 0
+    for line in lines:
+        for text, tone in line:
+            clean = text.translate(DROP)
+            if style := _STYLES[tone]:
+                spans.append(Span(place, place + len(clean), style))
+            texts.append(clean)
+            place += len(clean)
+        texts.append("\n")
+        place += 1
+    return Content("".join(texts[:-1]), spans)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from functools import lru_cache
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from zuno_tui.shown.drawing.pieces import Line, StyledText, figure, merged
@@ -38,10 +39,15 @@ class _Scale(NamedTuple):
         return self.dot(price) // _HIGH
 
 
-def price_chart(view: ChartView, width: int, height: int) -> list[Line]:
-    """`height` lines of `width` cells: the price's way, the range's edges, figures at the right."""
+def price_chart(
+    view: ChartView, width: int, height: int, within: tuple[float, float] | None = None
+) -> list[Line]:
+    """`height` lines of `width` cells: the price's way, the range's edges, figures at the right.
+
+    Drawn from one price to another where both are given: a picture that is to stand still.
+    """
     rows = max(_SHORTEST, height - 1)
-    scale = _scale(view, rows)
+    scale = _scale(view, rows) if within is None else _Scale(*within, rows)
     labels = _labels(view, scale)
     gutter = max(len(text) for text, _ in labels.values()) + 1
     columns = max(_SHORTEST, width - gutter)
@@ -78,7 +84,9 @@ def _between(scale: _Scale, view: ChartView) -> range:
     return range(top, bottom + 1)
 
 
-def _cells(prices: Sequence[float], scale: _Scale, columns: int) -> list[list[int]]:
+# While a range is moved over the same prices, only its edges change.
+@lru_cache(maxsize=4)
+def _cells(prices: tuple[float, ...], scale: _Scale, columns: int) -> list[list[int]]:
     """The dots of every cell: in each column a stroke from its lowest price to its highest."""
     cells = [[0] * columns for _ in range(scale.rows)]
     strokes = [(scale.dot(high), scale.dot(low)) for low, high in _spans(prices, columns * _WIDE)]
@@ -110,12 +118,12 @@ def _connected(strokes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _row(dots: Sequence[int], *, edge: bool, inside: bool) -> Iterator[StyledText]:
-    drawn: Tone = "good" if inside else "bad"
-    for bits in dots:
-        if bits:
-            yield StyledText(chr(_BLANK + bits), drawn)
+    tone: Tone = "good" if inside else "bad"
+    for drawn, run in groupby(dots, bool):
+        if drawn:
+            yield StyledText("".join(chr(_BLANK + bits) for bits in run), tone)
         else:
-            yield StyledText("─" if edge else " ", "dim")
+            yield StyledText(("─" if edge else " ") * len(list(run)), "dim")
 
 
 def _labels(view: ChartView, scale: _Scale) -> dict[int, tuple[str, Tone]]:

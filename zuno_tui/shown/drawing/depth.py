@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from zuno_tui.shown.drawing.pieces import Line, StyledText, figure, merged
+from zuno_tui.shown.drawing.pieces import Line, StyledText, figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,14 +47,22 @@ def depth_picture(
     most = max(depths) or 1.0
     tones = _tones(span, low, high)
     levels = [round(depth / most * rows * 8) for depth in depths]
-    lines = [
-        merged(
-            StyledText(_EIGHTHS[max(0, min(8, level - 8 * (rows - 1 - row)))], tone)
-            for level, tone in zip(levels, tones, strict=True)
-        )
-        for row in range(rows)
-    ]
+    lines = [_coloured(_columns(levels, 8 * (rows - 1 - row)), tones) for row in range(rows)]
     return [*lines, _range_line(span, low, high, price), _axis(span)]
+
+
+def _columns(levels: Sequence[int], floor: int) -> str:
+    return "".join(_EIGHTHS[max(0, min(8, level - floor))] for level in levels)
+
+
+def _coloured(cells: str, tones: Sequence[Tone]) -> Line:
+    """One piece for each run of a tone."""
+    pieces, start = [], 0
+    for tone, run in groupby(tones):
+        end = start + len(list(run))
+        pieces.append(StyledText(cells[start:end], tone))
+        start = end
+    return tuple(pieces)
 
 
 def _resampled(points: Sequence[tuple[float, float]], span: _Span) -> list[float]:

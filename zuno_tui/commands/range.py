@@ -1,0 +1,131 @@
+"""`zuno range ID [LOW HIGH]`: what a range of your own would bring; at the desk, a form."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from zuno_tui.commands.arguments import PROFILE
+from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.commands.possible import of_selected
+
+if TYPE_CHECKING:
+    from agents.numbers.edges import TickRange
+    from zuno_tui.commands.create import CreatePosition
+    from zuno_tui.commands.move import MovePosition
+    from zuno_tui.commands.running.range import RangeQuestion
+    from zuno_tui.phrases.remaining import ProfileName, Remaining
+    from zuno_tui.session.session import Session
+    from zuno_tui.shown.answer import CommandAnswer
+    from zuno_tui.shown.range_form import RangeForm
+
+_POSITION = re.compile(r"#?[0-9]{1,77}", re.ASCII)
+DEICTIC = ("it", "this", "that")
+_PRICE = re.compile(r"\$?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)[kKmM]?", re.ASCII)
+
+
+class ChooseRange(Intent, frozen=True):
+    command: ClassVar = ("range",)
+    arguments: ClassVar = (
+        Argument(
+            "what",
+            'a position, like 38, or what to open, like "0.5 WETH/USDC"',
+            metavar="ID|PHRASE",
+        ),
+        Argument("low", "the lower price", metavar="LOW", optional=True),
+        Argument("high", "the upper price", metavar="HIGH", optional=True),
+        PROFILE,
+    )
+
+    what: str
+    low: str | None = None
+    high: str | None = None
+    profile: ProfileName | None = None
+
+    @property
+    def question(self) -> RangeQuestion:
+        from zuno_tui.commands.running.range import RangeQuestion
+
+        prices = (self.low, self.high) if self.low and self.high else None
+        phrase = self.what if self.token_id is None else ""
+        return RangeQuestion(self.token_id, phrase, prices, self.profile)
+
+    @property
+    def token_id(self) -> int | None:
+        """The position; None where something is to be opened."""
+        found = _POSITION.fullmatch(self.what.strip())
+        return None if found is None else int(found[0].removeprefix("#"))
+
+
+async def _answer(session: Session, asked: ChooseRange) -> CommandAnswer:
+    from zuno_tui.commands.running.range import range_answer
+
+    return await range_answer(session, asked.question, lambda *of: planning(*of).twin)
+
+
+def planning(form: RangeForm, ticks: TickRange) -> MovePosition | CreatePosition:
+    """What asks for the plan of just this range, in words that anybody can type."""
+    from zuno_tui.commands.create import CreatePosition
+    from zuno_tui.commands.move import MovePosition
+    from zuno_tui.commands.running.range import chosen_prices, with_prices
+
+    prices = chosen_prices(form, ticks)
+    if form.token_id is not None:
+        return MovePosition(form.token_id, *prices)
+    return CreatePosition(with_prices(form.phrase, prices))
+
+
+def _read(said: Remaining) -> ChooseRange:
+    if not said:
+        return ChooseRange(str(said.restarted("it").position()))
+    of_position = _of_position(said)
+    if of_position is not None:
+        return of_position
+    if not any(letter.isdigit() for letter in said.text):
+        said.refuse("of which position, or how much of what.", "range 7")
+    return ChooseRange(said.text)
+
+
+def _of_position(said: Remaining) -> ChooseRange | None:
+    """A position, then nothing or two prices; None where the words name an amount."""
+    place, *prices = [word for word in said.text.split() if word.lower() not in _BETWEEN] or [""]
+    if place.lower() in DEICTIC:
+        place = str(said.restarted(place).position())
+    fits = _POSITION.fullmatch(place) is not None and len(prices) in (0, 2)
+    if not fits or not all(map(_PRICE.fullmatch, prices)):
+        return None
+    low, high = prices or (None, None)
+    return ChooseRange(place.removeprefix("#"), low, high)
+
+
+_BETWEEN = frozenset(
+    ("of", "for", "on", "my", "the", "position", "between", "and", "to", "from", "-", "–")
+)
+
+COMMAND = Command(
+    name="range",
+    does="what a range of your own would bring, and to choose one",
+    examples=(
+        "zuno range 38",
+        "zuno range 38 2900 3300",
+        'zuno range "0.5 WETH/USDC 0.05%"',
+    ),
+    notes=(
+        "Nothing is planned: survival, fees, swap and cost are told from one reading.\n"
+        "At the desk it is a form: the edges are moved by keys, and enter makes the plan."
+    ),
+    group=Group.POSITION,
+    intent=ChooseRange,
+    answer=_answer,
+    verbs=(
+        Verb(
+            "range",
+            _read,
+            "range ID [LOW HIGH]",
+            spoken=("choose a range", "choose range", "pick a range", "own range", "range form"),
+            names="positions",
+        ),
+    ),
+    suggest=of_selected(lambda token_id: ChooseRange(str(token_id))),
+    key="desk.range",
+)
