@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from benchmarks.desk.three_speakers import Nobody
 from tests.zuno_tui.screen.range_scene import RANGE
 from zuno_tui.screen.app.app import ZunoApp
@@ -17,4 +15,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

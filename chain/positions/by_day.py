@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import log
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct, to_builtins
 
@@ -37,6 +37,16 @@ class DayOfRange(Struct, frozen=True, array_like=True):
     fees: int
     lvr: int
     """Lost to those who trade against a stale price, by hourly prices."""
+
+
+class HourOfRange(NamedTuple):
+    """In units of currency1 at the price the hour ended with."""
+
+    begin: int
+    sqrt_price: int
+    """Of the pool, when it ended."""
+    fees: int
+    lvr: int
 
 
 _Days: TypeAlias = tuple[DayOfRange, ...]
@@ -86,19 +96,27 @@ def days_of_range(
     first = _day(max(opened, hours.since))
     if hours.since > max(first, opened):
         first += DAY
-    edges = sqrt_price_at_tick(identity.tick_lower), sqrt_price_at_tick(identity.tick_upper)
     earned = {begin: [0, 0] for begin in range(first, hours.last.timestamp, DAY)}
+    for hour in hours_of_range(identity, changes, hours):
+        day = earned.get(_day(hour.begin))
+        if day is not None:
+            day[0] += hour.fees
+            day[1] += hour.lvr
+    return tuple(DayOfRange(begin, *found) for begin, found in earned.items())
+
+
+def hours_of_range(
+    identity: PositionIdentity, changes: Sequence[LiquidityChange], hours: PoolHours
+) -> Iterator[HourOfRange]:
+    """Each hour in which anybody swapped, with what the range earned and lost in it."""
+    edges = sqrt_price_at_tick(identity.tick_lower), sqrt_price_at_tick(identity.tick_upper)
     for opening, row in _with_openings(hours.rows):
-        day = earned.get(_day(row.hour))
-        if day is None:
-            continue
         end = min(row.hour + HOUR, hours.last.timestamp)
         held = LiquidityRange(*edges, liquidity_in(changes, row.hour, end))
         share = share_inside(opening, row, held)
         price = (row.close / (1 << 96)) ** 2
-        day[0] += round((row.growth0 * price + row.growth1) * held.liquidity * share)
-        day[1] += realised_lvr((opening, row.close), held)
-    return tuple(DayOfRange(begin, *found) for begin, found in earned.items())
+        fees = round((row.growth0 * price + row.growth1) * held.liquidity * share)
+        yield HourOfRange(row.hour, row.close, fees, realised_lvr((opening, row.close), held))
 
 
 def liquidity_in(changes: Sequence[LiquidityChange], begin: int, end: int) -> int:

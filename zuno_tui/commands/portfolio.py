@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from zuno_tui.commands.command import Argument, Command, Group, Intent, Verb
+from zuno_tui.commands.possible import always
 
 if TYPE_CHECKING:
     from zuno_tui.phrases.remaining import Remaining
@@ -48,7 +49,10 @@ COMMAND = Command(
         Verb(
             "portfolio",
             _read,
+            does="what every wallet on every network is worth and earned",
             spoken=("show portfolio", "my portfolio", "show my portfolio", "what am i worth"),
         ),
     ),
+    suggest=always(ShowPortfolio()),
+    key="desk.portfolio",
 )

@@ -22,6 +22,7 @@ from zuno_tui.commands.move import MovePosition
 from zuno_tui.commands.outbox import OpenOutbox
 from zuno_tui.commands.plan import ShowPlan
 from zuno_tui.commands.pools import ListPools
+from zuno_tui.commands.portfolio import ShowPortfolio
 from zuno_tui.commands.range import ChooseRange
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.commands.registry import registry
@@ -41,6 +42,7 @@ from zuno_tui.desk.outbox_rows import OutboxRows
 from zuno_tui.desk.pages import Pages
 from zuno_tui.desk.pool_rows import Pools
 from zuno_tui.desk.proposals import PhraseProposals
+from zuno_tui.desk.portfolio import PortfolioReader
 from zuno_tui.desk.range_forms import RangeForms
 from zuno_tui.desk.records import Records
 from zuno_tui.desk.signing import Signing
@@ -79,6 +81,7 @@ class Dispatcher:
         self._pools = Pools(desk_context)
         self._records = Records(desk_context)
         self._details = Details(desk_context)
+        self._portfolio = PortfolioReader(desk_context)
         self._range_forms = RangeForms(desk_context)
         self._watching = Watching(desk_context)
         self._trades: Trades | None = None
@@ -89,6 +92,7 @@ class Dispatcher:
             Recommend: self._debates.recommend,
             CreatePosition: self._debates.create,
             MovePosition: self._debates.move,
+            ShowPortfolio: self._portfolio.show,
             ChooseRange: self._range_forms.open,
             Replay: self._records.replay,
             ListPools: lambda _: self._pools.show(),

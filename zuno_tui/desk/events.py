@@ -9,6 +9,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from zuno_tui.shown.trade.views import TradeApprovalView, TradeRunView
     from zuno_tui.commands.range import ChooseRange
+    from zuno_tui.shown.portfolio_view import PortfolioView
     from zuno_tui.shown.range_form import RangeForm
     from zuno_tui.shown.views import (
         AlertRow,
@@ -148,6 +149,14 @@ class RangeReady(Struct, frozen=True):
     forms: tuple[RangeForm, ...]
 
 
+class PortfolioChanged(Struct, frozen=True):
+    """What was read so far of all wallets on all networks."""
+
+    view: PortfolioView
+    opens: bool = False
+    """Whether somebody asked to see it; what is read later brings nobody back to it."""
+
+
 class RecordsReady(Struct, frozen=True):
     rows: tuple[RecordRow, ...]
 
@@ -204,6 +213,7 @@ Event: TypeAlias = (
     | DetailReady
     | PoolsReady
     | RangeReady
+    | PortfolioChanged
     | RecordsReady
     | OutboxReady
     | SettingsReady

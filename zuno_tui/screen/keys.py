@@ -99,6 +99,7 @@ DESK = (
     _key("desk.plan", "4", "front('plan')", "", "To the plan"),
     _key("desk.next", "tab", "turn(1)", "", "To the next pane"),
     _key("desk.previous", "shift+tab", "turn(-1)", "", "To the pane before"),
+    _key("desk.portfolio", "P", "portfolio", "portfolio", "What all of it earned, over time"),
     _key("desk.outbox", "b", "show('outbox')", "", "What was sent, and where it stands"),
     _key("desk.records", "e", "show('records')", "", "The debates that were held"),
     _key("desk.trade", "f3", "show('trade')", "", "The trade desk's newest run"),
@@ -155,6 +156,10 @@ DETAIL = (
     _key("position.range", "v", "range", "range", "Choose a range of your own, with a preview"),
     _key("position.leave", "x", "offer('close')", "leave…", "Put closing it in the prompt"),
     *_SCROLLING,
+)
+SUMMING = (
+    _key("portfolio.anew", "u", "anew", "read again", "Read every wallet again"),
+    _key("portfolio.inspect", "enter", "choose", "open", "All that is known of this position"),
 )
 CHOOSING = (
     _key("range.plan", "enter", "plan", "plan it", "Make the plan; nothing is signed by it"),
@@ -224,6 +229,7 @@ ALL = (
     *PAGE,
     *VISIT,
     *DETAIL,
+    *SUMMING,
     *CHOOSING,
     *NARROWING,
     *LISTING,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from chain.base.quantity import Known
+from chain.base.quantity import Known, Unknown
 from chain.base.store import Store
 from chain.base.units import DAY, HOUR
 from chain.devnet.world.accounts import DEMO_WALLET
@@ -24,6 +24,7 @@ from chain.positions.by_day import (
 )
 from chain.positions.change_reader import ChangeReader
 from chain.positions.profit import worth
+from chain.positions.result_path import result_path
 
 if TYPE_CHECKING:
     from chain.history.hours import PoolHours
@@ -65,6 +66,30 @@ async def test_days_are_of_the_calendar_and_add_up_to_what_was_earned(desk: Desk
             close += told == pytest.approx(truth, rel=0.03)
     assert compared >= 7
     assert close >= compared - 2
+
+
+async def test_the_result_through_time_begins_with_nothing_and_ends_with_what_is_told(
+    desk: Desk,
+) -> None:
+    compared = 0
+    for one, account, hours in await read(desk):
+        path = result_path(one, account, hours)
+        assert isinstance(account.against_holding, Known)
+        assert path[-1] == (one.block.timestamp, account.against_holding.value)
+        assert [point.time for point in path] == sorted({point.time for point in path})
+        opened = account.changes[0]
+        put_in = opened.amounts
+        assert isinstance(put_in, Known)
+        scale = float(worth(put_in.value, one.pool.sqrt_price_x96))
+        if hours.since <= opened.timestamp and len(path) > 2:
+            assert abs(float(path[0].result)) < 0.02 * scale
+            compared += 1
+        # The last hour that is over lies where the present does, but for one hour of prices.
+        if len(path) > 1:
+            assert abs(float(path[-1].result - path[-2].result)) < 0.05 * scale
+    assert compared
+    unknown = replace(account, against_holding=Unknown("no archive"))
+    assert result_path(one, unknown, hours) == ()
 
 
 async def test_a_day_that_is_over_is_told_the_same_for_good(desk: Desk) -> None:

@@ -15,6 +15,7 @@ from tests.zuno_tui.screen.looks import (
     lines_of,
     pairs_of,
 )
+from tests.zuno_tui.screen.portfolio_scene import PORTFOLIO
 from tests.zuno_tui.screen.range_scene import RANGE
 from tests.zuno_tui.screen.scenes import (
     APPLIED,
@@ -38,6 +39,7 @@ from zuno_tui.desk.events import (
     OutboxReady,
     PlanChanged,
     PoolsReady,
+    PortfolioChanged,
     PositionsChanged,
     ProseHeard,
     RecordsReady,
@@ -102,6 +104,7 @@ SCENES: dict[str, tuple[tuple[Event, ...], tuple[str, ...]]] = {
     "position": ((*MORNING, DetailReady(DETAIL)), ()),
     "pools": ((*MORNING, PoolsReady(POOLS)), ()),
     "range": ((*MORNING, RANGE), ("left", "left", "tab", "right", "right", "right")),
+    "portfolio": ((*MORNING, PortfolioChanged(PORTFOLIO, opens=True)), ("j",)),
     "records": ((*MORNING, RecordsReady(RECORDS)), ()),
     "outbox": ((*MORNING, OutboxReady(SENT)), ()),
     "settings": ((*MORNING, SettingsReady(SETTINGS, "~/.zuno/settings.toml")), ()),

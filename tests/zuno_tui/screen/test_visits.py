@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.zuno_tui.screen.portfolio_scene import PORTFOLIO
 from tests.zuno_tui.screen.range_scene import RANGE
 from tests.zuno_tui.screen.scenes import ScriptedLink, desk_app, play
 from tests.zuno_tui.screen.visit_scenes import DETAIL, POOLS, RECORDS, REPLAYED, SENT, SETTINGS
+from zuno_tui.commands.inspect import Inspect
 from zuno_tui.commands.move import MovePosition
+from zuno_tui.commands.portfolio import ShowPortfolio
 from zuno_tui.commands.range import ChooseRange
 from zuno_tui.commands.recommend import Recommend
 from zuno_tui.commands.replay import Replay
@@ -17,6 +20,7 @@ from zuno_tui.desk.events import (
     DetailReady,
     OutboxReady,
     PoolsReady,
+    PortfolioChanged,
     RecordsReady,
     SettingsReady,
 )
@@ -87,6 +91,19 @@ async def test_the_edges_of_a_range_are_moved_and_enter_asks_for_the_plan() -> N
         assert isinstance(link.intents[1], MovePosition)
         assert link.intents[1].token_id == 7
         assert len(pilot.app.screen_stack) == 1
+
+
+async def test_the_portfolio_opens_once_and_leads_to_a_position() -> None:
+    link = ScriptedLink()
+    async with desk_app(link).run_test(size=(120, 36)) as pilot:
+        await pilot.press("P")
+        assert link.intents == [ShowPortfolio()]
+        await play(pilot, PortfolioChanged(PORTFOLIO))
+        assert len(pilot.app.screen_stack) == 1, "what is read later brings nobody back"
+        await play(pilot, PortfolioChanged(PORTFOLIO, opens=True), PortfolioChanged(PORTFOLIO))
+        assert len(pilot.app.screen_stack) == 2
+        await pilot.press("j", "enter", "j", "enter", "u")
+        assert link.intents[1:] == [Inspect(7), ShowPortfolio()]
 
 
 async def test_a_chosen_range_goes_to_the_prompt_as_words() -> None:

@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
-from chain.base.quantity import Known, Unknown, combine
-from chain.base.units import DAY
-from chain.history.flows import FeeTerms
-from chain.history.hour_memory import HourMemory
-from chain.history.hour_reader import read_hours
-from chain.positions.by_day import DayMemory, settled_days
+from chain.base.quantity import Unknown
 from chain.positions.overview import read_overview
-from chain.positions.performance import gains, read_performance
-from chain.tokens.pair import pair_of
 from zuno_tui.commands.running.positions import telling_progress
 from zuno_tui.session.reading_progress import reading_progress
 from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.output import OutputColumn, table
 from zuno_tui.shown.words import number, signed_money, worth
+from zuno_tui.watch.earnings import known_sum, read_earnings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from fractions import Fraction
 
     from chain.base.quantity import Quantity
-    from chain.positions.by_day import DayOfRange
-    from chain.positions.overview import Overview, Sources
-    from chain.positions.performance import Performance
-    from chain.positions.snapshot import PositionSnapshot
     from chain.prices.price import WorthUnit
     from zuno_tui.session.session import Session
+    from zuno_tui.watch.earnings import PositionEarnings
 
 EarningPeriod: TypeAlias = Literal["today", "week", "month", "all"]
 
@@ -64,13 +54,10 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
         overview = await read_overview(
             sources, session.address, unit, watch=telling_progress(session)
         )
-        held = overview.wallet.positions
-        performance = await read_performance(sources, held)
-        if period == "all":
-            rows = [_since_entry(session, overview, performance, one) for one in held]
-        else:
-            rows = await _by_day(session, sources, overview, performance, _DAYS[period])
-    fees, result = _sum([row.fees for row in rows]), _sum([row.result for row in rows])
+        watch = reading_progress(session.narrate)
+        found = await read_earnings(sources, overview, unit, _DAYS.get(period, 1), watch)
+    rows = [_row(one, period) for one in found]
+    fees, result = known_sum([row.fees for row in rows]), known_sum([row.result for row in rows])
     missing = [f"#{row.token_id} ({why})" for row in rows if (why := _unknown(row))]
     basis = _SINCE_ENTRY if period == "all" else _BY_DAY
     return CommandAnswer(
@@ -105,90 +92,11 @@ async def wallet_earned(session: Session, period: EarningPeriod) -> CommandAnswe
     )
 
 
-def earned_in(days: Sequence[DayOfRange], now: int, count: int) -> tuple[int, int, int]:
-    """Fees, LVR and how many of the last so many UTC days are known, the present one included."""
-    first = now - now % DAY - (count - 1) * DAY
-    inside = [day for day in days if first <= day.begin <= now]
-    return sum(day.fees for day in inside), sum(day.lvr for day in inside), len(inside)
-
-
-async def _by_day(
-    session: Session,
-    sources: Sources,
-    overview: Overview,
-    performance: Performance,
-    count: int,
-) -> list[PositionEarned]:
-    held = overview.wallet.positions
-    if not held:
-        return []
-    terms = {one.pool.pool_id: FeeTerms(one.pool.key.fee, one.pool.protocol_fee) for one in held}
-    network = sources.network
-    hours = await read_hours(
-        sources.client,
-        network,
-        terms,
-        (count + 1) * DAY,
-        memory=HourMemory(sources.store, network, sources.clock),
-        watch=reading_progress(session.narrate),
-    )
-    memory = DayMemory(sources.store, network, sources.clock)
-    rows = []
-    for one in held:
-        pool_hours = hours[one.pool.pool_id]
-        changes = performance.accounts[one.token_id].changes
-        days = settled_days(one.identity, changes, pool_hours, memory)
-        fees, lvr, known = earned_in(days, pool_hours.last.timestamp, count)
-        valued = [_in_unit(session, overview, one, units) for units in (fees, fees - lvr)]
-        nothing = Unknown("no day of it is known yet")
-        rows.append(
-            PositionEarned(
-                one.token_id,
-                _pair(session, overview, one),
-                valued[0] if known else nothing,
-                valued[1] if known else nothing,
-                known,
-            )
-        )
-    return rows
-
-
-def _since_entry(
-    session: Session, overview: Overview, performance: Performance, one: PositionSnapshot
-) -> PositionEarned:
-    unit, key = session.settings.unit, one.pool.key
-    tokens = overview.tokens[key.currency0], overview.tokens[key.currency1]
-    account = performance.accounts[one.token_id]
-    fees: Quantity[Fraction]
-    if isinstance(account.fees_earned, Unknown):
-        fees = account.fees_earned
-    else:
-        amounts = zip(tokens, account.fees_earned.value, strict=True)
-        fees = _sum([overview.prices.value(token, amount, unit) for token, amount in amounts])
-    won = gains(account, performance.daily[one.token_id], tokens[1], overview.prices, unit)
-    pair = _pair(session, overview, one)
-    return PositionEarned(one.token_id, pair, fees, won.against_holding, None)
-
-
-def _in_unit(
-    session: Session, overview: Overview, one: PositionSnapshot, units: int
-) -> Quantity[Fraction]:
-    token1 = overview.tokens[one.pool.key.currency1]
-    return overview.prices.value(token1, units, session.settings.unit)
-
-
-def _pair(session: Session, overview: Overview, one: PositionSnapshot) -> str:
-    key = one.pool.key
-    tokens = overview.tokens[key.currency0], overview.tokens[key.currency1]
-    return pair_of(session.network, *tokens, one.pool.sqrt_price_x96).name
-
-
-def _sum(values: Sequence[Quantity[Fraction]]) -> Quantity[Fraction]:
-    """What is known of them, summed; unknown where nothing is."""
-    known = [value for value in values if not isinstance(value, Unknown)]
-    if values and not known:
-        return Unknown("of none of the positions it is known")
-    return combine(lambda *parts: sum(parts, Fraction(0)), Known(Fraction(0), "days"), *known)
+def _row(one: PositionEarnings, period: EarningPeriod) -> PositionEarned:
+    token_id = one.snapshot.token_id
+    if period == "all":
+        return PositionEarned(token_id, one.pair, one.fees, one.against_holding, None)
+    return PositionEarned(token_id, one.pair, *one.earned(_DAYS[period]))
 
 
 def _unknown(row: PositionEarned) -> str:

@@ -172,6 +172,11 @@ class Asking(Screen[None]):
         if self.context.selected is not None:
             self.ask(ChooseRange(str(self.context.selected)))
 
+    def action_portfolio(self) -> None:
+        from zuno_tui.commands.portfolio import ShowPortfolio
+
+        self.ask(ShowPortfolio())
+
     def action_collect(self) -> None:
         if self.context.selected is not None:
             self.offer(f"collect {self.context.selected}")

@@ -83,6 +83,12 @@ _ABOUT = {
         "The price's way through the range, the liquidity around it, what each day brought, and"
         " everything known in words. Letters lead on: what they put in the prompt you still send."
     ),
+    "portfolio": (
+        "Every wallet on every network and its positions, first all together. TODAY, 7 D and 30 D"
+        " are fees by UTC days, ENTRY those since it was opened, VS HOLD what it gained or lost"
+        " against keeping the tokens; above it how that went, for the row under the cursor. What"
+        " a network could not tell is said in its row."
+    ),
     "range": (
         "Arrows move the edge between ◂ ▸, tab takes the other one or both, + and − widen and"
         " narrow. All figures are told from the block in the border; NOW is the range that is"

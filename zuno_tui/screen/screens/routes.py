@@ -13,6 +13,7 @@ from zuno_tui.desk.events import (
     OutboxReady,
     PageReady,
     PoolsReady,
+    PortfolioChanged,
     RangeReady,
     RecordsReady,
     SettingsReady,
@@ -65,6 +66,13 @@ def _pools(event: PoolsReady, link: DeskLink) -> Screen[None]:
     from zuno_tui.screen.screens.pools import PoolsScreen
 
     return PoolsScreen(link, event.rows)
+
+
+@screen_for.register(PortfolioChanged)
+def _portfolio(event: PortfolioChanged, link: DeskLink) -> Screen[None] | None:
+    from zuno_tui.screen.screens.portfolio import PortfolioScreen
+
+    return PortfolioScreen(link, event.view) if event.opens else None
 
 
 @screen_for.register(RangeReady)

@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from zuno_tui.shown.drawing.pieces import Line, StyledText, figure, merged
+from zuno_tui.shown.drawing.pieces import Line, StyledText, figure, merged, signed_figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,6 +64,32 @@ def price_chart(
         for row in range(rows)
     ]
     return [*lines, (StyledText(_time_axis(view.times, columns), "dim"),)]
+
+
+def result_chart(
+    times: Sequence[float], values: tuple[float, ...], width: int, height: int
+) -> list[Line]:
+    """Gains and losses through time: the line is nothing gained and nothing lost."""
+    rows = max(_SHORTEST, height - 1)
+    low, high = min(0.0, *values), max(0.0, *values)
+    margin = _MARGIN * ((high - low) or 1.0)
+    scale = _Scale(low - margin, high + margin, rows)
+    zero, now = scale.dot(0.0) // _HIGH, scale.dot(values[-1]) // _HIGH
+    labels = {
+        scale.dot(high) // _HIGH: signed_figure(high),
+        scale.dot(low) // _HIGH: signed_figure(low),
+        zero: "0",
+        now: f"{signed_figure(values[-1])} now",
+    }
+    gutter = max(map(len, labels.values())) + 1
+    columns = max(_SHORTEST, width - gutter)
+    cells = _cells(values, scale, columns)
+    lines = []
+    for row in range(rows):
+        drawn = _row(cells[row], edge=row == zero, inside=row <= zero)
+        tone: Tone = "warn" if row == now else "dim"
+        lines.append(merged([*drawn, StyledText(f" {labels.get(row, '')}", tone)]))
+    return [*lines, (StyledText(_time_axis(times, columns), "dim"),)]
 
 
 def _scale(view: ChartView, rows: int) -> _Scale:

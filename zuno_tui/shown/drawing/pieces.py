@@ -113,3 +113,11 @@ def figure(value: float) -> str:
     text = f"{value:.12f}".rstrip("0")
     lead = len(text) - len(text.lstrip("-0."))
     return text[: lead + 4]
+
+
+def signed_figure(value: float) -> str:
+    """A gain or a loss in whole numbers where it is large: `+1,204`, `−3.2`."""
+    if value == 0:
+        return "0"
+    size = f"{abs(value):,.0f}" if abs(value) >= 100 else f"{abs(value):.3g}"
+    return f"{'−' if value < 0 else '+'}{size}"

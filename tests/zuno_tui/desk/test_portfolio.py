@@ -1,0 +1,53 @@
+"""Every wallet on every network, with one that does not answer said in its row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.zuno_tui.desk.sitting import opening, sitting
+from zuno_tui.commands.portfolio import ShowPortfolio
+from zuno_tui.desk.events import PortfolioChanged
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from chain.devnet.launch import DevnetReady
+
+_NOWHERE = "http://127.0.0.1:1"
+
+
+async def test_what_all_earned_is_told_and_what_cannot_be_read_says_so(
+    devnet: DevnetReady, tmp_path: Path
+) -> None:
+    from chain.devnet.world.accounts import DEMO_WALLET
+
+    settings = tmp_path / "settings.toml"
+    settings.write_text(f'[rpc]\nbase = "{_NOWHERE}"\n', "utf-8")
+    settings.chmod(0o600)
+    async with sitting(opening(tmp_path, devnet.url, address=DEMO_WALLET.address)) as desk:
+        await desk.ask(ShowPortfolio())
+        await desk.desk.idle()
+        told = desk.all_heard(PortfolioChanged)
+        read = told[-1].view
+        await desk.ask(ShowPortfolio())
+        again = desk.all_heard(PortfolioChanged)[len(told)]
+
+    assert [one.opens for one in told] == [True, *(False for _ in told[1:])]
+    assert (again.opens, again.view) == (True, read)
+    assert read.reading == ""
+    assert read.heading.startswith("at least $")
+    wallets = {row.place: row for row in read.rows if row.place}
+    unread = wallets.pop("Base")
+    assert unread.note
+    assert {unread.worth, unread.today, unread.result} == {"unknown"}
+    (demo,) = wallets.values()
+    assert demo.note == ""
+    positions = [row for row in read.rows if not row.place]
+    assert len(positions) > 5
+    for row in (read.total, demo):
+        assert all(words.startswith("$") for words in (row.today, row.week, row.month, row.entry))
+        assert row.line is not None
+        assert len(row.line.times) > 24
+    assert float(demo.week.strip("$").replace(",", "")) > float(
+        demo.today.strip("$").replace(",", "")
+    )

@@ -1,0 +1,160 @@
+"""The portfolio: every wallet on every network, with what it earned, told as it is read."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from chain.base.quantity import Unknown
+from zuno_tui.desk.events import PortfolioChanged
+from zuno_tui.session.reading_progress import reading_progress
+from zuno_tui.shown.portfolio_report import wallet_words
+from zuno_tui.shown.portfolio_view import EarnedRow, PortfolioView, ResultLine, summed_lines
+from zuno_tui.shown.words import UNKNOWN, fee_text, money, short_gain, worth
+from zuno_tui.watch.earnings import known_sum, read_whole_earnings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from chain.base.quantity import Quantity
+    from chain.prices.price import WorthUnit
+    from zuno_tui.commands.portfolio import ShowPortfolio
+    from zuno_tui.desk.context import DeskContext
+    from zuno_tui.desk.jobs import Progress
+    from zuno_tui.shown.views import Tone
+    from zuno_tui.watch.earnings import PositionEarnings, WalletEarnings
+
+_PATIENCE = 1_800.0
+_TODAY, _WEEK, _MONTH = 1, 7, 30
+_STRETCHES = (_WEEK, _MONTH)
+_JOB = "portfolio"
+
+
+class PortfolioReader:
+    def __init__(self, desk_context: DeskContext) -> None:
+        self._desk_context = desk_context
+        self._view = PortfolioView(EarnedRow("all", "Together", "", "…"))
+
+    def show(self, _asked: ShowPortfolio) -> None:
+        """What was read before is there at once; then it is read again."""
+        self._desk_context.tell(PortfolioChanged(self._view, opens=True))
+        if not self._desk_context.jobs.is_running(_JOB):
+            words = "Reading every wallet on every network"
+            self._desk_context.jobs.start(_JOB, words, self._read, seconds=_PATIENCE)
+
+    async def _read(self, progress: Progress) -> None:
+        found: dict[tuple[int, str], WalletEarnings] = {}
+        unit = self._desk_context.session.settings.unit
+
+        def told(one: WalletEarnings) -> None:
+            found[one.entry.network.chain_id, one.entry.wallet] = one
+            self._tell(portfolio_view(tuple(found.values()), unit, "reading what it earned…"))
+
+        await read_whole_earnings(
+            self._desk_context.session, _STRETCHES, told, reading_progress(progress)
+        )
+        self._tell(portfolio_view(tuple(found.values()), unit, ""))
+
+    def _tell(self, view: PortfolioView) -> None:
+        self._view = view
+        self._desk_context.tell(PortfolioChanged(view))
+
+
+def portfolio_view(
+    wallets: Sequence[WalletEarnings], unit: WorthUnit, reading: str
+) -> PortfolioView:
+    """One row for all, then each wallet on each network with its positions."""
+    owned = sum((one.entry.worth.total for one in wallets if one.entry.worth), Fraction(0))
+    count = len({one.entry.wallet for one in wallets})
+    networks = len({one.entry.network.chain_id for one in wallets})
+    least = "" if all(one.entry.whole for one in wallets) else "at least "
+    where = f"{_counted(count, 'wallet')} on {_counted(networks, 'network')}"
+    known = [one for one in wallets if one.positions is not None]
+    together = _Group(
+        [position for one in known for position in one.positions or ()] if known else None,
+        min((one.days for one in known), default=0),
+        unit,
+    )
+    missing = [one for one in wallets if _trouble(one)]
+    note = f"without {_counted(len(missing), 'wallet')} below" if missing else ""
+    rows = tuple(row for one in wallets for row in _wallet_rows(one, unit))
+    total = together.row("all", "Together", "", money(owned, unit), note)
+    return PortfolioView(total, rows, f"{least}{money(owned, unit)} · {where}", reading)
+
+
+def _wallet_rows(one: WalletEarnings, unit: WorthUnit) -> Iterator[EarnedRow]:
+    entry, network = one.entry, one.entry.network.title
+    key = f"{entry.network.chain_id}/{entry.wallet}"
+    owned = UNKNOWN if entry.worth is None else money(entry.worth.total, unit)
+    group = _Group(one.positions, one.days, unit)
+    yield group.row(key, wallet_words(entry), network, owned, _trouble(one))
+    for position in one.positions or ():
+        snapshot = position.snapshot
+        name = f"  #{snapshot.token_id} {position.pair} {fee_text(snapshot.pool.lp_fee)}"
+        alone = _Group([position], one.days, unit)
+        words = worth(position.worth, unit)
+        yield alone.row(f"{key}/{snapshot.token_id}", name, "", words, _unknown(position))
+
+
+class _Group(NamedTuple):
+    """Positions that are told in one row."""
+
+    positions: Sequence[PositionEarnings] | None
+    """None where they were not read."""
+    days: int
+    """How far back they were."""
+    unit: WorthUnit
+
+    def row(self, key: str, name: str, place: str, owned: str, note: str) -> EarnedRow:
+        if self.positions is None:
+            words = UNKNOWN if note else "…"
+            return EarnedRow(key, name, place, owned, words, words, words, words, words, note=note)
+        result = known_sum([one.against_holding for one in self.positions])
+        lines = [(line, float(one.opened)) for one in self.positions if (line := _line(one))]
+        return EarnedRow(
+            key,
+            name,
+            place,
+            owned,
+            today=self._fees(_TODAY),
+            week=self._fees(_WEEK),
+            month=self._fees(_MONTH),
+            entry=worth(known_sum([one.fees for one in self.positions]), self.unit),
+            result=short_gain(result, self.unit),
+            tone=_tone(result),
+            note=note,
+            line=summed_lines(lines),
+        )
+
+    def _fees(self, count: int) -> str:
+        if self.days < count:
+            return "…"
+        found = [one.earned(count).fees for one in self.positions or ()]
+        return worth(known_sum(found), self.unit)
+
+
+def _line(one: PositionEarnings) -> ResultLine | None:
+    if isinstance(one.unit1, Unknown) or not one.path:
+        return None
+    each = float(one.unit1.value)
+    values = tuple(float(point.result) * each for point in one.path)
+    return ResultLine(tuple(float(point.time) for point in one.path), values)
+
+
+def _trouble(one: WalletEarnings) -> str:
+    return one.trouble or one.entry.trouble
+
+
+def _unknown(one: PositionEarnings) -> str:
+    parts = (one.worth, one.fees, one.against_holding)
+    return next((part.reason for part in parts if isinstance(part, Unknown)), "")
+
+
+def _tone(result: Quantity[Fraction]) -> Tone:
+    if isinstance(result, Unknown):
+        return "dim"
+    return "bad" if result.value < 0 else "good"
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"

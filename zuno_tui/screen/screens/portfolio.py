@@ -1,0 +1,139 @@
+"""All wallets on all networks: what they are worth and earned, and how that went through time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import Vertical
+from textual.content import Content
+
+from zuno_tui.desk.events import PortfolioChanged
+from zuno_tui.screen.keys import SUMMING
+from zuno_tui.screen.panes.frame import heading, literal
+from zuno_tui.screen.panes.lines import KeyLine
+from zuno_tui.screen.panes.plain_text import PlainText
+from zuno_tui.screen.panes.row_table import Cell, Row, RowTable, TableColumn
+from zuno_tui.screen.screens.sub_screen import SubScreen, drawn
+from zuno_tui.shown.drawing.chart import result_chart
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from zuno_tui.desk.events import Event
+    from zuno_tui.desk.link import DeskLink
+    from zuno_tui.shown.portfolio_view import EarnedRow, PortfolioView
+
+_COLUMNS = (
+    TableColumn("", 0, 24, grows=True),
+    TableColumn("NETWORK", 7, 14),
+    TableColumn("WORTH", 1, 13, right=True),
+    TableColumn("TODAY", 5, 10, right=True),
+    TableColumn("7 D", 2, 11, right=True),
+    TableColumn("30 D", 4, 11, right=True),
+    TableColumn("ENTRY", 6, 11, right=True),
+    TableColumn("VS HOLD", 1, 11, right=True),
+    TableColumn("NOTE", 3, 60, grows=True),
+)
+_FEWEST = 2
+"""Points that make a line."""
+
+
+class PortfolioScreen(SubScreen):
+    BINDINGS: ClassVar[list[BindingType]] = [*SUMMING]
+    ABOUT = "portfolio"
+
+    def __init__(self, link: DeskLink, view: PortfolioView) -> None:
+        super().__init__(link)
+        self._view = view
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="portfolio", classes="visit"):
+            yield PlainText(id="portfolio-chart")
+            yield RowTable(_COLUMNS, id="portfolio-rows")
+            yield PlainText(id="portfolio-note")
+        yield KeyLine(id="keys")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._show()
+        self.query_one(RowTable).focus()
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self.call_after_refresh(self._draw)
+
+    def hear(self, event: Event) -> bool:
+        match event:
+            case PortfolioChanged(view):
+                self._view = view
+                self._show()
+                return True
+            case _:
+                return False
+
+    def on_row_table_pointed(self) -> None:
+        self._draw()
+
+    def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
+        from zuno_tui.commands.inspect import Inspect
+
+        *wallet, token_id = event.key.split("/")
+        if len(wallet) == _FEWEST and token_id.isdigit():
+            self.link.ask(Inspect(int(token_id)))
+
+    def action_choose(self) -> None:
+        self.query_one(RowTable).action_choose()
+
+    def action_anew(self) -> None:
+        from zuno_tui.commands.portfolio import ShowPortfolio
+
+        self.link.ask(ShowPortfolio())
+
+    @property
+    def _selected(self) -> EarnedRow:
+        key = self.query_one(RowTable).key
+        return next((row for row in self._view.rows if row.key == key), self._view.total)
+
+    def _show(self) -> None:
+        view = self._view
+        page = self.query_one("#portfolio")
+        page.border_title = literal(f"Portfolio · {view.heading}" if view.heading else "Portfolio")
+        page.border_subtitle = literal(view.reading)
+        self.query_one(RowTable).fill([_row(row) for row in (view.total, *view.rows)])
+        self._draw()
+
+    def _draw(self) -> None:
+        row = self._selected
+        picture = self.query_one("#portfolio-chart", PlainText)
+        width, height = picture.content_size
+        title = heading("AGAINST HOLDING", f"{row.name.strip()}, fees included")
+        line = row.line
+        if not width:
+            return
+        if line is None or len(line.times) < _FEWEST:
+            why = row.note or self._view.reading or "No hour of it is known yet."
+            below = literal(why, "$quiet")
+        else:
+            below = drawn(result_chart(line.times, line.values, width, height - 1))
+        picture.update(Content("\n").join([title, below]), layout=False)
+        note = literal(f"▲ {row.note}" if row.note else "", "$warning")
+        self.query_one("#portfolio-note", PlainText).update(note, layout=False)
+
+
+def _row(one: EarnedRow) -> Row:
+    strong = "plain" if one.name.startswith(" ") else "strong"
+    return Row(
+        one.key,
+        (
+            Cell(one.name, strong),
+            Cell(one.place, "dim"),
+            Cell(one.worth, strong),
+            Cell(one.today),
+            Cell(one.week),
+            Cell(one.month),
+            Cell(one.entry),
+            Cell(one.result, one.tone),
+            Cell(one.note, "warn"),
+        ),
+    )
