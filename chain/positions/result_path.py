@@ -53,6 +53,10 @@ def result_path(
         without = _without_fees(snapshot, changes, end, hour.sqrt_price)
         points.append(ResultPoint(end, without + max(Fraction(0), fees)))
         fees -= hour.fees
+    # Until somebody swapped nothing changed: it is known from where the hours begin.
+    known_since = max(changes[0].timestamp, hours.since)
+    if known_since < points[-1].time:
+        points.append(ResultPoint(known_since, points[-1].result))
     return tuple(reversed(points))
 
 

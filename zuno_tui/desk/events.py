@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from zuno_tui.shown.trade.views import TradeApprovalView, TradeRunView
     from zuno_tui.commands.range import ChooseRange
     from zuno_tui.shown.portfolio_view import PortfolioView
     from zuno_tui.shown.range_form import RangeForm
+    from zuno_tui.shown.trade.views import TradeApprovalView, TradeRunView
     from zuno_tui.shown.views import (
         AlertRow,
         AlertsView,
