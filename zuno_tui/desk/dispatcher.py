@@ -41,8 +41,8 @@ from zuno_tui.desk.market import EmbeddedMarket as MarketClock
 from zuno_tui.desk.outbox_rows import OutboxRows
 from zuno_tui.desk.pages import Pages
 from zuno_tui.desk.pool_rows import Pools
-from zuno_tui.desk.proposals import PhraseProposals
 from zuno_tui.desk.portfolio import PortfolioReader
+from zuno_tui.desk.proposals import PhraseProposals
 from zuno_tui.desk.range_forms import RangeForms
 from zuno_tui.desk.records import Records
 from zuno_tui.desk.signing import Signing
