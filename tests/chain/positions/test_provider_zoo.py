@@ -90,7 +90,7 @@ WALLETS: dict[str, list[float]] = {
     "one": [29.0],
     "forty": [730 * place / 40 for place in range(40)],
 }
-SERVING = [one for one in PROFILES if one.closed is None]
+SERVING = [one for one in PROFILES if one.serves]
 
 
 def row(profile: Profile, wallet: str, looked: Looked) -> str:

@@ -266,7 +266,7 @@ async def test_help_belongs_to_what_has_the_focus() -> None:
 async def test_keys_can_be_given_to_others_by_their_ids() -> None:
     link = ScriptedLink()
     app = desk_app(link, keymap={"desk.recommend": "R", "move.down": "ctrl+n"})
-    async with app.run_test(size=(120, 36)) as pilot:
+    async with app.run_test(size=(140, 36)) as pilot:
         await play(pilot, *MORNING)
         await pilot.press("r", "j", "ctrl+n", "R")
         await pilot.pause()
