@@ -1,7 +1,8 @@
 """Phrases with what they meant, written down before they were tried, and how that first try went.
 
-Those of `strangers.jsonl` were written by people who had not seen the grammar, the others by its
-author. All of them have been used since to mend the grammar with: their figures are of then.
+Those of `strangers.jsonl` and `strangers_second.jsonl` were written by people who had not seen the
+grammar, the others by its author. All of them have been used since to mend the grammar with: their
+figures are of then.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ LISTS = {
     "own_words_first": 122,
     "own_words_second": 122,
     "own_words_third": 138,
+    "strangers_second": 124,
 }
 """How many of 150 were understood, or asked back rightly, the first time."""
 
