@@ -25,7 +25,7 @@ DEED_FORMS: dict[Topic, str] = {
     ),
     Topic.TAKE: (
         "pay out, payout, withdraw, withdrawing, take, taking, pull, pulling, take out, redeem, "
-        "yank, rip, rip out"
+        "yank, rip, rip out, rm"
     ),
     Topic.LESS: (
         "free up, unlock, less, unstake, pare, pare down, pare back, ease out, decreasing, "
@@ -34,11 +34,11 @@ DEED_FORMS: dict[Topic, str] = {
         "de-risk, cut back, slim down, cut down, size down, scale, sell down"
     ),
     Topic.MORE: (
-        "bigger, enlarge, top-off, adding, increasing, pour, dump in, stack, reinforce, "
-        "allocate, chuck, toss, pile, add, increase, supply, invest, boost, inject, throw, feed, "
-        "zap, top up, top-up, topup, top, scale up, beef up, size up, contribute, grow, fund, "
-        "deposit, bump, load, fill, top off, all in, max out, buff, raise, more liquidity, more "
-        "into, more in"
+        "ape, ape in, bigger, enlarge, top-off, adding, increasing, pour, dump in, stack, "
+        "reinforce, allocate, chuck, toss, pile, add, increase, supply, invest, boost, inject, "
+        "throw, feed, zap, top up, top-up, topup, top, scale up, beef up, size up, contribute, "
+        "grow, fund, deposit, bump, load, fill, top off, all in, max out, buff, raise, more "
+        "liquidity, more into, more in"
     ),
     Topic.PUT: "put, stick, park, place",
     Topic.DOUBLE: "double, double down, triple",
@@ -80,7 +80,7 @@ DEED_FORMS: dict[Topic, str] = {
     Topic.WRAP: "wrapped, wrapping, wrap",
     Topic.UNWRAP: "unwrapped, unwrapping, unwrap",
     Topic.ALERT: (
-        "holler, give a shout, give me a shout, flag, alert, notify, warn, ping, remind, "
+        "lmk, holler, give a shout, give me a shout, flag, alert, notify, warn, ping, remind, "
         "message, text, buzz, wake, wake up, let know, heads up, shout, alarm, notification "
         "when, set alarm, email, sms, telegram, dm, mail, let us know"
     ),

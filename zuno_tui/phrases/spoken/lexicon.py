@@ -99,11 +99,12 @@ _FORMS: dict[Topic, str] = {
         "rpc, endpoint, connection, node"
     ),
     Topic.TRACK_RECORD: (
-        "your suggestions, your last calls, your past calls, how good were, how good was, how "
-        "right, trustworthy, reliable, your recommendations, accurate, accuracy, trust you, your "
-        "plans, hit rate, how accurate, how often are you right, how often were you right, been "
-        "right, your calls, past advice, were you right, track record, scorecard, your advice, "
-        "you right, was right, how good are you"
+        "past suggestions, your past suggestions, past recommendations, old suggestions, past "
+        "plans, your suggestions, your last calls, your past calls, how good were, how good was, "
+        "how right, trustworthy, reliable, your recommendations, accurate, accuracy, trust you, "
+        "your plans, hit rate, how accurate, how often are you right, how often were you right, "
+        "been right, your calls, past advice, were you right, track record, scorecard, your "
+        "advice, you right, was right, how good are you"
     ),
     Topic.THEME: "theme, dark mode, light mode, colours, colors",
     Topic.TROUBLE: (
@@ -253,11 +254,11 @@ _FORMS: dict[Topic, str] = {
         "opened, swapped, rebalanced, withdrawn"
     ),
     Topic.WHY: (
-        "did you get to, did you come to, did you arrive at, speaks against, speaks for, talks "
-        "against, objection, objections, critic say, critic think, strategist say, arbiter say, "
-        "scout say, pros and cons, pros cons, for and against, justify, justification, what "
-        "makes you think, on what basis, what is behind, why, how come, reason, reasons, "
-        "reasoning, rationale, arguments"
+        "explain it to me, explain it, explain this, explain that, did you get to, did you come "
+        "to, did you arrive at, speaks against, speaks for, talks against, objection, "
+        "objections, critic say, critic think, strategist say, arbiter say, scout say, pros and "
+        "cons, pros cons, for and against, justify, justification, what makes you think, on what "
+        "basis, what is behind, why, how come, reason, reasons, reasoning, rationale, arguments"
     ),
     Topic.MEANS: (
         "what is meant by, eli5, in plain english, means, mean, meaning, definition, define, "
@@ -293,13 +294,14 @@ _FORMS: dict[Topic, str] = {
         "lately, been, easy, rest, these days"
     ),
     Topic.SETTINGS: (
-        "change wallet, switch wallet, connect wallet, connect my wallet, add wallet, connect my "
-        "ledger, connect ledger, hardware wallet, change rpc, change my rpc, change endpoint, "
-        "set slippage, set my slippage, change slippage, set risk, set my risk, change risk, "
-        "change my risk, default risk, set max, set limit, set my limit, settings, preferences, "
-        "config, configure, configuration, where do i set, where do i change, where can i set, "
-        "where can i change, max gas, maximum gas, gas limit, max slippage, slippage limit, "
-        "slippage tolerance, spending limit, my limits"
+        "change my slippage, my slippage to, slippage to, change wallet, switch wallet, connect "
+        "wallet, connect my wallet, add wallet, connect my ledger, connect ledger, hardware "
+        "wallet, change rpc, change my rpc, change endpoint, set slippage, set my slippage, "
+        "change slippage, set risk, set my risk, change risk, change my risk, default risk, set "
+        "max, set limit, set my limit, settings, preferences, config, configure, configuration, "
+        "where do i set, where do i change, where can i set, where can i change, max gas, "
+        "maximum gas, gas limit, max slippage, slippage limit, slippage tolerance, spending "
+        "limit, my limits"
     ),
     Topic.HELP: (
         "tutorial, guide, tour, getting started, help me, help me out, i am lost, i am new, i am "
@@ -314,15 +316,17 @@ _FORMS: dict[Topic, str] = {
         "diff, side by side, before and after, before vs after, before after"
     ),
     Topic.SIMULATION: (
-        "would this even work, would that even work, even work, test plan, try plan, test it, "
-        "test it first, try it first, try first, would that work, would it work, would this "
-        "work, will it work, would it go through, simulate, simulation, dry run, dry-run, "
-        "dryrun, preview, test run, try it out, rehearse, rehearsal"
+        "sim it, sim this, sim that, sim first, would this even work, would that even work, even "
+        "work, test plan, try plan, test it, test it first, try it first, try first, would that "
+        "work, would it work, would this work, will it work, would it go through, simulate, "
+        "simulation, dry run, dry-run, dryrun, preview, test run, try it out, rehearse, "
+        "rehearsal"
     ),
     Topic.BACKTEST: (
-        "backtest, back test, back-test, backtesting, have worked, have performed, have done "
-        "over, have done in past, have fared, worked historically, worked in past, historical "
-        "test"
+        "on old prices, on past prices, on historical prices, on past data, on old data, against "
+        "past prices, backtest, back test, back-test, backtesting, have worked, have performed, "
+        "have done over, have done in past, have fared, worked historically, worked in past, "
+        "historical test"
     ),
     Topic.REPLAY: (
         "replay, play back, playback, play again, play it back, rewatch, re-watch, watch again, "
@@ -337,6 +341,7 @@ _FORMS: dict[Topic, str] = {
     Topic.DYNAMIC_FEE: "dynamic, dynamic fee, dynamic fees, dynamic-fee, variable fee, hooked",
     Topic.DEBATES: "past debates, old debates, records, transcripts",
     Topic.PORTFOLIO: (
+        "all of it worth, is all of it worth, it all worth, is it all worth, all together worth, "
         "whole portfolio, entire portfolio, portfolio value, value of my portfolio, portfolio "
         "worth, where is money, where is my money, all my money, all my crypto, all wallets, "
         "every wallet, across wallets, all networks, all chains, every network, across networks, "
