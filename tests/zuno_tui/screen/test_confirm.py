@@ -284,10 +284,11 @@ async def test_an_approval_that_ended_cannot_be_confirmed(
         assert not screen.query_one("#confirm-fields").display
 
 
-async def test_an_approval_expires_while_it_is_looked_at() -> None:
+@pytest.mark.parametrize("seconds_left", [0.2, 0.001], ids=["looked at", "not yet drawn"])
+async def test_an_approval_expires_while_it_is_looked_at(seconds_left: float) -> None:
     link = ScriptedLink()
     async with desk_app(link).run_test() as pilot:
-        screen = ConfirmScreen(link, replace(KEYLESS, seconds_left=0.2))
+        screen = ConfirmScreen(link, replace(KEYLESS, seconds_left=seconds_left))
         pilot.app.push_screen(screen)
         await pilot.pause()
         await pilot.press(*"appl")

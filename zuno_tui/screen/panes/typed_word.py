@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 READING_SECONDS = 1.0
 """How long a page stands before a key can answer it: whoever was typing meant something else."""
 
+LOOK_AGAIN_SECONDS = 0.02
+"""Between two looks whether a page is on the screen: one that never comes costs next to nothing."""
+
 SMALLEST_GAP_SECONDS = 0.005
 """No hand presses two keys closer together; the letters of a paste arrive in one piece."""
 

@@ -25,7 +25,7 @@ from zuno_tui.screen.panes.receipt import (
     sent_line,
     step_lines,
 )
-from zuno_tui.screen.panes.typed_word import READING_SECONDS, TypedWord
+from zuno_tui.screen.panes.typed_word import LOOK_AGAIN_SECONDS, READING_SECONDS, TypedWord
 from zuno_tui.shown.words import NOBODY
 
 if TYPE_CHECKING:
@@ -179,10 +179,12 @@ class ConfirmScreen(Screen[None]):
 
     def _drawn(self) -> None:
         """From a second after the page is whole on the screen a key may be an answer to it."""
+        if self._ended:
+            return
         if all(field.region for field in self.query(TypedWord)):
             self._keys_count_from = self._key_clock() + READING_SECONDS
         else:
-            self.call_after_refresh(self._drawn)
+            self.set_timer(LOOK_AGAIN_SECONDS, self._drawn)
 
     def _counts(self, arrived: float) -> bool:
         """By when a key arrived, so that those waiting to be handled do not count either."""

@@ -14,7 +14,7 @@ from zuno_tui.desk.events import ConfirmationEnded, TradeConfirmationAsked
 from zuno_tui.screen.panes.frame import heading, literal
 from zuno_tui.screen.panes.plain_text import PlainText
 from zuno_tui.screen.panes.receipt import countdown
-from zuno_tui.screen.panes.typed_word import READING_SECONDS, TypedWord
+from zuno_tui.screen.panes.typed_word import LOOK_AGAIN_SECONDS, READING_SECONDS, TypedWord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -128,7 +128,7 @@ class TradeConfirmScreen(Screen[None]):
         if self.query_one(TypedWord).region:
             self._keys_count_from = self._key_clock() + READING_SECONDS
         else:
-            self.call_after_refresh(self._drawn)
+            self.set_timer(LOOK_AGAIN_SECONDS, self._drawn)
 
     def _counts(self, arrived: float) -> bool:
         if self._keys_count_from is not None and arrived >= self._keys_count_from:
