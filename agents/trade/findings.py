@@ -7,7 +7,16 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from agents.bus.payload import Measure, Payload
-from agents.trade.terms import Bias, ExpertName, MarketAnomaly, MarketRegime
+from agents.trade.terms import (
+    Bias,
+    ChartAnomaly,
+    ChartPattern,
+    CvdSignal,
+    ExpertName,
+    FundingPicture,
+    MarketAnomaly,
+    MarketRegime,
+)
 
 Confidence = Annotated[Measure, Field(ge=0, le=1)]
 BudgetShare = Annotated[Measure, Field(ge=0, le=100)]
@@ -108,35 +117,14 @@ class KeyLevels(Payload):
 
 class GeometryFinding(Payload):
     expert: Literal[ExpertName.GEOMETRY] = ExpertName.GEOMETRY
-    anomaly: Literal[
-        "geometric_trap",
-        "fake_breakout",
-        "exhaustion_top",
-        "capitulation_bottom",
-        "clean_breakout",
-        "accumulation_range",
-        "none",
-    ]
+    anomaly: ChartAnomaly
     directional_bias: Bias
     confidence: Confidence
     key_levels: KeyLevels
     fibonacci_context: str
-    pattern: Literal[
-        "H&S",
-        "inv_H&S",
-        "double_top",
-        "double_bottom",
-        "bull_flag",
-        "bear_flag",
-        "ascending_triangle",
-        "wedge",
-        "none",
-        "other",
-    ]
-    cvd_signal: Literal["divergence_bullish", "divergence_bearish", "confirming", "neutral"]
-    funding_visual: Literal[
-        "extreme_positive", "high_positive", "neutral", "negative", "extreme_negative"
-    ]
+    pattern: ChartPattern
+    cvd_signal: CvdSignal
+    funding_visual: FundingPicture
     rationale: str
     fallback: bool
     unverified: tuple[str, ...] = ()

@@ -7,7 +7,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from agents.model.structured_reply import StructuredReply
-from agents.trade.terms import Bias, MarketRegime, TradeDecision
+from agents.trade.terms import (
+    Bias,
+    ChartAnomaly,
+    ChartPattern,
+    CvdSignal,
+    FundingPicture,
+    MarketRegime,
+    TradeDecision,
+)
 
 Prose = Annotated[str, Field(min_length=1, max_length=1_200)]
 Sentence = Annotated[str, Field(min_length=1, max_length=400)]
@@ -60,35 +68,14 @@ class ClaimedLevels(StructuredReply):
 
 class GeometryReply(StructuredReply):
     rationale: Prose
-    anomaly: Literal[
-        "geometric_trap",
-        "fake_breakout",
-        "exhaustion_top",
-        "capitulation_bottom",
-        "clean_breakout",
-        "accumulation_range",
-        "none",
-    ]
+    anomaly: ChartAnomaly
     directional_bias: Bias
     confidence: ClaimedConfidence
     key_levels: ClaimedLevels
     fibonacci_context: Annotated[str, Field(max_length=400)]
-    pattern: Literal[
-        "H&S",
-        "inv_H&S",
-        "double_top",
-        "double_bottom",
-        "bull_flag",
-        "bear_flag",
-        "ascending_triangle",
-        "wedge",
-        "none",
-        "other",
-    ]
-    cvd_signal: Literal["divergence_bullish", "divergence_bearish", "confirming", "neutral"]
-    funding_visual: Literal[
-        "extreme_positive", "high_positive", "neutral", "negative", "extreme_negative"
-    ]
+    pattern: ChartPattern
+    cvd_signal: CvdSignal
+    funding_visual: FundingPicture
 
 
 class SynthesisReply(StructuredReply):

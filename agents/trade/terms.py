@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal, TypeAlias
 
 
 class TradeDecision(StrEnum):
@@ -126,3 +127,31 @@ class VenueKind(StrEnum):
 
     BINANCE = "BINANCE"
     UPBIT = "UPBIT"
+
+
+ChartAnomaly: TypeAlias = Literal[
+    "geometric_trap",
+    "fake_breakout",
+    "exhaustion_top",
+    "capitulation_bottom",
+    "clean_breakout",
+    "accumulation_range",
+    "none",
+]
+ChartPattern: TypeAlias = Literal[
+    "H&S",
+    "inv_H&S",
+    "double_top",
+    "double_bottom",
+    "bull_flag",
+    "bear_flag",
+    "ascending_triangle",
+    "wedge",
+    "none",
+    "other",
+]
+CvdSignal: TypeAlias = Literal["divergence_bullish", "divergence_bearish", "confirming", "neutral"]
+FundingPicture: TypeAlias = Literal[
+    "extreme_positive", "high_positive", "neutral", "negative", "extreme_negative"
+]
+"""What an expert sees on the chart."""

@@ -98,7 +98,7 @@ class Asking(Screen[None]):
 
     def awaiting(self, phrase: str) -> bool:
         """Whether the prompt holds nothing but what was not understood."""
-        raise NotImplementedError
+        return self.query_one(PromptPane).value in ("", phrase)
 
     def _went_on(self, text: str) -> bool:
         """Whether the word was typed that begins a list of commands, or goes on with it."""

@@ -207,9 +207,6 @@ class DeskScreen(Asking):
             self.app.copy_to_clipboard(text)
             self.say(Said(f"Copied: {text.splitlines()[0][:60]}"))
 
-    def awaiting(self, phrase: str) -> bool:
-        return self.query_one(PromptPane).value in ("", phrase)
-
     def copied(self) -> str:
         pane = self.pane(self.front)
         return pane.copied if isinstance(pane, Copied) else ""
