@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,7 @@ async def test_a_mesh_that_is_not_there_is_left_at_once(
     assert held.places[-1].reason
     assert held.debated.ended.plan is not None
     assert took <= SECONDS
-    print(f"\n{engine}, nothing runs: a plan by this process after {took:.1f} s")
+    sys.stdout.write(f"\n{engine}, nothing runs: a plan by this process after {took:.1f} s\n")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -82,14 +83,14 @@ async def test_one_agent_that_is_missing_or_a_way_that_dies_is_told(
         assert "critic" in held.places[-1].reason
         assert held.debated.ended.plan is not None
         assert took <= SECONDS
-        print(f"\n{engine}, no Critic: a plan by this process after {took:.1f} s")
+        sys.stdout.write(f"\n{engine}, no Critic: a plan by this process after {took:.1f} s\n")
         mesh.start_agent("critic")
         mesh.wait_until_ready("critic", 2)
         held, took = await timed(mesh, devnet, "mesh", dying=True)
         assert held.failure is not None
         assert held.failure.cause is FailureCause.LOST
         assert took <= SECONDS
-        print(f"{engine}, it dies once a debate began: {held.failure.cause} after {took:.1f} s")
+        sys.stdout.write(f"{engine}, it dies once a debate began: {held.failure.cause} after {took:.1f} s\n")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -102,4 +103,4 @@ async def test_a_way_that_dies_before_a_word_was_said_is_left(
         assert held.places[-1].reason
         assert held.debated.ended.plan is not None
         assert took <= SECONDS
-        print(f"\n{engine}, it dies before a word: a plan by this process after {took:.1f} s")
+        sys.stdout.write(f"\n{engine}, it dies before a word: a plan by this process after {took:.1f} s\n")
