@@ -48,6 +48,10 @@ async def timed(
     return held, time.monotonic() - began
 
 
+def tell(engine: Engine, what: str, seconds: float) -> None:
+    sys.stdout.write(f"\n{engine}, {what} after {seconds:.1f} s\n")
+
+
 def kill_way(mesh: Mesh) -> None:
     """The server, or every node."""
     if mesh.engine is Engine.NATS:
@@ -69,7 +73,7 @@ async def test_a_mesh_that_is_not_there_is_left_at_once(
     assert held.places[-1].reason
     assert held.debated.ended.plan is not None
     assert took <= SECONDS
-    sys.stdout.write(f"\n{engine}, nothing runs: a plan by this process after {took:.1f} s\n")
+    tell(engine, "nothing runs: a plan by this process", took)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -83,14 +87,14 @@ async def test_one_agent_that_is_missing_or_a_way_that_dies_is_told(
         assert "critic" in held.places[-1].reason
         assert held.debated.ended.plan is not None
         assert took <= SECONDS
-        sys.stdout.write(f"\n{engine}, no Critic: a plan by this process after {took:.1f} s\n")
+        tell(engine, "no Critic: a plan by this process", took)
         mesh.start_agent("critic")
         mesh.wait_until_ready("critic", 2)
         held, took = await timed(mesh, devnet, "mesh", dying=True)
         assert held.failure is not None
         assert held.failure.cause is FailureCause.LOST
         assert took <= SECONDS
-        sys.stdout.write(f"{engine}, it dies once a debate began: {held.failure.cause} after {took:.1f} s\n")
+        tell(engine, f"it dies once a debate began: {held.failure.cause}", took)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -103,4 +107,4 @@ async def test_a_way_that_dies_before_a_word_was_said_is_left(
         assert held.places[-1].reason
         assert held.debated.ended.plan is not None
         assert took <= SECONDS
-        sys.stdout.write(f"\n{engine}, it dies before a word: a plan by this process after {took:.1f} s\n")
+        tell(engine, "it dies before a word: a plan by this process", took)
