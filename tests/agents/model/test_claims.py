@@ -235,7 +235,7 @@ def test_long_hostile_text_is_checked_in_no_time() -> None:
         "3.2 % [n1] " * 300,
         ",".join(["999"] * 1000),
     )
-    before = time.perf_counter()
+    before = time.process_time()
     for text in hostile:
         ledger.check(text)
-    assert time.perf_counter() - before < 2
+    assert time.process_time() - before < 2

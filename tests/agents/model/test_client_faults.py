@@ -102,7 +102,7 @@ async def test_whatever_the_endpoint_does_ends_in_a_reason_in_time_and_without_t
         error = await asked.fails()
         took = time.monotonic() - before
     assert error.reason == reason
-    assert took < patience.total_seconds + 0.5
+    assert took < patience.total_seconds + 3
     ours = {ModelUnavailable, RequestRefusedError, TryLaterError}
     assert _chain(error) <= {*ours, TimeoutError, asyncio.CancelledError}
     told = "".join(traceback.format_exception(error)) + repr(error) + caplog.text

@@ -96,10 +96,10 @@ def test_what_was_cut_is_marked() -> None:
 
 
 def test_megabytes_cost_nothing() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     for raw in ("\x1b" * 10_000_000, b"\xff" * 10_000_000, "\u0301" * 10_000_000):
         assert len(clean_symbol(raw).text) <= SYMBOL_LIMIT
-    assert time.monotonic() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 @pytest.mark.parametrize(

@@ -265,7 +265,7 @@ async def test_a_chain_that_does_not_answer_leaves_the_last_word_in_time(bench: 
             clock=lambda: bench.waits.now,
             within=1.0,
         )
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 6
     [finding] = found
     assert finding.situation is StepSituation.UNKNOWN
     assert "was last known as signed" in finding.sentence

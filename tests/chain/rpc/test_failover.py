@@ -237,7 +237,7 @@ async def test_an_attempt_of_many_requests_has_one_limit(base: Network) -> None:
     started = time.monotonic()
     with pytest.raises(TimedOut):
         await failover.run(attempt)
-    assert time.monotonic() - started < 1.0
+    assert time.monotonic() - started < 2.5
 
 
 async def test_whoever_asks_all_the_time_sees_an_endpoint_return(base: Network) -> None:

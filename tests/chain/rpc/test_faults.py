@@ -177,7 +177,7 @@ async def test_alone_it_is_a_typed_error(
         started = time.monotonic()
         with pytest.raises(RpcError) as caught:
             await client.ask(fault.question.request)
-        assert time.monotonic() - started < QUICK.total_seconds + 0.5
+        assert time.monotonic() - started < QUICK.total_seconds + 3
     assert caught.value.kind == fault.kind, caught.value
     assert_fit_to_show(caught.value)
     assert SECRET not in caplog.text

@@ -73,7 +73,7 @@ async def test_a_new_block_is_waited_for_four_seconds_and_then_not_called_pruned
         began = time.monotonic()
         with pytest.raises(BlockMissing) as caught:
             await client.ask(about(head.hash, head.number)[what])
-        assert 3 < time.monotonic() - began < 5
+        assert 3 < time.monotonic() - began < 8
         assert caught.value.kind is ErrorKind.BLOCK_MISSING
         assert_fit_to_show(caught.value)
 
@@ -91,7 +91,7 @@ async def test_a_block_long_past_or_never_heard_of_is_not_waited_for(base: Netwo
             with pytest.raises(StatePruned):
                 await client.ask(requests.balance(HOLDER, ref))
             assert await client.ask(requests.block(ref)) is None
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 3
 
 
 async def test_without_block_hashes_what_was_written_for_one_is_asked_by_number(

@@ -83,10 +83,10 @@ def test_nesting_is_counted_outside_of_strings() -> None:
     ],
 )
 def test_no_body_makes_it_slow(body: bytes) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(InvalidJsonError):
         strict_json.loads(body)
-    assert time.monotonic() - started < 1.0
+    assert time.process_time() - started < 1.0
 
 
 QUESTIONS: list[Request[object]] = [chain_id(), gas_price()]

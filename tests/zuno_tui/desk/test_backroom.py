@@ -46,7 +46,7 @@ def test_what_is_asked_is_answered_from_another_thread(devnet: DevnetReady, tmp_
     room.start()
     began = time.monotonic()
     room.ask(Show("positions"))
-    assert time.monotonic() - began < 0.1
+    assert time.monotonic() - began < 1
     told: list[Event] = []
     while not any(isinstance(event, PositionsChanged) for event in told):
         thread, event = heard.get(timeout=PATIENCE)
