@@ -45,7 +45,10 @@ def _pairs(*points: tuple[int, ...]) -> str:
     return "0x" + "".join(f"{number:0128x}" for point in points for number in point)
 
 
-def test_the_pairing_of_bls12_381_is_there_when_a_contract_asks_for_it(rpc: Client) -> None:
+def test_the_pairing_of_bls12_381_is_there_when_a_contract_asks_for_it(
+    rpc: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chain.devnet.node.rpc.calls.CALL_SECONDS", 60.0)
     g1 = (
         0x17F1D3A73197D7942695638C4FA9AC0FC3688C4F9774B905A14E3A3F171BAC586C55E83FF97A1AEFFB3AF00ADB22C6BB,
         0x08B3F481E3AAA0F1A09E30ED741D8AE4FCF5E095D5D00AF600DB18CB2C04B3EDD03CC744A2888AE40CAA232946C5E7E1,
