@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -10,11 +11,14 @@ import pytest
 from chain.contracts.networks import network_named
 from tests import node_rpc
 from tests.chain.moves import Moves
+from tests.zuno_tui.real_terminal.ssh_server import ssh_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
+    from tests.zuno_tui.real_terminal.ssh_server import SshServer
 
     Node = Callable[..., Any]
 
@@ -36,3 +40,13 @@ def node(devnet: DevnetReady) -> Iterator[Node]:
 def moves(devnet: DevnetReady) -> Iterator[Moves]:
     with httpx2.Client(verify=False) as http:
         yield Moves(http, devnet.url, network_named("devnet"))
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[SshServer]:
+    if shutil.which("ssh") is None:
+        pytest.skip("the real client is asked for: apt install openssh-client")
+    folder = tmp_path / "keys"
+    folder.mkdir()
+    with ssh_server(folder) as running:
+        yield running

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -14,6 +15,9 @@ from tests.zuno_tui.screen_terminal import Terminal
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.zuno_tui.real_terminal.ssh_server import SshServer
+
+_DEMO = (sys.executable, "-m", "zuno_tui", "demo", "--deterministic")
 _HINT = re.compile(r"^ → (.*[Pp]ress : and type ([a-z]+(?: \d+)?).*)$", re.MULTILINE)
 _PATIENCE = 240.0
 _MOST_STEPS = 12
@@ -87,11 +91,7 @@ def test_the_hints_lead_from_the_start_to_an_applied_plan(
     typed: list[str] = []
     hint = ""
     began = time.monotonic()
-    with Terminal(
-        [sys.executable, "-m", "zuno_tui", "demo", "--deterministic"],
-        *size,
-        {"TMPDIR": str(tmp_path)},
-    ) as terminal:
+    with Terminal([*_DEMO], *size, {"TMPDIR": str(tmp_path)}) as terminal:
         while (found := _new_hint(terminal, hint)) is not None:
             hint, phrase = found
             typed.append(phrase)
@@ -118,8 +118,16 @@ def test_the_hints_lead_from_the_start_to_an_applied_plan(
 @pytest.mark.soak
 def test_the_walkthrough_types_what_it_says_and_sees_what_it_shows(tmp_path: Path) -> None:
     """The keystrokes of docs/walkthrough.md; `-s` prints the screens that it shows."""
-    demo = [sys.executable, "-m", "zuno_tui", "demo", "--deterministic"]
-    with Terminal(demo, 120, 36, {"TMPDIR": str(tmp_path)}) as terminal:
+    walk([*_DEMO], {"TMPDIR": str(tmp_path)})
+
+
+@pytest.mark.soak
+def test_the_walkthrough_is_the_same_over_ssh(server: SshServer) -> None:
+    walk(server.client(shlex.join(_DEMO)), {})
+
+
+def walk(command: list[str], environment: dict[str, str]) -> None:
+    with Terminal(command, 120, 36, environment) as terminal:
         for caption, keys, *shown in _WALK:
             terminal.type(keys, pause=0.08)
             for pattern in shown:

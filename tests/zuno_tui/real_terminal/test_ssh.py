@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import sys
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.zuno_tui.real_terminal.ssh_server import ssh_server
 from tests.zuno_tui.screen_terminal import Terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from chain.devnet.launch import DevnetReady
@@ -23,16 +18,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 60.0
 """Seconds: everything here passes two terminals and a cipher, beside whatever else is tested."""
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[SshServer]:
-    if shutil.which("ssh") is None:
-        pytest.skip("the real client is asked for: apt install openssh-client")
-    folder = tmp_path / "keys"
-    folder.mkdir()
-    with ssh_server(folder) as running:
-        yield running
 
 
 def _login(server: SshServer, devnet: DevnetReady, home: Path) -> Terminal:
