@@ -171,7 +171,7 @@ class RangeForm(Struct, frozen=True, eq=False):
 
         for label in _TOLD:
             yield label, words(label, held), words(label, own)
-        yield "pool pays", "" if held is None else edge_figure(edge), edge_figure(edge)
+        yield "pool paid", "" if held is None else edge_figure(edge), edge_figure(edge)
         yield "puts in", self._amounts(held), self._amounts(own)
         yield "swaps", "", self._swap(own)
 

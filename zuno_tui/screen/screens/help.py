@@ -98,7 +98,7 @@ _ABOUT = {
         "Type words to narrow the list; enter puts a create phrase for the pool in the prompt,"
         " where its amount is still to be written."
     ),
-    "records": "Every debate is on record. Enter hears one again, with no model and no chain.",
+    "records": "Every debate is on record. Enter replays one, with no model and no chain.",
     "replay": "The debate as it was, turn by turn; struck numbers stand as they were struck.",
     "outbox": (
         "Every plan that was applied, and each of its transactions. What can still be done about"

@@ -46,7 +46,7 @@ class RecordsScreen(SubScreen):
     def compose(self) -> ComposeResult:
         with Vertical(id="records", classes="visit") as page:
             page.border_title = literal("Records of debates")
-            page.border_subtitle = literal("enter hears one again: no model, no chain")
+            page.border_subtitle = literal("enter replays one: no model, no chain")
             yield RowTable(_COLUMNS, id="record-rows")
         yield KeyLine(id="keys")
 
