@@ -20,6 +20,11 @@ class AdviceKind(StrEnum):
     KEEP = "keep"
     """Not opening the position somebody asked for."""
 
+    @property
+    def acts(self) -> bool:
+        """Whether there is anything to apply."""
+        return self not in (AdviceKind.HOLD, AdviceKind.KEEP)
+
 
 class JudgedBlock(NamedTuple):
     """Up to which block the chain was read."""
@@ -88,9 +93,7 @@ class HorizonScore(Struct, frozen=True):
     @property
     def over_hold(self) -> float | None:
         """None also where the choice is to hold."""
-        if self.kind in (AdviceKind.HOLD, AdviceKind.KEEP):
-            return None
-        return self.over(self.worths.hold)
+        return self.over(self.worths.hold) if self.kind.acts else None
 
     @property
     def over_exit(self) -> float | None:

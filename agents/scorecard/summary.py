@@ -10,7 +10,7 @@ from msgspec import Struct
 from agents.scorecard.score import HORIZON_DAYS, AdviceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from agents.calibration.reliability import ReliabilityBin
     from agents.scorecard.score import DecidedBy, HorizonScore
@@ -33,6 +33,8 @@ class AdviceScore(Struct, frozen=True):
     decided_by: DecidedBy
     days: int
     plans: int
+    applied: int | None
+    """How many of them a person carried out; None where there is nothing to carry out."""
     hold: BeatCount
     exit: BeatCount
     wide: BeatCount
@@ -81,10 +83,13 @@ class ScoreSummary(Struct, frozen=True):
     debates: tuple[DebateScore, ...]
 
 
-def summarise(scores: Sequence[HorizonScore]) -> ScoreSummary:
+def summarise(
+    scores: Sequence[HorizonScore], applied: Container[str] = frozenset()
+) -> ScoreSummary:
+    """Of which plans were applied a home's journal knows, by their ids."""
     return ScoreSummary(
         plans=len({one.plan_id for one in scores}),
-        advice=tuple(_advice(scores)),
+        advice=tuple(_advice(scores, applied)),
         stays=tuple(_stays(scores)),
         fees=_fees(scores),
         debates=tuple(_debates(scores)),
@@ -105,7 +110,7 @@ def beat_count(
     )
 
 
-def _advice(scores: Sequence[HorizonScore]) -> Iterable[AdviceScore]:
+def _advice(scores: Sequence[HorizonScore], applied: Container[str]) -> Iterable[AdviceScore]:
     groups: dict[tuple[AdviceKind, DecidedBy, int], list[HorizonScore]] = {}
     for one in scores:
         groups.setdefault((one.kind, one.decided_by, one.days), []).append(one)
@@ -119,6 +124,7 @@ def _advice(scores: Sequence[HorizonScore]) -> Iterable[AdviceScore]:
             decided_by=decided_by,
             days=days,
             plans=len(several),
+            applied=sum(one.plan_id in applied for one in several) if kind.acts else None,
             hold=beat_count(several, lambda one: one.over_hold),
             exit=beat_count(several, lambda one: one.over_exit),
             wide=beat_count(several, lambda one: one.over_wide),

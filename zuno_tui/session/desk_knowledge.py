@@ -16,6 +16,7 @@ from chain.execution.outbox.receipts import minted_positions
 from chain.rpc import requests
 from chain.rpc.records import Block, Receipt
 from zuno_tui.gate.limits import gate_limits
+from zuno_tui.session.journaled_plans import signed_plans
 from zuno_tui.session.own_range import own_range_of
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _records(sources: Sources, kinds: tuple[AdviceKind, ...]) -> Iterator[Advice
 
 def _earlier_advice(session: Session, sources: Sources, token_id: int) -> Iterator[EarlierAdvice]:
     """What was advised for the position before; a plan that cannot be read is no advice."""
-    sent = _sent_plans(session)
+    sent = signed_plans(session)
     for document in PlanStore(session.home.plans).about(token_id, _MOST_EARLIER):
         try:
             plan = plan_in(document)
@@ -75,18 +76,6 @@ def _earlier_advice(session: Session, sources: Sources, token_id: int) -> Iterat
             yield EarlierAdvice(
                 time=plan.time, choice=plan.choice.kind, carried_out=plan.plan_id in sent
             )
-
-
-def _sent_plans(session: Session) -> frozenset[str]:
-    """The plans of which anything was signed."""
-    if not session.home.outbox.exists():
-        return frozenset()
-    with Outbox.open(session.home.outbox) as outbox:
-        return frozenset(
-            dispatch.plan_id
-            for dispatch in outbox.dispatches()
-            if any(step.versions for step in dispatch.steps)
-        )
 
 
 async def last_action_time(session: Session, sources: Sources, token_id: int) -> int | None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _MOST_PLANS = 12
 _NONE = "–"
+_APPLIED = {True: "yes", False: "no", None: _NONE}
 _HORIZON_NAMES = {1: "24 h", 7: "7 d", 30: "30 d"}
 
 _ADVICE = (
@@ -34,6 +35,7 @@ _ADVICE = (
     OutputColumn("BY"),
     OutputColumn("AFTER", "right"),
     OutputColumn("PLANS", "right"),
+    OutputColumn("APPLIED", "right"),
     OutputColumn("BEAT HOLD", "right"),
     OutputColumn("BEAT EXIT", "right"),
     OutputColumn("BEAT WIDE", "right"),
@@ -48,6 +50,7 @@ _STAYS = (
 _PLANS = (
     OutputColumn("PLAN"),
     OutputColumn("ADVICE"),
+    OutputColumn("APPLIED"),
     OutputColumn("AFTER", "right"),
     OutputColumn("OVER HOLD", "right"),
     OutputColumn("OVER EXIT", "right"),
@@ -60,6 +63,12 @@ class ScoredPlans(NamedTuple):
     chain_id: int
     judged: Judged
     skipped: tuple[SkippedPlan, ...]
+    applied: frozenset[str]
+    """Plans that were carried out, by this home's journal."""
+
+    def is_applied(self, one: HorizonScore) -> bool | None:
+        """None where there is nothing to apply."""
+        return one.plan_id in self.applied if one.kind.acts else None
 
 
 def scorecard_lines(scored: ScoredPlans) -> Iterator[str]:
@@ -67,7 +76,7 @@ def scorecard_lines(scored: ScoredPlans) -> Iterator[str]:
     if not scores:
         yield _nothing_judged(scored)
         return
-    summary = summarise(scores)
+    summary = summarise(scores, scored.applied)
     yield from table(_ADVICE, [_advice_row(one) for one in summary.advice])
     yield ""
     yield from _stay_lines(summary)
@@ -76,7 +85,7 @@ def scorecard_lines(scored: ScoredPlans) -> Iterator[str]:
         yield _debate_line(debates)
     yield ""
     newest = sorted(scores, key=lambda one: (one.made_at, one.days))[-_MOST_PLANS:]
-    yield from table(_PLANS, [_plan_row(one) for one in newest])
+    yield from table(_PLANS, [_plan_row(one, applied=scored.is_applied(one)) for one in newest])
 
 
 def scorecard_remarks(scored: ScoredPlans) -> Iterator[str]:
@@ -116,6 +125,7 @@ def _advice_row(one: AdviceScore) -> list[str]:
         one.decided_by,
         _HORIZON_NAMES[one.days],
         str(one.plans),
+        _NONE if one.applied is None else str(one.applied),
         _beaten(one.hold),
         _beaten(one.exit),
         _beaten(one.wide),
@@ -181,10 +191,11 @@ def _debate_line(one: DebateScore) -> str:
     )
 
 
-def _plan_row(one: HorizonScore) -> list[str]:
+def _plan_row(one: HorizonScore, *, applied: bool | None) -> list[str]:
     return [
         one.plan_id,
         f"{one.kind.value} by {one.decided_by}",
+        _APPLIED[applied],
         _HORIZON_NAMES[one.days],
         _signed(one.over_hold),
         _signed(one.over_exit),
@@ -194,7 +205,7 @@ def _plan_row(one: HorizonScore) -> list[str]:
 
 def scorecard_document(scored: ScoredPlans) -> Json:
     judged = scored.judged
-    summary = summarise(judged.scores)
+    summary = summarise(judged.scores, scored.applied)
     return {
         "network": scored.network,
         "chainId": scored.chain_id,
@@ -208,7 +219,7 @@ def scorecard_document(scored: ScoredPlans) -> Json:
             "above": summary.fees.above,
         },
         "debates": [_debate_document(one) for one in summary.debates],
-        "scores": [_score_document(one) for one in judged.scores],
+        "scores": [_score_document(one, applied=scored.is_applied(one)) for one in judged.scores],
         "new": judged.new,
         "notYet": [
             {"planId": one.plan_id, "days": one.days, "overAt": one.over_at}
@@ -227,6 +238,7 @@ def _advice_document(one: AdviceScore) -> Mapping[str, Json]:
         "decidedBy": one.decided_by,
         "days": one.days,
         "plans": one.plans,
+        "applied": one.applied,
         "hold": _count_document(one.hold),
         "exit": _count_document(one.exit),
         "wide": _count_document(one.wide),
@@ -265,11 +277,12 @@ def _debate_document(one: DebateScore) -> Json:
     }
 
 
-def _score_document(one: HorizonScore) -> Json:
+def _score_document(one: HorizonScore, *, applied: bool | None) -> Json:
     return {
         "planId": one.plan_id,
         "kind": one.kind.value,
         "decidedBy": one.decided_by,
+        "applied": applied,
         "days": one.days,
         "madeAt": one.made_at,
         "block": one.read_at.number,

@@ -14,10 +14,12 @@ from agents.scorecard.score import AdviceKind
 from agents.scorecard.score_store import ScoreStore
 from agents.scorecard.track_record import record_of
 from chain.base.store import Store
+from chain.execution.outbox.outbox import Outbox
 from tests import node_rpc
 from tests.agents.lp.made_up import Market
 from tests.agents.lp.one_round import concluded, judged
 from tests.agents.scorecard.test_summary import scored
+from tests.zuno_tui.gate.test_waiting import include, sent
 from zuno_tui.cli import main
 from zuno_tui.commands.registry import command_named
 from zuno_tui.commands.scorecard import ShowScorecard
@@ -121,6 +123,23 @@ def test_what_was_judged_is_told_even_where_nobody_answers(
     assert main(["--home", str(home), *NOBODY, "scorecard"]) == NETWORK
     lines = capsys.readouterr().out.splitlines()
     assert any("2 of 3" in line and line.startswith("move") for line in lines)
+
+
+def test_it_tells_which_were_applied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of three moves one succeeded, one was signed only and one was left alone."""
+    home = tmp_path / "home"
+    keep_scores(home)
+    applied, signed, alone = (f"plan_{number:016x}" for number in range(3))
+    with Outbox.open(home / "outbox.db") as outbox:
+        include(outbox, sent(outbox, applied, 0))
+        sent(outbox, signed, 1)
+    document = asked(capsys, "--home", str(home), *NOBODY, "scorecard", code=NETWORK)
+    counted = {(one["kind"], one["days"]): one["applied"] for one in document["advice"]}
+    assert (counted["move", 1], counted["move", 7]) == (1, 1)
+    assert counted["hold", 7] is None, "there is nothing to apply"
+    told = {one["planId"]: one["applied"] for one in document["scores"] if one["kind"] == "move"}
+    assert told == {applied: True, signed: False, alone: False}
+    assert {one["applied"] for one in document["scores"] if one["kind"] == "hold"} == {None}
 
 
 def test_a_plan_says_how_those_like_it_did(

@@ -9,6 +9,7 @@ from agents.scorecard.judging import Judged, judge_due
 from agents.scorecard.past_plans import SkippedPlan, SkipReason, past_plans
 from agents.scorecard.score_store import ScoreStore
 from chain.rpc.errors import RpcError
+from zuno_tui.session.journaled_plans import applied_plans
 from zuno_tui.session.reading_progress import reading_progress
 from zuno_tui.shown.answer import CommandAnswer
 from zuno_tui.shown.exit_codes import DONE, NETWORK
@@ -30,13 +31,19 @@ _NO_PLAN = "No plan was made here yet, so there is nothing to judge. Ask for one
 async def scored_plans(session: Session) -> CommandAnswer:
     past = past_plans(PlanStore(session.home.plans), session.network.chain_id)
     if not past.plans and not past.skipped and not _has_scores(session):
-        empty = ScoredPlans(session.network.name, session.network.chain_id, _nothing(), ())
+        empty = ScoredPlans(
+            session.network.name, session.network.chain_id, _nothing(), (), frozenset()
+        )
         return CommandAnswer(lines=(_NO_PLAN,), document=scorecard_document(empty))
     async with session.sources() as sources:
         judged, failure = await _judged(session, sources, past)
     lost = [SkippedPlan(one, SkipReason.NOT_ON_CHAIN) for one in judged.not_on_chain]
     scored = ScoredPlans(
-        session.network.name, session.network.chain_id, judged, (*past.skipped, *lost)
+        session.network.name,
+        session.network.chain_id,
+        judged,
+        (*past.skipped, *lost),
+        applied_plans(session),
     )
     remarks = tuple(scorecard_remarks(scored))
     if failure is not None:
