@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
@@ -122,10 +123,15 @@ def _read(log: Log, topic: str, indexed: tuple[str, ...], data: tuple[str, ...])
     if len(log.topics) != len(indexed) + 1 or log.topics[0] != topic:
         raise EventError("A log was taken for an event it is not.")
     try:
-        named = abi.decode(indexed, b"".join(bytes.fromhex(word[2:]) for word in log.topics[1:]))
-        return [*named, abi.decode(data, log.data)]
+        return [*_indexed(indexed, log.topics[1:]), abi.decode(data, log.data)]
     except abi.AbiError as error:
         raise EventError(f"A log of the PoolManager does not decode: {error}") from error
+
+
+@lru_cache(maxsize=1_000)
+def _indexed(types: tuple[str, ...], topics: tuple[str, ...]) -> tuple[Any, ...]:
+    """Decoded once for the many logs of one pool and one sender."""
+    return abi.decode(types, b"".join(bytes.fromhex(word[2:]) for word in topics))
 
 
 def _place(log: Log) -> LogPlace:
