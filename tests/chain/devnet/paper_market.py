@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from itertools import chain, takewhile
+from itertools import takewhile
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -129,17 +129,26 @@ def paper_swaps(
     history: list[MarketVisit | MarketClosing] = sorted(
         [*visits, *closings], key=attrgetter("time")
     )
-    live = takewhile(lambda visit: visit.time <= until, live_visits(market, HISTORY_ENDS))
-    for moment in chain(history, live):
+    for moment in history:
         if isinstance(moment, MarketClosing):
             round_ = market.closing(state, moment.time, moment.pools)
-        elif moment.time > HISTORY_ENDS:
-            round_ = market.round(state, moment)
         else:
             round_ = trading.plan(moment, state)
         state.carry_out(round_)
         for swap in round_.swaps:
             yield moment.time, swap
+    yield from live_paper_swaps(market, state, until=until)
+
+
+def live_paper_swaps(
+    market: SimulatedMarket, state: PaperState, *, until: int
+) -> Iterator[tuple[int, PlannedSwap]]:
+    """Those of the live market alone, from what the week left."""
+    for visit in takewhile(lambda one: one.time <= until, live_visits(market, HISTORY_ENDS)):
+        round_ = market.round(state, visit)
+        state.carry_out(round_)
+        for swap in round_.swaps:
+            yield visit.time, swap
 
 
 def traded(time: int, swap: PlannedSwap) -> PoolTrade:

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections import defaultdict
 from math import exp, log
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import pytest
 
-from chain.base.units import DAY, PIPS
+from chain.base.units import DAY, HOUR, PIPS
 from chain.contracts.abi import decode, topic
+from chain.devnet.clock import Clock
 from chain.devnet.defaults import DEMO_SEED
+from chain.devnet.live import LiveWorld
 from chain.devnet.node.index import LogQuery
+from chain.devnet.node.node import Node
 from chain.devnet.world.deployment import CONTRACTS
 from chain.devnet.world.market import HISTORY_ENDS, Floor, SimulatedMarket
-from chain.devnet.world.pools import SLEEPY, WETH_USDC, WETH_USDC_LOW
+from chain.devnet.world.pools import POOLS, SLEEPY, WETH_USDC, WETH_USDC_LOW
 from chain.devnet.world.price_path import seeded_path
-from tests.chain.devnet.paper_market import before_trading, paper_swaps, traded
+from chain.devnet.world.worlds import open_world
+from tests.chain.devnet.paper_market import (
+    PaperState,
+    before_trading,
+    live_paper_swaps,
+    paper_swaps,
+    traded,
+)
 from tests.chain.devnet.pool_edge import PoolTrade, PoolWeek, pool_week
 from tests.chain.devnet.world_view import View
 
@@ -26,12 +37,16 @@ if TYPE_CHECKING:
 
 MILLITICKS_SQUARED = 10**14
 
+SEEDS = (DEMO_SEED, 7, 42)
+PAYING = (WETH_USDC_LOW, WETH_USDC, SLEEPY)
+"""The pool that pays its risk, the one that pays twice and the one that pays next to nothing."""
+
 ENTERING = 1.25
 LEAVING = 0.85
 """What a pool pays over its risk where moving into it is worth it, and where staying is not."""
 
 
-@pytest.mark.parametrize("seed", [DEMO_SEED, 7, 42])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_one_pool_pays_its_risk_one_twice_and_one_next_to_nothing_now_and_after_three_days(
     seed: int, small_world: World
 ) -> None:
@@ -46,11 +61,49 @@ def test_one_pool_pays_its_risk_one_twice_and_one_next_to_nothing_now_and_after_
         assert pool_week(trades[SLEEPY], time).edge <= 0.3
 
 
+def test_the_live_market_trades_on_the_chain_as_on_paper() -> None:
+    """Swap by swap, so that what pools pay on paper is what they pay on the chain."""
+    world = open_world(7, "small")
+    live, state = _live(world), PaperState(world.ledger.state())
+    live.step(HOUR // 2)
+    paper: dict[DevnetPool, list[PoolTrade]] = defaultdict(list)
+    for time, swap in live_paper_swaps(world.market, state, until=live.head_time):
+        paper[swap.pool].append(traded(time, swap))
+    assert sum(map(len, paper.values())) > 10
+    prices, until = world.market.prices(live.head_time), live.head_time
+    on_chain, on_paper = (Floor(one, prices, until) for one in (world.ledger.state(), state))
+    for pool in POOLS:
+        happened = [trade for trade in _trades(world, pool) if trade.time > HISTORY_ENDS]
+        assert [one.time for one in happened] == [one.time for one in paper[pool]], pool.name
+        assert on_chain.paid(pool) == pytest.approx(on_paper.paid(pool), rel=1e-3), pool.name
+        assert on_chain.milliticks(pool) == pytest.approx(on_paper.milliticks(pool), abs=1_000)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", SEEDS)
+def test_on_the_chain_itself_pools_pay_so_now_and_on_each_of_three_days(
+    seed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the demo's own world, from its log; some 3,000 swaps a seed."""
+    world = open_world(seed, "week")
+    live = _live(world)
+    for day in range(4):
+        low, high, sleepy = (_week(world, pool).edge for pool in PAYING)
+        with capsys.disabled():
+            told = f"seed {seed}, day {day}: {low:.2f}, {high:.2f}, {sleepy:.2f}"
+            print(told)  # noqa: T201
+        assert 0.95 <= low <= 1.15
+        assert high >= 2
+        assert sleepy <= 0.3
+        if day < 3:
+            live.step(DAY)
+
+
 def test_what_a_pool_has_paid_is_read_from_its_storage(small_world: World) -> None:
     """The crowd goes by the fee growth in the pool's storage, which is the fees of its swaps."""
     market, state = small_world.market, small_world.ledger.state()
     floor = Floor(state, market.prices(HISTORY_ENDS), HISTORY_ENDS)
-    for pool in (WETH_USDC_LOW, WETH_USDC, SLEEPY):
+    for pool in PAYING:
         paid = floor.paid(pool) / MILLITICKS_SQUARED
         # A swap's event has the liquidity it ended in, its fee growth all that it met.
         assert paid == pytest.approx(_week(small_world, pool).paid, rel=0.2), pool.name
@@ -76,7 +129,17 @@ def test_one_position_should_move_one_stay_and_one_leave(small_world: World) -> 
     assert loss > 0.0015
 
 
+def _live(world: World) -> LiveWorld:
+    """Its market at a stand, going on by steps."""
+    clock = Clock(monotonic, world.ledger.head.timestamp, 0)
+    return LiveWorld(world, Node(world.ledger, block_time=clock.next_block), clock)
+
+
 def _week(world: World, pool: DevnetPool) -> PoolWeek:
+    return pool_week(_trades(world, pool), world.ledger.head.timestamp)
+
+
+def _trades(world: World, pool: DevnetPool) -> list[PoolTrade]:
     """From the chain's own log."""
     swap = topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
     places = (frozenset({swap}), frozenset({pool.key.pool_id}))
@@ -90,4 +153,4 @@ def _week(world: World, pool: DevnetPool) -> PoolWeek:
         paid = -amount0 * root * root if amount0 < 0 else -amount1
         time = ledger.block(log_.block_number).header.timestamp
         trades.append(PoolTrade(time, root, paid * fee / PIPS, liquidity))
-    return pool_week(trades, ledger.head.timestamp)
+    return trades
