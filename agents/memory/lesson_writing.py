@@ -58,12 +58,21 @@ class KindRecord(NamedTuple):
     """The odds that were claimed; None where none were."""
 
 
+class _Judged(NamedTuple):
+    """A trade of which it is known what it came to."""
+
+    pnl_pct: float
+    won: bool
+    win_pct: float | None
+
+
 def kind_records(ended: Iterable[PostMortem]) -> tuple[KindRecord, ...]:
     """The commonest kinds first; trades kept without their kind are left out."""
-    kinds: dict[tuple[str, str], list[PostMortem]] = defaultdict(list)
+    kinds: dict[tuple[str, str], list[_Judged]] = defaultdict(list)
     for one in ended:
-        if one.decision and one.regime:
-            kinds[one.decision, one.regime].append(one)
+        if one.decision and one.regime and one.pnl_pct is not None:
+            judged = _Judged(one.pnl_pct, won=bool(one.won), win_pct=one.win_pct)
+            kinds[one.decision, one.regime].append(judged)
     found = []
     for (decision, regime), group in kinds.items():
         odds = [one.win_pct for one in group if one.win_pct is not None]
@@ -84,7 +93,7 @@ def kind_records(ended: Iterable[PostMortem]) -> tuple[KindRecord, ...]:
 
 async def worded(one: PostMortem, model: Model | None) -> PostMortem:
     """With the model's constraint in place of the rules'; the rest is what happened."""
-    if model is None:
+    if model is None or one.pnl_pct is None:
         return one
     brief = Brief(_ONE + _NUMBERS)
     odds = None if one.win_pct is None else one.win_pct / 100

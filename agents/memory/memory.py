@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +10,8 @@ import msgspec
 from agents.memory.lexical_index import IndexUnavailableError, LexicalIndex
 from agents.memory.post_mortem import CHANNEL, PostMortem
 from agents.memory.semantic_index import SemanticIndex
-from chain.base.home import FILE_MODE, FOLDER_MODE
+from chain.base.home import FOLDER_MODE
+from chain.base.lines import append_line
 from chain.base.locks import locked
 
 if TYPE_CHECKING:
@@ -65,11 +65,7 @@ class TradeMemory:
         with locked(self._folder / f"{_LINES}.lock"):
             if any(known.memory_id == one.memory_id for known in self.all()):
                 return False
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
-            with os.fdopen(descriptor, "ab") as file:
-                file.write(msgspec.json.encode(one) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
+            append_line(path, msgspec.json.encode(one))
         if self._index is not None:
             self._index.add(one.memory_id, one.channel, one.text)
         return True

@@ -16,17 +16,24 @@ class EndedTrade(Struct, frozen=True):
     """What became of a plan on the venue, by its own fills."""
 
     closed_at: int
-    entry: float
+    entry: float | None
+    """None where it was not opened by a plan of this desk."""
     exit: float
     how: ExitKind
-    pnl_usd: float
-    """After fees."""
-    pnl_pct: float
+    pnl_pct: float | None
     """Of what was opened, after fees."""
 
     @property
-    def won(self) -> bool:
-        return self.pnl_usd > 0
+    def won(self) -> bool | None:
+        return None if self.pnl_pct is None else self.pnl_pct > 0
+
+    @property
+    def words(self) -> str:
+        how = self.how.replace("_", " ")
+        if self.entry is None or self.pnl_pct is None:
+            return f"left by {how} at {self.exit:.6g}; what was paid for it is not known here"
+        side = "won" if self.won else "lost"
+        return f"{side} {self.pnl_pct:+.2f} % by {how}, {self.entry:.6g} to {self.exit:.6g}"
 
 
 class TradeSetup(Struct, frozen=True):
@@ -58,8 +65,9 @@ class PostMortem(Struct, frozen=True):
     setup: str
     outcome: str
     constraint: str
-    won: bool
-    pnl_pct: float
+    won: bool | None
+    pnl_pct: float | None
+    """None of what somebody else had opened."""
     win_pct: float | None
     channel: str = CHANNEL
     decision: str = ""
@@ -73,14 +81,12 @@ class PostMortem(Struct, frozen=True):
 
 def written(setup: TradeSetup, ended: EndedTrade) -> PostMortem:
     """By the rules: the lesson names what the loss or the gain hung on."""
-    side = "won" if ended.won else "lost"
-    how = ended.how.replace("_", " ")
     return PostMortem(
         memory_id=setup.plan_id,
         time=ended.closed_at,
         symbol=setup.symbol,
         setup=setup.words,
-        outcome=f"{side} {ended.pnl_pct:+.2f} % by {how}, {ended.entry:.6g} to {ended.exit:.6g}",
+        outcome=ended.words,
         constraint=_constraint(setup, ended),
         won=ended.won,
         pnl_pct=ended.pnl_pct,
@@ -94,6 +100,8 @@ def _constraint(setup: TradeSetup, ended: EndedTrade) -> str:
     where = f"{setup.decision} in {setup.regime}"
     if setup.anomalies:
         where = f"{where} with {', '.join(setup.anomalies)}"
+    if ended.won is None:
+        return f"{where} ended what this desk had not opened: ask what it cost before judging it"
     if ended.won:
         return f"{where} has worked: size it no larger for that"
     if ended.how == "stop":

@@ -1,19 +1,11 @@
-"""The four experts without a model: the same findings from arithmetic, marked as such."""
+"""Three experts without a model: the same findings from arithmetic, marked as such."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
-from agents.trade.findings import (
-    GeometryFinding,
-    KeyLevels,
-    LiquidityFinding,
-    MacroFinding,
-    MicrostructureFinding,
-)
+from agents.trade.findings import LiquidityFinding, MacroFinding, MicrostructureFinding
 from agents.trade.indicators import mean
-from agents.trade.levels import level_set, volume_poc
-from agents.trade.liquidation_map import largest_pools, liquidation_map
 from agents.trade.terms import Bias, MarketAnomaly, SectionName, bias_of
 from agents.trade.triage import is_options_panic
 
@@ -22,17 +14,16 @@ if TYPE_CHECKING:
 
     from agents.trade.facts import BookFacts, MarketSnapshot, TradeContext
     from agents.trade.findings import TriageReport
-    from agents.trade.levels import PriceLevel
     from agents.trade.limits import DeskLimits
     from chain.exchange.public.market import BookLevel, Candle
 
 _WINDOW = 24
-_MOVED = 0.004
-_BOUGHT = 0.02
+MOVED = 0.004
+"""Of the price, within a day."""
+BOUGHT = 0.02
+"""Net, of all that was traded."""
 _WALL = 5.0
 _WALL_LEVELS = 20
-_BREAKOUT_BARS = 48
-_NARROW = 0.02
 _UP: Literal["UP"] = "UP"
 _DOWN: Literal["DOWN"] = "DOWN"
 
@@ -56,11 +47,11 @@ def liquidity_finding(
         )
     moved, bought = price_and_flow(market.hours.candles)
     words = f"In {_WINDOW} h the price moved {moved:+.2%} and takers bought net {bought:+.1%}."
-    if moved <= -_MOVED and bought >= _BOUGHT:
+    if moved <= -MOVED and bought >= BOUGHT:
         return _liquidity("whale_cvd_divergence", Bias.BULLISH, bought, market, words)
-    if moved >= _MOVED and bought <= -_BOUGHT:
+    if moved >= MOVED and bought <= -BOUGHT:
         return _liquidity("whale_cvd_divergence", Bias.BEARISH, bought, market, words)
-    if abs(bought) >= _BOUGHT:
+    if abs(bought) >= BOUGHT:
         return _liquidity("none", bias_of(bought), bought / 2, market, words)
     return _liquidity("none", Bias.NEUTRAL, 0.0, market, words)
 
@@ -186,103 +177,3 @@ def _vote(number: float | None, lower: float, upper: float, *, low: int) -> int 
     if number is None:
         return None
     return low if number < lower else -low if number > upper else 0
-
-
-def geometry_finding(market: MarketSnapshot, context: TradeContext) -> GeometryFinding:
-    """What a reader of the chart would say, from the candles themselves."""
-    candles = market.hours.candles
-    levels = level_set(candles)
-    moved, bought = price_and_flow(candles)
-    shape = _shape(candles)
-    rate = context.number(SectionName.FUNDING, "rate") or 0.0
-    return GeometryFinding(
-        anomaly=shape.anomaly,
-        directional_bias=shape.bias,
-        confidence=shape.confidence,
-        key_levels=key_levels(levels, candles, market.mark),
-        fibonacci_context=", ".join(
-            f"{one.name} at {one.price:,.2f}" for one in levels if one.name.startswith("fib")
-        ),
-        pattern="none",
-        cvd_signal=_cvd_signal(moved, bought),
-        funding_visual=_funding_visual(rate),
-        rationale=shape.words,
-        fallback=True,
-    )
-
-
-def key_levels(levels: Sequence[PriceLevel], candles: Sequence[Candle], mark: float) -> KeyLevels:
-    below = [one.price for one in levels if one.price < mark]
-    above = [one.price for one in levels if one.price > mark]
-    pool_below, pool_above = largest_pools(liquidation_map(candles, mark), mark)
-    return KeyLevels(
-        immediate_support=max(below, default=None),
-        immediate_resistance=min(above, default=None),
-        major_support=min(below, default=None),
-        major_resistance=max(above, default=None),
-        liquidation_pool_above=None if pool_above is None else pool_above.price,
-        liquidation_pool_below=None if pool_below is None else pool_below.price,
-        volume_poc=volume_poc(candles) if candles else None,
-    )
-
-
-class _Shape(NamedTuple):
-    anomaly: Literal["clean_breakout", "fake_breakout", "accumulation_range", "none"]
-    bias: Bias
-    confidence: float
-    words: str
-
-
-def _shape(candles: Sequence[Candle]) -> _Shape:
-    """The last close against the two days before it."""
-    before = candles[-_BREAKOUT_BARS - 1 : -1]
-    if len(before) < _BREAKOUT_BARS:
-        return _Shape("none", Bias.NEUTRAL, 0.0, "Too few candles for a pattern.")
-    last = candles[-1]
-    high = max(candle.high for candle in before)
-    low = min(candle.low for candle in before)
-    if last.high > high:
-        if last.close > high:
-            words = f"It closed above {high:,.2f}, two days' high."
-            return _Shape("clean_breakout", Bias.BULLISH, 0.6, words)
-        words = f"It rose over {high:,.2f}, two days' high, and closed below."
-        return _Shape("fake_breakout", Bias.BEARISH, 0.5, words)
-    if last.low < low:
-        clean = last.close < low
-        words = (
-            f"It fell under {low:,.2f}, two days' low, and closed {'below' if clean else 'above'}."
-        )
-        if clean:
-            return _Shape("clean_breakout", Bias.BEARISH, 0.6, words)
-        return _Shape("fake_breakout", Bias.BULLISH, 0.5, words)
-    return _inside(last.close, low, high)
-
-
-def _inside(close: float, low: float, high: float) -> _Shape:
-    place = (close - low) / (high - low) if high > low else 0.5
-    words = f"It stands at {place:.0%} of two days' range of {high / low - 1:.1%}."
-    if high / low - 1 < _NARROW:
-        return _Shape("accumulation_range", Bias.NEUTRAL, 0.3, words)
-    return _Shape("none", bias_of(round(0.5 - place, 1)), abs(0.5 - place) * 0.6, words)
-
-
-def _cvd_signal(
-    moved: float, bought: float
-) -> Literal["divergence_bullish", "divergence_bearish", "confirming", "neutral"]:
-    if abs(moved) < _MOVED or abs(bought) < _BOUGHT:
-        return "neutral"
-    if moved * bought > 0:
-        return "confirming"
-    return "divergence_bullish" if bought > 0 else "divergence_bearish"
-
-
-def _funding_visual(
-    rate: float,
-) -> Literal["extreme_positive", "high_positive", "neutral", "negative", "extreme_negative"]:
-    if rate > 0.0005:
-        return "extreme_positive"
-    if rate > 0.0002:
-        return "high_positive"
-    if rate < -0.0003:
-        return "extreme_negative"
-    return "negative" if rate < 0 else "neutral"

@@ -11,11 +11,11 @@ from agents.trade.briefing import chart_brief, expert_brief
 from agents.trade.chart_facts import chart_facts
 from agents.trade.concluding import desk_limits
 from agents.trade.expert_rules import (
-    geometry_finding,
     liquidity_finding,
     macro_finding,
     microstructure_finding,
 )
+from agents.trade.geometry_rules import geometry_finding
 from agents.trade.levels import PriceLevel
 from agents.trade.opinions import (
     geometry_opinion,

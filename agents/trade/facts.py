@@ -226,6 +226,8 @@ class DeskQuestion(Payload):
     account: AccountFacts
     settings: DeskSettings
     hedge: HedgeFacts | None = None
+    emergency: bool = False
+    """Whether only what has just happened counts as news."""
     previous: PastDecision | None = None
     lessons: tuple[Lesson, ...] = ()
     record: DeskRecord = DeskRecord(resolved=0, won=0, brier=None)

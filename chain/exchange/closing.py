@@ -1,15 +1,15 @@
-"""What became of trades: each entry held against the orders that closed it."""
+"""What became of trades: each opening held against the orders that closed it, the oldest first."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
-    from chain.exchange.order import OrderProgress, OrderType
+    from chain.exchange.order import OrderProgress, OrderSide, OrderType
 
 _DUST = 1e-9
 
@@ -21,67 +21,169 @@ class PlanOrders(Struct, frozen=True):
     orders: tuple[OrderProgress, ...]
 
     @property
-    def entry(self) -> OrderProgress | None:
+    def entries(self) -> tuple[OrderProgress, ...]:
         """What opened something, once no more of it can be filled."""
-        for one in self.orders:
-            if not one.order.reduce_only and one.filled > 0 and not one.is_open:
-                return one
-        return None
+        opening = [one for one in self.orders if not one.order.reduce_only]
+        if any(one.is_open for one in opening):
+            return ()
+        return tuple(one for one in opening if one.filled > 0)
+
+    @property
+    def is_exit(self) -> bool:
+        """Whether it only closed what others had opened, and has come to an end."""
+        only_closes = all(one.order.reduce_only and not one.is_open for one in self.orders)
+        return only_closes and any(one.filled > 0 for one in self.orders)
 
 
 class TradeClosing(Struct, frozen=True):
     plan_id: str
     closed_at: float
-    entry: float
+    entry: float | None
+    """None where somebody else had opened it, or at another time."""
     exit: float
     quantity: float
     exit_type: OrderType
-    pnl_usd: float
-    """After the fees of both ways; funding belongs to the account."""
+    pnl_usd: float | None
+    """After the fees of both ways; funding belongs to the account. None without an entry."""
 
 
-def closings(plans: Sequence[PlanOrders]) -> tuple[TradeClosing, ...]:
-    """Of every plan whose whole entry was closed, by whichever orders came first."""
-    found = []
-    for plan in plans:
-        entry = plan.entry
-        if entry is not None and (closing := _closing(plan.plan_id, entry, plans)) is not None:
-            found.append(closing)
-    return tuple(found)
+class _Match(NamedTuple):
+    """A quantity of one opening that one order has closed."""
+
+    opened_by: str
+    closed_by: str
+    quantity: float
+    entry: float
+    exit: float
+    fees: float
+    """Of both ways."""
+    sign: int
+    exit_type: OrderType
+    time: float
+
+    @property
+    def gained(self) -> float:
+        return (self.exit - self.entry) * self.quantity * self.sign - self.fees
 
 
-def _closing(
-    plan_id: str, entry: OrderProgress, plans: Sequence[PlanOrders]
-) -> TradeClosing | None:
+class _Lot:
+    """What one plan opened and nobody has closed yet."""
+
+    def __init__(self, plan_id: str, entries: Sequence[OrderProgress]) -> None:
+        self.plan_id = plan_id
+        self.symbol = entries[0].order.symbol
+        self.side: OrderSide = entries[0].order.side
+        self.quantity = self.left = sum(one.filled for one in entries)
+        self.price = sum(one.filled * (one.average or 0.0) for one in entries) / self.quantity
+        self.fees = sum(one.fees for one in entries)
+        self.opened_at = max(one.changed_at for one in entries)
+
+
+def closings(
+    plans: Sequence[PlanOrders], groups: Mapping[str, Hashable] | None = None
+) -> tuple[TradeClosing, ...]:
+    """Of every plan whose whole entry was closed, and of every plan that did nothing but close.
+
+    A coin is closed once: by its own plan's orders, else by those of its group, else in turn.
+    """
+    lots = [_Lot(plan.plan_id, plan.entries) for plan in plans if plan.entries]
+    matches = _matches(plans, lots, groups or {})
+    ended = [
+        _ended(lot.plan_id, [one for one in matches if one.opened_by == lot.plan_id])
+        for lot in lots
+        if lot.left <= _DUST
+    ]
+    left = [
+        _left(plan, [one for one in matches if one.closed_by == plan.plan_id])
+        for plan in plans
+        if plan.is_exit
+    ]
+    return (*ended, *left)
+
+
+def _matches(
+    plans: Sequence[PlanOrders], lots: Sequence[_Lot], groups: Mapping[str, Hashable]
+) -> list[_Match]:
     exits = sorted(
         (
-            one
+            (one, plan.plan_id)
             for plan in plans
             for one in plan.orders
-            if one.order.reduce_only
-            and one.filled > 0
-            and one.order.symbol == entry.order.symbol
-            and one.order.side is entry.order.side.opposite
-            and one.changed_at >= entry.changed_at
+            if one.order.reduce_only and one.filled > 0
         ),
-        key=lambda one: one.changed_at,
+        key=lambda pair: pair[0].changed_at,
     )
-    left, got, fees = entry.filled, 0.0, entry.fees
-    for one in exits:
-        taken = min(left, one.filled)
-        left -= taken
-        got += taken * (one.average or 0.0)
-        fees += one.fees * taken / one.filled
-        if left <= _DUST:
-            price, opened = got / entry.filled, entry.average or 0.0
-            gained = (price - opened) * entry.filled * entry.order.side.sign
-            return TradeClosing(
-                plan_id,
-                one.changed_at,
-                opened,
-                price,
-                entry.filled,
-                one.order.type,
-                gained - fees,
-            )
-    return None
+    found = []
+    for order, plan_id in exits:
+        left = order.filled
+        for lot in _closed_by(order, plan_id, lots, groups):
+            taken = min(left, lot.left)
+            if taken > _DUST:
+                left, lot.left = left - taken, lot.left - taken
+                found.append(_match(lot, order, plan_id, taken))
+    return found
+
+
+def _closed_by(
+    order: OrderProgress, plan_id: str, lots: Sequence[_Lot], groups: Mapping[str, Hashable]
+) -> list[_Lot]:
+    """What it may close, in the order in which it does."""
+    fitting = (
+        lot
+        for lot in lots
+        if lot.symbol == order.order.symbol
+        and lot.side is order.order.side.opposite
+        and lot.opened_at <= order.changed_at
+    )
+    return sorted(
+        fitting,
+        key=lambda lot: (
+            lot.plan_id != plan_id,
+            groups.get(lot.plan_id) != groups.get(plan_id),
+            lot.opened_at,
+        ),
+    )
+
+
+def _match(lot: _Lot, order: OrderProgress, plan_id: str, taken: float) -> _Match:
+    fees = lot.fees * taken / lot.quantity + order.fees * taken / order.filled
+    return _Match(
+        lot.plan_id,
+        plan_id,
+        taken,
+        lot.price,
+        order.average or 0.0,
+        fees,
+        lot.side.sign,
+        order.order.type,
+        order.changed_at,
+    )
+
+
+def _ended(plan_id: str, matches: Sequence[_Match]) -> TradeClosing:
+    quantity, last = sum(one.quantity for one in matches), matches[-1]
+    return TradeClosing(
+        plan_id,
+        last.time,
+        sum(one.entry * one.quantity for one in matches) / quantity,
+        sum(one.exit * one.quantity for one in matches) / quantity,
+        quantity,
+        last.exit_type,
+        sum(one.gained for one in matches),
+    )
+
+
+def _left(plan: PlanOrders, matches: Sequence[_Match]) -> TradeClosing:
+    filled = [one for one in plan.orders if one.filled > 0]
+    quantity = sum(one.filled for one in filled)
+    if sum(one.quantity for one in matches) >= quantity - _DUST:
+        return _ended(plan.plan_id, matches)
+    return TradeClosing(
+        plan.plan_id,
+        max(one.changed_at for one in filled),
+        None,
+        sum(one.filled * (one.average or 0.0) for one in filled) / quantity,
+        quantity,
+        filled[-1].order.type,
+        None,
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from zuno_tui.commands.arguments import TOKEN_ID
 from zuno_tui.commands.command import Command, Group, Intent, Verb
 from zuno_tui.commands.possible import of_selected, with_positions
-from zuno_tui.commands.trade import MODE, ModeName
+from zuno_tui.commands.trade import EMERGENCIES, EMERGENCY, MODE, ModeName
 
 if TYPE_CHECKING:
     from zuno_tui.phrases.remaining import Remaining
@@ -17,22 +17,24 @@ if TYPE_CHECKING:
 
 class Hedge(Intent, frozen=True):
     command: ClassVar = ("hedge",)
-    arguments: ClassVar = (TOKEN_ID, MODE)
+    arguments: ClassVar = (TOKEN_ID, MODE, EMERGENCY)
 
     token_id: int
     mode: ModeName = "swing"
+    emergency: bool = False
 
 
 async def _answer(session: Session, asked: Hedge) -> CommandAnswer:
     from zuno_tui.commands.running.trade import hedged
 
-    return await hedged(session, asked.token_id, asked.mode)
+    return await hedged(session, asked.token_id, asked.mode, emergency=asked.emergency)
 
 
 def _read(said: Remaining) -> Hedge:
+    emergency = said.one_of(EMERGENCIES)
     token_id = said.position()
     said.end("position", "delta", "of", "the", "my", "against", "from", "a", "fall", "losses")
-    return Hedge(token_id)
+    return Hedge(token_id, emergency=bool(emergency))
 
 
 COMMAND = Command(

@@ -19,7 +19,9 @@ ModeName = Literal["swing", "position"]
 ASKED = ("status", "report", "memory", "why")
 """What may be asked of the desk instead of naming a coin."""
 MODE = Argument("--mode", "for how long", choices=("swing", "position"), default="swing")
+EMERGENCY = Argument("--emergency", "news of the last hour alone", switch=True, default=False)
 _COIN = re.compile(r"[A-Za-z0-9]{2,12}", re.ASCII)
+EMERGENCIES = dict.fromkeys(("emergency", "urgent", "urgently"), True)
 _MODES: dict[str, ModeName] = {"swing": "swing", "position": "position"}
 
 
@@ -41,10 +43,12 @@ class Trade(Intent, frozen=True):
             read=read_subject,
         ),
         MODE,
+        EMERGENCY,
     )
 
     subject: str
     mode: ModeName = "swing"
+    emergency: bool = False
 
 
 async def _answer(session: Session, asked: Trade) -> CommandAnswer:
@@ -60,16 +64,16 @@ async def _answer(session: Session, asked: Trade) -> CommandAnswer:
         case "why":
             return trade.why(session)
         case coin:
-            return await trade.argued(session, coin, asked.mode)
+            return await trade.argued(session, coin, asked.mode, emergency=asked.emergency)
 
 
 def _read(said: Remaining) -> Trade:
-    mode = said.one_of(_MODES)
+    mode, emergency = said.one_of(_MODES), said.one_of(EMERGENCIES)
     subject = said.matching(_COIN)
     if subject is None:
         said.refuse("which coin.", "trade ETH")
     said.end("about", "on", "the", "mode")
-    return Trade(read_subject(subject), mode or "swing")
+    return Trade(read_subject(subject), mode or "swing", emergency=bool(emergency))
 
 
 def _reading(subject: str) -> Callable[[Remaining], Trade]:

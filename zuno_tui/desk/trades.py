@@ -30,6 +30,7 @@ from zuno_tui.desk.events import (
 from zuno_tui.desk.faults import fault_words
 from zuno_tui.desk.hearing import DebateHearing
 from zuno_tui.gate.trades import apply_trade, approve_trade, waiting_trade
+from zuno_tui.session.data_set import keep_run, keep_sent
 from zuno_tui.session.trade_plans import stored_trade
 from zuno_tui.session.trading import argue_trade, open_trading
 from zuno_tui.shown.trade.run_view import run_begun, run_failed, run_heard, run_of_plan
@@ -61,6 +62,18 @@ class _Waiting(Struct, frozen=True):
     """By the wall's clock: nobody sends what was shown to somebody an hour ago."""
 
 
+class _RunSubject(Struct, frozen=True):
+    """What a run is about."""
+
+    name: str
+    mode: str
+    emergency: bool
+    twin: str
+    coin: str = ""
+    """Empty where the position tells."""
+    token_id: int | None = None
+
+
 class Trades:
     def __init__(self, desk_context: DeskContext, market: EmbeddedMarket | None = None) -> None:
         self._desk_context = desk_context
@@ -81,11 +94,20 @@ class Trades:
             self._deciding.cancel()
 
     def trade(self, asked: Trade) -> None:
-        self._start(asked.subject, asked.subject, asked.mode, None, asked.twin)
+        self._start(
+            _RunSubject(asked.subject, asked.mode, asked.emergency, asked.twin, asked.subject)
+        )
 
     def hedge(self, asked: Hedge) -> None:
-        subject = f"hedge of #{asked.token_id}"
-        self._start(subject, "", asked.mode, asked.token_id, asked.twin)
+        self._start(
+            _RunSubject(
+                f"hedge of #{asked.token_id}",
+                asked.mode,
+                asked.emergency,
+                asked.twin,
+                token_id=asked.token_id,
+            )
+        )
 
     def show(self, plan_id: str | None = None) -> None:
         """The run that is under way or was shown last, else the newest that was kept."""
@@ -132,21 +154,19 @@ class Trades:
         if not started:
             self._end(approval_hash, "Another trade is being sent. Nothing of this one is.")
 
-    def _start(self, subject: str, coin: str, mode: str, token_id: int | None, twin: str) -> None:
+    def _start(self, about: _RunSubject) -> None:
         self._desk_context.jobs.start(
             RUN,
-            f"The trade desk argues about {subject}",
-            lambda _: self._argue(subject, coin, mode, token_id, twin),
+            f"The trade desk argues about {about.name}",
+            lambda _: self._argue(about),
             seconds=_PATIENCE,
         )
 
-    async def _argue(
-        self, subject: str, coin: str, mode: str, token_id: int | None, twin: str
-    ) -> None:
+    async def _argue(self, about: _RunSubject) -> None:
         desk_context = self._desk_context
         request_id = desk_context.opening.new_request_id()
-        self._opened(run_begun(request_id, subject, mode))
-        hearing = DebateHearing(desk_context, DebateView(request_id, f"trade: {subject}"))
+        self._opened(run_begun(request_id, about.name, about.mode))
+        hearing = DebateHearing(desk_context, DebateView(request_id, f"trade: {about.name}"))
         listener = hearing.listener()
         listener.on_message = self._heard
         session = desk_context.session
@@ -154,14 +174,16 @@ class Trades:
             await self._give_time()
             async with open_trading(session) as trading:
                 hedge = None
-                if token_id is not None:
-                    hedge = await read_hedged(session, desk_context.sources, trading, token_id)
+                if about.token_id is not None:
+                    sources = desk_context.sources
+                    hedge = await read_hedged(session, sources, trading, about.token_id)
                 done = await argue_trade(
                     session,
                     trading,
-                    coin if hedge is None else hedge.coin,
-                    TradeMode(mode),
+                    about.coin if hedge is None else hedge.coin,
+                    TradeMode(about.mode),
                     hedge,
+                    emergency=about.emergency,
                     request_id=request_id,
                     listener=listener,
                     on_crash=hearing.on_crash,
@@ -180,16 +202,17 @@ class Trades:
         if plan is None:
             at = "" if failure is None else f"it ended at {failure.stage}: {failure.reason}"
             self._failed(hearing, at)
-            desk_context.tell(Said(f"The trade desk came to no plan: {at}", "bad", twin))
+            desk_context.tell(Said(f"The trade desk came to no plan: {at}", "bad", about.twin))
             return
         view = self._pictured(run_of_plan(plan, request_id))
         self._changed(view)
         if done.document is not None:
             await report_run(session, plan, done.document)
+            keep_run(session, plan, done.document)
         headline = "" if view.verdict is None else view.verdict.headline
         hearing.end(f"{plan.plan_id} says {headline}.")
         words = f"{plan.plan_id}: {headline}"
-        desk_context.tell(Said(words, "bad" if plan.by_failure else "good", twin))
+        desk_context.tell(Said(words, "bad" if plan.by_failure else "good", about.twin))
 
     async def _approve(self, plan_id: str, twin: str) -> None:
         plan, _ = stored_trade(self._desk_context.session, plan_id)
@@ -224,6 +247,7 @@ class Trades:
         self._end(asked.hash, "; ".join(lines))
         _, document = stored_trade(self._desk_context.session, asked.plan.plan_id)
         await report_run(self._desk_context.session, asked.plan, document, lines)
+        keep_sent(self._desk_context.session, asked.plan.plan_id, sent)
         self._desk_context.tell(
             Said(
                 f"{asked.plan.plan_id}: {'; '.join(lines)}",

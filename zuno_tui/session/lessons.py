@@ -14,6 +14,7 @@ from agents.trade.facts import DeskRecord, Lesson, SetupRecord
 from chain.exchange.closing import closings
 from chain.exchange.order import OrderType
 from chain.exchange.venue import current_orders
+from zuno_tui.session.data_set import keep_ended
 from zuno_tui.session.trade_plans import stored_trade
 
 if TYPE_CHECKING:
@@ -46,14 +47,20 @@ async def learn(
 ) -> int:
     """Write a post-mortem of every trade that has ended since; how many were new."""
     plans = await current_orders(trading.journal, trading.venue)
+    hedges = trading.journal.hedges(trading.venue.name)
+    positions = {plan_id: start.key for plan_id, start in hedges.items()}
     known = {one.memory_id for one in memory.all()}
     new = 0
-    for closing in closings(plans):
+    for closing in closings(plans, positions):
         if closing.plan_id in known:
             continue
         plan = _plan(session, closing.plan_id)
-        if plan is not None:
-            new += memory.keep(await worded(written(setup_of(plan), ended_of(closing)), model))
+        if plan is None:
+            continue
+        ended = ended_of(closing)
+        if memory.keep(await worded(written(setup_of(plan), ended), model)):
+            keep_ended(session, plan.plan_id, ended)
+            new += 1
     return new
 
 
@@ -76,14 +83,14 @@ def setup_of(plan: TradePlan) -> TradeSetup:
 
 
 def ended_of(closing: TradeClosing) -> EndedTrade:
-    opened = closing.entry * closing.quantity
+    cost = (closing.entry or 0.0) * closing.quantity
+    known = closing.pnl_usd is not None and cost > 0
     return EndedTrade(
         int(closing.closed_at),
         closing.entry,
         closing.exit,
         _HOW.get(closing.exit_type, "close"),
-        closing.pnl_usd,
-        closing.pnl_usd / opened * 100 if opened else 0.0,
+        (closing.pnl_usd or 0.0) / cost * 100 if known else None,
     )
 
 
@@ -104,7 +111,11 @@ def recalled(memory: TradeMemory, symbol: str, setup: str) -> tuple[Lesson, ...]
 
 def desk_record(ended: list[PostMortem]) -> DeskRecord:
     """How often trades with odds won, and how far the odds were off."""
-    told = [(one.win_pct / 100, one.won) for one in ended if one.win_pct is not None]
+    told = [
+        (one.win_pct / 100, one.won)
+        for one in ended
+        if one.win_pct is not None and one.won is not None
+    ]
     brier = sum((odds - won) ** 2 for odds, won in told) / len(told) if told else None
     return DeskRecord(resolved=len(told), won=sum(won for _, won in told), brier=brier)
 

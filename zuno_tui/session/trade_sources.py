@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def outside_readers(
-    session: Session, narrative: Model | None = None
+    session: Session, narrative: Model | None = None, *, emergency: bool = False
 ) -> AsyncIterator[dict[SectionName, SectionReader]]:
     """The embedded chain's world has none of its own, and asks only whom the person has set."""
     table = session.settings.trade
     async with AsyncExitStack() as closing:
         readers: dict[SectionName, SectionReader] = {}
         if table.news:
-            news = NewsReader(table.news, time.time)
+            news = NewsReader(table.news, time.time, emergency=emergency)
             closing.push_async_callback(news.close)
             readers[SectionName.NEWS] = news
         if narrative is not None:

@@ -98,6 +98,7 @@ async def argue_trade(
     mode: TradeMode,
     hedge: HedgeFacts | None = None,
     *,
+    emergency: bool = False,
     request_id: str | None = None,
     listener: Listener | None = None,
     on_crash: Callable[[Role, Exception], None] | None = None,
@@ -109,9 +110,11 @@ async def argue_trade(
         models = await opened.enter_async_context(open_models(session, listener))
         memory = opened.enter_context(trade_memory(session))
         await learn(session, trading, memory, models.lessons)
-        question = await _question(session, trading, memory, models, _Subject(coin, mode, hedge))
+        question = await _question(
+            session, trading, memory, models, _Subject(coin, mode, hedge, emergency=emergency)
+        )
         now = float(question.account.time)
-        async with outside_readers(session, models.narrative) as readers:
+        async with outside_readers(session, models.narrative, emergency=emergency) as readers:
             record = RecordWriter(
                 FileSink(path),
                 request_id,
@@ -157,6 +160,7 @@ class _Subject(NamedTuple):
     coin: str
     mode: TradeMode
     hedge: HedgeFacts | None
+    emergency: bool
 
 
 async def _question(
@@ -177,6 +181,7 @@ async def _question(
         account=await trading.account(),
         settings=trading.settings,
         hedge=about.hedge,
+        emergency=about.emergency,
         previous=previous,
         lessons=recalled(memory, symbol, f"{symbol} {about.mode.value} {objective.value} {regime}"),
         record=desk_record(past),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 NARRATIVE = Role("narrative")
 """Who asks for the narrative."""
 _WINDOW = 4 * 3600
+_EMERGENCY_WINDOW = 3600
 _AHEAD = 600
 """Seconds that a feed's clock may be ahead of ours."""
 _MOST_HEADLINES = 20
@@ -54,8 +55,11 @@ class NarrativeReply(StructuredReply):
 class NewsReader:
     """Reads all feeds at once; some may fail, all may not."""
 
-    def __init__(self, urls: Sequence[str], clock: Callable[[], float]) -> None:
+    def __init__(
+        self, urls: Sequence[str], clock: Callable[[], float], *, emergency: bool = False
+    ) -> None:
         self._urls = tuple(urls)
+        self._window = _EMERGENCY_WINDOW if emergency else _WINDOW
         self._clock = clock
         self._http = HttpClient(*self._urls)
 
@@ -71,7 +75,12 @@ class NewsReader:
                 (one for one in read if isinstance(one, MarketError)), MarketError("no feed is set")
             )
         recent = sorted(
-            {one for feed in feeds for one in feed if now - _WINDOW < one.time <= now + _AHEAD},
+            {
+                one
+                for feed in feeds
+                for one in feed
+                if now - self._window < one.time <= now + _AHEAD
+            },
             reverse=True,
         )[:_MOST_HEADLINES]
         return section(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def ended(plan: str, decision: str, pnl: float, win: float | None = 55.0) -> PostMortem:
     setup = TradeSetup(plan, "ETHUSDT", "swing", "trade", decision, "RANGE_BOUND", (), (), win)
-    return written(setup, EndedTrade(1, 3000.0, 2950.0, "stop", pnl * 10, pnl))
+    return written(setup, EndedTrade(1, 3000.0, 2950.0, "stop", pnl))
 
 
 class Writing:

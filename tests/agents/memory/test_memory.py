@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.memory.lesson_writing import kind_records
 from agents.memory.lexical_index import LexicalIndex
 from agents.memory.memory import TradeMemory
 from agents.memory.post_mortem import CHANNEL, EndedTrade, PostMortem, TradeSetup, written
@@ -19,13 +20,13 @@ def setup(plan: str, *words: str, symbol: str = "ETHUSDT", regime: str = "") -> 
 
 
 def mortem(plan: str, time: int, *words: str, symbol: str = "ETHUSDT") -> PostMortem:
-    ended = EndedTrade(time, 3000.0, 2950.0, "stop", -51.0, -1.7)
+    ended = EndedTrade(time, 3000.0, 2950.0, "stop", -1.7)
     return written(setup(plan, *words, symbol=symbol), ended)
 
 
 @pytest.mark.parametrize(("pnl", "how"), [(40.0, "take_profit"), (-51.0, "stop"), (-3.0, "close")])
 def test_a_post_mortem_has_setup_outcome_and_constraint(pnl: float, how: str) -> None:
-    ended = EndedTrade(9, 3000.0, 3040.0, how, pnl, pnl / 30)  # type: ignore[arg-type]
+    ended = EndedTrade(9, 3000.0, 3040.0, how, pnl / 30)  # type: ignore[arg-type]
 
     one = written(setup("plan_a", "true_breakout", regime="BULL_MOMENTUM"), ended)
 
@@ -34,6 +35,17 @@ def test_a_post_mortem_has_setup_outcome_and_constraint(pnl: float, how: str) ->
     assert "BULL_MOMENTUM" in one.constraint
     assert one.won is (pnl > 0)
     assert one.channel == CHANNEL
+
+
+def test_what_was_opened_elsewhere_is_neither_won_nor_lost() -> None:
+    one = written(
+        setup("plan_a", regime="BULL_MOMENTUM"), EndedTrade(9, None, 3040.0, "close", None)
+    )
+
+    assert (one.won, one.pnl_pct) == (None, None)
+    assert one.outcome
+    assert one.constraint
+    assert kind_records([one]) == ()
 
 
 def test_it_is_kept_in_lines_and_in_the_index_and_only_once(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from agents.trade.routing import ROLE_ROUTES, ROUTES
 from agents.trade.services import DeskObservation
 from agents.trade.terms import SectionName, SectionStatus
 from chain.base.redaction import Redactor
-from tests.agents.trade.cases import NOW, hours, snapshot
+from tests.agents.trade.cases import NOW, hours, question, snapshot
+from tests.agents.trade.desks import Seen, argue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from agents.bus.envelope import Role
     from agents.model.interface import Reply
     from agents.trade.chart_facts import ChartFacts
+    from agents.trade.facts import DeskQuestion
+    from agents.trade.plan import TradePlan
+    from tests.agents.trade.desks import Argued
 
 NAMES: dict[str, str] = {role: ROUTES[route].model for role, route in ROLE_ROUTES.items()}
 PNG = b"\x89PNG\r\n\x1a\nnot much of a picture"
@@ -198,3 +202,33 @@ def sections(**texts: str) -> tuple[ContextSection, ...]:
         )
         for name in SectionName
     )
+
+
+async def held(
+    offices: Offices | None,
+    *,
+    asked: DeskQuestion | None = None,
+    seen: DeskObservation | None = None,
+) -> Argued:
+    eyes = Seen(seen or rising_market())
+    return await argue(asked or question(), eyes, model=offices, names=NAMES, artist=Drawn())
+
+
+def plan_of(one: Argued) -> TradePlan:
+    assert one.ended.plan is not None, one.ended.failure
+    return one.ended.plan
+
+
+def answers(replies: dict[str, dict[str, object]], name: str, _told: str) -> dict[str, object]:
+    return replies.get(name, {})
+
+
+def obeys(
+    poison: str, wild: dict[str, dict[str, object]], name: str, told: str
+) -> dict[str, object]:
+    return wild.get(name, {}) if poison in told else {}
+
+
+def size(plan: TradePlan) -> tuple[float, float]:
+    last = plan.ladder[-1]
+    return last.allocation_pct, last.leverage

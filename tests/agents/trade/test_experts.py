@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.trade.expert_rules import (
-    geometry_finding,
     liquidity_finding,
     macro_finding,
     microstructure_finding,
 )
 from agents.trade.facts import BookFacts, BookSample
 from agents.trade.findings import TriageReport, TurnBudget
+from agents.trade.geometry_rules import geometry_finding
 from agents.trade.limits import DeskLimits
 from agents.trade.terms import Bias, MarketAnomaly
 from tests.agents.trade.cases import NOW, context, hours, snapshot

@@ -144,7 +144,12 @@ def test_what_is_no_feed_is_refused(body: bytes) -> None:
 
 
 async def test_news_are_of_the_last_hours_and_one_dead_feed_spoils_no_other() -> None:
-    body = rss(("Fresh", NOW - 60), ("Old", NOW - 5 * 3600), ("Tomorrow", NOW + 86_400))
+    body = rss(
+        ("Fresh", NOW - 60),
+        ("Morning", NOW - 3_601),
+        ("Old", NOW - 5 * 3600),
+        ("Tomorrow", NOW + 86_400),
+    )
     double = ExchangeDouble(faults={"/one": Refusal(200, body), "/two": Refusal(500)})
     async with double.running() as url:
         reader = NewsReader((f"{url}/one", f"{url}/two"), lambda: NOW)
@@ -154,9 +159,13 @@ async def test_news_are_of_the_last_hours_and_one_dead_feed_spoils_no_other() ->
         with pytest.raises(MarketError):
             await dead.read("ETH")
         await dead.close()
+        urgent = NewsReader((f"{url}/one",), lambda: NOW, emergency=True)
+        hour = await urgent.read("ETH")
+        await urgent.close()
 
-    assert found.text == "Fresh"
-    assert found.numbers == {"headlines": 1, "feeds": 1, "failed": 1}
+    assert found.text == "Fresh\nMorning"
+    assert hour.text == "Fresh"
+    assert found.numbers == {"headlines": 2, "feeds": 1, "failed": 1}
 
 
 class Searching:

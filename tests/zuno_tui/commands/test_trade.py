@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents.trade.data_set import DataSet, RunRow, SentRow
 from tests import node_rpc
 from zuno_tui.cli import main
 from zuno_tui.commands.trade import Trade, read_subject
@@ -27,6 +28,7 @@ class Desk:
         self._flags = ["--network", "devnet", "--rpc", devnet.url, "--home", str(home), "--json"]
         self._captured = captured
         self.url = devnet.url
+        self.home = home
 
     def run(self, *words: str) -> tuple[int, dict[str, Any]]:
         code = main([*words, *self._flags])
@@ -62,6 +64,13 @@ def test_a_hedge_is_argued_approved_applied_once_and_replays(desk: Desk) -> None
     assert [order["clientId"] for order in applied["orders"]] == approved["orders"]
     again, _ = desk.run("apply", plan["planId"], "--confirm", approved["hash"])
     assert again == REFUSED
+    report = desk.home / "reports" / f"{plan['planId']}.json"
+    assert len(json.loads(report.read_text("utf-8"))["sent"]) == len(approved["orders"])
+    argued, sent = DataSet(desk.home / "memory").rows()
+    assert isinstance(argued, RunRow)
+    assert isinstance(sent, SentRow)
+    assert (argued.plan_id, argued.request_id) == (plan["planId"], plan["requestId"])
+    assert [order.client_id for order in sent.orders] == approved["orders"]
 
     code, status = desk.run("trade", "status")
     assert code == DONE

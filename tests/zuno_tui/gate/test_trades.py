@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from agents.bus.plan_store import PlanStore
+from agents.trade.data_set import DataSet, EndedRow
 from agents.trade.facts import DeskSettings
 from agents.trade.observe.observer import MarketObserver
 from agents.trade.plan_document import trade_document
@@ -139,13 +140,20 @@ async def test_an_ended_trade_is_learned_from_once(tmp_path: Path) -> None:
             done = await argue(asked, Seen(seen))
             assert done.ended.plan is not None
             assert done.ended.plan.decision is TradeDecision.CANCEL_AND_CLOSE
+            PlanStore(tmp_path / "plans").keep(trade_document(done.ended, "0" * 64))
             closing = await approve_trade(desk, done.ended.plan)
             [closed] = await apply_trade(desk, closing)
             assert closed.state is OrderState.FILLED
 
-            assert await learn(session, desk, memory) == 1
+            assert await learn(session, desk, memory) == 2
             assert await learn(session, desk, memory) == 0
-            [lesson] = recalled(memory, plan.symbol, "ETHUSDT swing hedge")
-            assert lesson.memory_id == plan.plan_id
+            lessons = recalled(memory, plan.symbol, "ETHUSDT swing hedge")
+            both = {plan.plan_id, done.ended.plan.plan_id}
+            assert {one.memory_id for one in lessons} == both
+            entry, left = memory.all()
+            assert (entry.decision, left.decision) == ("SHORT", "CANCEL_AND_CLOSE")
+            assert entry.pnl_pct == left.pnl_pct
             assert desk_record(memory.all()).resolved == 0
+            ended = [row for row in DataSet(home.memory).rows() if isinstance(row, EndedRow)]
+            assert {row.plan_id for row in ended} == both
         assert not (await desk.account()).positions

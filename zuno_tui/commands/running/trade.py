@@ -14,6 +14,7 @@ from zuno_tui.commands.running.confirming import may_have_sent, require_typed
 from zuno_tui.commands.running.inspect import MissingPositionError
 from zuno_tui.commands.running.trade_report import report_files, report_lines, report_run
 from zuno_tui.gate.trades import apply_trade, approve_trade, waiting_trade
+from zuno_tui.session.data_set import keep_run, keep_sent
 from zuno_tui.session.hedges import hedged_result, owned_facts, read_hedges
 from zuno_tui.session.lessons import learn, trade_memory
 from zuno_tui.session.position_exposure import hedge_facts
@@ -45,9 +46,11 @@ TRADE_WORD = "trade"
 _PAGE_WIDTH = 110
 
 
-async def argued(session: Session, coin: str, mode: str) -> CommandAnswer:
+async def argued(
+    session: Session, coin: str, mode: str, *, emergency: bool = False
+) -> CommandAnswer:
     async with open_trading(session) as trading:
-        done = await argue_trade(session, trading, coin, TradeMode(mode))
+        done = await argue_trade(session, trading, coin, TradeMode(mode), emergency=emergency)
     return await _argued_answer(session, done)
 
 
@@ -59,10 +62,13 @@ async def _argued_answer(session: Session, done: ArguedTrade) -> CommandAnswer:
         words = f"The desk ended at {stage}: {reason}"
         return CommandAnswer((), {"stage": stage, "reason": reason}, remarks=(words,), code=FAILED)
     await report_run(session, done.ended.plan, done.document)
+    keep_run(session, done.ended.plan, done.document)
     return trade_answer(done.ended.plan, done.document)
 
 
-async def hedged(session: Session, token_id: int, mode: str) -> CommandAnswer:
+async def hedged(
+    session: Session, token_id: int, mode: str, *, emergency: bool = False
+) -> CommandAnswer:
     """What the position and its hedge have come to, and what the desk makes of it now."""
     async with session.sources() as sources:
         one = await _read_position(session, sources, token_id)
@@ -76,7 +82,9 @@ async def hedged(session: Session, token_id: int, mode: str) -> CommandAnswer:
                 if own is None
                 else await hedged_result(opened, sources, one.snapshot, one.tokens, own)
             )
-            done = await argue_trade(session, trading, facts.coin, TradeMode(mode), facts)
+            done = await argue_trade(
+                session, trading, facts.coin, TradeMode(mode), facts, emergency=emergency
+            )
     answer = await _argued_answer(session, done)
     if result is None or own is None:
         return answer
@@ -144,6 +152,7 @@ async def _applied(session: Session, arguments: Namespace) -> int:
     refused = [one for one in sent if one.state.value == "refused"]
     lines = tuple(progress_words(one, plan.coin) for one in sent)
     await report_run(session, plan, document, lines)
+    keep_sent(session, plan.plan_id, sent)
     answer = CommandAnswer(
         lines=lines,
         document={"planId": plan.plan_id, "orders": [_progress_document(one) for one in sent]},
