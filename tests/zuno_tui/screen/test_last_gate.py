@@ -24,11 +24,11 @@ def test_what_steers_a_terminal_is_dropped_and_the_rest_is_left_alone() -> None:
 
 
 def test_ascii_keeps_every_width() -> None:
-    text = "├──●─┤ █░ ▲ ✗ ★ · − × … › “東京” é"
+    text = "├──●─┤ █░ ▲ ✗ ★ · − × … › ○ 2 → 1 “東京” é"
 
     (segment,) = AsciiOnly().apply([Segment(text)], BLACK)
 
-    assert segment.text == '[--o-] #. ^ x * - - x ~ > "????" ?'
+    assert segment.text == '[--o-] #. ^ x * - - x ~ > . 2-> 1 "????" ?'
     assert segment.cell_length == Segment(text).cell_length
 
 

@@ -175,6 +175,34 @@ async def test_how_runs_of_the_trade_desk_look(monkeypatch: pytest.MonkeyPatch) 
         await assert_looks("trade confirmation 80x24", pilot)
 
 
+async def test_the_trade_desk_in_plain_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TradeConfirmScreen, "_count_down", lambda _: None)
+    async with desk_app(ascii_only=True).run_test(size=SIZES[1]) as pilot:
+        await play(pilot, TradeOpened(HEDGING))
+        lines = await assert_looks("trade in plain characters 120x36", pilot)
+        await pilot.resize_terminal(*SIZES[0])
+        await play(pilot, TradeChanged(FAILED))
+        lines += await assert_looks("trade in plain characters that failed 80x24", pilot)
+        await play(pilot, TradeConfirmationAsked(ORDERS))
+        lines += await assert_looks("trade in plain characters confirmation 80x24", pilot)
+        assert [line for line in lines if not line.isascii()] == []
+
+
+async def test_the_trade_desk_without_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TradeConfirmScreen, "_count_down", lambda _: None)
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with desk_app().run_test(size=SIZES[1]) as pilot:
+        await play(pilot, TradeOpened(HEDGING))
+        await assert_looks("trade that acts 120x36", pilot)
+        assert pairs_of(pilot) == {}, "no colour of ours is left"
+        await pilot.resize_terminal(*SIZES[0])
+        await play(pilot, TradeChanged(FAILED))
+        await assert_looks("trade that failed 80x24", pilot)
+        await play(pilot, TradeConfirmationAsked(ORDERS))
+        await assert_looks("trade confirmation 80x24", pilot)
+        assert pairs_of(pilot) == {}
+
+
 async def test_plain_characters_alone() -> None:
     async with desk_app(ascii_only=True).run_test(size=(120, 36)) as pilot:
         await play(pilot, *MORNING)

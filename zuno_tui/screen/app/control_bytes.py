@@ -24,7 +24,8 @@ _PLAIN = str.maketrans(
         **dict.fromkeys("░▒▓", "."),
         **dict.fromkeys("├", "["),
         **dict.fromkeys("┤", "]"),
-        **dict.fromkeys("●◆○", "o"),
+        **dict.fromkeys("●◆", "o"),
+        **dict.fromkeys("○", "."),
         **dict.fromkeys("★✓", "*"),
         **dict.fromkeys("✗×", "x"),
         **dict.fromkeys("▲↑", "^"),
@@ -68,7 +69,9 @@ class AsciiOnly(LineFilter):
 
 
 def _ascii(text: str) -> str:
+    # Between two numbers an arrow's head alone would compare them.
+    arrows = text.replace(" →", "->")
     return "".join(
         character if character.isascii() else "?" * cell_len(character)
-        for character in text.translate(_PLAIN)
+        for character in arrows.translate(_PLAIN)
     )

@@ -170,8 +170,11 @@ class TradeConfirmScreen(Screen[None]):
         approval = self._approval
         yield literal(approval.headline, "bold")
         yield Content("")
-        yield heading("ORDERS", "each is sent once, by the name at its end")
-        yield from (literal(order) for order in approval.orders)
+        yield heading("ORDERS", "each is sent once, by the name below it")
+        for order in approval.orders:
+            words, _, name = order.rpartition(" · ")
+            yield literal(words)
+            yield literal(f"  {name}", "$quiet")
         if approval.lines:
             yield Content("")
             yield heading("WHAT IT RESTS ON")
