@@ -49,7 +49,7 @@ def geometry_finding(market: MarketSnapshot, context: TradeContext) -> GeometryF
         pattern=shape.pattern,
         cvd_signal=signal,
         funding_visual=_funding_visual(rate),
-        rationale=f"{action.words}{_shape_words(shape)}",
+        rationale=f"{action.words}{_shape_words(shape, market.mark)}",
         fallback=True,
     )
 
@@ -114,11 +114,16 @@ def _spent(candles: Sequence[Candle], signal: CvdSignal) -> _PriceAction | None:
     return None
 
 
-def _shape_words(shape: ChartShape) -> str:
+def _shape_words(shape: ChartShape, close: float) -> str:
+    above, below = shape.resistance, shape.support
     lines = [
         f"the line {where} {_leaning(line)} and stands at {line.here:,.2f}"
-        for where, line in (("over its highs", shape.resistance), ("under its lows", shape.support))
-        if line is not None
+        for where, line, holds in (
+            ("over its highs", above, above is not None and above.here > close),
+            ("under its lows", below, below is not None and below.here < close),
+        )
+        # A line that the price has broken long ago is none any more.
+        if line is not None and holds
     ]
     words = [] if shape.pattern in ("none", "other") else [shape.pattern.replace("_", " ")]
     parts = "; ".join([*words, *lines])

@@ -362,7 +362,7 @@ def _reasoning(case: SynthesisReady, vote: ExpertVote, reason: str) -> DraftReas
         technical="" if geometry is None else geometry.rationale,
         derivatives=funding,
         experts="; ".join(
-            f"{one.expert.value} {one.bias.value} {one.confidence:.0%}" for one in case.findings
+            f"{one.expert.spoken} {one.bias.value} {one.confidence:.0%}" for one in case.findings
         ),
         narrative=case.context.section(SectionName.NARRATIVE).status.value,
         final_logic=reason,

@@ -53,7 +53,7 @@ def _consensus(findings: Mapping[ExpertName, AnyFinding]) -> tuple[str, ...]:
     signs = {one.bias.sign for one in findings.values() if one.bias.sign}
     if len(signs) != 1:
         return ()
-    who = ", ".join(one.expert.value for one in findings.values() if one.bias.sign)
+    who = ", ".join(one.expert.spoken for one in findings.values() if one.bias.sign)
     geometry = findings.get(ExpertName.GEOMETRY)
     places = ""
     if geometry is not None and geometry.expert is ExpertName.GEOMETRY:
@@ -66,7 +66,7 @@ def _consensus(findings: Mapping[ExpertName, AnyFinding]) -> tuple[str, ...]:
 
 def _tiebreaker(one: ExpertName, other: ExpertName, mode: TradeMode) -> str:
     first = min(one, other, key=HIERARCHY[mode].index)
-    return f"{first.value} comes first in {mode.value} trading"
+    return f"{first.spoken} comes first in {mode.value} trading"
 
 
 def _dominant(findings: Sequence[AnyFinding], regime: RegimeCall) -> Bias:
@@ -79,8 +79,8 @@ def _uncertainty(
 ) -> str:
     if opposed:
         one, other = opposed[0]
-        return f"Who is right, {one.expert.value} or {other.expert.value}?"
-    silent = [one.expert.value for one in findings if not one.bias.sign]
+        return f"Who is right, {one.expert.spoken} or {other.expert.spoken}?"
+    silent = [one.expert.spoken for one in findings if not one.bias.sign]
     if silent:
         return f"What would {silent[0]} say if it saw more?"
     return "What would have to happen for all of them to be wrong at once?"

@@ -54,6 +54,11 @@ class ExpertName(StrEnum):
     MACRO = "macro"
     GEOMETRY = "vlm_geometry"
 
+    @property
+    def spoken(self) -> str:
+        """As people read it."""
+        return self.value.removeprefix("vlm_")
+
 
 HIERARCHY: dict[TradeMode, tuple[ExpertName, ...]] = {
     TradeMode.SWING: (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from chain.exchange.order import OrderProgress, OrderSide, OrderState, OrderType, VenueOrder
 
 if TYPE_CHECKING:
@@ -67,6 +69,9 @@ def progress_of(
     state = _state(read, entry)
     if state is OrderState.EXPIRED and order.type is OrderType.LIMIT_TAKER:
         state = OrderState.CANCELLED
+    rests_at = read.amount(entry.get("price") or "0", "order")
+    if order.type is OrderType.MAKER and rests_at:
+        order = replace(order, price=rests_at)
     return OrderProgress(
         order=order,
         state=state,

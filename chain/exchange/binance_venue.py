@@ -21,6 +21,8 @@ from chain.exchange.binance_orders import (
 from chain.exchange.ccxt_client import RECEIVE_MILLISECONDS, ccxt_errors, open_client
 from chain.exchange.order import OrderProgress, OrderState, OrderType, PerpetualPosition
 from chain.exchange.public.fields import VenueAnswer
+from chain.exchange.resting import resting, would_take
+from chain.exchange.slicing import market_parts
 from chain.exchange.venue import OrderUnansweredError, VenueAccount
 from chain.prices.market_http import MarketError
 
@@ -96,12 +98,19 @@ class BinanceVenue:
             await self._income("FUNDING_FEE"),
         )
 
+    async def parts(self, order: VenueOrder) -> tuple[VenueOrder, ...]:
+        if order.type is not OrderType.SLICED:
+            return (order,)
+        mark = (await self._market.funding(order.symbol)).mark
+        return market_parts(order, await self._market.rules(order.symbol), mark)
+
     async def submit(self, order: VenueOrder) -> OrderProgress:
         """Sent once; the same name twice is one order. Raises where nobody can tell."""
-        if order.type is OrderType.SLICED:
-            return await self._refused(order, "this venue takes no order in slices over time")
-        if order.type is OrderType.MAKER and await self._would_take(order):
-            return await self._refused(order, "it would take instead of rest")
+        if order.type is OrderType.MAKER:
+            book = await self._market.book(order.symbol)
+            order = resting(order, book)
+            if would_take(order, book):
+                return await self._refused(order, "nothing rests on its side of the book")
         await self._asked(self._client.load_markets)
         try:
             await self._placed(order)
@@ -183,13 +192,6 @@ class BinanceVenue:
             changed_at=now,
             reason=reason,
         )
-
-    async def _would_take(self, order: VenueOrder) -> bool:
-        book = await self._market.book(order.symbol)
-        resting = book.asks if order.side.sign > 0 else book.bids
-        if not resting or order.price is None:
-            return False
-        return (order.price - resting[0].price) * order.side.sign >= 0
 
     async def _fees(self, order: VenueOrder, entry: dict[str, object]) -> float:
         """Dollars, from the trades themselves; orders do not tell."""

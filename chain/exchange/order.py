@@ -58,6 +58,7 @@ class VenueOrder(Struct, frozen=True, kw_only=True):
     expires_seconds: int | None = None
     slices: int = 1
     slice_seconds: int = 0
+    """Between two parts; of a part that is sent by itself, how long after the one before."""
 
     def __post_init__(self) -> None:
         if not CLIENT_ID.fullmatch(self.client_id):

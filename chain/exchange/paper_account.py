@@ -21,6 +21,7 @@ from chain.exchange.order import (
     VenueOrder,
 )
 from chain.exchange.public.book_walk import walk_book
+from chain.exchange.resting import resting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +89,7 @@ def placed(account: PaperAccount, order: VenueOrder, moment: MarketMoment) -> Pa
     """The account after an order has reached the venue; the same name twice changes nothing."""
     if order.client_id in account.orders:
         return account
-    now = moment.time
+    now, order = moment.time, resting(order, moment.book)
     progress = OrderProgress(order=order, state=OrderState.OPEN, placed_at=now, changed_at=now)
     reason = _refusal(account, order, moment)
     if reason:
@@ -173,10 +174,6 @@ def _refusal(account: PaperAccount, order: VenueOrder, moment: MarketMoment) -> 
     notional = order.quantity * (order.price or best)
     if notional < rules.least_notional:
         return f"its notional is under {rules.least_notional:g}"
-    if order.type is OrderType.MAKER and order.price is not None:
-        crosses = order.price >= best if order.side is OrderSide.BUY else order.price <= best
-        if crosses:
-            return "it would take instead of rest"
     held = sum(abs(one.quantity) * one.entry for one in account.positions.values())
     if held + notional > moment.fees.most_leverage * max(account.cash, 0.0):
         return "margin is insufficient"

@@ -68,6 +68,10 @@ class PaperVenue:
             account.funding,
         )
 
+    async def parts(self, order: VenueOrder) -> tuple[VenueOrder, ...]:
+        """It keeps the time of slices itself."""
+        return (order,)
+
     async def submit(self, order: VenueOrder) -> OrderProgress:
         rules, book = await self._market.rules(order.symbol), await self._market.book(order.symbol)
         now = await self.now()

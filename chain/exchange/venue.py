@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
 from chain.exchange.closing import PlanOrders
 from chain.exchange.journal import JournalState
-from chain.exchange.order import OrderState
+from chain.exchange.order import OrderState, OrderType
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
 
     from chain.exchange.hedge import HedgeStart
     from chain.exchange.journal import JournalEntry, TradeApproval, TradeJournal
@@ -47,6 +48,9 @@ class Venue(Protocol):
 
     async def account(self) -> VenueAccount: ...
 
+    async def parts(self, order: VenueOrder) -> tuple[VenueOrder, ...]:
+        """In which orders it takes this one; those after the first wait their seconds."""
+
     async def submit(self, order: VenueOrder) -> OrderProgress: ...
 
     async def find(self, order: VenueOrder) -> OrderProgress | None:
@@ -63,18 +67,29 @@ async def send_orders(
     approval: TradeApproval,
     orders: Sequence[VenueOrder],
     hedge: HedgeStart | None = None,
+    *,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    on_sent: Callable[[OrderProgress], None] = lambda _: None,
 ) -> tuple[OrderProgress, ...]:
-    """Write all down, then send each; whatever breaks off is found by `reconcile`.
+    """Write all down, every part of them, then send each; what breaks off `reconcile` finds.
 
-    What only protects is not sent where the venue refused what it would protect.
+    What only protects is not sent where the venue refused what it would protect, and follows the
+    first part of it; after a part that was refused no other is sent.
     """
-    journal.begin(approval, orders, await venue.now(), hedge)
+    parts = [part for order in orders for part in await venue.parts(order)]
+    parts.sort(key=_waits)
+    journal.begin(approval, parts, await venue.now(), hedge)
     sent: list[OrderProgress] = []
-    for order in orders:
-        if sent and sent[0].state is OrderState.REFUSED:
-            journal.mark(order.client_id, JournalState.ABANDONED, await venue.now())
+    for part in parts:
+        waits = _waits(part)
+        refused = any(one.state is OrderState.REFUSED for one in (sent if waits else sent[:1]))
+        if refused:
+            journal.mark(part.client_id, JournalState.ABANDONED, await venue.now())
             continue
-        sent.append(await _send(journal, venue, order))
+        if waits:
+            await sleep(part.slice_seconds)
+        sent.append(await _send(journal, venue, part))
+        on_sent(sent[-1])
     return tuple(sent)
 
 
@@ -122,3 +137,8 @@ async def _send(journal: TradeJournal, venue: Venue, order: VenueOrder) -> Order
     progress = await venue.submit(order)
     journal.mark(order.client_id, JournalState.ACKNOWLEDGED, await venue.now(), progress)
     return progress
+
+
+def _waits(part: VenueOrder) -> bool:
+    """Whether it is a later part of an order in slices."""
+    return part.type is not OrderType.SLICED and part.slice_seconds > 0

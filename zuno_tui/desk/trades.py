@@ -38,8 +38,11 @@ from zuno_tui.shown.trade.views import TradeApprovalView
 from zuno_tui.shown.views import DebateView
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agents.bus.payload import Payload
     from agents.trade.plan import TradePlan
+    from chain.exchange.order import OrderProgress
     from zuno_tui.commands.apply import Apply
     from zuno_tui.commands.approve import Approve
     from zuno_tui.commands.hedge import Hedge
@@ -148,7 +151,7 @@ class Trades:
             SENDING,
             f"Sending the orders of {asked.plan.plan_id}",
             lambda _: self._send(asked),
-            seconds=_PATIENCE,
+            seconds=_PATIENCE + sum(one.slices * one.slice_seconds for one in asked.plan.orders),
             cancellable=False,
         )
         if not started:
@@ -236,7 +239,7 @@ class Trades:
             async with open_trading(self._desk_context.session) as trading:
                 # A word takes its time, and the market does not wait for it.
                 waiting = await waiting_trade(trading, asked.plan, asked.hash)
-                sent = await apply_trade(trading, waiting)
+                sent = await apply_trade(trading, waiting, self._telling(asked.plan))
         except Exception as error:
             self._end(asked.hash, fault_words(error))
             raise
@@ -255,6 +258,16 @@ class Trades:
                 f"zuno apply {asked.plan.plan_id}",
             )
         )
+
+    def _telling(self, plan: TradePlan) -> Callable[[OrderProgress], None]:
+        """Shows how each part stands where sending them takes its time."""
+        told: list[str] = []
+
+        def on_sent(one: OrderProgress) -> None:
+            told.append(progress_words(one, plan.coin))
+            self._follow(plan.plan_id, "", ("Sending.", *told))
+
+        return on_sent
 
     async def _give_time(self) -> None:
         if self._market is None:

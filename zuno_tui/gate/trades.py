@@ -20,6 +20,8 @@ from chain.exchange.venue import send_orders
 from zuno_tui.gate.refusal import GateRefusedError, RefusalCode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agents.trade.plan import TradePlan
     from chain.exchange.order import OrderProgress
     from zuno_tui.gate.trading import Trading
@@ -111,7 +113,11 @@ async def waiting_trade(trading: Trading, plan: TradePlan, confirm: str | None) 
     return ApprovedTrade(plan, approval, venue_orders(plan))
 
 
-async def apply_trade(trading: Trading, waiting: ApprovedTrade) -> tuple[OrderProgress, ...]:
+async def apply_trade(
+    trading: Trading,
+    waiting: ApprovedTrade,
+    on_sent: Callable[[OrderProgress], None] = lambda _: None,
+) -> tuple[OrderProgress, ...]:
     """Cancel what still protects or waits for what is left, then send each order once."""
     if waiting.plan.decision is TradeDecision.CANCEL_AND_CLOSE:
         account = await trading.venue.account()
@@ -128,6 +134,7 @@ async def apply_trade(trading: Trading, waiting: ApprovedTrade) -> tuple[OrderPr
                 waiting.approval,
                 waiting.orders,
                 hedge_start(waiting.plan),
+                on_sent=on_sent,
             )
     except ApprovalUsedError as error:
         raise GateRefusedError(str(error), RefusalCode.ALREADY_APPLIED) from None

@@ -153,17 +153,43 @@ async def test_what_protects_rests_on_the_venue_and_only_reduces(double: Account
         assert await venue.cancel(order(OrderSide.SELL, OrderType.STOP, 1.0, 9.0, name="x")) is None
 
 
-async def test_what_would_take_or_comes_in_slices_is_refused_here(double: AccountDouble) -> None:
-    far = order(OrderSide.BUY, OrderType.MAKER, 1.0, 10**6, name="crossing", expires=900)
-    near = order(OrderSide.BUY, OrderType.MAKER, 1.0, 100.0, name="resting", expires=900)
-    sliced = VenueOrder(
-        client_id="sliced", symbol=ETH, side=OrderSide.BUY, type=OrderType.SLICED, quantity=1.0
-    )
+async def test_what_the_market_has_passed_rests_at_a_better_price(double: AccountDouble) -> None:
+    passed = order(OrderSide.BUY, OrderType.MAKER, 1.0, 10**6, name="passed", expires=900)
+    near = order(OrderSide.BUY, OrderType.MAKER, 1.0, 100.0, name="near", expires=900)
     async with opened(double) as venue:
-        states = [(await venue.submit(one)).state for one in (far, near, sliced)]
+        done = [await venue.submit(one) for one in (passed, near)]
 
-    assert states == [OrderState.REFUSED, OrderState.OPEN, OrderState.REFUSED]
-    assert double.taken == ["resting"]
+    prices = [one.order.price or 0 for one in done]
+    assert [one.state for one in done] == [OrderState.OPEN] * 2
+    assert prices[1] == 100.0 < prices[0] < 10_000
+    assert not double.held().positions
+
+
+async def test_slices_are_orders_of_their_own_here(double: AccountDouble, tmp_path: Path) -> None:
+    sliced = VenueOrder(
+        client_id="entry",
+        symbol=ETH,
+        side=OrderSide.BUY,
+        type=OrderType.SLICED,
+        quantity=0.1,
+        slices=3,
+        slice_seconds=300,
+    )
+    waited: list[float] = []
+
+    async def passing(seconds: float) -> None:
+        waited.append(seconds)
+
+    approval = TradeApproval("plan_1", "aa", "demo:loopback", 0.0)
+    with TradeJournal.open(tmp_path / "trades.db") as journal:
+        journal.approve(approval)
+        async with opened(double) as venue:
+            sent = await send_orders(journal, venue, approval, [sliced], sleep=passing)
+
+    assert double.taken == ["entry.0", "entry.1", "entry.2"]
+    assert [one.order.quantity for one in sent] == [0.033, 0.033, 0.034]
+    assert waited == [300, 300]
+    assert double.held().position(ETH).quantity == pytest.approx(0.1)
 
 
 async def test_a_refused_entry_leaves_no_stop_behind(double: AccountDouble, tmp_path: Path) -> None:

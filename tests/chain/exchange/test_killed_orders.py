@@ -64,6 +64,9 @@ class LastingVenue:
         self._moment()
         return float(START)
 
+    async def parts(self, order: VenueOrder) -> tuple[VenueOrder, ...]:
+        return (order,)
+
     async def submit(self, order: VenueOrder) -> OrderProgress:
         self._moment()
         for _ in range(2 if self._habit == "twice" else 1):

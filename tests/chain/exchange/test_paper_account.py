@@ -76,10 +76,17 @@ def test_a_maker_fills_no_more_than_was_traded() -> None:
     assert after.orders["one"].is_open
 
 
-def test_a_maker_that_would_take_is_refused() -> None:
-    after = placed(account(), order(BUY, OrderType.MAKER, 1.0, 3001.0), moment())
+@pytest.mark.parametrize(("side", "limit"), [(BUY, 3001.0), (SELL, 2999.0)])
+def test_a_maker_that_the_market_has_passed_rests_at_a_better_price(
+    side: OrderSide, limit: float
+) -> None:
+    now = moment()
+    after = placed(account(), order(side, OrderType.MAKER, 1.0, limit), now)
 
-    assert after.orders["one"].state is OrderState.REFUSED
+    own = now.book.bids if side is BUY else now.book.asks
+    assert after.orders["one"].state is OrderState.OPEN
+    assert after.orders["one"].order.price == own[0].price
+    assert (limit - own[0].price) * side.sign > 0
     assert not after.positions
 
 

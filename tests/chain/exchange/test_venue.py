@@ -54,6 +54,9 @@ class MortalVenue:
         self._step()
         return float(START)
 
+    async def parts(self, order: VenueOrder) -> tuple[VenueOrder, ...]:
+        return (order,)
+
     async def submit(self, order: VenueOrder) -> OrderProgress:
         self._step()
         self.held = placed(self.held, order, moment())

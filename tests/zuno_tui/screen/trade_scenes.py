@@ -127,7 +127,7 @@ HEDGING = replace(
             " a day",
             "account $10,000.00, leverage 0.00× before, 0.10× after",
         ),
-        ("entry: sell 0.374 ETH at 2,765.91, resting, for 15 minutes",),
+        ("entry: sell 0.374 ETH at 2,765.91 or better, resting, for 15 minutes",),
         "Who is right, liquidity or microstructure?",
     ),
     plan_id=PLAN_ID,
@@ -179,7 +179,8 @@ APPROVAL = TradeApprovalView(
     "paper",
     f"{PLAN_ID} · SHORT 0.374 ETH ($1,034.45) on paper",
     (
-        "entry: sell 0.374 ETH at 2,765.91, resting, for 15 minutes · zuno-0ed9e62f50b89e47-0",
+        "entry: sell 0.374 ETH at 2,765.91 or better, resting, for 15 minutes"
+        " · zuno-0ed9e62f50b89e47-0",
         "stop: buy 0.374 ETH at 2,870.27, reduce-only · zuno-0ed9e62f50b89e47-1",
     ),
     HEDGING.verdict.lines if HEDGING.verdict else (),

@@ -31,6 +31,7 @@ from zuno_tui.shown.transcript import line_width, wrapped
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Callable
 
     from agents.trade.facts import HedgeFacts
     from agents.trade.plan import TradePlan
@@ -148,7 +149,7 @@ async def _applied(session: Session, arguments: Namespace) -> int:
             # A word takes its time, and the market does not wait for it.
             waiting = await waiting_trade(trading, plan, None)
         with may_have_sent():
-            sent = await apply_trade(trading, waiting)
+            sent = await apply_trade(trading, waiting, _telling(plan))
     refused = [one for one in sent if one.state.value == "refused"]
     lines = tuple(progress_words(one, plan.coin) for one in sent)
     await report_run(session, plan, document, lines)
@@ -160,6 +161,13 @@ async def _applied(session: Session, arguments: Namespace) -> int:
         code=FAILED if refused else DONE,
     )
     return print_answer(answer, as_json=session.as_json)
+
+
+def _telling(plan: TradePlan) -> Callable[[OrderProgress], None]:
+    """Says how each part stands where sending them takes its time."""
+    if not any(order.type == "sliced" for order in plan.orders):
+        return lambda _: None
+    return lambda one: say(f"  {progress_words(one, plan.coin)}")
 
 
 async def status(session: Session) -> CommandAnswer:
@@ -259,7 +267,8 @@ def why(session: Session) -> CommandAnswer:
     if conflicts is not None:
         lines += [
             wrapped(
-                f"{one.between[0].value} against {one.between[1].value}: {one.tiebreaker}", indent=2
+                f"{one.between[0].spoken} against {one.between[1].spoken}: {one.tiebreaker}",
+                indent=2,
             )
             for one in conflicts.conflicts
         ]

@@ -305,7 +305,7 @@ def order_words(order: PlannedOrder, coin: str) -> str:
     price = "at any price" if order.price is None else f"at {order.price:,.2f}"
     words = f"{order.purpose.replace('_', ' ')}: {order.side} {order.quantity:g} {coin} {price}"
     if order.type == "maker":
-        words += f", resting, for {(order.expires_seconds or 0) // 60} minutes"
+        words += f" or better, resting, for {(order.expires_seconds or 0) // 60} minutes"
     if order.type == "sliced":
         words += f", {order.slices} parts {order.slice_seconds // 60} minutes apart"
     if order.type == "limit_taker":
