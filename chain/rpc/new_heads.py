@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import logging
 import random
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
@@ -16,6 +15,7 @@ from msgspec import Struct
 
 from chain.base import strict_json
 from chain.base.http import has_address
+from chain.base.sockets import web_socket
 from chain.rpc import requests, values, wire
 from chain.rpc.endpoint import SOCKET_SCHEMES, endpoints_of
 from chain.rpc.errors import (
@@ -41,7 +41,6 @@ _T = TypeVar("_T")
 
 _INVALID = (wire.InvalidRpcReplyError, values.InvalidValueError, strict_json.InvalidJsonError)
 _LARGEST_MESSAGE = 1 << 18
-_CLOSING_SECONDS = 1.0
 _MOST_DOUBLINGS = 16
 
 
@@ -141,28 +140,11 @@ _SUBSCRIBE: Request[str] = Request("eth_subscribe", ("newHeads",), values.text)
 def _connection(
     endpoint: Endpoint, limits: RequestLimits
 ) -> AbstractAsyncContextManager[ClientConnection]:
-    from websockets.asyncio.client import connect
-
-    class Direct(connect):
-        """The library's own, but for redirects: they are never followed."""
-
-        def process_redirect(self, exc: Exception) -> Exception:
-            return exc
-
-    # At DEBUG the library would log whole frames and headers.
-    logger = logging.getLogger("websockets.zuno")
-    logger.setLevel(logging.WARNING)
-    allowed = endpoint.authorization
-    return Direct(
+    return web_socket(
         endpoint.url,
-        additional_headers=None if allowed is None else {"authorization": allowed},
-        user_agent_header="zuno",
-        proxy=None,
-        compression=None,
-        open_timeout=limits.connect_seconds,
-        close_timeout=_CLOSING_SECONDS,
-        max_size=_LARGEST_MESSAGE,
-        logger=logger,
+        connect_seconds=limits.connect_seconds,
+        most_bytes=_LARGEST_MESSAGE,
+        authorization=endpoint.authorization,
     )
 
 

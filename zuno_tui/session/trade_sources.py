@@ -15,16 +15,20 @@ from agents.trade.observe.outside import (
     OptionsReader,
 )
 from agents.trade.terms import SectionName
+from chain.exchange.public.binance import BASE_URL
+from chain.exchange.public.book_stream import BookStream
 from chain.exchange.public.deribit import DeribitPublic
 from chain.exchange.public.fear_greed import FearGreedIndex
 from chain.exchange.public.fred import Fred
 from chain.exchange.public.okx import OkxPublic
+from zuno_tui.session.venue import exchange_address
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from agents.model.interface import Model
     from agents.trade.observe.sections import SectionReader
+    from chain.exchange.public.binance import BinancePublic
     from zuno_tui.session.session import Session
 
 
@@ -55,6 +59,13 @@ async def outside_readers(
                 closing.push_async_callback(macro.close)
                 readers[SectionName.MACRO] = MacroReader(macro, time.time)
         yield readers
+
+
+def book_stream(session: Session, market: BinancePublic) -> BookStream | None:
+    """Of Binance itself; servers of its shapes, the embedded chain's among them, stream nothing."""
+    if exchange_address(session).base_url != BASE_URL:
+        return None
+    return BookStream(market.name, market.snapshot)
 
 
 def fred_key(session: Session) -> str | None:

@@ -34,7 +34,7 @@ from zuno_tui.session.lessons import (
 )
 from zuno_tui.session.trade_models import open_models
 from zuno_tui.session.trade_plans import last_decision
-from zuno_tui.session.trade_sources import fred_key, outside_readers
+from zuno_tui.session.trade_sources import book_stream, fred_key, outside_readers
 from zuno_tui.session.venue import open_venue
 
 if TYPE_CHECKING:
@@ -129,6 +129,7 @@ async def argue_trade(
                         trading.market,
                         readers,
                         ingestion=MemoryIngestion(memory, time.time, models.filing),
+                        stream=book_stream(session, trading.market),
                         sample_seconds=sample_seconds(session),
                     ),
                     record,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from agents.trade.expert_rules import price_and_flow
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from agents.trade.facts import ContextSection, DeskQuestion
     from agents.trade.observe.sections import Ingestion, SectionReader
     from chain.exchange.public.binance import BinancePublic
+    from chain.exchange.public.book_stream import BookStream, LiveBook
     from chain.exchange.public.market import (
         Candle,
         FundingPayment,
@@ -37,6 +39,8 @@ _HOURS = 240
 _SLOW = 120
 _LEVELS = 100
 _SAMPLES = 3
+_STREAM_SECONDS = 3.0
+"""How long a stream may take to its first book."""
 _FUNDING_SECONDS = 7 * 86_400
 _SLIPPAGE_USD = 100_000.0
 _NOT_SET = "no source is set for it"
@@ -51,12 +55,14 @@ class MarketObserver:
         readers: Mapping[SectionName, SectionReader] | None = None,
         *,
         ingestion: Ingestion | None = None,
+        stream: BookStream | None = None,
         sample_seconds: float = 1.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._market = market
         self._readers = readers or {}
         self._ingestion = ingestion
+        self._stream = stream
         self._sample_seconds = sample_seconds
         self._sleep = sleep
 
@@ -126,12 +132,30 @@ class MarketObserver:
 
     async def _books(self, symbol: str) -> tuple[OrderBook | MarketError, ...]:
         """Looks one after the other: an imbalance that does not last is none."""
+        if self._stream is None:
+            return await self._looks(symbol, None)
+        async with self._stream.following(symbol) as live:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_STREAM_SECONDS):
+                    await live.known()
+            return await self._looks(symbol, live)
+
+    async def _looks(
+        self, symbol: str, live: LiveBook | None
+    ) -> tuple[OrderBook | MarketError, ...]:
         found = []
         for place in range(_SAMPLES):
             if place:
                 await self._sleep(self._sample_seconds)
-            found.append(await _settled(self._market.book(symbol, levels=_LEVELS)))
+            found.append(await self._book(symbol, live))
         return tuple(found)
+
+    async def _book(self, symbol: str, live: LiveBook | None) -> OrderBook | MarketError:
+        """From the stream, where it has a book that is known to be right; else asked for."""
+        if live is not None:
+            with suppress(MarketError):
+                return live.book(_LEVELS)
+        return await _settled(self._market.book(symbol, levels=_LEVELS))
 
     async def _outside(
         self, name: SectionName, reader: SectionReader, question: DeskQuestion

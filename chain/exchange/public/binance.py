@@ -22,6 +22,7 @@ from chain.exchange.public.market import (
     OpenInterestPoint,
     OrderBook,
 )
+from chain.exchange.public.streamed_book import BookSnapshot
 from chain.prices.market_http import MARKET_LIMITS, MarketError, MarketHttp
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ INTERVAL_SECONDS: dict[CandleInterval, int] = {
 }
 _KLINE_FIELDS = 12
 MOST_CANDLES = 1_000
+MOST_LEVELS = 1_000
 
 
 class ExchangeAddress(Struct, frozen=True):
@@ -100,6 +102,10 @@ class BinancePublic(ClosedAtEnd):
         return candles
 
     async def book(self, symbol: str, *, levels: int = 100) -> OrderBook:
+        return (await self.snapshot(symbol, levels=levels)).book
+
+    async def snapshot(self, symbol: str, *, levels: int = MOST_LEVELS) -> BookSnapshot:
+        """The book with the number of the change that it stands at."""
         answer = self._read.mapping(
             await self._get("/fapi/v1/depth", symbol=symbol, limit=str(levels)), "book"
         )
@@ -109,7 +115,8 @@ class BinancePublic(ClosedAtEnd):
         )
         if not ordered or (bids and asks and bids[0].price >= asks[0].price):
             raise self._read.wrong("book")
-        return OrderBook(self._read.seconds(answer.get("T"), "book's time"), bids, asks)
+        book = OrderBook(self._read.seconds(answer.get("T"), "book's time"), bids, asks)
+        return BookSnapshot(int(self._read.positive(answer.get("lastUpdateId"), "book")), book)
 
     async def funding(self, symbol: str) -> FundingState:
         answer = self._read.mapping(await self._get("/fapi/v1/premiumIndex", symbol=symbol), "mark")

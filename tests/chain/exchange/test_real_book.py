@@ -11,6 +11,12 @@ import pytest
 
 from chain.exchange.public.book_walk import imbalance, slippage_bips, walk_book
 from chain.exchange.public.market import BookLevel, Candle, OrderBook, cumulative_delta
+from chain.exchange.public.streamed_book import (
+    BookChange,
+    BookSnapshot,
+    StreamedBook,
+    StreamGapError,
+)
 from tests.market_data import market_data
 
 if TYPE_CHECKING:
@@ -44,31 +50,46 @@ def _changes() -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return snapshot, [one for one in changes if one["u"] >= snapshot["lastUpdateId"]]
 
 
+def _levels(rows: list[list[str]]) -> tuple[BookLevel, ...]:
+    return tuple(BookLevel(float(price), float(size)) for price, size in rows)
+
+
+def _change(message: dict[str, Any]) -> BookChange:
+    return BookChange(
+        message["U"],
+        message["u"],
+        message["pu"],
+        message["E"] / 1000,
+        _levels(message["b"]),
+        _levels(message["a"]),
+    )
+
+
+def _begun(snapshot: dict[str, Any]) -> StreamedBook:
+    book = OrderBook(0.0, _levels(snapshot["bids"]), _levels(snapshot["asks"]))
+    return StreamedBook(BookSnapshot(snapshot["lastUpdateId"], book))
+
+
 def _books() -> Iterator[OrderBook]:
     """Once a second: each change follows the one before it, or it fails."""
     snapshot, changes = _changes()
-    sides: dict[str, dict[float, float]] = {
-        side: {float(price): float(size) for price, size in snapshot[name]}
-        for name, side in (("bids", "b"), ("asks", "a"))
-    }
-    assert changes[0]["U"] <= snapshot["lastUpdateId"]
-    last, second = changes[0]["pu"], 0
+    kept, second = _begun(snapshot), 0
     for message in changes:
-        assert message["pu"] == last, "a gap in the stream"
-        last = message["u"]
-        for side, known in sides.items():
-            for price, size in message[side]:
-                if float(size):
-                    known[float(price)] = float(size)
-                else:
-                    known.pop(float(price), None)
+        kept.apply(_change(message))
         if message["E"] // 1000 > second:
             second = message["E"] // 1000
-            yield OrderBook(
-                float(second),
-                tuple(BookLevel(*row) for row in sorted(sides["b"].items(), reverse=True)[:_KEPT]),
-                tuple(BookLevel(*row) for row in sorted(sides["a"].items())[:_KEPT]),
-            )
+            yield kept.book(_KEPT)
+
+
+@pytest.mark.soak
+def test_a_change_missing_from_the_real_stream_is_noticed_at_the_next_one() -> None:
+    snapshot, changes = _changes()
+    for lost in range(1, len(changes) - 1, len(changes) // 40):
+        kept = _begun(snapshot)
+        for message in changes[:lost]:
+            kept.apply(_change(message))
+        with pytest.raises(StreamGapError):
+            kept.apply(_change(changes[lost + 1]))
 
 
 @pytest.mark.soak
