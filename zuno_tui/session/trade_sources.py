@@ -15,6 +15,7 @@ from agents.trade.observe.outside import (
     OptionsReader,
 )
 from agents.trade.terms import SectionName
+from chain.exchange.ccxt_client import VenuePackageError
 from chain.exchange.public.binance import BASE_URL
 from chain.exchange.public.book_stream import BookStream
 from chain.exchange.public.deribit import DeribitPublic
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from agents.model.interface import Model
     from agents.trade.observe.sections import SectionReader
+    from chain.exchange.other_venues import OtherVenues
     from chain.exchange.public.binance import BinancePublic
     from zuno_tui.session.session import Session
 
@@ -59,6 +61,25 @@ async def outside_readers(
                 closing.push_async_callback(macro.close)
                 readers[SectionName.MACRO] = MacroReader(macro, time.time)
         yield readers
+
+
+@asynccontextmanager
+async def other_venues(session: Session) -> AsyncIterator[OtherVenues | None]:
+    """None in the embedded chain's world, and where ccxt is not installed."""
+    if session.network.clock == "head" or session.settings.trade.url is not None:
+        yield None
+        return
+    from chain.exchange.other_venues import OtherVenues
+
+    try:
+        venues = OtherVenues()
+    except VenuePackageError:
+        yield None
+        return
+    try:
+        yield venues
+    finally:
+        await venues.close()
 
 
 def book_stream(session: Session, market: BinancePublic) -> BookStream | None:

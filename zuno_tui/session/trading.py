@@ -34,7 +34,12 @@ from zuno_tui.session.lessons import (
 )
 from zuno_tui.session.trade_models import open_models
 from zuno_tui.session.trade_plans import last_decision
-from zuno_tui.session.trade_sources import book_stream, fred_key, outside_readers
+from zuno_tui.session.trade_sources import (
+    book_stream,
+    fred_key,
+    other_venues,
+    outside_readers,
+)
 from zuno_tui.session.venue import open_venue
 
 if TYPE_CHECKING:
@@ -114,6 +119,7 @@ async def argue_trade(
             session, trading, memory, models, _Subject(coin, mode, hedge, emergency=emergency)
         )
         now = float(question.account.time)
+        elsewhere = await opened.enter_async_context(other_venues(session))
         async with outside_readers(session, models.narrative, emergency=emergency) as readers:
             record = RecordWriter(
                 FileSink(path),
@@ -130,6 +136,7 @@ async def argue_trade(
                         readers,
                         ingestion=MemoryIngestion(memory, time.time, models.filing),
                         stream=book_stream(session, trading.market),
+                        elsewhere=elsewhere,
                         sample_seconds=sample_seconds(session),
                     ),
                     record,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from agents.trade.facts import ContextSection, DeskQuestion
-    from agents.trade.observe.sections import Ingestion, SectionReader
+    from agents.trade.observe.sections import Elsewhere, Ingestion, SectionReader, VenueAnswers
     from chain.exchange.public.binance import BinancePublic
     from chain.exchange.public.book_stream import BookStream, LiveBook
     from chain.exchange.public.market import (
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         FundingState,
         OpenInterestPoint,
         OrderBook,
+        VenueReading,
     )
 
 T = TypeVar("T")
@@ -56,6 +57,7 @@ class MarketObserver:
         *,
         ingestion: Ingestion | None = None,
         stream: BookStream | None = None,
+        elsewhere: Elsewhere | None = None,
         sample_seconds: float = 1.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -63,6 +65,7 @@ class MarketObserver:
         self._readers = readers or {}
         self._ingestion = ingestion
         self._stream = stream
+        self._elsewhere = elsewhere
         self._sample_seconds = sample_seconds
         self._sleep = sleep
 
@@ -83,6 +86,7 @@ class MarketObserver:
                 ),
                 group.create_task(self._books(symbol)),
             )
+            others = group.create_task(self._elsewhere_read(question.coin))
             outside = [
                 group.create_task(self._outside(name, reader, question))
                 for name, reader in self._readers.items()
@@ -94,7 +98,7 @@ class MarketObserver:
         time = 0 if isinstance(now, MarketError) else int(now)
         closed = _closed(hours, "1h", time)
         seen = (
-            _funding_section(self._market.name, funding, time),
+            _funding_section(self._market.name, funding, time, others.result()),
             _flow_section(self._market.name, closed, time),
             _book_section(self._market.name, books, time),
             *_own_sections(question),
@@ -129,6 +133,9 @@ class MarketObserver:
             funding=_paid(paid.result()),
         )
         return DeskObservation(time=time, market=market, unreadable="", sections=sections)
+
+    async def _elsewhere_read(self, coin: str) -> VenueAnswers | None:
+        return None if self._elsewhere is None else await self._elsewhere.read(coin)
 
     async def _books(self, symbol: str) -> tuple[OrderBook | MarketError, ...]:
         """Looks one after the other: an imbalance that does not last is none."""
@@ -217,17 +224,49 @@ def _book_facts(books: tuple[OrderBook | MarketError, ...]) -> BookFacts | None:
     )
 
 
-def _funding_section(venue: str, funding: FundingState | MarketError, now: int) -> ContextSection:
+def _funding_section(
+    venue: str, funding: FundingState | MarketError, now: int, elsewhere: VenueAnswers | None
+) -> ContextSection:
     if isinstance(funding, MarketError):
         return unavailable(SectionName.FUNDING, venue, clean_text(str(funding)))
+    others = () if elsewhere is None else elsewhere.found
     return section(
         SectionName.FUNDING,
-        venue,
-        f"Funding {funding.rate:+.4%} for 8 h, mark {funding.mark:,.2f}.",
-        {"rate": funding.rate, "mark": funding.mark, "index": funding.index},
+        ", ".join((venue, *(one.venue for one in others))),
+        f"Funding {funding.rate:+.4%} for 8 h, mark {funding.mark:,.2f}."
+        f"{_elsewhere_words(elsewhere, funding.mark)}",
+        {
+            "rate": funding.rate,
+            "mark": funding.mark,
+            "index": funding.index,
+            **_elsewhere_numbers(others, funding.mark),
+        },
         as_of=funding.time,
         now=now,
     )
+
+
+def _elsewhere_words(elsewhere: VenueAnswers | None, mark: float) -> str:
+    if elsewhere is None:
+        return ""
+    told = [
+        f"{one.venue} {one.price / mark - 1:+.2%}"
+        + ("" if one.funding_rate is None else f", funding {one.funding_rate:+.4%}")
+        + ("" if one.interest_usd is None else f", open interest ${one.interest_usd:,.0f}")
+        for one in elsewhere.found
+    ]
+    failed = [clean_text(one) for one in elsewhere.failed]
+    return "".join(f" {one}." for one in (*told, *failed))
+
+
+def _elsewhere_numbers(others: tuple[VenueReading, ...], mark: float) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for one in others:
+        name = one.venue.lower()
+        found[f"{name}_premium"] = one.price / mark - 1
+        found[f"{name}_rate"] = one.funding_rate
+        found[f"{name}_interest_usd"] = one.interest_usd
+    return found
 
 
 def _flow_section(venue: str, hours: tuple[Candle, ...], now: int) -> ContextSection:

@@ -10,6 +10,8 @@ from agents.trade.terms import SectionName, SectionStatus
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from chain.exchange.public.market import VenueReading
+
 OLDEST_SECONDS = {
     SectionName.FUNDING: 300,
     SectionName.CVD: 2 * 3600 + 300,
@@ -28,6 +30,22 @@ class SectionReader(Protocol):
     """A source outside the venue; raises MarketError where it has nothing."""
 
     async def read(self, coin: str) -> ContextSection: ...
+
+
+class VenueAnswers(Protocol):
+    """What several venues told; `failed` are the words of those that told nothing."""
+
+    @property
+    def found(self) -> tuple[VenueReading, ...]: ...
+
+    @property
+    def failed(self) -> tuple[str, ...]: ...
+
+
+class Elsewhere(Protocol):
+    """Venues beside the one that is traded on."""
+
+    async def read(self, coin: str) -> VenueAnswers: ...
 
 
 class Ingestion(Protocol):

@@ -63,6 +63,17 @@ class OpenInterestPoint(NamedTuple):
     coins: float
 
 
+class VenueReading(NamedTuple):
+    """What another venue shows of a coin; None for what it does not have."""
+
+    venue: str
+    price: float
+    """Dollars."""
+    funding_rate: float | None
+    """A fraction for 8 hours."""
+    interest_usd: float | None
+
+
 class ContractRules(Struct, frozen=True):
     """What orders of one contract must keep to."""
 

@@ -1,0 +1,118 @@
+"""Bybit, OKX and Upbit through ccxt, as far as they are public: beside the venue of one's own."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from chain.base.clean_text import clean_text
+from chain.exchange.ccxt_client import ccxt_errors, open_client
+from chain.exchange.public.fields import VenueAnswer
+from chain.exchange.public.market import VenueReading
+from chain.prices.market_http import MarketError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+_WORDS = 120
+_HOUR = 3600
+_FUNDING_HOURS = 8
+
+
+class VenuesRead(NamedTuple):
+    found: tuple[VenueReading, ...]
+    failed: tuple[str, ...]
+    """What those say that told nothing."""
+
+
+class OtherVenues:
+    """Asks all at once; each may fail alone."""
+
+    def __init__(self, base_url: str | None = None) -> None:
+        """Another address is for servers of the same shapes; raises where ccxt is missing."""
+        self._errors = ccxt_errors()
+        self._clients = {name: open_client(name, base_url=base_url) for name in _READERS}
+
+    async def close(self) -> None:
+        await asyncio.gather(*(client.close() for client in self._clients.values()))
+
+    async def read(self, coin: str) -> VenuesRead:
+        asked = (self._one(name, coin) for name in self._clients)
+        answers = await asyncio.gather(*asked)
+        return VenuesRead(
+            tuple(one for one in answers if isinstance(one, VenueReading)),
+            tuple(str(one) for one in answers if isinstance(one, MarketError)),
+        )
+
+    async def _one(self, name: str, coin: str) -> VenueReading | MarketError:
+        title, read = _READERS[name]
+        try:
+            return await read(self._clients[name], VenueAnswer(title), coin)
+        except MarketError as error:
+            return error
+        except self._errors.BaseError as error:
+            said = clean_text(str(error), limit=_WORDS)
+            return MarketError(f"{title} answers {type(error).__name__} ({said})")
+
+
+async def _bybit(client: Any, read: VenueAnswer, coin: str) -> VenueReading:  # noqa: ANN401
+    asked = {"category": "linear", "symbol": f"{coin}USDT"}
+    answer = read.mapping(await client.publicGetV5MarketTickers(asked), "contract")
+    result = read.mapping(answer.get("result"), "contract")
+    row = _only(read, result.get("list"), coin, f"{coin}USDT", "symbol")
+    hours = read.positive(row.get("fundingIntervalHour") or _FUNDING_HOURS, "funding interval")
+    return VenueReading(
+        "Bybit",
+        read.positive(row.get("markPrice"), "mark"),
+        read.number(row.get("fundingRate"), "funding rate") * _FUNDING_HOURS / hours,
+        read.amount(row.get("openInterestValue"), "open interest"),
+    )
+
+
+async def _okx(client: Any, read: VenueAnswer, coin: str) -> VenueReading:  # noqa: ANN401
+    name = f"{coin}-USDT-SWAP"
+    asked = {"instType": "SWAP", "instId": name}
+    interest, mark, funding = await asyncio.gather(
+        client.publicGetPublicOpenInterest(asked),
+        client.publicGetPublicMarkPrice(asked),
+        client.publicGetPublicFundingRate({"instId": name}),
+    )
+    rows = [
+        _only(read, read.mapping(one, "contract").get("data"), coin, name, "instId")
+        for one in (interest, mark, funding)
+    ]
+    price = read.positive(rows[1].get("markPx"), "mark")
+    due = [read.number(rows[2].get(key), "funding") for key in ("fundingTime", "nextFundingTime")]
+    hours = (due[1] - due[0]) / 1000 / _HOUR
+    if hours <= 0:
+        raise read.wrong("funding interval")
+    return VenueReading(
+        "OKX",
+        price,
+        read.number(rows[2].get("fundingRate"), "funding rate") * _FUNDING_HOURS / hours,
+        read.amount(rows[0].get("oiCcy"), "open interest") * price,
+    )
+
+
+async def _upbit(client: Any, read: VenueAnswer, coin: str) -> VenueReading:  # noqa: ANN401
+    """Spot in won, at the venue's own price of a dollar coin."""
+    market = f"KRW-{coin}"
+    rows = read.rows(await client.publicGetTicker({"markets": f"{market},KRW-USDT"}), "ticker")
+    won = read.positive(_only(read, rows, coin, market, "market").get("trade_price"), "price")
+    dollar = _only(read, rows, coin, "KRW-USDT", "market").get("trade_price")
+    return VenueReading("Upbit", won / read.positive(dollar, "price of a dollar"), None, None)
+
+
+def _only(read: VenueAnswer, rows: object, coin: str, name: str, key: str) -> dict[str, object]:
+    for row in read.rows(rows, "answer"):
+        entry = read.mapping(row, "answer")
+        if entry.get(key) == name:
+            return entry
+    raise read.wrong(f"answer about {coin}")
+
+
+_READERS: dict[str, tuple[str, Callable[[Any, VenueAnswer, str], Awaitable[VenueReading]]]] = {
+    "bybit": ("Bybit", _bybit),
+    "okx": ("OKX", _okx),
+    "upbit": ("Upbit", _upbit),
+}
