@@ -97,11 +97,12 @@ async def test_venues_tell_price_funding_and_interest_and_each_may_be_missing_al
         await venues.close()
 
     assert whole.failed == ()
-    assert whole.found == (
-        VenueReading("Bybit", 3000.0, 0.0001, 1_500_000_000.0),
-        VenueReading("OKX", 3003.0, pytest.approx(0.0001), pytest.approx(1_201_200_000.0)),
-        VenueReading("Upbit", 3020.0, None, None),
-    )
+    bybit_told, okx_told, upbit_told = whole.found
+    assert bybit_told == VenueReading("Bybit", 3000.0, 0.0001, 1_500_000_000.0)
+    assert (okx_told.venue, okx_told.price) == ("OKX", 3003.0)
+    assert okx_told.funding_rate == pytest.approx(0.0001)
+    assert okx_told.interest_usd == pytest.approx(1_201_200_000.0)
+    assert upbit_told == VenueReading("Upbit", 3020.0, None, None)
     told = next(one for one in seen.sections if one.name is SectionName.FUNDING)
     assert told.status is SectionStatus.OK
     assert told.source == "loopback, OKX, Upbit"
